@@ -1,0 +1,37 @@
+"""The one folder that holds all state: results, MLflow's database and files, caches of the libraries used."""
+
+import os
+from pathlib import Path
+
+_LIBRARY_CACHES = {
+    "HF_HOME": "huggingface",
+    "TORCH_HOME": "torch",
+    "MPLCONFIGDIR": "matplotlib",
+    "NUMBA_CACHE_DIR": "numba",
+}
+_TELEMETRY_OFF = {
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DAGSTER_DISABLE_TELEMETRY": "1",
+}
+
+
+def aflite_home() -> Path:
+    """The folder named by `AFLITE_HOME`, by default `.aflite` in the working directory; absolute."""
+    return Path(os.environ.get("AFLITE_HOME") or ".aflite").expanduser().absolute()
+
+
+def cache_folder(name: str) -> Path:
+    """The folder below `AFLITE_HOME` in which a library keeps what it can make again."""
+    return aflite_home() / "cache" / name
+
+
+def point_library_caches_home() -> None:
+    """Make libraries imported later keep their caches below `AFLITE_HOME` and send no telemetry.
+
+    Variables that the user has set are left alone. Applications call this once, before anything heavy is imported.
+    """
+    for variable, folder in _LIBRARY_CACHES.items():
+        os.environ.setdefault(variable, str(cache_folder(folder)))
+    for variable, value in _TELEMETRY_OFF.items():
+        os.environ.setdefault(variable, value)

@@ -1,0 +1,6 @@
+"""The result store: keys, atomic publishing, manifests, locks, the current version. Knows nothing of AFLite."""
+
+from aflite_assets.results.keys import ResultKey
+from aflite_assets.results.store import Draft, Obtained, PublishedResult, ResultStore
+
+__all__ = ["Draft", "Obtained", "PublishedResult", "ResultKey", "ResultStore"]

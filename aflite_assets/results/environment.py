@@ -1,0 +1,30 @@
+"""What a result was made with: the versions and the machine that stand in its manifest, never in its key."""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+from aflite_assets import __version__
+
+_LIBRARIES = (
+    "accelerate", "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
+)  # fmt: skip
+
+
+def environment() -> dict[str, str | int | None]:
+    """Versions of this project, Python and the libraries that compute; system, processor kind and core count."""
+    return {
+        "aflite_assets": __version__,
+        "python": platform.python_version(),
+        **{name: _installed(name) for name in _LIBRARIES},
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+    }
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,56 @@
+"""Durable writes and content hashes of files and folders."""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+_BLOCK = 1 << 20
+
+
+def file_sha256(path: Path) -> str:
+    """Hash of a file's content, 64 hexadecimal digits."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def folder_hashes(folder: Path) -> dict[str, str]:
+    """Hash of every file below a folder by its relative path, in the order of the paths."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): file_sha256(path) for path in files}
+
+
+def flush_folder(folder: Path) -> None:
+    """Force everything below a folder onto the disk."""
+    for path in [*folder.rglob("*"), folder]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Replace a JSON file in one step: a reader sees the old content or the new, never a part."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    with aside.open("w", encoding="utf-8") as stream:
+        json.dump(value, stream, indent=2, sort_keys=True, allow_nan=False)
+        stream.write("\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+    aside.replace(path)
+    flush_entry(path.parent)
+
+
+def flush_entry(folder: Path) -> None:
+    """Force a folder's list of names onto the disk, so that a rename in it survives a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,78 @@
+"""A published result as its readers see it: a folder that never changes again."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from aflite_assets.errors import StoreError
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class PublishedResult:
+    """One version of one asset's partition, or of a part of it.
+
+    `asset` and `partition` name what it is, `key` the folder, `path` its absolute location.
+    """
+
+    asset: str
+    partition: str
+    key: str
+    path: Path
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What the result was made from and with: key, data version, summary, parts, environment, time."""
+        manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+        return manifest
+
+    @property
+    def data_version(self) -> str:
+        """Hash of the published files and parts, 20 hexadecimal digits."""
+        return str(self.manifest["data_version"])
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The numbers that the stage reported about its result."""
+        summary: dict[str, Any] = self.manifest["summary"]
+        return summary
+
+    @property
+    def parts(self) -> Mapping[str, "PublishedResult"]:
+        """The parts that this result consists of, by name, in the order they were made."""
+        folder = self.path.parent / "parts"
+        return {
+            name: PublishedResult(self.asset, self.partition, part["key"], folder / part["key"])
+            for name, part in self.manifest["parts"].items()
+        }
+
+    def part(self, name: str) -> "PublishedResult":
+        """One part by its name.
+
+        Raises:
+            StoreError: the result has no such part.
+        """
+        if name not in self.manifest["parts"]:
+            raise StoreError(
+                f"{self.asset} of {self.partition!r} has no part {name!r} (it has {sorted(self.manifest['parts'])}); "
+                "materialise it again"
+            )
+        return self.parts[name]
+
+    def file(self, name: str) -> Path:
+        """A published file's path.
+
+        Raises:
+            StoreError: the result holds no such file.
+        """
+        path = self.path / name
+        if not path.is_file():
+            raise StoreError(
+                f"{self.asset} of {self.partition!r} holds no file {name!r} in {self.path}; "
+                "if it was deleted, delete the folder too and materialise the asset again"
+            )
+        return path

@@ -1,0 +1,65 @@
+"""Seeded draws of rows that keep the classes' shares and never split a group: limits, warm-up rows, controls."""
+
+import numpy as np
+
+from aflite_assets.errors import InvalidInputError
+
+
+def stratified_sample(
+    labels: np.ndarray, groups: np.ndarray | None, size: int, *, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw `size` rows with the classes' shares of the whole, in whole groups.
+
+    `labels` int64 (rows,); `groups` int64 (rows,) or None. Classes get their quota by largest remainder. Groups are
+    taken in random order while every class stays within its quota, then while the total does; so with groups the
+    draw may fall short of `size` and leave a class's quota by at most one group.
+
+    Returns the row numbers, ascending int64.
+
+    Raises:
+        InvalidInputError: `size` is not in 0..rows.
+    """
+    if not 0 <= size <= len(labels):
+        raise InvalidInputError(f"cannot draw {size} of {len(labels)} rows; ask for between 0 and {len(labels)}")
+    order = rng.permutation(len(labels))
+    quota = class_quotas(np.bincount(labels, minlength=1) if len(labels) else np.zeros(1, int), size)
+    if groups is None:
+        rank = _rank_within_class(labels[order])
+        return np.sort(order[rank < quota[labels[order]]])
+    return _whole_groups(labels, groups, size, quota, rng)
+
+
+def class_quotas(counts: np.ndarray, size: int) -> np.ndarray:
+    """Split `size` over classes in proportion to `counts` (int64), remainders to the largest fractions first."""
+    exact = counts * size / max(counts.sum(), 1)
+    quota = np.floor(exact).astype(np.int64)
+    extra = np.argsort(-(exact - quota), kind="stable")[: size - quota.sum()]
+    quota[extra] += 1
+    return quota
+
+
+def _rank_within_class(labels: np.ndarray) -> np.ndarray:
+    order = np.argsort(labels, kind="stable")
+    starts = np.searchsorted(labels[order], labels[order])
+    rank = np.empty(len(labels), np.int64)
+    rank[order] = np.arange(len(labels)) - starts
+    return rank
+
+
+def _whole_groups(
+    labels: np.ndarray, groups: np.ndarray, size: int, quota: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    _, group_of_row = np.unique(groups, return_inverse=True)
+    counts = np.zeros((group_of_row.max(initial=-1) + 1, len(quota)), np.int64)
+    np.add.at(counts, (group_of_row, labels), 1)
+    order = rng.permutation(len(counts))
+    taken = np.zeros(len(counts), bool)
+    drawn = np.zeros(len(quota), np.int64)
+    for limit in (quota, np.full(len(quota), size)):
+        for group in order[~taken[order]]:
+            after = drawn + counts[group]
+            if after.sum() <= size and (after <= limit).all():
+                taken[group], drawn = True, after
+            if drawn.sum() == size:
+                break
+    return np.flatnonzero(taken[group_of_row])

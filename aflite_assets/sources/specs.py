@@ -1,0 +1,138 @@
+"""What a dataset's YAML file may say: the pydantic model of one dataset. Reading YAML is in `registry`."""
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StrictFloat, StrictInt, model_validator
+
+from aflite_assets.sources.model_specs import EncoderSpec, EvaluatorSpec, Name, StrictSpec
+from aflite_assets.sources.source_specs import SourceSpec, SplitName
+
+Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, le=1)]
+"""A whole number is a count of rows, a number with a decimal point a share (`1.0` is all, `1` is one row)."""
+
+
+class ColumnsSpec(StrictSpec):
+    """Names of the source's columns; image folders and feature files need none."""
+
+    label: str = "label"
+    text: str | None = None
+    text_pair: str | None = None
+    image: str | None = None
+    features: str | tuple[str, ...] | None = Field(None, description="a list column, or one column per feature")
+    id: str | None = Field(None, description="the source's own row ids; default: a hash of the row's content")
+    group: str | None = Field(None, description="rows with the same value belong together and are never split")
+    attributes: tuple[str, ...] = Field((), description="columns carried along for reports only")
+
+    @model_validator(mode="after")
+    def _one_kind_of_input(self) -> Self:
+        given = [name for name in ("text", "image", "features") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"a row has one kind of input, but columns names {' and '.join(given)}; keep one")
+        if self.text_pair is not None and self.text is None:
+            raise ValueError("text_pair is the second of two texts; name the first as text")
+        return self
+
+
+class WarmupSpec(StrictSpec):
+    """Rows of the train split spent on training the encoders and then never used again (ICML 2020, section 2)."""
+
+    size: Count = 0.1
+
+
+class FilterSpec(StrictSpec):
+    """AFLite's settings; shares are of the pool: the train rows that enter the filter."""
+
+    target_size: Count = 0.5
+    train_size: Count | None = Field(None, description="default: as many as the warm-up rows, or a tenth of the pool")
+    slice_size: Count = 0.02
+    n_partitions: int = Field(64, ge=1)
+    threshold: float = Field(0.75, ge=0, le=1)
+    selection: Literal["greedy", "gumbel"] = "greedy"
+    classifier: Literal["logistic", "linear_svm", "both"] = "logistic"
+    inverse_regularization: float = Field(1.0, gt=0)
+    remove: Literal["rows", "groups"] = "rows"
+    evaluation_rows: Literal["scored", "pooled", "kept"] = Field(
+        "scored", description="what the filter does with the rows of the other splits"
+    )
+
+
+class ChallengeSpec(StrictSpec):
+    """An out-of-distribution test set with labels of its own."""
+
+    source: SourceSpec
+    split: SplitName = Field("test", description="the split that is tested on")
+    columns: ColumnsSpec = ColumnsSpec()
+    labels: tuple[str, ...] | None = Field(None, min_length=2)
+    unlabelled: tuple[int | str | None, ...] = ()
+    category: str | None = Field(None, description="column by which results are also shown apart")
+    limit: int | None = Field(None, ge=1)
+    collapse: dict[str, str] | None = Field(None, description="the dataset's label name: this set's label name")
+
+
+class ReportSpec(StrictSpec):
+    """What only the report shows."""
+
+    scatter_features: tuple[int, int] | None = Field(None, description="two feature columns to plot")
+
+
+class DatasetSpec(StrictSpec):
+    """One dataset, from its source to the models it is judged by."""
+
+    name: Name
+    title: str = Field("", max_length=200)
+    description: str = ""
+    source: SourceSpec
+    columns: ColumnsSpec = ColumnsSpec()
+    labels: tuple[str, ...] | None = Field(None, min_length=2, description="names of the classes, in class order")
+    unlabelled: tuple[int | str | None, ...] = Field((), description="label values of rows to drop and count")
+    limit: dict[SplitName, Annotated[int, Field(ge=1)]] | None = Field(None, description="rows per split to try with")
+    seed: int = Field(0, ge=0, description="of the limit, the warm-up split, the filter and the controls")
+    warmup: WarmupSpec = WarmupSpec()
+    representations: dict[Name, EncoderSpec] = Field(min_length=1)
+    filter: FilterSpec = FilterSpec()
+    evaluators: dict[Name, EvaluatorSpec] = Field(min_length=1)
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="of the evaluators")
+    full_includes_warmup: bool = Field(False, description="whether the full train set has the warm-up rows (paper's D)")
+    challenge_sets: dict[Name, ChallengeSpec] = Field(default_factory=dict)
+    report: ReportSpec = ReportSpec()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        splits = tuple(self.source.splits)
+        if "train" not in splits:
+            raise ValueError(f"source has no split named train (it has {list(splits)}); name the split to filter train")
+        if len(splits) < 2:
+            raise ValueError("source has the split train only; add a split to test on, such as test")
+        for split in self.limit or ():
+            if split not in splits:
+                raise ValueError(f"limit names a split {split!r} that source lacks (it has {list(splits)})")
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
+        return self
+
+    @property
+    def needs_warmup(self) -> bool:
+        """Whether any representation is a model that must be trained."""
+        return any(encoder.kind != "identity" for encoder in self.representations.values())
+
+    def view(self, fields: Iterable[str]) -> "SpecView":
+        """The same spec with only these fields readable."""
+        return SpecView(self, tuple(fields))
+
+
+class SpecView:
+    """A spec of which only the declared fields can be read, so that a result's key holds all that it depends on."""
+
+    def __init__(self, spec: DatasetSpec, fields: tuple[str, ...]) -> None:
+        self._spec = spec
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._fields:
+            raise AttributeError(f"this stage declares that it reads {list(self._fields)}, not {name!r}")
+        return getattr(self._spec, name)
+
+    def as_json(self) -> dict[str, Any]:
+        """The declared fields as JSON values."""
+        return self._spec.model_dump(mode="json", include=set(self._fields))

@@ -1,0 +1,97 @@
+"""Datasets that need no file: planted circles and scikit-learn's digits, as tables like those read from files."""
+
+import io
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.sources.images import IMAGE_TYPE
+from aflite_assets.sources.sampling import stratified_sample
+from aflite_assets.sources.source_specs import CirclesSource, DigitsSource
+
+
+def circles(source: CirclesSource) -> dict[str, pa.Table]:
+    """Draw the splits of a circles dataset.
+
+    Columns: `features` list<float32> (x, y, then the bias features), `label` int64 (the given label: 0 inner, 1
+    outer), `biased` and `flipped` as "yes" or "no". Only train rows are flipped. Each split has a stream of its own.
+    """
+    return {
+        split: _circles_split(source, rows, np.random.default_rng([source.seed, number]), flip=split == "train")
+        for number, (split, rows) in enumerate(source.splits.items())
+    }
+
+
+def _circles_split(source: CirclesSource, rows: int, rng: np.random.Generator, *, flip: bool) -> pa.Table:
+    circle = np.arange(rows) % 2
+    radius = np.where(circle == 0, source.inner_radius, source.outer_radius)
+    radius = radius + rng.normal(0, source.radius_deviation, rows)
+    angle = rng.uniform(0, 2 * np.pi, rows)
+    biased = _share_of_each_class(circle, source.biased_share, rng)
+    flipped = biased & flip & (rng.random(rows) < source.flipped_share)
+    label = np.where(flipped, 1 - circle, circle)
+    means = np.where(label == 1, source.bias_mean, -source.bias_mean)[:, None]
+    bias = means + rng.normal(0, source.bias_deviation, (rows, source.bias_width))
+    noise = rng.normal(0, source.noise_deviation, (rows, source.bias_width))
+    cues = np.where(biased[:, None], bias, noise)
+    features = np.column_stack([radius * np.cos(angle), radius * np.sin(angle), cues]).astype(np.float32)
+    order = rng.permutation(rows)
+    return pa.table(
+        {
+            "features": list_column(features[order]),
+            "label": label[order],
+            "biased": _yes_no(biased[order]),
+            "flipped": _yes_no(flipped[order]),
+        }
+    )
+
+
+def _share_of_each_class(labels: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    chosen = np.zeros(len(labels), bool)
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label)
+        chosen[rng.choice(rows, round(share * len(rows)), replace=False)] = True
+    return chosen
+
+
+def _yes_no(flags: np.ndarray) -> pa.Array:
+    return pa.array(np.where(flags, "yes", "no"))
+
+
+def list_column(matrix: np.ndarray) -> pa.Array:
+    """A rows x width float32 matrix as one list<float32> column."""
+    offsets = np.arange(len(matrix) + 1, dtype=np.int32) * matrix.shape[1]
+    return pa.ListArray.from_arrays(offsets, pa.array(matrix.reshape(-1).astype(np.float32)))
+
+
+def digits(source: DigitsSource) -> dict[str, pa.Table]:
+    """scikit-learn's digits as PNG images with pixel values 0 to 255 (the source's 0 to 16, scaled).
+
+    Columns: `image` (bytes), `label` int64 0 to 9, `id` int64 (position in scikit-learn's table).
+    """
+    from sklearn.datasets import load_digits
+
+    data = load_digits()
+    labels = data.target.astype(np.int64)
+    size = round(source.test_share * len(labels))
+    test = np.zeros(len(labels), bool)
+    test[stratified_sample(labels, None, size, rng=np.random.default_rng(source.seed))] = True
+    pixels = np.round(data.images * (255 / 16)).astype(np.uint8)
+    return {
+        split: pa.table(
+            {
+                "image": pa.array([_png(image) for image in pixels[rows]], IMAGE_TYPE),
+                "label": labels[rows],
+                "id": np.flatnonzero(rows),
+            }
+        )
+        for split, rows in (("train", ~test), ("test", test))
+    }
+
+
+def _png(pixels: np.ndarray) -> dict[str, bytes | None]:
+    from PIL import Image
+
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "PNG")
+    return {"bytes": stream.getvalue(), "path": None, "sha256": None}

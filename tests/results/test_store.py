@@ -1,0 +1,183 @@
+"""The result store: publishing whole or not at all, reuse by key, locks, the current version."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aflite_assets.errors import StoreError
+from aflite_assets.results import Draft, ResultKey, ResultStore
+from aflite_assets.results.store import check_files
+
+
+def key(**fields: Any) -> ResultKey:
+    return ResultKey("1", fields, {"raw_dataset": "abc"})
+
+
+def write_text(text: str) -> Any:
+    def write(draft: Draft) -> Mapping[str, Any]:
+        (draft.path / "rows.txt").write_text(text)
+        return {"rows": len(text)}
+
+    return write
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ResultStore:
+    return ResultStore(tmp_path / "results")
+
+
+def test_published_files_are_found_by_key_and_never_written_again(store: ResultStore) -> None:
+    first = store.obtain("embeddings", "digits", key(a=1), write_text("one"))
+    again = store.obtain("embeddings", "digits", key(a=1), write_text("two"))
+
+    assert (first.reused, again.reused) == (False, True)
+    assert again.result.file("rows.txt").read_text() == "one"
+    assert again.result.summary == {"rows": 3}
+    assert store.current("embeddings", "digits").key == first.result.key
+    assert check_files(again.result) == []
+
+
+def test_data_version_is_the_content_and_not_the_key(store: ResultStore) -> None:
+    one, same, other = (
+        store.obtain("embeddings", "digits", key(a=a), write_text(text)).result
+        for a, text in ((1, "x"), (2, "x"), (3, "y"))
+    )
+    assert one.key != same.key
+    assert one.data_version == same.data_version != other.data_version
+
+
+def test_current_names_the_version_obtained_last(store: ResultStore) -> None:
+    one = store.obtain("embeddings", "digits", key(a=1), write_text("1")).result
+    store.obtain("embeddings", "digits", key(a=2), write_text("2"))
+    store.obtain("embeddings", "digits", key(a=1), write_text("-"))
+    assert store.current("embeddings", "digits") == one
+    assert one.file("rows.txt").read_text() == "1"
+
+
+def test_key_ignores_the_order_of_fields_and_sees_every_value() -> None:
+    assert ResultKey("1", {"a": 1, "b": 2}, {}).digest == ResultKey("1", {"b": 2, "a": 1}, {}).digest
+    digests = {
+        ResultKey(version, {"a": a}, {"raw": raw}).digest for version in "12" for a in (1, 1.5, "1") for raw in "xy"
+    }
+    assert len(digests) == 12
+
+
+def test_an_error_while_writing_leaves_nothing(store: ResultStore) -> None:
+    def fail(draft: Draft) -> Mapping[str, Any]:
+        (draft.path / "half.txt").write_text("half")
+        raise ValueError("broken input")
+
+    with pytest.raises(ValueError, match="broken input"):
+        store.obtain("embeddings", "digits", key(a=1), fail)
+    assert store.find("embeddings", "digits", key(a=1)) is None
+    assert not [path for path in store.root.rglob("*") if path.is_file() and path.name != ".lock"]
+    with pytest.raises(StoreError, match=r"embeddings of 'digits' was never materialised"):
+        store.current("embeddings", "digits")
+
+
+KILLED_WRITER = """
+import os, sys
+from pathlib import Path
+from aflite_assets.results import ResultKey, ResultStore
+
+def write(draft):
+    (draft.path / "rows.txt").write_text("written before the kill")
+    (draft.scratch / "progress.txt").write_text("7")
+    return {}
+
+Path.rename = lambda self, target: os._exit(9)
+ResultStore(Path(sys.argv[1])).obtain("embeddings", "digits", ResultKey("1", {"a": 1}, {"raw_dataset": "abc"}), write)
+"""
+
+
+def test_kill_between_write_and_rename_is_never_read_and_can_resume(store: ResultStore) -> None:
+    code = subprocess.run([sys.executable, "-c", KILLED_WRITER, str(store.root)], check=False).returncode
+    assert code == 9
+    assert store.find("embeddings", "digits", key(a=1)) is None
+
+    def resume(draft: Draft) -> Mapping[str, Any]:
+        assert list(draft.path.iterdir()) == []
+        (draft.path / "rows.txt").write_text((draft.scratch / "progress.txt").read_text())
+        return {}
+
+    result = store.obtain("embeddings", "digits", key(a=1), resume).result
+    assert result.file("rows.txt").read_text() == "7"
+    assert not (result.path.parent / ".work" / result.key).exists()
+
+
+def _slow_writer(root: Path, started: Any, text: str) -> None:
+    def write(draft: Draft) -> Mapping[str, Any]:
+        started.set()
+        time.sleep(0.5)
+        (draft.path / "rows.txt").write_text(f"{text} {os.getpid()}")
+        return {}
+
+    ResultStore(root).obtain("embeddings", "digits", key(a=1), write)
+
+
+def test_two_writers_make_a_result_once(store: ResultStore) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    started = spawn.Event()
+    writers = [spawn.Process(target=_slow_writer, args=(store.root, started, str(number))) for number in range(2)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(30)
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    result = store.find("embeddings", "digits", key(a=1))
+    assert result is not None
+    assert int(result.file("rows.txt").read_text().split()[1]) in {writer.pid for writer in writers}
+    assert [path.name for path in result.path.parent.iterdir() if path.name not in {".lock", ".work", "current.json"}] == [
+        result.key
+    ]
+
+
+def test_parts_are_kept_when_only_their_neighbour_changes(store: ResultStore) -> None:
+    made: list[str] = []
+
+    def write_grid(names: tuple[str, ...]) -> Any:
+        def write(draft: Draft) -> Mapping[str, Any]:
+            for name in names:
+                draft.part(name, key(cell=name), lambda part, name=name: made.append(name) or write_text(name)(part))
+            return {"cells": len(names)}
+
+        return write
+
+    one = store.obtain("evaluator_models", "digits", key(n=1), write_grid(("a",))).result
+    two = store.obtain("evaluator_models", "digits", key(n=2), write_grid(("a", "b"))).result
+    assert made == ["a", "b"]
+    assert two.part("a") == one.part("a")
+    assert two.part("b").file("rows.txt").read_text() == "b"
+    assert one.data_version != two.data_version
+    with pytest.raises(StoreError, match=r"has no part 'c' \(it has \['a', 'b'\]\)"):
+        two.part("c")
+
+
+def test_missing_and_changed_files_are_noticed(store: ResultStore) -> None:
+    result = store.obtain("embeddings", "digits", key(a=1), write_text("one")).result
+    result.file("rows.txt").write_text("two")
+    assert check_files(result) == ["rows.txt"]
+    result.file("rows.txt").unlink()
+    assert check_files(result) == ["rows.txt"]
+    with pytest.raises(StoreError, match=r"holds no file 'rows.txt'"):
+        result.file("rows.txt")
+
+
+@pytest.mark.parametrize("name", ["../up", "", "A", "a/b", ".hidden"])
+def test_names_that_are_not_folders_are_refused(store: ResultStore, name: str) -> None:
+    with pytest.raises(StoreError, match="cannot name a result"):
+        store.obtain("embeddings", name, key(a=1), write_text("x"))
+
+
+def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    blocker = tmp_path / "file"
+    blocker.write_text("")
+    with pytest.raises(StoreError, match=r"results cannot be kept in .*file.* set AFLITE_HOME"):
+        ResultStore(blocker / "results").obtain("embeddings", "digits", key(a=1), write_text("x"))

@@ -12,7 +12,7 @@ SHARD_BYTES = 512 * 2**20
 
 
 def save_examples(examples: Examples, folder: Path, *, shard_bytes: int = SHARD_BYTES) -> int:
-    """Write rows as Parquet shards of at most `shard_bytes` in memory, label names in the schema; gives their number."""
+    """Write Parquet shards of at most `shard_bytes` in memory, label names in the schema; returns how many."""
     table = examples.table.replace_schema_metadata({"label_names": json.dumps(examples.label_names)})
     shards = max(1, -(-table.nbytes // shard_bytes))
     rows = -(-len(examples) // shards)

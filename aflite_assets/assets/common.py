@@ -1,0 +1,125 @@
+"""What all assets share: partitions, options, running a stage, base metadata. No asset is defined here."""
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import dagster as dg
+
+from aflite_assets.errors import AfliteError
+from aflite_assets.results import Obtained, PublishedResult
+from aflite_assets.sources.registry import Registry, load_registry
+from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.progress import IterationReport, Progress
+from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+
+REGISTRY: Registry = load_registry()
+"""The datasets known when the definitions were loaded; *Reload definitions* reads the folders again."""
+
+DATASETS = dg.StaticPartitionsDefinition(sorted(REGISTRY.specs))
+OWNERS = ["team:aflite"]
+
+
+def stage_options(
+    name: str, *, group: str, kinds: set[str], pool: str | None = None, checks: Iterable[tuple[str, str, bool]] = ()
+) -> dict[str, Any]:
+    """Decorator arguments of a stage's asset; `checks` are (name, description, blocking)."""
+    stage = STAGES[name]
+    return {
+        "group_name": group,
+        "kinds": kinds,
+        "pool": pool,
+        "owners": OWNERS,
+        "partitions_def": DATASETS,
+        "deps": list(stage.inputs),
+        "code_version": stage.code_version,
+        "tags": {"domain": group},
+        "check_specs": [
+            dg.AssetCheckSpec(check, asset=name, description=description, blocking=blocking)
+            for check, description, blocking in checks
+        ],
+    }
+
+
+def run_asset(
+    context: dg.AssetExecutionContext,
+    result_store: ResultStoreResource,
+    experiment_tracker: ExperimentTracker,
+    compute_device: ComputeDevice,
+    *,
+    on_iteration: Any = lambda report: None,
+) -> Obtained:
+    """Run the stage that the asset is named after, for the dataset of its partition.
+
+    Raises:
+        dg.Failure: the stage refused its input; trying again would not help.
+    """
+    name = context.asset_key.path[-1]
+    if not STAGES[name].inputs and not os.environ.get("DAGSTER_HOME"):
+        context.log.info("DAGSTER_HOME is not set: Dagster's history of this run is temporary; results are kept.")
+    try:
+        obtained = run_stage(
+            name,
+            REGISTRY[context.partition_key],
+            store=result_store.open(),
+            tracker=experiment_tracker.open(),
+            device=compute_device.settings(),
+            progress=Progress(log=context.log.info, on_iteration=on_iteration),
+        )
+    except AfliteError as error:
+        raise dg.Failure(description=str(error), allow_retries=False) from error
+    context.log.info(f"{name}: {'found' if obtained.reused else 'made'} {obtained.result.path}")
+    return obtained
+
+
+def materialized(
+    obtained: Obtained, metadata: Mapping[str, Any], checks: Iterable[dg.AssetCheckResult] = ()
+) -> dg.MaterializeResult[None]:
+    """What Dagster keeps of a result: its data version, where it is, what it was made with, and `metadata`."""
+    result = obtained.result
+    return dg.MaterializeResult(
+        metadata={
+            "dataset": result.partition,
+            **metadata,
+            "folder": dg.MetadataValue.path(str(result.path)),
+            "key": result.key,
+            "found": obtained.reused,
+            **mlflow_metadata(result),
+        },
+        data_version=dg.DataVersion(result.data_version),
+        check_results=list(checks),
+    )
+
+
+def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
+    """The MLflow run that made the result: a link on a server, the run's id in a database."""
+    origin = result.manifest["provenance"].get("tracking")
+    if origin is None:
+        return {"mlflow_run": "not tracked"}
+    from aflite_assets.tracking import RunReference
+
+    reference = RunReference(**origin)
+    return {"mlflow_run": dg.MetadataValue.url(reference.url) if reference.url else reference.run_id}
+
+
+def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg.AssetCheckResult:
+    """A check's outcome; `warn` marks those that never stop a run."""
+    severity = dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR
+    return dg.AssetCheckResult(check_name=name, passed=bool(passed), severity=severity, metadata=metadata)
+
+
+def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue:
+    """Rows of plain values as a table in the UI; a value that some rows lack is empty there."""
+    listed = list(rows)
+    names = list(dict.fromkeys(name for row in listed for name in row))
+    records = [dg.TableRecord({name: _cell(row.get(name)) for name in names}) for row in listed]
+    return dg.MetadataValue.table(records) if records else dg.MetadataValue.text("none")
+
+
+def _cell(value: Any) -> str | int | float | bool:
+    if value is None:
+        return ""
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+__all__ = ["DATASETS", "REGISTRY", "IterationReport", "check", "materialized", "run_asset", "stage_options", "table"]

@@ -1,0 +1,45 @@
+"""Asset of the group `embedding`: features of every row not spent on warm-up."""
+
+from typing import Any
+
+import dagster as dg
+import numpy as np
+
+from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
+from aflite_assets.results import PublishedResult, ResultStore
+from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+
+_CHECKS = (
+    ("features_finite", "No feature of any representation is NaN or infinite.", True),
+    ("rows_complete", "Embedded and warm-up rows are disjoint and together the whole dataset.", True),
+)
+
+
+@dg.asset(**stage_options("embeddings", group="embedding", kinds={"numpy", "pytorch"}, pool="gpu", checks=_CHECKS))
+def embeddings(
+    context: dg.AssetExecutionContext,
+    result_store: ResultStoreResource,
+    experiment_tracker: ExperimentTracker,
+    compute_device: ComputeDevice,
+) -> dg.MaterializeResult:
+    """Features of the rows left after warm-up, all splits, per representation; a killed extraction resumes."""
+    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
+    summary = obtained.result.summary
+    metadata = {"representations": table({"representation": name, **one} for name, one in summary.items())}
+    return materialized(obtained, metadata, _checks(obtained.result, result_store.open()))
+
+
+def _checks(result: PublishedResult, store: ResultStore) -> list[dg.AssetCheckResult]:
+    from aflite_assets.stages.embeddings import open_features, read_rows
+    from aflite_assets.stages.warmup_split import read_warmup_rows
+
+    warmup = read_warmup_rows(store.current("warmup_split", result.partition))
+    rows_in_all = sum(store.current("raw_dataset", result.partition).summary["rows"].values())
+    finite: dict[str, Any] = {name: bool(np.isfinite(open_features(part)).all()) for name, part in result.parts.items()}
+    embedded = {name: read_rows(part)["row_id"].to_numpy() for name, part in result.parts.items()}
+    union = {name: len(np.union1d(rows, warmup)) for name, rows in embedded.items()}
+    complete = all(union[name] == rows_in_all == len(rows) + len(warmup) for name, rows in embedded.items())
+    return [
+        check("features_finite", all(finite.values()), **finite),
+        check("rows_complete", complete, rows=rows_in_all, warmup_rows=len(warmup), distinct_rows=union),
+    ]

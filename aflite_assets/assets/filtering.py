@@ -1,0 +1,165 @@
+"""Assets of the group `filtering`: the loop, its iterations, the controls, and the dataset that comes out."""
+
+from typing import Any
+
+import dagster as dg
+import numpy as np
+import pyarrow.parquet as pq
+
+from aflite_assets.assets.common import (
+    OWNERS,
+    REGISTRY,
+    IterationReport,
+    check,
+    materialized,
+    run_asset,
+    stage_options,
+    table,
+)
+from aflite_assets.assets.pictures import filter_pictures
+from aflite_assets.results import Obtained, PublishedResult
+from aflite_assets.stages.pipeline import STAGES
+from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+
+_FILTER_CHECKS = (
+    ("target_size_kept", "Never fewer train rows are kept than target_size.", True),
+    ("removed_rows_predictable", "Every removed train row had a predictability of at least the threshold.", True),
+    ("no_cautions", "The filter ended without a caution about its own result.", False),
+)
+ITERATIONS = dg.MultiPartitionsDefinition(
+    {
+        "dataset": dg.StaticPartitionsDefinition(
+            sorted(f"{name}.{one}" for name, spec in REGISTRY.specs.items() for one in spec.representations)
+        ),
+        "iteration": dg.DynamicPartitionsDefinition(name="aflite_iteration"),
+    }
+)
+
+
+@dg.asset(**stage_options("filtered_sets", group="filtering", kinds={"numpy", "scikitlearn"}, checks=_FILTER_CHECKS))
+def filtered_sets(
+    context: dg.AssetExecutionContext,
+    result_store: ResultStoreResource,
+    experiment_tracker: ExperimentTracker,
+    compute_device: ComputeDevice,
+) -> dg.MaterializeResult:
+    """AFLite's loop, once per representation: what is kept, what is removed and when. A killed loop resumes."""
+    obtained = run_asset(
+        context,
+        result_store,
+        experiment_tracker,
+        compute_device,
+        on_iteration=lambda report: report_iteration(context, report),
+    )
+    return materialized(obtained, _filter_metadata(obtained), _filter_checks(obtained.result))
+
+
+iteration_sets = dg.AssetSpec(
+    "iteration_sets",
+    group_name="filtering",
+    owners=OWNERS,
+    kinds={"numpy"},
+    tags={"domain": "filtering"},
+    code_version=STAGES["filtered_sets"].code_version,
+    partitions_def=ITERATIONS,
+    deps=["filtered_sets"],
+    description=(
+        "Every iteration of the filter, reported by the loop while it runs: what the UI plots. Datasets with fewer "
+        "iterations show missing cells, and a shorter second run leaves the first one's last cells; `run` in a "
+        "cell's metadata names the run that reported it."
+    ),
+)
+
+
+def report_iteration(context: dg.AssetExecutionContext, report: IterationReport) -> None:
+    """Tell Dagster about one finished iteration; reporting it twice does no harm."""
+    iteration = f"{report.iteration:03d}"
+    context.instance.add_dynamic_partitions("aflite_iteration", [iteration])
+    pair = f"{context.partition_key}.{report.representation}"
+    metadata: dict[str, Any] = {
+        "dagster/row_count": report.rows_in,
+        "representation_bias": report.representation_bias,
+        "removed": report.removed,
+        "scored_rows_in": report.scored_rows_in,
+        "scored_removed": report.scored_removed,
+        "pair": pair,
+        "run": context.run_id,
+    }
+    if report.cutoff is not None:
+        metadata["cutoff"] = report.cutoff
+    context.log_event(
+        dg.AssetMaterialization(
+            "iteration_sets",
+            partition=dg.MultiPartitionKey({"dataset": pair, "iteration": iteration}),
+            metadata=metadata,
+        )
+    )
+
+
+@dg.asset(**stage_options("control_sets", group="filtering", kinds={"parquet"}))
+def control_sets(
+    context: dg.AssetExecutionContext,
+    result_store: ResultStoreResource,
+    experiment_tracker: ExperimentTracker,
+    compute_device: ComputeDevice,
+) -> dg.MaterializeResult:
+    """Train sets of the filtered set's size that the filter did not choose: random, random_matched, single_pass."""
+    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
+    summary = obtained.result.summary
+    return materialized(obtained, {"controls": table({"representation": name, **one} for name, one in summary.items())})
+
+
+@dg.asset(**stage_options("published_dataset", group="filtering", kinds={"parquet", "huggingface"}))
+def published_dataset(
+    context: dg.AssetExecutionContext,
+    result_store: ResultStoreResource,
+    experiment_tracker: ExperimentTracker,
+    compute_device: ComputeDevice,
+) -> dg.MaterializeResult:
+    """A folder with a card that `datasets.load_dataset(folder, "filtered")` opens; also hard, easy and full_tagged."""
+    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
+    rows = obtained.result.summary["rows"]
+    folder = str(obtained.result.path)
+    metadata = {
+        "configurations": table({"configuration": name, **counts} for name, counts in rows.items()),
+        "load_with": dg.MetadataValue.md(f"```python\nload_dataset({folder!r}, 'filtered')\n```"),
+    }
+    return materialized(obtained, metadata)
+
+
+def _filter_metadata(obtained: Obtained) -> dict[str, Any]:
+    summary = obtained.result.summary
+    shown = ("iterations", "stop_reason", "bias_before", "bias_after")
+    return {
+        "outcome": table(
+            {"representation": name, **{field: one[field] for field in shown}, "kept": one["kept"], "rows": one["rows"]}
+            for name, one in summary.items()
+        ),
+        "dagster/row_count": sum(next(iter(summary.values()))["kept"].values()),
+        **{
+            f"iterations_{name}": table(pq.read_table(part.file("iterations.parquet")).to_pylist())
+            for name, part in obtained.result.parts.items()
+        },
+        **{f"curve_{name}": picture for name, picture in filter_pictures(obtained.result).items()},
+    }
+
+
+def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
+    from aflite_assets.stages.report_inputs import filtered_set
+
+    kept, lowest, thresholds, targets = {}, {}, {}, {}
+    for name, part in result.parts.items():
+        one = filtered_set(name, part)
+        rows = one.rows.filter(np.array(one.rows["split"].to_pylist()) == "train")
+        kept[name] = int(rows["kept"].to_numpy().sum())
+        removed = rows.filter(~rows["kept"].to_numpy().astype(bool))["predictability"].to_numpy()
+        lowest[name] = float(removed.min()) if len(removed) else 1.0
+        thresholds[name], targets[name] = one.settings["threshold"], one.settings["target_size"]
+    grouped = any(filtered_set(name, part).settings["remove"] == "groups" for name, part in result.parts.items())
+    predictable = grouped or all(lowest[name] >= thresholds[name] - 1e-6 for name in kept)
+    cautions = {name: one["warnings"] for name, one in result.summary.items() if one["warnings"]}
+    return [
+        check("target_size_kept", all(kept[name] >= targets[name] for name in kept), kept=kept, target_size=targets),
+        check("removed_rows_predictable", predictable, lowest=lowest, threshold=thresholds),
+        check("no_cautions", not cautions, warn=True, **cautions),
+    ]

@@ -1,0 +1,1 @@
+"""Jobs: which assets are made together. Schedules, sensors and conditions belong here too."""

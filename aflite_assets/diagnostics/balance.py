@@ -1,0 +1,59 @@
+"""How many rows each class has: per split, and how its share moves between two sets of rows."""
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.diagnostics.tables import split_masks, table_of
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.sources.examples import Examples
+
+_BALANCE = pa.schema(
+    {
+        "split": pa.string(),
+        "label": pa.int64(),
+        "label_name": pa.string(),
+        "rows": pa.int64(),
+        "share": pa.float64(),
+    }
+)
+
+
+def label_balance(examples: Examples) -> pa.Table:
+    """Rows of every class in every split: columns split, label, label_name, rows, share (of the split, 0 to 1).
+
+    Splits in order of appearance; a class without rows is there with 0.
+    """
+    records = []
+    for split, inside in split_masks(examples.table):
+        counts = np.bincount(examples.labels[inside], minlength=len(examples.label_names))
+        for label, rows in enumerate(counts.tolist()):
+            records.append((split, label, examples.label_names[label], rows, rows / counts.sum()))
+    return table_of(records, _BALANCE)
+
+
+def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -> np.ndarray:
+    """By how many percentage points each class's share grew from one set of rows to the other.
+
+    Args:
+        before: class numbers of the first set's rows, int, in [0, classes).
+        after: class numbers of the second set's rows.
+        classes: number of classes.
+
+    Returns:
+        float64, one per class, in [-100, 100], summing to 0; negative where the share shrank.
+
+    Raises:
+        InvalidInputError: one of the sets has no rows, so it has no shares.
+    """
+    return 100 * (_shares("after", after, classes) - _shares("before", before, classes))
+
+
+def _shares(name: str, labels: np.ndarray, classes: int) -> np.ndarray:
+    if not len(labels):
+        raise InvalidInputError(f"{name!r} has 0 rows and so no class shares; compare sets that have rows")
+    if labels.min() < 0 or labels.max() >= classes:
+        raise InvalidInputError(
+            f"{name!r} holds class numbers from {labels.min()} to {labels.max()} where there are {classes} "
+            "classes; give the number of classes of the whole dataset"
+        )
+    return np.bincount(labels, minlength=classes) / len(labels)

@@ -1,0 +1,87 @@
+"""The stage of `bias_evidence`: statistics about kept and removed rows, as tables."""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.reports.records import EvidenceTable
+from aflite_assets.results import Draft
+from aflite_assets.results.files import write_json
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.specs import SpecView
+from aflite_assets.sources.tables import load_examples
+from aflite_assets.stages.pipeline import Inputs
+from aflite_assets.stages.progress import Progress
+from aflite_assets.tracking import TrackedRun
+
+
+def run(
+    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
+) -> dict[str, Any]:
+    """Compute every table that applies to the dataset, per representation, and publish them with an index."""
+    raw = load_examples(inputs["raw_dataset"].path)
+    index, summary = [], {}
+    for name, part in inputs["filtered_sets"].parts.items():
+        tables = evidence_tables(name, pq.read_table(part.file("rows.parquet")), raw)
+        for number, evidence in enumerate(tables):
+            file = f"{name}-{number:02d}.parquet"
+            pq.write_table(evidence.table, draft.path / file)
+            index.append({"title": evidence.title, "caption": evidence.caption, "file": file})
+        summary[name] = {"tables": len(tables)}
+        progress.log(f"bias evidence of {name}: {', '.join(evidence.title for evidence in tables)}")
+    write_json(draft.path / "evidence.json", {"tables": index})
+    return summary
+
+
+def evidence_tables(representation: str, rows: pa.Table, raw: Examples) -> list[EvidenceTable]:
+    """The statistics of one filtered set; tables without rows (no attributes, no texts) are left out."""
+    from aflite_assets.diagnostics.kept_removed import attribute_shares, label_shares, mean_scores, text_lengths
+
+    tables = [
+        EvidenceTable(
+            f"Classes kept and removed ({representation})",
+            "Each class's rows and its share of the kept and of the removed rows.",
+            label_shares(rows, label_names=raw.label_names).drop_columns(["label"]),
+        ),
+        EvidenceTable(
+            f"Attributes kept and removed ({representation})",
+            "Columns that the spec carries along. share_kept is the share of the value's rows that filtering kept.",
+            attribute_shares(rows, raw),
+        ),
+        EvidenceTable(
+            f"Scores of kept and removed rows ({representation})",
+            "Means of the last known predictability, and of the first iteration's probability of the row's own label.",
+            mean_scores(rows),
+        ),
+        EvidenceTable(
+            f"Text lengths ({representation})",
+            "Mean number of words of kept and removed rows.",
+            text_lengths(rows, raw),
+        ),
+        *(_word_tables(representation, rows, raw) if raw.modality == "text" else []),
+    ]
+    return [evidence for evidence in tables if evidence.table.num_rows]
+
+
+def _word_tables(representation: str, rows: pa.Table, raw: Examples) -> list[EvidenceTable]:
+    from aflite_assets.diagnostics.word_artifacts import word_artifacts
+
+    train = rows.filter(pa.compute.equal(rows["split"], "train"))
+    pool = raw.select(train["row_id"].to_numpy())
+    found = word_artifacts(pool, {"filtered": train.filter(train["kept"])["row_id"].to_numpy()}, top=10)
+    return [
+        EvidenceTable(
+            f"Words that go with a class ({representation})",
+            "Ten words per class whose rows carry it more often than chance, by z-statistic (Gardner et al. 2021) "
+            f"among the train rows, and the same words after filtering; by chance no word exceeds {found.line:.1f}.",
+            found.words.drop_columns(["label"]),
+        ),
+        EvidenceTable(
+            f"Words over the line ({representation})",
+            f"How many words exceed z = {found.line:.1f} in the train rows and in what filtering kept. "
+            "A smaller set has smaller z-statistics for the same shares.",
+            found.over_line.drop_columns(["label"]),
+        ),
+    ]

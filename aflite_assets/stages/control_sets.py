@@ -1,0 +1,137 @@
+"""The stage of `control_sets`: train sets of the filtered set's size that were not chosen by the filter."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.specs import SpecView
+from aflite_assets.sources.tables import load_examples
+from aflite_assets.stages.embeddings import read_rows
+from aflite_assets.stages.pipeline import Inputs
+from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.warmup_split import read_warmup_rows, without_rows
+from aflite_assets.tracking import TrackedRun
+
+MATCHED_ABOVE = 0.02
+"""Class shares that differ by more than this are reason for a control with the filtered set's class sizes."""
+
+
+@dataclass(frozen=True)
+class ControlSet:
+    """One control: a train set beside the filtered set of one representation.
+
+    `name` is random, random_matched or single_pass; `seed` is None where no draw is involved; `row_ids` int64.
+    """
+
+    representation: str
+    name: str
+    seed: int | None
+    split: str
+    row_ids: np.ndarray
+
+
+def run(
+    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
+) -> dict[str, Any]:
+    """Draw the controls of every representation's filtered set."""
+    raw = load_examples(inputs["raw_dataset"].path)
+    full = full_rows(raw, inputs["warmup_split"], include_warmup=spec.full_includes_warmup)
+    controls: list[ControlSet] = []
+    summary: dict[str, Any] = {}
+    for name, part in inputs["filtered_sets"].parts.items():
+        rows = pq.read_table(part.file("rows.parquet"))
+        made, notes = _controls(name, rows, full, read_rows(inputs["embeddings"].part(name)), spec)
+        controls += made
+        summary[name] = {"sets": len(made), **notes}
+        progress.log(f"controls of {name}: {sorted({control.name for control in made})}")
+    pq.write_table(pa.concat_tables([_table(control) for control in controls]), draft.path / "sets.parquet")
+    return summary
+
+
+def full_rows(raw: Examples, warmup: PublishedResult, *, include_warmup: bool) -> Examples:
+    """All rows but the warm-up rows: what `full` is drawn from, every split (the paper's D with `include_warmup`)."""
+    return raw if include_warmup else without_rows(raw, read_warmup_rows(warmup))
+
+
+def read_control_sets(result: PublishedResult) -> list[ControlSet]:
+    """Every control of every representation."""
+    table = pq.read_table(result.file("sets.parquet"))
+    controls = []
+    keys = ("representation", "name", "seed", "split")
+    for key in table.select(keys).group_by(list(keys)).aggregate([]).to_pylist():
+        chosen = np.ones(table.num_rows, bool)
+        for column, value in key.items():
+            chosen &= np.array([cell == value for cell in table[column].to_pylist()])
+        controls.append(ControlSet(**key, row_ids=table["row_id"].to_numpy()[chosen]))
+    return controls
+
+
+def _controls(
+    name: str, rows: pa.Table, full: Examples, embedded: pa.Table, spec: SpecView
+) -> tuple[list[ControlSet], dict[str, Any]]:
+    kept = rows.filter(rows["kept"])
+    made = [
+        ControlSet(name, "random", seed, split, _draw(full.in_split(split).row_ids, size, [seed, number]))
+        for number, (split, size) in enumerate(_sizes(kept).items())
+        for seed in spec.seeds
+    ]
+    train, kept_train = full.in_split("train"), kept.filter(pa.compute.equal(kept["split"], "train"))
+    classes = len(full.label_names)
+    wanted = np.bincount(kept_train["label"].to_numpy(), minlength=classes)
+    moved = np.abs(wanted / wanted.sum() - np.bincount(train.labels, minlength=classes) / len(train)).max()
+    if moved > MATCHED_ABOVE:
+        made += [
+            ControlSet(name, "random_matched", seed, "train", _draw_matched(train, wanted, seed)) for seed in spec.seeds
+        ]
+    single = _single_pass(embedded, len(kept_train), spec.seed)
+    if single is not None:
+        made.append(ControlSet(name, "single_pass", None, "train", single))
+    reason = None if single is not None else "the representation has no warm-up model"
+    return made, {"class_shares_moved": float(moved), "no_single_pass": reason}
+
+
+def _sizes(kept: pa.Table) -> dict[str, int]:
+    splits = kept["split"].to_pylist()
+    return {split: splits.count(split) for split in dict.fromkeys(splits)}
+
+
+def _draw(row_ids: np.ndarray, size: int, seed: list[int]) -> np.ndarray:
+    return np.sort(np.random.default_rng(seed).choice(row_ids, size, replace=False))
+
+
+def _draw_matched(train: Examples, wanted: np.ndarray, seed: int) -> np.ndarray:
+    drawn = [
+        _draw(train.row_ids[train.labels == label], size, [seed, 1, label])
+        for label, size in enumerate(wanted.tolist())
+    ]
+    return np.sort(np.concatenate(drawn))
+
+
+def _single_pass(embedded: pa.Table, size: int, seed: int) -> np.ndarray | None:
+    """Train rows left when those of the highest label probability under the warm-up model go at once (ICML 4.2)."""
+    train = embedded.filter(pa.compute.equal(embedded["split"], "train"))
+    if train["warmup_label_probability"].null_count == train.num_rows:
+        return None
+    probability = train["warmup_label_probability"].to_numpy()
+    shuffled = np.random.default_rng([seed, 2]).permutation(train.num_rows)
+    order = shuffled[np.argsort(probability[shuffled], kind="stable")]
+    return np.sort(train["row_id"].to_numpy()[order[:size]])
+
+
+def _table(control: ControlSet) -> pa.Table:
+    rows = len(control.row_ids)
+    return pa.table(
+        {
+            "representation": [control.representation] * rows,
+            "name": [control.name] * rows,
+            "seed": pa.array([control.seed] * rows, pa.int64()),
+            "split": [control.split] * rows,
+            "row_id": control.row_ids,
+        }
+    )

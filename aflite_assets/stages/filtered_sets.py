@@ -1,0 +1,217 @@
+"""The stage of `filtered_sets`: AFLite's loop per representation, a checkpoint per iteration; resumes there."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.algorithm import FilterResult, FilterState, IterationRecord, filter_dataset
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Draft, PublishedResult, ResultKey
+from aflite_assets.results.files import write_json
+from aflite_assets.sources.specs import SpecView
+from aflite_assets.stages.embeddings import open_features, read_rows
+from aflite_assets.stages.pipeline import Inputs
+from aflite_assets.stages.progress import IterationReport, Progress
+from aflite_assets.stages.sizes import filter_settings
+from aflite_assets.tracking import TrackedRun
+
+PART_VERSION = "1"
+
+
+def run(
+    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
+) -> dict[str, Any]:
+    """Filter each representation's rows on its own; iterations of results found again are reported again."""
+    warmup = inputs["warmup_split"].summary["rows"]
+    summary = {}
+    for name, embedded in inputs["embeddings"].parts.items():
+        fields = {"filter": spec.filter.model_dump(mode="json"), "seed": spec.seed, "warmup_rows": warmup}
+        part = draft.part(
+            name,
+            ResultKey(PART_VERSION, fields, {"embeddings": embedded.data_version}),
+            lambda part, name=name, embedded=embedded: _filter(
+                name, embedded, spec, warmup, part, tracker=tracker, device=device, progress=progress
+            ),
+        )
+        if part.reused:
+            report_iterations(name, part.result, progress)
+        summary[name] = part.result.summary
+    return summary
+
+
+def report_iterations(representation: str, part: PublishedResult, progress: Progress) -> None:
+    """Report every published iteration of one representation, in order."""
+    for row in pq.read_table(part.file("iterations.parquet")).to_pylist():
+        progress.on_iteration(
+            IterationReport(
+                representation, **{name: row[name] for name in IterationReport.__dataclass_fields__ if name in row}
+            )
+        )
+
+
+def _filter(
+    name: str,
+    embedded: PublishedResult,
+    spec: SpecView,
+    warmup: int,
+    part: Draft,
+    *,
+    tracker: TrackedRun,
+    device: DeviceSettings,
+    progress: Progress,
+) -> Mapping[str, Any]:
+    rows = read_rows(embedded)
+    features = open_features(embedded)
+    policy = spec.filter.evaluation_rows
+    train = rows["split"].to_numpy(zero_copy_only=False) == "train"
+    entering = np.flatnonzero(train) if policy == "kept" else np.arange(len(train))
+    pooled = np.ones(len(entering), bool) if policy == "pooled" else train[entering]
+    settings = filter_settings(spec.filter, int(pooled.sum()), warmup)
+    checkpoint = Checkpoint(part.scratch)
+    (part.path / "scores").mkdir()
+    resume = checkpoint.load()
+    if resume is not None:
+        progress.log(f"filtering {name} resumes at iteration {resume.next_iteration}")
+    row_ids = rows["row_id"].to_numpy()[entering]
+    with tracker.child(name) as run:
+        run.log_parameters(asdict(settings))
+
+        def on_iteration(record: IterationRecord, state: FilterState) -> None:
+            checkpoint.save(record, state, row_ids)
+            progress.on_iteration(_report(name, record))
+            progress.log(_line(name, record))
+            run.log_metrics(_metrics(record), step=record.iteration)
+
+        result = filter_dataset(
+            features if len(entering) == len(train) else features[entering],
+            rows["label"].to_numpy()[entering],
+            settings=settings,
+            seed=spec.seed,
+            groups=rows["group"].to_numpy()[entering] if "group" in rows.column_names else None,
+            score_only=None if pooled.all() else ~pooled,
+            device=device.device,
+            on_iteration=on_iteration,
+            resume=resume,
+        )
+    checkpoint.publish_scores(part.path / "scores")
+    _write(result, rows, entering, part.path)
+    return _summary(result, rows, entering)
+
+
+class Checkpoint:
+    """The loop's state and the scores of its finished iterations, in the scratch folder of an unfinished result."""
+
+    def __init__(self, folder: Path) -> None:
+        self._state = folder / "state.npz"
+        self._scores = folder / "scores"
+        self._scores.mkdir(exist_ok=True)
+
+    def save(self, record: IterationRecord, state: FilterState, row_ids: np.ndarray) -> None:
+        """Write an iteration's scores, then replace the state: a kill in between repeats the iteration."""
+        entered = np.ones(len(row_ids), bool)
+        entered[state.removed_rows[state.removed_in_iteration < record.iteration]] = False
+        scored = entered & ~np.isnan(state.predictability)
+        table = pa.table({"row_id": row_ids[scored], "predictability": state.predictability[scored]})
+        pq.write_table(table, self._scores / f"{record.iteration:03d}.parquet")
+        aside = self._state.with_suffix(".tmp")
+        with aside.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, **state.to_arrays())
+            stream.flush()
+            os.fsync(stream.fileno())
+        aside.replace(self._state)
+
+    def load(self) -> FilterState | None:
+        """The state after the last finished iteration, or None at the start."""
+        if not self._state.is_file():
+            return None
+        with np.load(self._state, allow_pickle=False) as arrays:
+            return FilterState.from_arrays(dict(arrays))
+
+    def publish_scores(self, folder: Path) -> None:
+        """Move the scores of all iterations into the result."""
+        for path in sorted(self._scores.iterdir()):
+            path.rename(folder / path.name)
+
+
+def _report(name: str, record: IterationRecord) -> IterationReport:
+    values = asdict(record)
+    return IterationReport(
+        name, **{field: values[field] for field in IterationReport.__dataclass_fields__ if field in values}
+    )
+
+
+def _line(name: str, record: IterationRecord) -> str:
+    return (
+        f"filtering {name}, iteration {record.iteration:03d}: {record.rows_in} rows, "
+        f"representation bias {record.representation_bias:.3f}, removed {record.removed}"
+    )
+
+
+def _metrics(record: IterationRecord) -> dict[str, float]:
+    values = {"rows_in": record.rows_in, "removed": record.removed, "representation_bias": record.representation_bias}
+    values |= {"rows_never_held_out": record.never_held_out, "scored_rows_in": record.scored_rows_in}
+    return {name: float(value) for name, value in values.items()} | (
+        {} if record.cutoff is None else {"cutoff": float(record.cutoff)}
+    )
+
+
+def _write(result: FilterResult, rows: pa.Table, entering: np.ndarray, folder: Path) -> None:
+    """Publish every embedded row with its fate, the iterations, and how the filter ended."""
+    total = rows.num_rows
+    scores = np.full(total, np.nan, np.float32)
+    scores[entering] = result.predictability
+    own = np.full(total, np.nan, np.float32)
+    if result.label_probability is not None:
+        own[entering] = result.label_probability
+    held_out = np.zeros(total, np.int64)
+    held_out[entering] = result.held_out_count
+    removed_in = np.full(total, -1, np.int64)
+    removed_in[entering[result.removed_rows]] = result.removed_in_iteration
+    columns = [column for column in ("row_id", "split", "label", "group") if column in rows.column_names]
+    table = rows.select(columns).replace_schema_metadata(None)
+    for name, values in (
+        ("kept", pa.array(removed_in < 0)),
+        ("removed_in_iteration", pa.array(removed_in, mask=removed_in < 0)),
+        ("predictability", pa.array(scores, mask=np.isnan(scores))),
+        ("held_out_count", pa.array(held_out)),
+        ("label_probability", pa.array(own, mask=np.isnan(own))),
+    ):
+        table = table.append_column(name, values)
+    pq.write_table(table, folder / "rows.parquet")
+    records = [{**asdict(record), "rows_per_class": list(record.rows_per_class)} for record in result.iterations]
+    for record in records:
+        record["rows_never_held_out"] = record.pop("never_held_out")
+        del record["seconds"]  # a duration is no content: the same run must give the same data version
+    pq.write_table(pa.Table.from_pylist(records), folder / "iterations.parquet")
+    write_json(
+        folder / "filter.json",
+        {
+            "stop_reason": result.stop_reason.name,
+            "warnings": list(result.warnings),
+            "settings": asdict(result.settings),
+            "seed": result.seed,
+        },
+    )
+
+
+def _summary(result: FilterResult, rows: pa.Table, entering: np.ndarray) -> dict[str, Any]:
+    kept = np.ones(rows.num_rows, bool)
+    kept[entering[result.removed_rows]] = False
+    splits = rows["split"].to_numpy(zero_copy_only=False)
+    names = list(dict.fromkeys(splits))
+    return {
+        "rows": {split: int((splits == split).sum()) for split in names},
+        "kept": {split: int(kept[splits == split].sum()) for split in names},
+        "iterations": len(result.iterations),
+        "stop_reason": result.stop_reason.name,
+        "bias_before": float(result.iterations[0].representation_bias),
+        "bias_after": float(result.iterations[-1].representation_bias),
+        "warnings": list(result.warnings),
+        "seconds": round(sum(record.seconds for record in result.iterations), 2),
+    }

@@ -1,0 +1,162 @@
+"""The stages in order, what each reads, and how one is run: found by key, or made and published.
+
+The stages' own work is in the modules of the same names.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Draft, Obtained, PublishedResult, ResultKey, ResultStore
+from aflite_assets.sources.specs import DatasetSpec, SpecView
+from aflite_assets.stages.contents import field_contents
+from aflite_assets.stages.progress import Progress, silent
+from aflite_assets.tracking import NullTracker, TrackedRun, Tracker
+
+Inputs = Mapping[str, PublishedResult]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One asset's place in the pipeline.
+
+    `inputs` are the assets whose results it reads, `reads` the only spec fields it may look at, and `code_version`
+    changes when the stage's code gives another answer.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    reads: tuple[str, ...]
+    code_version: str = "1"
+
+
+_STAGES = (
+    Stage("raw_dataset", (), ("source", "columns", "labels", "unlabelled", "limit", "seed")),
+    Stage("challenge_sets", ("raw_dataset",), ("challenge_sets", "seed")),
+    Stage("warmup_split", ("raw_dataset",), ("warmup", "representations", "evaluators", "filter", "seed")),
+    Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed")),
+    Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",)),
+    Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "seed")),
+    Stage(
+        "control_sets",
+        ("raw_dataset", "warmup_split", "embeddings", "filtered_sets"),
+        ("seed", "seeds", "full_includes_warmup"),
+    ),
+    Stage(
+        "published_dataset",
+        ("raw_dataset", "warmup_split", "filtered_sets", "control_sets"),
+        ("title", "description"),
+    ),
+    Stage(
+        "evaluator_models",
+        ("raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets"),
+        ("evaluators", "seeds", "full_includes_warmup"),
+    ),
+    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ()),
+    Stage(
+        "benchmark_report",
+        (
+            "raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets", "published_dataset",
+            "evaluator_models", "bias_evidence",
+        ),
+        (
+            "title", "description", "challenge_sets", "limit", "report", "evaluators", "seeds", "seed",
+            "full_includes_warmup",
+        ),
+    ),
+)  # fmt: skip
+STAGES: Mapping[str, Stage] = {stage.name: stage for stage in _STAGES}
+"""Every stage by its name, in an order in which they can be run."""
+
+
+def stage_key(stage: Stage, spec: DatasetSpec, inputs: Inputs) -> ResultKey:
+    """What a stage's result depends on: code version, the fields it reads with the files they name, its inputs."""
+    view = spec.view(stage.reads)
+    fields = {**view.as_json(), "contents": field_contents(spec, stage.reads)}
+    return ResultKey(stage.code_version, fields, {name: result.data_version for name, result in inputs.items()})
+
+
+def run_stage(
+    name: str,
+    spec: DatasetSpec,
+    *,
+    store: ResultStore,
+    tracker: Tracker | None = None,
+    device: DeviceSettings | None = None,
+    progress: Progress = silent,
+) -> Obtained:
+    """The result of one stage for one dataset: found by its key, or made, tracked and published.
+
+    A result that lacks cells which failed is not found again: the stage runs anew and makes what is missing.
+
+    Raises:
+        StoreError: an input was never materialised.
+        AfliteError: whatever the stage refuses.
+    """
+    stage = STAGES[name]
+    inputs = {asset: store.current(asset, spec.name) for asset in stage.inputs}
+    key = _next_attempt(store, name, spec.name, stage_key(stage, spec, inputs))
+    view = spec.view(stage.reads)
+
+    def write(draft: Draft) -> Mapping[str, Any]:
+        run_module = import_module(f"aflite_assets.stages.{name}")
+        with (tracker or NullTracker()).run(name, spec.name, key.digest) as run:
+            _log_origin(run, draft, key)
+            summary: Mapping[str, Any] = run_module.run(
+                view, inputs, draft, tracker=run, device=device or DeviceSettings(), progress=progress
+            )
+            run.log_metrics(numbers(summary))
+        return summary
+
+    return store.obtain(name, spec.name, key, write)
+
+
+def run_pipeline(
+    spec: DatasetSpec,
+    *,
+    store: ResultStore,
+    tracker: Tracker | None = None,
+    device: DeviceSettings | None = None,
+    progress: Progress = silent,
+) -> dict[str, Obtained]:
+    """Every stage of one dataset in order: what the assets do, as a plain function."""
+    return {
+        name: run_stage(name, spec, store=store, tracker=tracker, device=device, progress=progress) for name in STAGES
+    }
+
+
+def numbers(summary: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+    """The numbers of a nested summary by dotted names; lists, texts and nulls are left out."""
+    flat: dict[str, float] = {}
+    for name, value in summary.items():
+        if isinstance(value, Mapping):
+            flat |= numbers(value, f"{prefix}{name}.")
+        elif isinstance(value, int | float):
+            flat[f"{prefix}{name}"] = float(value)
+    return flat
+
+
+def _next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> ResultKey:
+    attempt = 0
+    tried = key
+    while (found := store.find(name, partition, tried)) is not None and found.summary.get("incomplete"):
+        attempt += 1
+        tried = replace(key, fields={**key.fields, "attempt": attempt})
+    return tried
+
+
+def _log_origin(run: TrackedRun, draft: Draft, key: ResultKey) -> None:
+    run.log_parameters(key.as_json())
+    for asset, version in key.inputs.items():
+        run.log_dataset(f"{draft.partition}.{asset}", digest=version, context="input")
+    if run.reference is not None:
+        draft.provenance["tracking"] = {
+            "tracking_uri": run.reference.tracking_uri,
+            "experiment_id": run.reference.experiment_id,
+            "run_id": run.reference.run_id,
+        }
+
+
+__all__ = ["STAGES", "Inputs", "SpecView", "Stage", "numbers", "run_pipeline", "run_stage", "stage_key"]

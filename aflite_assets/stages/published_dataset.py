@@ -1,0 +1,140 @@
+"""The stage of `published_dataset`: a folder with a card that `datasets.load_dataset` opens."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Draft
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.specs import SpecView
+from aflite_assets.sources.tables import load_examples
+from aflite_assets.stages.pipeline import Inputs
+from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.report_inputs import filtered_set, trial_note
+from aflite_assets.tracking import TrackedRun
+
+WEIGHT_BOUNDS = (0.25, 4.0)
+"""Least and most a row may weigh."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One way to load the folder: `tables` by split; `name` as `load_dataset` takes it."""
+
+    name: str
+    tables: Mapping[str, pa.Table]
+
+
+def run(
+    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
+) -> dict[str, Any]:
+    """Write every configuration's splits as Parquet with the library's own types, and the card that lists them."""
+    raw_result = inputs["raw_dataset"]
+    raw = load_examples(raw_result.path)
+    filtered = [filtered_set(name, part) for name, part in inputs["filtered_sets"].parts.items()]
+    files: dict[str, dict[str, str]] = {}
+    rows: dict[str, dict[str, int]] = {}
+    for number, kept in enumerate(filtered):
+        suffix = "" if number == 0 else f"_{kept.representation}"
+        for configuration in _configurations(raw, kept.rows, suffix):
+            files[configuration.name] = {}
+            rows[configuration.name] = {split: len(table) for split, table in configuration.tables.items()}
+            for split, table in configuration.tables.items():
+                path = f"data/{configuration.name}/{split}.parquet"
+                (draft.path / path).parent.mkdir(parents=True, exist_ok=True)
+                _to_parquet(table, raw, draft.path / path)
+                files[configuration.name][split] = path
+        files[f"hard{suffix}"], rows[f"hard{suffix}"] = files[f"filtered{suffix}"], rows[f"filtered{suffix}"]
+    from aflite_assets.reports.card import dataset_card
+
+    card = dataset_card(
+        spec.title or draft.partition,
+        spec.description,
+        configs=list(files.items()),
+        rows=rows,
+        filtered=filtered,
+        label_names=raw.label_names,
+        notes=trial_note(raw_result),
+        provenance={f"data version of {name}": result.data_version for name, result in inputs.items()},
+    )
+    (draft.path / "README.md").write_text(card, encoding="utf-8")
+    progress.log(f"published dataset: {rows}")
+    return {"rows": rows}
+
+
+def _configurations(raw: Examples, rows: pa.Table, suffix: str) -> Iterator[Configuration]:
+    kept = rows.filter(rows["kept"])["row_id"].to_numpy()
+    removed = rows.filter(pc.invert(rows["kept"]))["row_id"].to_numpy()
+    for name, row_ids in (("filtered", kept), ("easy", removed)):
+        chosen = Examples(raw.table.filter(pa.array(np.isin(raw.row_ids, row_ids))), raw.label_names)
+        if len(chosen):
+            yield Configuration(f"{name}{suffix}", _by_split(_content(chosen.table)))
+    yield Configuration(f"full_tagged{suffix}", _by_split(_tagged(raw, rows)))
+
+
+def _content(table: pa.Table) -> pa.Table:
+    """The columns that a user of the dataset reads."""
+    return table.drop_columns([name for name in ("row_id", "group") if name in table.column_names])
+
+
+def _by_split(table: pa.Table) -> dict[str, pa.Table]:
+    return {
+        split: table.filter(pc.equal(table["split"], split)).drop_columns(["split"])
+        for split in dict.fromkeys(table["split"].to_pylist())
+    }
+
+
+def _tagged(raw: Examples, rows: pa.Table) -> pa.Table:
+    """All rows with their fate; rows that never entered the filter (warm-up, or splits left alone) have no score."""
+    position = {row_id: number for number, row_id in enumerate(rows["row_id"].to_pylist())}
+    order = pa.array([position.get(row_id) for row_id in raw.row_ids.tolist()], pa.int64())
+    joined = rows.take(order)
+    table = _content(raw.table)
+    status = pc.if_else(joined["kept"], "kept", "removed")
+    for name, values in (
+        ("status", pc.fill_null(status, "warm-up")),
+        ("predictability", joined["predictability"]),
+        ("removed_in_iteration", joined["removed_in_iteration"]),
+        ("weight", row_weights(joined["label_probability"])),
+    ):
+        table = table.append_column(name, values)
+    return table
+
+
+def row_weights(label_probability: pa.ChunkedArray) -> pa.ChunkedArray:
+    """1 / label probability, clipped to `WEIGHT_BOUNDS`; null where there is no probability."""
+    least, most = WEIGHT_BOUNDS
+    inverse = pc.divide(
+        pa.scalar(1.0, pa.float32()),
+        pc.max_element_wise(label_probability, pa.scalar(1e-6, pa.float32()), skip_nulls=False),
+    )
+    return pc.min_element_wise(
+        pc.max_element_wise(inverse, pa.scalar(least, pa.float32()), skip_nulls=False),
+        pa.scalar(most, pa.float32()),
+        skip_nulls=False,
+    )
+
+
+def _to_parquet(table: pa.Table, raw: Examples, path: Any) -> None:
+    """Write through `datasets`, so that the label's names and the image type travel in the file."""
+    import datasets
+
+    data = datasets.Dataset(_with_image_bytes(table) if raw.modality == "image" else table)
+    data = data.cast_column("label", datasets.ClassLabel(names=list(raw.label_names)))
+    if raw.modality == "image":
+        data = data.cast_column("image", datasets.Image())
+    data.to_parquet(str(path))
+
+
+def _with_image_bytes(table: pa.Table) -> pa.Table:
+    """Images as bytes, so that the folder stands on its own."""
+    from aflite_assets.sources.images import read_image
+
+    values = [{"bytes": read_image(image), "path": None} for image in table["image"].to_pylist()]
+    column = pa.array(values, pa.struct([("bytes", pa.binary()), ("path", pa.string())]))
+    return table.set_column(table.column_names.index("image"), "image", column)

@@ -1,0 +1,64 @@
+"""The stage of `warmup_models`: one trained encoder per representation that needs one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.encoders import train_encoder
+from aflite_assets.results import Draft, ResultKey
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.specs import SpecView
+from aflite_assets.sources.tables import load_examples
+from aflite_assets.stages.contents import checkpoint_content
+from aflite_assets.stages.pipeline import Inputs
+from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.warmup_split import read_warmup_rows
+from aflite_assets.tracking import TrackedRun
+
+PART_VERSION = "1"
+
+
+def run(
+    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
+) -> dict[str, Any]:
+    """Train each representation's encoder on the warm-up rows; a representation of given features has none."""
+    rows = load_examples(inputs["raw_dataset"].path).select(read_warmup_rows(inputs["warmup_split"]))
+    versions = {name: inputs[name].data_version for name in ("raw_dataset", "warmup_split")}
+    summary: dict[str, Any] = {}
+    for name, settings in spec.representations.items():
+        if settings.kind == "identity":
+            summary[name] = {"trained": False, "reason": "the features are given; there is nothing to train"}
+            continue
+        fields = {
+            "settings": settings.model_dump(mode="json"),
+            "checkpoint": checkpoint_content(settings),
+            "seed": spec.seed,
+        }
+        part = draft.part(
+            name,
+            ResultKey(PART_VERSION, fields, versions),
+            lambda part, name=name, settings=settings: _train(
+                name, settings, rows, part, seed=spec.seed, tracker=tracker, device=device, progress=progress
+            ),
+        )
+        summary[name] = {"trained": True, **part.result.summary}
+    return summary
+
+
+def _train(
+    name: str,
+    settings: Any,
+    rows: Examples,
+    part: Draft,
+    *,
+    seed: int,
+    tracker: TrackedRun,
+    device: DeviceSettings,
+    progress: Progress,
+) -> Mapping[str, Any]:
+    progress.log(f"training encoder {name} on {len(rows)} warm-up rows")
+    with tracker.child(name) as run:
+        run.log_parameters(settings.model_dump(mode="json"))
+        metrics = train_encoder(settings, rows, part.path, seed=seed, device=device, log=progress.log)
+        run.log_metrics(metrics)
+    return dict(metrics)

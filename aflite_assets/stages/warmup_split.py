@@ -1,0 +1,71 @@
+"""The stage of `warmup_split`: the train rows spent on the encoders, once the whole plan is known to be possible."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.errors import DataError
+from aflite_assets.models.checks import check_model
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.sampling import stratified_sample
+from aflite_assets.sources.specs import SpecView
+from aflite_assets.sources.tables import load_examples
+from aflite_assets.stages.pipeline import Inputs
+from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.sizes import filter_settings, warmup_rows
+from aflite_assets.tracking import TrackedRun
+
+
+def run(
+    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
+) -> dict[str, Any]:
+    """Draw the warm-up rows (whole groups, stratified), after every model and size was checked against the data."""
+    raw = load_examples(inputs["raw_dataset"].path)
+    train = raw.in_split("train")
+    for settings in [*spec.representations.values(), *spec.evaluators.values()]:
+        check_model(settings, raw)
+    needed = any(encoder.kind != "identity" for encoder in spec.representations.values())
+    size = warmup_rows(spec.warmup, len(train), needed=needed)
+    drawn = stratified_sample(train.labels, train.groups, size, rng=np.random.default_rng([spec.seed, 0]))
+    _check_plan(spec, train, drawn)
+    labels = train.labels[drawn]
+    pq.write_table(pa.table({"row_id": train.row_ids[drawn], "label": labels}), draft.path / "rows.parquet")
+    progress.log(f"warm-up rows: {len(drawn)} of {len(train)} train rows")
+    return {
+        "rows": len(drawn),
+        "share": len(drawn) / len(train),
+        "rows_per_class": dict(
+            zip(raw.label_names, np.bincount(labels, minlength=len(raw.label_names)).tolist(), strict=True)
+        ),
+        "reason": None if needed else "no representation is a trained model",
+    }
+
+
+def read_warmup_rows(result: PublishedResult) -> np.ndarray:
+    """The ids of the warm-up rows, int64, ascending."""
+    return pq.read_table(result.file("rows.parquet"))["row_id"].to_numpy()
+
+
+def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
+    """The examples whose ids are not among `row_ids`, in order."""
+    return Examples(examples.table.filter(pa.array(~np.isin(examples.row_ids, row_ids))), examples.label_names)
+
+
+def _check_plan(spec: SpecView, train: Examples, drawn: np.ndarray) -> None:
+    rest = np.ones(len(train), bool)
+    rest[drawn] = False
+    if len(np.unique(train.labels[rest])) < 2:
+        raise DataError(f"after {len(drawn)} warm-up rows the {rest.sum()} rows left have one class; lower warmup.size")
+    pool = int(rest.sum())
+    settings = filter_settings(spec.filter, pool, len(drawn))
+    if train.groups is not None:
+        smallest = np.unique(train.groups[rest], return_counts=True)[1].min()
+        if smallest > settings.train_size:
+            raise DataError(
+                f"the smallest group has {smallest} rows, more than filter.train_size {settings.train_size}; "
+                "raise train_size or group by another column"
+            )

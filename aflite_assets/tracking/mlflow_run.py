@@ -1,0 +1,176 @@
+"""One MLflow run: opening it or continuing it, logging to it, ending it. Everything goes through MlflowClient.
+
+The fluent interface is left alone: its active run and experiment are global, and children and datasets
+land in the wrong experiment unless they are set in the right order.
+"""
+
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from aflite_assets.errors import InvalidInputError, TrackingError
+from aflite_assets.tracking import mlflow_values as values
+from aflite_assets.tracking.mlflow_session import MlflowSession
+from aflite_assets.tracking.protocol import RunReference
+
+IDENTITY_TAG = "aflite.identity"
+ERROR_TAG = "aflite.error"
+CHANGED_PARAMETER_TAG = "aflite.changed_parameter"
+PARENT_TAG = "mlflow.parentRunId"
+DATASET_CONTEXT_TAG = "mlflow.data.context"
+
+
+@dataclass(frozen=True)
+class MlflowRun:
+    """A run in MLflow; the methods are those of `TrackedRun` and raise TrackingError when MLflow says no."""
+
+    session: MlflowSession
+    experiment_id: str
+    run_id: str
+
+    @property
+    def reference(self) -> RunReference:
+        """Where the run is kept."""
+        return RunReference(self.session.shown_uri, self.experiment_id, self.run_id)
+
+    def log_parameters(self, parameters: Mapping[str, object]) -> None:
+        """Keep settings, flattened with dots, values cut at 6000 characters.
+
+        MLflow never changes a parameter: where a retried run brings another value, the first one stays and
+        the new one is kept as the tag `aflite.changed_parameter.<name>`.
+        """
+        from mlflow.entities import Param, RunTag
+
+        with self.session.errors():
+            stored = self.session.client.get_run(self.run_id).data.params
+            given = values.flattened(parameters)
+            new = [Param(name, value) for name, value in given.items() if name not in stored]
+            changed = [
+                RunTag(values.accepted_name(f"{CHANGED_PARAMETER_TAG}.{name}"), value)
+                for name, value in given.items()
+                if stored.get(name, value) != value
+            ]
+            for batch in values.in_batches(new, size=values.PARAMETERS_PER_BATCH):
+                self.session.client.log_batch(self.run_id, params=batch, synchronous=True)
+            for tags in values.in_batches(changed, size=values.PARAMETERS_PER_BATCH):
+                self.session.client.log_batch(self.run_id, tags=tags, synchronous=True)
+
+    def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
+        """Keep numbers at `step` (0 when None).
+
+        NaN and infinite values are skipped: MLflow would store them, but its charts and searches treat
+        them as numbers, and a number that does not exist is better missing.
+        """
+        from mlflow.entities import Metric
+
+        now = time.time_ns() // 1_000_000
+        points = [
+            Metric(values.accepted_name(name), float(value), now, step or 0)
+            for name, value in metrics.items()
+            if math.isfinite(value)
+        ]
+        with self.session.errors():
+            for batch in values.in_batches(points, size=values.METRICS_PER_BATCH):
+                self.session.client.log_batch(self.run_id, metrics=batch, synchronous=True)
+
+    def log_dataset(self, name: str, *, digest: str, context: str) -> None:
+        """Keep which version of a dataset the run read.
+
+        MLflow takes digests of 36 characters: `digest` is cut there and kept whole in the dataset's source.
+        A run knows a dataset version once: of two contexts the first stays.
+        """
+        from mlflow.entities import Dataset, DatasetInput, InputTag
+
+        dataset = Dataset(
+            name=values.accepted_text(name, longest=500),
+            digest=digest[: values.LONGEST_DIGEST],
+            source_type="code",
+            source=json.dumps({"tags": {"aflite.digest": digest}}),
+        )
+        entry = DatasetInput(dataset, [InputTag(DATASET_CONTEXT_TAG, context)])
+        with self.session.errors():
+            self.session.client.log_inputs(self.run_id, datasets=[entry])
+
+    def log_artifact(self, path: Path) -> None:
+        """Keep a copy of a file, or of a folder with all it holds; a later copy of the name replaces it.
+
+        Raises:
+            InvalidInputError: there is nothing at `path`.
+        """
+        if not path.exists():
+            raise InvalidInputError(f"no file or folder at {path}; write it before it is logged to MLflow")
+        with self.session.errors():
+            self.session.client.log_artifact(self.run_id, str(path))
+
+    @contextmanager
+    def child(self, name: str, *, tags: Mapping[str, str] | None = None) -> Iterator["MlflowRun"]:
+        """A run within this one; the same name under the same parent continues the same child."""
+        child_tags = {**(tags or {}), PARENT_TAG: self.run_id}
+        identity = values.digest_of("child", self.run_id, name)
+        with open_run(self.session, self.experiment_id, name, identity=identity, tags=child_tags) as run:
+            yield run
+
+
+@contextmanager
+def open_run(
+    session: MlflowSession, experiment_id: str, name: str, *, identity: str, tags: Mapping[str, str]
+) -> Iterator[MlflowRun]:
+    """The run that carries `identity`, RUNNING while the block runs.
+
+    It ends FINISHED; FAILED after an exception, KILLED after an interruption (KeyboardInterrupt, SystemExit),
+    both with the error's text as the tag `aflite.error`. The exception always goes on to the caller.
+    """
+    with session.errors(), session.locked():
+        run_id = _continued_run(session, experiment_id, identity, tags)
+        run_id = run_id or _new_run(session, experiment_id, name, identity, tags)
+    try:
+        yield MlflowRun(session, experiment_id, run_id)
+    except BaseException as error:
+        _end_with_error(session, run_id, error)
+        raise
+    with session.errors():
+        session.client.set_terminated(run_id, "FINISHED")
+
+
+def _new_run(session: MlflowSession, experiment_id: str, name: str, identity: str, tags: Mapping[str, str]) -> str:
+    all_tags = _accepted_tags(tags) | {IDENTITY_TAG: identity}
+    shown_name = values.accepted_text(name, longest=values.LONGEST_NAME)
+    run = session.client.create_run(experiment_id, run_name=shown_name, tags=all_tags)
+    return str(run.info.run_id)
+
+
+def _continued_run(session: MlflowSession, experiment_id: str, identity: str, tags: Mapping[str, str]) -> str | None:
+    client = session.client
+    wanted = f"tags.`{IDENTITY_TAG}` = '{identity}'"
+    found = client.search_runs([experiment_id], wanted, max_results=1, order_by=["attributes.start_time ASC"])
+    if not found:
+        return None
+    run = found[0]
+    client.update_run(run.info.run_id, status="RUNNING")
+    for tag, value in _accepted_tags(tags).items():
+        client.set_tag(run.info.run_id, tag, value)
+    if ERROR_TAG in run.data.tags:
+        client.delete_tag(run.info.run_id, ERROR_TAG)
+    return str(run.info.run_id)
+
+
+def _accepted_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    return {
+        values.accepted_name(tag): values.accepted_text(value, longest=values.LONGEST_TAG)
+        for tag, value in tags.items()
+    }
+
+
+def _end_with_error(session: MlflowSession, run_id: str, error: BaseException) -> None:
+    text = values.accepted_text(f"{type(error).__name__}: {error}", longest=values.LONGEST_TAG)
+    try:
+        with session.errors():
+            session.client.set_tag(run_id, ERROR_TAG, text)
+            session.client.set_terminated(run_id, "FAILED" if isinstance(error, Exception) else "KILLED")
+    except TrackingError as tracking_error:
+        # The block's own error is the one to see; that it could not be recorded is said beside it.
+        error.add_note(str(tracking_error))

@@ -1,0 +1,97 @@
+"""Contact with one MLflow database or server: opening it safely and naming what goes wrong. No runs here."""
+
+import http.client
+import os
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+from filelock import FileLock
+
+from aflite_assets.errors import TrackingError
+from aflite_assets.tracking.mlflow_values import without_password
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+# The first contact builds the database, which takes seconds; a process that waits this long waits for a dead one.
+LOCK_TIMEOUT_SECONDS = 300
+# MLflow itself tries for minutes before it gives up; a server that is up answers its health page at once.
+HEALTH_TIMEOUT_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class MlflowSession:
+    """A tracking address and the lock file that processes on this machine share when they first meet it."""
+
+    uri: str
+    lock_path: Path
+
+    @property
+    def is_server(self) -> bool:
+        """Whether the address is a tracking server's, and not a database's."""
+        return self.uri.startswith(("http://", "https://"))
+
+    @property
+    def shown_uri(self) -> str:
+        """The address without user name and password."""
+        return without_password(self.uri)
+
+    @cached_property
+    def client(self) -> "MlflowClient":
+        """The client, connected.
+
+        Raises:
+            TrackingError: the address cannot be reached, is refused by MLflow or needs a missing driver.
+        """
+        os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+        # Otherwise every run that ends on a server prints its address; the caller has `reference.url`.
+        os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
+        with self.errors(), self.locked():
+            from mlflow import MlflowClient
+
+            if self.is_server:
+                self._check_health()
+            return MlflowClient(tracking_uri=self.uri)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One process of this machine at a time: MLflow's migrations crash when several build one database."""
+        self.lock_path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.lock_path, timeout=LOCK_TIMEOUT_SECONDS, is_singleton=True):
+            yield
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Every way in which MLflow says no, as one TrackingError that names the address."""
+        from mlflow.exceptions import MlflowException
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            yield
+        except (MlflowException, SQLAlchemyError, OSError, ImportError) as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise TrackingError(
+                f"MLflow at {self.shown_uri} cannot be used: {lines[0][:500]}; start the server, correct the "
+                "tracking URI, or leave it out to keep runs in a database of this project's own"
+            ) from error
+
+    def _check_health(self) -> None:
+        try:
+            urlopen(f"{self.shown_uri.rstrip('/')}/health", timeout=HEALTH_TIMEOUT_SECONDS).close()
+        except HTTPError as error:
+            with error:
+                if error.code >= 500:
+                    raise
+        except URLError as error:
+            # Certificates are MLflow's to judge: it has its own settings for them.
+            if not isinstance(error.reason, ssl.SSLError):
+                raise
+        except http.client.HTTPException as error:
+            raise OSError(f"what answers there is no tracking server ({error!r})") from error

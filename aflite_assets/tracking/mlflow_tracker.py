@@ -1,0 +1,89 @@
+"""Which MLflow database or server holds the runs, and which experiment a run belongs to."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aflite_assets.errors import TrackingError
+from aflite_assets.tracking.mlflow_run import MlflowRun, open_run
+from aflite_assets.tracking.mlflow_session import MlflowSession
+from aflite_assets.tracking.mlflow_values import digest_of, without_password
+
+if TYPE_CHECKING:
+    from mlflow.entities import Experiment
+
+
+@dataclass(frozen=True)
+class MlflowTracker:
+    """Keeps every asset's run in MLflow, one experiment `aflite/<partition>` per dataset.
+
+    `uri` is a tracking server (http, https) or a database (`sqlite:////absolute/path`, or one that
+    SQLAlchemy knows); None keeps the runs in `<home>/mlflow/mlflow.db`. Files logged beside a database go
+    to `<home>/mlflow/artifacts`; a server decides itself. Making a tracker touches nothing.
+
+    Raises:
+        TrackingError: `uri` is an SQLite database without an absolute path.
+    """
+
+    uri: str | None
+    home: Path
+
+    def __post_init__(self) -> None:
+        database = (self.uri or "").removeprefix("sqlite:///")
+        if self.uri and self.uri.startswith("sqlite:") and not Path(database).is_absolute():
+            raise TrackingError(
+                f"the tracking URI {without_password(self.uri)!r} depends on the folder each process starts in; "
+                "write sqlite:/// and an absolute path"
+            )
+
+    @cached_property
+    def session(self) -> MlflowSession:
+        """The contact that all runs of this tracker share."""
+        uri = self.uri or f"sqlite:///{self._folder / 'mlflow.db'}"
+        return MlflowSession(uri, self._folder / "mlflow.lock")
+
+    @contextmanager
+    def run(self, asset: str, partition: str, key: str) -> Iterator[MlflowRun]:
+        """The run of one asset, partition and result key, named after the asset.
+
+        A second call, also from another process, continues the first one's run: a retry after a failure
+        shows as one run. It ends FINISHED, FAILED or KILLED; see `mlflow_run.open_run`.
+
+        Raises:
+            TrackingError: the database or server cannot be used.
+        """
+        tags = {"aflite.asset": asset, "aflite.partition": partition, "aflite.key": key}
+        identity = digest_of("run", asset, partition, key)
+        experiment_id = self._experiment(f"aflite/{partition}")
+        with open_run(self.session, experiment_id, asset, identity=identity, tags=tags) as run:
+            yield run
+
+    @property
+    def _folder(self) -> Path:
+        return self.home.absolute() / "mlflow"
+
+    def _experiment(self, name: str) -> str:
+        client = self.session.client
+        with self.session.errors(), self.session.locked():
+            experiment = client.get_experiment_by_name(name) or self._create_experiment(name)
+            if experiment.lifecycle_stage == "deleted":
+                client.restore_experiment(experiment.experiment_id)
+            return str(experiment.experiment_id)
+
+    def _create_experiment(self, name: str) -> "Experiment":
+        from mlflow.exceptions import MlflowException
+
+        # Left to itself MLflow puts files beside a database into the folder the process happens to start in.
+        artifacts = None if self.session.is_server else (self._folder / "artifacts").as_uri()
+        client = self.session.client
+        try:
+            return client.get_experiment(client.create_experiment(name, artifact_location=artifacts))
+        except MlflowException:
+            # Another machine was quicker: the lock holds on this one only.
+            experiment = client.get_experiment_by_name(name)
+            if experiment is None:
+                raise
+            return experiment

@@ -1,0 +1,76 @@
+"""Names and values in the form MLflow accepts. Nothing here imports MLflow or writes anything.
+
+The limits are those of `mlflow.utils.validation` in MLflow 3.17.
+"""
+
+import hashlib
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+LONGEST_NAME = 250
+LONGEST_PARAMETER = 6000
+LONGEST_TAG = 8000
+LONGEST_DIGEST = 36
+METRICS_PER_BATCH = 1000
+PARAMETERS_PER_BATCH = 100
+
+_REFUSED_CHARACTER = re.compile(r"[^\w\-. :/]", re.ASCII)
+
+Item = TypeVar("Item")
+
+
+def accepted_text(value: object, *, longest: int) -> str:
+    """`value` as text that any database stores: no null characters, no lone surrogates, at most `longest`."""
+    text = str(value).replace("\x00", "\N{REPLACEMENT CHARACTER}")
+    return text.encode("utf-8", "replace").decode("utf-8")[:longest]
+
+
+def accepted_name(name: str) -> str:
+    """`name` as MLflow takes it for parameters, metrics and tags.
+
+    A name that MLflow would refuse gets its characters replaced by "_" and the start of its hash appended,
+    so that two such names stay two.
+    """
+    cleaned = _REFUSED_CHARACTER.sub("_", name)
+    if cleaned.startswith(("/", ".")) or posixpath.normpath(cleaned) != cleaned:
+        cleaned = cleaned.replace("/", "_").replace(".", "_")
+    if cleaned == name and 0 < len(name) <= LONGEST_NAME:
+        return name
+    return f"{cleaned[: LONGEST_NAME - 9]}_{digest_of(name)[:8]}"
+
+
+def digest_of(*parts: str) -> str:
+    """SHA-256 in hexadecimal of a sequence of texts; ("ab", "c") and ("a", "bc") differ."""
+    hashed = hashlib.sha256()
+    for part in parts:
+        content = part.encode("utf-8", "surrogatepass")
+        hashed.update(f"{len(content)}:".encode() + content)
+    return hashed.hexdigest()
+
+
+def flattened(parameters: Mapping[str, object], *, prefix: str = "") -> dict[str, str]:
+    """Accepted names and texts of nested settings: {"a": {"b": 1}} gives {"a.b": "1"}."""
+    flat: dict[str, str] = {}
+    for name, value in parameters.items():
+        if isinstance(value, Mapping) and value:
+            flat.update(flattened(value, prefix=f"{prefix}{name}."))
+        else:
+            flat[accepted_name(f"{prefix}{name}")] = accepted_text(value, longest=LONGEST_PARAMETER)
+    return flat
+
+
+def in_batches(items: Sequence[Item], *, size: int) -> Iterator[Sequence[Item]]:
+    """Consecutive slices of at most `size` items."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def without_password(uri: str) -> str:
+    """The address with user name and password left out, as it may be shown and stored."""
+    parts = urlsplit(uri)
+    if "@" not in parts.netloc:
+        return uri
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -1,0 +1,7 @@
+"""Dagster resources: shells of a few lines around plain code. No logic of their own."""
+
+from resources.compute_device import ComputeDevice
+from resources.experiment_tracker import ExperimentTracker
+from resources.result_store import ResultStoreResource
+
+__all__ = ["ComputeDevice", "ExperimentTracker", "ResultStoreResource"]

@@ -4,11 +4,11 @@ import warnings
 
 import dagster as dg
 
-from aflite_assets.home import point_library_caches_home
+from aflite_assets.home import prepare_libraries
 
 # Partition mappings of several dimensions are beta in Dagster; it would say so in every process of every step.
 warnings.filterwarnings("ignore", category=dg.BetaWarning)
-point_library_caches_home()
+prepare_libraries()
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup  # noqa: E402
 from aflite_assets.automation.jobs import benchmark_job, filter_job  # noqa: E402

@@ -26,12 +26,18 @@ def cache_folder(name: str) -> Path:
     return aflite_home() / "cache" / name
 
 
-def point_library_caches_home() -> None:
-    """Make libraries imported later keep their caches below `AFLITE_HOME` and send no telemetry.
+_THREADS = {
+    # Threads that spin while they wait make small models ten times slower as soon as another process wants a core.
+    "OMP_WAIT_POLICY": "PASSIVE",
+}
+
+
+def prepare_libraries() -> None:
+    """Make libraries imported later keep caches below `AFLITE_HOME`, send no telemetry and wait without spinning.
 
     Variables that the user has set are left alone. Applications call this once, before anything heavy is imported.
     """
     for variable, folder in _LIBRARY_CACHES.items():
         os.environ.setdefault(variable, str(cache_folder(folder)))
-    for variable, value in _TELEMETRY_OFF.items():
+    for variable, value in (_TELEMETRY_OFF | _THREADS).items():
         os.environ.setdefault(variable, value)

@@ -52,7 +52,8 @@ class Examples:
     def features(self) -> np.ndarray:
         """Rows x width float32; only for datasets of feature vectors."""
         column = self.table["features"].combine_chunks()
-        return np.asarray(column.flatten().to_numpy(), dtype=np.float32).reshape(len(column), -1)
+        values = np.asarray(column.flatten().to_numpy(), dtype=np.float32)
+        return values.reshape(len(column), len(values) // max(len(column), 1))
 
     @property
     def groups(self) -> np.ndarray | None:

@@ -9,6 +9,9 @@ import pyarrow as pa
 
 from aflite_assets.errors import DataError
 
+IMAGE_SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"})
+"""Endings of the files that an image folder is read from, in lower case; other files are left alone."""
+
 IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string()), ("sha256", pa.string())])
 """An image column: the encoded bytes, or for local image folders the path and the file's hash."""
 

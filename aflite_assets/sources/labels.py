@@ -1,13 +1,15 @@
 """From label values as a source writes them to class numbers and names."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.errors import DataError
+from aflite_assets.sources.values import as_text, as_texts
+from aflite_assets.sources.wording import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -23,44 +25,52 @@ def read_labels(
 ) -> Labels:
     """Number the label values of all splits.
 
-    Whole numbers are class numbers into `names`; strings are names. Without `names`, the classes are the values
-    found, sorted.
+    Values are compared as text, so that 1, 1.0 and "1" are one label. With `names`, a value is one of them; where no
+    name is a whole number, a whole number or a boolean counts the names from 0. Without `names`, the classes are the
+    values found: whole numbers in their order, then texts in theirs. Empty values are null.
 
     Raises:
         DataError: a value is neither a class nor one of `unlabelled`.
     """
-    values = {split: [_plain(value) for value in column.to_pylist()] for split, column in columns.items()}
-    found = {value for column in values.values() for value in column} - set(unlabelled)
-    _refuse_missing(values, unlabelled)
+    values = {split: as_texts(_numbered(column, names)) for split, column in columns.items()}
+    dropped = {as_text(value) for value in unlabelled}
+    found = {value for column in values.values() for value in column} - dropped
+    if None in found:
+        _refuse_missing(values)
     if names is None:
-        ordered = sorted(found, key=lambda value: (isinstance(value, str), value))
-        names, classes = tuple(str(value) for value in ordered), {value: row for row, value in enumerate(ordered)}
-    else:
-        classes = {name: row for row, name in enumerate(names)} | dict(enumerate(range(len(names))))
-    unknown = sorted((value for value in found if value not in classes), key=str)
+        names = tuple(sorted((value for value in found if value is not None), key=_order))
+    classes = _classes(names)
+    unknown = sorted(value for value in found if value is not None and value not in classes)
     if unknown:
         rows = sum(column.count(unknown[0]) for column in values.values())
         raise DataError(
             f"label {unknown[0]!r} ({rows} rows) is no class of labels {list(names)}"
             + (f", nor are {unknown[1:6]}" if unknown[1:] else "")
-            + "; add it to labels, or to unlabelled if such rows have no label"
+            + (did_you_mean(unknown[0], names) or "; add it to labels, or to unlabelled if such rows have no label")
         )
-    classes |= dict.fromkeys(unlabelled, -1)
-    return Labels({s: np.array([classes[v] for v in column], dtype=np.int64) for s, column in values.items()}, names)
+    numbers: dict[str | None, int] = {}
+    numbers.update(classes)
+    numbers.update(dict.fromkeys(dropped, -1))
+    return Labels({s: np.array([numbers[v] for v in column], dtype=np.int64) for s, column in values.items()}, names)
 
 
-def _plain(value: Any) -> int | str | None:
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else str(value)
-    return value if value is None or isinstance(value, int) else str(value)
+def _numbered(column: pa.ChunkedArray, names: tuple[str, ...] | None) -> pa.ChunkedArray:
+    return column.cast(pa.int64()) if names is not None and pa.types.is_boolean(column.type) else column
 
 
-def _refuse_missing(values: Mapping[str, list[Any]], unlabelled: tuple[int | str | None, ...]) -> None:
-    for split, column in values.items():
-        if None in column and None not in unlabelled:
-            raise DataError(
-                f"split {split!r}: {column.count(None)} rows have an empty label; "
-                "add null to unlabelled to drop and count them"
-            )
+def _classes(names: tuple[str, ...]) -> dict[str, int]:
+    positions = {} if any(map(_is_whole, names)) else {str(row): row for row in range(len(names))}
+    return positions | {name: row for row, name in enumerate(names)}
+
+
+def _order(value: str) -> tuple[bool, int, str]:
+    return not _is_whole(value), int(value) if _is_whole(value) else 0, value
+
+
+def _is_whole(value: str) -> bool:
+    return re.fullmatch(r"-?[0-9]{1,18}", value) is not None
+
+
+def _refuse_missing(values: Mapping[str, list[str | None]]) -> None:
+    split, rows = next((split, column.count(None)) for split, column in values.items() if None in column)
+    raise DataError(f"split {split!r}: {rows} rows have an empty label; add null to unlabelled to drop and count them")

@@ -1,18 +1,14 @@
 """From a source spec to one Arrow table per split, as the source has it; columns get their meaning in `raw_table`."""
 
-import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.errors import DataError
-from aflite_assets.home import cache_folder
 from aflite_assets.results.files import file_sha256
-from aflite_assets.sources.images import IMAGE_TYPE
+from aflite_assets.sources.files import read_table_file
+from aflite_assets.sources.images import IMAGE_SUFFIXES, IMAGE_TYPE
 from aflite_assets.sources.source_specs import (
     CirclesSource,
     DigitsSource,
@@ -70,62 +66,33 @@ def _require_files(source: SourceSpec) -> None:
 
 
 def _file_table(source: TableSource, split: str, names: tuple[str, ...]) -> pa.Table:
-    options: dict[str, Any] = {}
-    if source.format == "csv":
-        options = {"sep": source.delimiter, "quoting": 0 if source.quoted else 3, "keep_default_na": False}
-    builder = {"parquet": "parquet", "csv": "csv", "jsonl": "json"}[source.format]
-    return _load_dataset(builder, split, data_files=list(names), **options)
+    tables = [read_table_file(source, Path(name)) for name in names]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise DataError(
+            f"split {split!r}: its files {list(names)} do not fit together ({error}); give them the same columns"
+        ) from error
 
 
 def _image_table(split: str, folder: Path) -> pa.Table:
-    from datasets import Image
-
-    table = _load_dataset(
-        "imagefolder",
-        split,
-        transform=lambda data: data.cast_column("image", Image(decode=False)),
-        data_dir=str(folder),
-    )
-    if "label" not in table.column_names:
-        raise DataError(f"split {split!r}: {str(folder)!r} has no folder of images per class; make one per class")
-    paths = [Path(image["path"]) for image in table["image"].to_pylist()]
+    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file())
+    inside = [path.relative_to(folder) for path in paths]
+    stray = [path for path in inside if len(path.parts) == 1]
+    if stray or not paths:
+        found = f"image {str(stray[0])!r} stands outside of them" if stray else "there is no image"
+        raise DataError(
+            f"split {split!r}: {str(folder)!r} must hold a folder of images per class, but {found} "
+            f"(images end in {', '.join(sorted(IMAGE_SUFFIXES))})"
+        )
     images = [{"bytes": None, "path": str(path), "sha256": file_sha256(path)} for path in paths]
     return pa.table(
         {
             "image": pa.array(images, IMAGE_TYPE),
-            "label": [path.relative_to(folder).parts[0] for path in paths],
-            "path": [path.relative_to(folder).as_posix() for path in paths],
+            "label": [path.parts[0] for path in inside],
+            "path": [path.as_posix() for path in inside],
         }
     )
-
-
-def _load_dataset(builder: str, split: str, *, transform: Any = None, **options: Any) -> pa.Table:
-    from datasets import load_dataset
-
-    with _quiet():
-        try:
-            data = load_dataset(builder, split="train", cache_dir=str(cache_folder("datasets")), **options)
-        except Exception as error:  # the library raises whatever its readers do
-            cause = error.__cause__ or error
-            place = options.get("data_files", options.get("data_dir"))
-            raise DataError(
-                f"split {split!r} cannot be read as {builder} from {place}: "
-                f"{type(cause).__name__}: {str(cause)[:500]}; check the format, delimiter and quoting in the spec"
-            ) from error
-    return (transform(data) if transform else data).with_format("arrow")[:]
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    from datasets.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    shown = not are_progress_bars_disabled()
-    disable_progress_bars()
-    try:
-        yield
-    finally:
-        if shown:
-            enable_progress_bars()
 
 
 def _feature_table(split: str, files: FeatureFiles) -> pa.Table:
@@ -144,23 +111,15 @@ def _feature_table(split: str, files: FeatureFiles) -> pa.Table:
 
 def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
     try:
-        array: np.ndarray = np.load(name, mmap_mode="r", allow_pickle=False)
+        # Reads the .npy format only, and never a pickle.
+        array = np.lib.format.open_memmap(name, mode="r")
     except ValueError as error:
         raise DataError(
             f"split {split!r}: {name!r} is no plain .npy file ({error}); save numbers, not objects"
         ) from error
-    if array.ndim != dimensions or array.dtype.kind not in "iuf":
+    if array.ndim != dimensions or array.dtype.kind not in "biuf":
         raise DataError(
             f"split {split!r}: {name!r} holds {array.ndim} dimensions of {array.dtype}; "
             f"it must hold numbers in {dimensions} dimension{'s' if dimensions > 1 else ''}"
         )
-    return array
-
-
-def content_hash(*values: Any) -> str:
-    """16 hexadecimal digits of a row's content; equal content gives equal digits."""
-    digest = hashlib.sha256()
-    for value in values:
-        data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "little") + data)
-    return digest.hexdigest()[:16]
+    return array.astype(array.dtype.newbyteorder("="), copy=False)

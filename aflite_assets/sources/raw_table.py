@@ -1,6 +1,5 @@
-"""From a source's tables to the raw table: ids, labels, groups and one kind of input, checked against the spec."""
+"""From a source's tables to the raw table: columns in their contract's form, unlabelled rows dropped, rows limited."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.errors import DataError
+from aflite_assets.sources.columns import (
+    attribute_column,
+    group_numbers,
+    input_columns,
+    require_columns,
+    source_ids,
+)
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.labels import read_labels
-from aflite_assets.sources.loading import content_hash
 from aflite_assets.sources.sampling import stratified_sample
 from aflite_assets.sources.source_specs import (
     CirclesSource,
@@ -22,8 +27,6 @@ from aflite_assets.sources.source_specs import (
     SourceSpec,
 )
 from aflite_assets.sources.specs import ColumnsSpec
-
-_INPUTS = ("features", "text", "image")
 
 
 @dataclass(frozen=True)
@@ -67,26 +70,28 @@ def build_raw_table(
     in `unlabelled` are dropped and counted; then `limit` draws rows per split (stratified, in whole groups).
 
     Raises:
-        DataError: a column is missing, a label is unknown, a split is empty, train has one class, a text is missing,
-            a feature is not finite, feature rows differ in width, or an id repeats within a split.
+        DataError: a column is missing, a label is unknown, a split is empty, train has one class, a text, image,
+            group or id is missing, a feature is not finite, feature rows differ in width, or an id repeats within a
+            split.
     """
     for split, table in tables.items():
-        _require_columns(split, table, columns)
+        if table.num_rows == 0:
+            raise DataError(f"split {split!r} has no rows; correct the source or drop the split from the spec")
+        require_columns(split, table, columns)
     labels = read_labels(
         {split: table[columns.label] for split, table in tables.items()}, names=label_names, unlabelled=unlabelled
     )
-    groups = _group_numbers(tables, columns.group)
+    groups = group_numbers(tables, columns.group)
     parts, start = [], 0
     for number, (split, table) in enumerate(tables.items()):
         part = _contract_table(split, table, columns, labels.numbers[split], groups.get(split), start)
         start += table.num_rows
         part = part.filter(pc.greater_equal(part["label"], 0))
-        _check_split(split, part)
-        wanted = (limit or {}).get(split)
-        if wanted is not None and wanted < part.num_rows:
-            group = part["group"].to_numpy() if "group" in part.column_names else None
-            rng = np.random.default_rng([seed, number])
-            part = part.take(stratified_sample(part["label"].to_numpy(), group, wanted, rng=rng))
+        _check_classes(split, part, "correct the source or drop the split from the spec")
+        wanted = (limit or {}).get(split, part.num_rows)
+        if wanted < part.num_rows:
+            part = _limited(part, wanted, np.random.default_rng([seed, number]))
+            _check_classes(split, part, f"the limit of {wanted} rows leaves no more, raise it")
         parts.append(part)
     _check_widths(parts)
     return RawTable(
@@ -96,136 +101,35 @@ def build_raw_table(
     )
 
 
-def _require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
-    known = table.column_names
-    wanted = {"label": columns.label, "id": columns.id, "group": columns.group}
-    wanted |= {name: getattr(columns, name) for name in ("text", "text_pair", "image")}
-    features = columns.features
-    listed = features if isinstance(features, tuple) else (features,)
-    for field, column in [*wanted.items(), *(("features", name) for name in (*listed, *columns.attributes))]:
-        if column is not None and column not in known:
-            near = difflib.get_close_matches(column, known, n=1)
-            raise DataError(
-                f"split {split!r} has no column {column!r} that columns.{field} names (it has {known})"
-                + (f"; did you mean {near[0]!r}?" if near else "; correct the spec")
-            )
-    if all(getattr(columns, name) is None for name in _INPUTS):
-        raise DataError(f"columns names no input (split {split!r} has {known}); set columns.text, image or features")
-
-
 def _contract_table(
-    split: str,
-    table: pa.Table,
-    columns: ColumnsSpec,
-    labels: np.ndarray,
-    groups: np.ndarray | None,
-    start: int,
+    split: str, table: pa.Table, columns: ColumnsSpec, labels: np.ndarray, groups: np.ndarray | None, start: int
 ) -> pa.Table:
-    inputs = _inputs(split, table, columns)
+    inputs = input_columns(split, table, columns)
     fields: dict[str, Any] = {
         "row_id": np.arange(start, start + table.num_rows, dtype=np.int64),
-        "source_id": _source_ids(split, table, columns.id, inputs),
+        "source_id": source_ids(split, table, columns.id, inputs),
         "split": pa.array([split] * table.num_rows, pa.string()),
         "label": labels,
         **inputs,
     }
     if groups is not None:
         fields["group"] = groups
-    for name in columns.attributes:
-        fields[f"attribute.{name}"] = pa.array([str(value) for value in table[name].to_pylist()], pa.string())
-    return pa.table(fields)
+    return pa.table(fields | {f"attribute.{name}": attribute_column(table[name]) for name in columns.attributes})
 
 
-def _inputs(split: str, table: pa.Table, columns: ColumnsSpec) -> dict[str, pa.Array]:
-    if columns.features is not None:
-        return {"features": _feature_column(split, table, columns.features)}
-    if columns.image is not None:
-        return {"image": table[columns.image].combine_chunks()}
-    names = {"text": columns.text, "text_pair": columns.text_pair}
-    return {field: _text_column(split, table, name) for field, name in names.items() if name is not None}
+def _limited(part: pa.Table, size: int, rng: np.random.Generator) -> pa.Table:
+    groups = part["group"].to_numpy() if "group" in part.column_names else None
+    return part.take(stratified_sample(part["label"].to_numpy(), groups, size, rng=rng))
 
 
-def _text_column(split: str, table: pa.Table, name: str) -> pa.Array:
-    values = table[name].to_pylist()
-    missing = [row for row, value in enumerate(values) if value is None]
-    if missing:
-        raise DataError(
-            f"split {split!r}: column {name!r} has no text in {len(missing)} rows (first: row {missing[0]}); "
-            "fill them or drop them from the source"
-        )
-    return pa.array([value if isinstance(value, str) else str(value) for value in values], pa.string())
-
-
-def _feature_column(split: str, table: pa.Table, names: str | tuple[str, ...]) -> pa.Array:
-    from aflite_assets.sources.synthetic import list_column
-
-    try:
-        if isinstance(names, tuple):
-            matrix = np.column_stack([table[name].to_numpy().astype(np.float32) for name in names])
-        else:
-            column = table[names].combine_chunks()
-            widths = np.unique(pc.list_value_length(column).to_numpy(zero_copy_only=False))
-            if len(widths) > 1:
-                raise DataError(
-                    f"split {split!r}: feature rows have {widths.min():g} to {widths.max():g} values; "
-                    "every row must have the same number"
-                )
-            matrix = column.flatten().to_numpy(zero_copy_only=False).astype(np.float32).reshape(len(column), -1)
-    except (ValueError, TypeError, pa.ArrowException) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"split {split!r}: columns.features {names!r} cannot be read as numbers ({error})") from error
-    finite = np.isfinite(matrix).all(axis=1)
-    if not finite.all():
-        raise DataError(
-            f"split {split!r}: {(~finite).sum()} of {len(finite)} rows have features that are NaN or infinite "
-            f"(first: row {np.flatnonzero(~finite)[0]}); replace or drop them in the source"
-        )
-    return list_column(matrix)
-
-
-def _source_ids(split: str, table: pa.Table, name: str | None, inputs: Mapping[str, pa.Array]) -> pa.Array:
-    if name is not None:
-        ids = [str(value) for value in table[name].to_pylist()]
-        seen: set[str] = set()
-        for row, value in enumerate(ids):
-            if value in seen:
-                raise DataError(
-                    f"split {split!r}: id {value!r} of column {name!r} repeats (row {row}); "
-                    "name a column of unique ids, or none to use content hashes"
-                )
-            seen.add(value)
-        return pa.array(ids, pa.string())
-    columns = [_hashable(values) for values in inputs.values()]
-    return pa.array([content_hash(*row) for row in zip(*columns, strict=True)], pa.string())
-
-
-def _hashable(values: pa.Array) -> list[Any]:
-    if pa.types.is_struct(values.type):
-        return [image["sha256"] or image["bytes"] for image in values.to_pylist()]
-    if pa.types.is_list(values.type):
-        return [row.tobytes() for row in values.flatten().to_numpy().reshape(len(values), -1)]
-    return values.to_pylist()
-
-
-def _group_numbers(tables: Mapping[str, pa.Table], name: str | None) -> dict[str, np.ndarray]:
-    """Number the values of the group column over all splits, in order of appearance."""
-    if name is None:
-        return {}
-    values = pa.chunked_array([pa.array(table[name].to_pylist()) for table in tables.values()])
-    numbers = values.combine_chunks().dictionary_encode().indices
-    if numbers.null_count:
-        raise DataError(f"column {name!r} names no group in {numbers.null_count} rows; every row needs one")
-    ends = np.cumsum([table.num_rows for table in tables.values()])
-    return dict(zip(tables, np.split(numbers.to_numpy().astype(np.int64), ends[:-1]), strict=True))
-
-
-def _check_split(split: str, part: pa.Table) -> None:
-    if part.num_rows == 0:
-        raise DataError(f"split {split!r} has no labelled row; correct the source or drop the split from the spec")
+def _check_classes(split: str, part: pa.Table, remedy: str) -> None:
     classes = pc.unique(part["label"]).to_pylist()
+    if not classes:
+        raise DataError(f"split {split!r} has no labelled row; {remedy}")
     if split == "train" and len(classes) < 2:
-        raise DataError(f"split 'train' has one class only (class number {classes[0]}); filtering needs at least two")
+        raise DataError(
+            f"split 'train' has one class only (class number {classes[0]}), filtering needs at least two; {remedy}"
+        )
 
 
 def _check_widths(parts: list[pa.Table]) -> None:

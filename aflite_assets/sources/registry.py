@@ -1,8 +1,7 @@
 """From YAML files to dataset specs: the folders of `AFLITE_DATASETS`, then the bundled ones. Opens no data."""
 
-import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,9 @@ import yaml
 from pydantic import ValidationError
 
 from aflite_assets.errors import SpecError
+from aflite_assets.sources.spec_messages import explain
 from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.sources.wording import did_you_mean
 
 BUNDLED = Path(__file__).parent / "bundled"
 
@@ -26,9 +27,8 @@ class Registry:
 
     def __getitem__(self, name: str) -> DatasetSpec:
         if name not in self.specs:
-            near = difflib.get_close_matches(name, self.specs, n=1)
             raise SpecError(
-                f"no dataset is named {name!r}{f'; did you mean {near[0]!r}?' if near else ''} "
+                f"no dataset is named {name!r}{did_you_mean(name, self.specs)} "
                 f"(known: {sorted(self.specs)}; folders searched: {[str(folder) for folder in spec_folders()]})"
             )
         return self.specs[name]
@@ -37,11 +37,11 @@ class Registry:
 def spec_folders() -> list[Path]:
     """The folders searched for specs: those of `AFLITE_DATASETS` (separated like `PATH`), then the bundled one."""
     named = [part for part in os.environ.get("AFLITE_DATASETS", "").split(os.pathsep) if part]
-    return [*(Path(part).expanduser().absolute() for part in named), BUNDLED]
+    return list(dict.fromkeys([*(_absolute_path(part, Path.cwd()) for part in named), BUNDLED]))
 
 
 def load_registry() -> Registry:
-    """Read every `*.yaml` of the spec folders; a broken file is a failure of its own and nobody else's.
+    """Read every `*.yaml` and `*.yml` of the spec folders; a broken file is a failure of its own and nobody else's.
 
     A name that two files give is a failure of the second, which names both.
     """
@@ -51,7 +51,7 @@ def load_registry() -> Registry:
     for folder in spec_folders():
         if not folder.is_dir():
             failures[folder] = f"AFLITE_DATASETS names {str(folder)!r}, which is not a folder; correct or remove it"
-        for path in sorted(folder.glob("*.yaml")):
+        for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
             try:
                 spec = load_spec(path)
                 if spec.name in specs:
@@ -72,37 +72,43 @@ def load_spec(path: Path) -> DatasetSpec:
         SpecError: the file cannot be read, is not a YAML mapping, or says something the model refuses.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise SpecError(f"{path}: cannot be read as YAML: {error}") from error
     if not isinstance(content, dict):
         raise SpecError(f"{path}: a dataset is a mapping of keys, but the file holds {type(content).__name__}")
     content.setdefault("name", path.stem)
     if content["name"] != path.stem:
         raise SpecError(f"{path}: name is {content['name']!r}, but the file is {path.name!r}; make them the same")
-    return parse_spec(_absolute_paths(content, path.parent), where=str(path))
+    try:
+        content = _absolute_paths(content, path.parent)
+    except (OSError, RecursionError) as error:
+        raise SpecError(f"{path}: a path in it cannot be followed: {error}; correct it") from error
+    return parse_spec(content, where=str(path))
 
 
 def parse_spec(content: Mapping[str, Any], *, where: str = "spec") -> DatasetSpec:
     """A spec from plain values.
 
     Raises:
-        SpecError: names every refused field with its value, and the known keys for an unknown one.
+        SpecError: names every refused field with its value, and for an unknown key or kind the nearest known one.
     """
     try:
         return DatasetSpec.model_validate(content)
     except ValidationError as error:
-        raise SpecError("\n".join(f"{where}: {_explain(problem)}" for problem in error.errors())) from None
+        raise SpecError("\n".join(f"{where}: {message}" for message in explain(error, DatasetSpec))) from None
 
 
-def _explain(problem: Any) -> str:
-    field = ".".join(str(part) for part in problem["loc"])
-    message = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "missing":
-        return f"{field} is missing; add it"
-    if problem["type"] == "value_error":
-        return f"{field}: {message}" if field else message
-    return f"{field}: {message} (received {str(problem['input'])[:200]!r})"
+class _Loader(yaml.SafeLoader):
+    """PyYAML's safe loader, which by itself keeps the last of two equal keys and drops the first unsaid."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[tuple[str, str]] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if (key.tag, key.value) in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} stands twice", key.start_mark)
+            seen.add((key.tag, key.value))
+        return super().construct_mapping(node, deep)
 
 
 def _absolute_paths(content: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -121,12 +127,17 @@ def _absolute_paths(content: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def _absolute(files: Any, folder: Path) -> Any:
     if isinstance(files, str):
-        return str((folder / Path(files).expanduser()).absolute())
+        return str(_absolute_path(files, folder))
     if isinstance(files, list):
         return [_absolute(name, folder) for name in files]
     if isinstance(files, dict):
         return {name: _absolute(value, folder) for name, value in files.items()}
     return files
+
+
+def _absolute_path(name: str, folder: Path) -> Path:
+    # os.path leaves `~nobody` as it is, where pathlib raises.
+    return (folder / os.path.expanduser(name)).absolute()
 
 
 def _mappings(value: Any) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ def stratified_sample(
 
     `labels` int64 (rows,); `groups` int64 (rows,) or None. Classes get their quota by largest remainder. Groups are
     taken in random order while every class stays within its quota, then while the total does; so with groups the
-    draw may fall short of `size` and leave a class's quota by at most one group.
+    draw may fall short of `size`, and classes may leave their quotas when whole groups cannot meet them.
 
     Returns the row numbers, ascending int64.
 
@@ -21,19 +21,21 @@ def stratified_sample(
     """
     if not 0 <= size <= len(labels):
         raise InvalidInputError(f"cannot draw {size} of {len(labels)} rows; ask for between 0 and {len(labels)}")
-    order = rng.permutation(len(labels))
     quota = class_quotas(np.bincount(labels, minlength=1) if len(labels) else np.zeros(1, int), size)
     if groups is None:
+        order = rng.permutation(len(labels))
         rank = _rank_within_class(labels[order])
         return np.sort(order[rank < quota[labels[order]]])
     return _whole_groups(labels, groups, size, quota, rng)
 
 
 def class_quotas(counts: np.ndarray, size: int) -> np.ndarray:
-    """Split `size` over classes in proportion to `counts` (int64), remainders to the largest fractions first."""
-    exact = counts * size / max(counts.sum(), 1)
-    quota = np.floor(exact).astype(np.int64)
-    extra = np.argsort(-(exact - quota), kind="stable")[: size - quota.sum()]
+    """Split `size` over classes in proportion to `counts` (int64).
+
+    What is left over goes to the largest remainders, among equals in class order.
+    """
+    quota, remainder = np.divmod(counts * size, max(counts.sum(), 1))
+    extra = np.argsort(-remainder, kind="stable")[: size - quota.sum()]
     quota[extra] += 1
     return quota
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from aflite_assets.sources.model_specs import StrictSpec
 
-Files = str | tuple[str, ...]
+Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
 SplitName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 
 

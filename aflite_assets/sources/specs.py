@@ -3,13 +3,24 @@
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StrictFloat, StrictInt, model_validator
+from pydantic import AfterValidator, Field, StrictFloat, StrictInt, model_validator
 
+from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.model_specs import EncoderSpec, EvaluatorSpec, Name, StrictSpec
 from aflite_assets.sources.source_specs import SourceSpec, SplitName
 
 Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, le=1)]
 """A whole number is a count of rows, a number with a decimal point a share (`1.0` is all, `1` is one row)."""
+
+
+def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError(f"{list(names)} names a class twice; every class needs a name of its own")
+    return names
+
+
+ClassNames = Annotated[tuple[str, ...], Field(min_length=2), AfterValidator(_unique)]
+"""Names of the classes in class order."""
 
 
 class ColumnsSpec(StrictSpec):
@@ -19,7 +30,9 @@ class ColumnsSpec(StrictSpec):
     text: str | None = None
     text_pair: str | None = None
     image: str | None = None
-    features: str | tuple[str, ...] | None = Field(None, description="a list column, or one column per feature")
+    features: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None, description="a list column, or one column per feature"
+    )
     id: str | None = Field(None, description="the source's own row ids; default: a hash of the row's content")
     group: str | None = Field(None, description="rows with the same value belong together and are never split")
     attributes: tuple[str, ...] = Field((), description="columns carried along for reports only")
@@ -63,11 +76,17 @@ class ChallengeSpec(StrictSpec):
     source: SourceSpec
     split: SplitName = Field("test", description="the split that is tested on")
     columns: ColumnsSpec = ColumnsSpec()
-    labels: tuple[str, ...] | None = Field(None, min_length=2)
+    labels: ClassNames | None = None
     unlabelled: tuple[int | str | None, ...] = ()
     category: str | None = Field(None, description="column by which results are also shown apart")
     limit: int | None = Field(None, ge=1)
     collapse: dict[str, str] | None = Field(None, description="the dataset's label name: this set's label name")
+
+    @model_validator(mode="after")
+    def _split_exists(self) -> Self:
+        if self.split not in self.source.splits:
+            raise ValueError(f"source has no split {self.split!r} (it has {list(self.source.splits)}); set split")
+        return self
 
 
 class ReportSpec(StrictSpec):
@@ -84,7 +103,7 @@ class DatasetSpec(StrictSpec):
     description: str = ""
     source: SourceSpec
     columns: ColumnsSpec = ColumnsSpec()
-    labels: tuple[str, ...] | None = Field(None, min_length=2, description="names of the classes, in class order")
+    labels: ClassNames | None = Field(None, description="default: the values found, sorted")
     unlabelled: tuple[int | str | None, ...] = Field((), description="label values of rows to drop and count")
     limit: dict[SplitName, Annotated[int, Field(ge=1)]] | None = Field(None, description="rows per split to try with")
     seed: int = Field(0, ge=0, description="of the limit, the warm-up split, the filter and the controls")
@@ -107,6 +126,9 @@ class DatasetSpec(StrictSpec):
         for split in self.limit or ():
             if split not in splits:
                 raise ValueError(f"limit names a split {split!r} that source lacks (it has {list(splits)})")
+        for name in self.challenge_sets:
+            if name in splits:
+                raise ValueError(f"challenge_sets names {name!r}, which is a split of source; rename the challenge set")
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
         return self
@@ -117,8 +139,16 @@ class DatasetSpec(StrictSpec):
         return any(encoder.kind != "identity" for encoder in self.representations.values())
 
     def view(self, fields: Iterable[str]) -> "SpecView":
-        """The same spec with only these fields readable."""
-        return SpecView(self, tuple(fields))
+        """The same spec with only these fields readable.
+
+        Raises:
+            InvalidInputError: a field that specs do not have.
+        """
+        declared = tuple(fields)
+        unknown = [name for name in declared if name not in type(self).model_fields]
+        if unknown:
+            raise InvalidInputError(f"a spec has no fields {unknown}; declare some of {list(type(self).model_fields)}")
+        return SpecView(self, declared)
 
 
 class SpecView:
@@ -129,6 +159,8 @@ class SpecView:
         self._fields = fields
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # a copy is asked for these before it has its fields
+            raise AttributeError(name)
         if name not in self._fields:
             raise AttributeError(f"this stage declares that it reads {list(self._fields)}, not {name!r}")
         return getattr(self._spec, name)

@@ -5,20 +5,27 @@ import io
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.errors import DataError
 from aflite_assets.sources.images import IMAGE_TYPE
 from aflite_assets.sources.sampling import stratified_sample
 from aflite_assets.sources.source_specs import CirclesSource, DigitsSource
+
+_LIST_VALUES = 2**31 - 1
+"""Arrow numbers the values of a list column with 32 bits."""
 
 
 def circles(source: CirclesSource) -> dict[str, pa.Table]:
     """Draw the splits of a circles dataset.
 
     Columns: `features` list<float32> (x, y, then the bias features), `label` int64 (the given label: 0 inner, 1
-    outer), `biased` and `flipped` as "yes" or "no". Only train rows are flipped. Each split has a stream of its own.
+    outer), `biased` and `flipped` as "yes" or "no". Only train rows are flipped. Each split draws from a
+    stream of its own, given by the seed and the split's name.
     """
     return {
-        split: _circles_split(source, rows, np.random.default_rng([source.seed, number]), flip=split == "train")
-        for number, (split, rows) in enumerate(source.splits.items())
+        split: _circles_split(
+            source, rows, np.random.default_rng([source.seed, *split.encode()]), flip=split == "train"
+        )
+        for split, rows in source.splits.items()
     }
 
 
@@ -59,8 +66,17 @@ def _yes_no(flags: np.ndarray) -> pa.Array:
 
 
 def list_column(matrix: np.ndarray) -> pa.Array:
-    """A rows x width float32 matrix as one list<float32> column."""
-    offsets = np.arange(len(matrix) + 1, dtype=np.int32) * matrix.shape[1]
+    """A rows x width matrix as one list<float32> column.
+
+    Raises:
+        DataError: the matrix holds more numbers than one such column can.
+    """
+    if matrix.size > _LIST_VALUES:
+        raise DataError(
+            f"{len(matrix)} rows of {matrix.shape[1]} features are {matrix.size} numbers, but a split can hold "
+            f"{_LIST_VALUES}; set limit, or use fewer features"
+        )
+    offsets = np.arange(len(matrix) + 1, dtype=np.int32) * np.int32(matrix.shape[1])
     return pa.ListArray.from_arrays(offsets, pa.array(matrix.reshape(-1).astype(np.float32)))
 
 

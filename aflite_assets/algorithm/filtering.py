@@ -1,0 +1,277 @@
+"""`filter_dataset`: the outer loop of AFLite."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aflite_assets.algorithm.cautions import cautions
+from aflite_assets.algorithm.checks import Inputs, check_filter_sizes, check_inputs, check_run
+from aflite_assets.algorithm.fingerprints import fingerprint
+from aflite_assets.algorithm.partitions import draw_partitions
+from aflite_assets.algorithm.records import FilterResult, IterationRecord, StopReason
+from aflite_assets.algorithm.reference import reference_fits
+from aflite_assets.algorithm.scoring import mean_score
+from aflite_assets.algorithm.selection import Candidates, Slice, candidates, choose_slice, rows_reaching
+from aflite_assets.algorithm.settings import FilterSettings
+from aflite_assets.algorithm.state import FilterState
+from aflite_assets.algorithm.tally import Tally, tally_partitions
+from aflite_assets.errors import InvalidInputError
+
+
+def filter_dataset(
+    features: ArrayLike,
+    labels: ArrayLike,
+    *,
+    settings: FilterSettings,
+    seed: int,
+    groups: ArrayLike | None = None,
+    score_only: ArrayLike | None = None,
+    device: str = "auto",
+    memory_limit: int = 2**30,
+    keep_probabilities: bool = False,
+    on_iteration: Callable[[IterationRecord, FilterState], None] | None = None,
+    resume: FilterState | None = None,
+) -> FilterResult:
+    """Remove the rows whose labels linear classifiers predict most easily, slice by slice (Algorithm 1, ICML 2020).
+
+    Each iteration scores the pool as `score_rows` does and removes the top `slice_size` rows at or over
+    `threshold`. It ends when `target_size` is reached (the last slice is cut to fit) or when fewer rows than the
+    allowed slice passed (they are still removed). Then the kept rows are scored once more and nothing is removed;
+    where the last iteration removed nothing, it is that pass. Ties at the cut-off are drawn at random. A row that
+    an iteration never held out has no score there and stays.
+
+    With remove="groups" the rows of a group go together: the group's score is the mean predictability of its rows,
+    a slice is at most `slice_size` rows, and a group too large for what is left of it is passed over; where the
+    target is within reach of a slice, what fits is removed and filtering ends, possibly above the target.
+
+    Args:
+        features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. Never changed.
+        labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
+        settings: train_size < target_size <= rows and slice_size <= target_size must hold, counted without the
+            `score_only` rows.
+        seed: from 0 to 2**64 - 1. Partition j of iteration i depends on (seed, i, j) and the pool alone.
+        groups: one integer per row; rows of a group are never split between training and held-out side. Whole
+            groups are drawn in random order; one that would pass `train_size` is passed over.
+        score_only: bool per row; True rows are never trained on, are predicted by every classifier (also by one
+            trained on other rows of their group), count in no size, and go when their score reaches the cut-off of
+            the iteration. With remove="groups" the `score_only` rows of a group go together, by their own mean.
+        device: "auto", "cpu" or "cuda". The scikit-learn fit runs on the CPU whatever it says.
+        memory_limit: bytes; bounds the block of rows predicted at once. The training rows' float64 copy and the
+            solver's own memory come on top.
+        keep_probabilities: keep the first iteration's rows x classes matrix; needs a classifier that has them.
+        on_iteration: called with the record and the state after each iteration, the last scoring pass included.
+        resume: a state given to `on_iteration` in a run on the same inputs, settings and seed; the result is the
+            same, bit for bit, as without the interruption.
+
+    Raises:
+        InvalidInputError: anything above is not as described; found before any fitting, except for a pool in which,
+            after removals, no group fits into `train_size` any more.
+    """
+    check_run(seed=seed, device=device, memory_limit=memory_limit)
+    inputs = check_inputs(features, labels, groups=groups, score_only=score_only, memory_limit=memory_limit)
+    check_filter_sizes(inputs, settings)
+    _check_probabilities(settings, keep_probabilities)
+    run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
+    state = _starting_state(run) if resume is None else _resumed(run, resume)
+    while not state.finished:
+        state = _iterate(run, state)
+        if on_iteration is not None:
+            on_iteration(state.iterations[-1], state)
+    return _result(run, state)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What stays the same over the iterations."""
+
+    inputs: Inputs
+    settings: FilterSettings
+    seed: int
+    memory_limit: int
+    keep_probabilities: bool
+
+    def hash(self) -> str:
+        return fingerprint(
+            self.inputs,
+            self.settings,
+            seed=self.seed,
+            keep_probabilities=self.keep_probabilities,
+            memory_limit=self.memory_limit,
+        )
+
+    def groups_of(self, rows: np.ndarray) -> np.ndarray | None:
+        return None if self.inputs.groups is None else self.inputs.groups[rows]
+
+    def candidates(self, rows: np.ndarray, tally: Tally) -> Candidates:
+        """The rows in the units in which they are removed."""
+        return candidates(rows, self.groups_of(rows) if self.settings.remove == "groups" else None, tally)
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """The rows an iteration begins with and the training sets drawn from them."""
+
+    trainable: np.ndarray
+    scored_only: np.ndarray
+    subsets: list[np.ndarray]
+
+
+def _check_probabilities(settings: FilterSettings, keep_probabilities: bool) -> None:
+    if keep_probabilities and settings.classifier == "linear_svm":
+        raise InvalidInputError(
+            'keep_probabilities is True but classifier is "linear_svm", which has no probabilities: '
+            'use "logistic" or "both", or leave keep_probabilities out.'
+        )
+
+
+def _starting_state(run: _Run) -> FilterState:
+    rows = len(run.inputs.labels)
+    at_target = len(run.inputs.trainable_rows) == run.settings.target_size
+    return FilterState(
+        removed_rows=np.empty(0, dtype=np.int64),
+        removed_in_iteration=np.empty(0, dtype=np.int64),
+        predictability=np.full(rows, np.nan, dtype=np.float32),
+        held_out_count=np.zeros(rows, dtype=np.int64),
+        label_probability=None,
+        probabilities=None,
+        iterations=(),
+        stop_reason=StopReason.TARGET_SIZE if at_target else None,
+        finished=False,
+        inputs_hash=run.hash(),
+    )
+
+
+def _resumed(run: _Run, state: FilterState) -> FilterState:
+    expected = run.hash()
+    if state.inputs_hash != expected:
+        raise InvalidInputError(
+            f"resume belongs to other inputs, settings or seed: its hash is {state.inputs_hash[:12]}, "
+            f"these have {expected[:12]}. Give what the interrupted run was given, or start afresh with resume=None."
+        )
+    return state
+
+
+def _iterate(run: _Run, state: FilterState) -> FilterState:
+    """One pass: draw, score, remove, record."""
+    started = perf_counter()
+    pool = _draw(run, state)
+    tally = tally_partitions(
+        run.inputs,
+        pool.subsets,
+        pool=state.pool,
+        fits=reference_fits(run.settings),
+        memory_limit=run.memory_limit,
+        keep_probabilities=run.keep_probabilities and not state.iterations,
+    )
+    removal = _choose(run, state, pool, tally)
+    scored_removed = rows_reaching(run.candidates(pool.scored_only, tally), removal.cutoff)
+    record = _record(run, state, pool, tally, removal, scored_removed, seconds=perf_counter() - started)
+    return _advanced(run, state, tally, record, np.union1d(removal.rows, scored_removed), removal.passing)
+
+
+def _draw(run: _Run, state: FilterState) -> _Pool:
+    pool = state.pool
+    scored_only = run.inputs.score_only[pool]
+    trainable = pool[~scored_only]
+    subsets = draw_partitions(
+        trainable,
+        run.groups_of(trainable),
+        train_size=run.settings.train_size,
+        n_partitions=run.settings.n_partitions,
+        seed=run.seed,
+        iteration=state.next_iteration,
+    )
+    return _Pool(trainable, pool[scored_only], subsets)
+
+
+def _choose(run: _Run, state: FilterState, pool: _Pool, tally: Tally) -> Slice:
+    room = 0 if state.stop_reason is not None else len(pool.trainable) - run.settings.target_size
+    return choose_slice(
+        run.candidates(pool.trainable, tally),
+        settings=run.settings,
+        allowed=min(run.settings.slice_size, room),
+        seed=run.seed,
+        iteration=state.next_iteration,
+    )
+
+
+def _record(
+    run: _Run,
+    state: FilterState,
+    pool: _Pool,
+    tally: Tally,
+    removal: Slice,
+    scored_removed: np.ndarray,
+    *,
+    seconds: float,
+) -> IterationRecord:
+    labels, classes = run.inputs.labels[pool.trainable], run.inputs.classes
+    train_sizes = [len(subset) for subset in pool.subsets]
+    return IterationRecord(
+        iteration=state.next_iteration,
+        rows_in=len(pool.trainable),
+        scored_rows_in=len(pool.scored_only),
+        removed=len(removal.rows),
+        scored_removed=len(scored_removed),
+        cutoff=removal.cutoff,
+        tied_at_cutoff=removal.tied_at_cutoff,
+        representation_bias=mean_score(tally.scores[pool.trainable]),
+        scored_bias=mean_score(tally.scores[pool.scored_only]) if len(pool.scored_only) else None,
+        rows_per_class=tuple(np.bincount(np.searchsorted(classes, labels), minlength=len(classes)).tolist()),
+        never_held_out=int((tally.held_out[pool.trainable] == 0).sum()),
+        smallest_train_size=min(train_sizes),
+        largest_train_size=max(train_sizes),
+        seconds=seconds,
+    )
+
+
+def _advanced(
+    run: _Run, state: FilterState, tally: Tally, record: IterationRecord, removed: np.ndarray, passing: int
+) -> FilterState:
+    scored = tally.held_out > 0
+    stop_reason = state.stop_reason or _stop_reason(run.settings, record, passing)
+    first = not state.iterations
+    return replace(
+        state,
+        removed_rows=np.append(state.removed_rows, removed),
+        removed_in_iteration=np.append(
+            state.removed_in_iteration, np.full(len(removed), record.iteration, dtype=np.int64)
+        ),
+        predictability=np.where(scored, tally.scores.astype(np.float32), state.predictability),
+        held_out_count=np.where(scored, tally.held_out, state.held_out_count),
+        label_probability=tally.label_probability if first else state.label_probability,
+        probabilities=tally.probabilities if first else state.probabilities,
+        iterations=(*state.iterations, record),
+        stop_reason=stop_reason,
+        finished=stop_reason is not None and not len(removed),
+    )
+
+
+def _stop_reason(settings: FilterSettings, record: IterationRecord, passing: int) -> StopReason | None:
+    room = record.rows_in - settings.target_size
+    if passing < min(settings.slice_size, room):
+        return StopReason.THRESHOLD
+    return StopReason.TARGET_SIZE if room <= settings.slice_size else None
+
+
+def _result(run: _Run, state: FilterState) -> FilterResult:
+    if state.stop_reason is None:
+        raise InvalidInputError("resume says finished but names no stop reason: it was not made by to_arrays.")
+    return FilterResult(
+        kept_rows=state.pool,
+        removed_rows=state.removed_rows,
+        removed_in_iteration=state.removed_in_iteration,
+        predictability=state.predictability,
+        held_out_count=state.held_out_count,
+        label_probability=state.label_probability,
+        probabilities=state.probabilities,
+        classes=run.inputs.classes,
+        iterations=state.iterations,
+        stop_reason=state.stop_reason,
+        warnings=cautions(state.iterations, run.settings, classes=run.inputs.classes),
+        settings=run.settings,
+        seed=run.seed,
+    )

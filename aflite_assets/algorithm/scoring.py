@@ -1,0 +1,89 @@
+"""`score_rows`: one iteration of AFLite without removal."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aflite_assets.algorithm.checks import Inputs, check_inputs, check_partitions, check_run, check_train_size
+from aflite_assets.algorithm.classifiers import ClassifierFit
+from aflite_assets.algorithm.partitions import draw_partitions
+from aflite_assets.algorithm.records import Scores
+from aflite_assets.algorithm.reference import reference_fits
+from aflite_assets.algorithm.settings import FilterSettings
+from aflite_assets.algorithm.tally import tally_partitions
+
+
+def score_rows(
+    features: ArrayLike,
+    labels: ArrayLike,
+    *,
+    settings: FilterSettings,
+    seed: int,
+    groups: ArrayLike | None = None,
+    score_only: ArrayLike | None = None,
+    partitions: Sequence[ArrayLike] | None = None,
+    fit: ClassifierFit | None = None,
+    device: str = "auto",
+    memory_limit: int = 2**30,
+) -> Scores:
+    """Score every row by classifiers that did not see it: the inner loop of Algorithm 1 (ICML 2020), iteration 0.
+
+    Args:
+        features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. Never changed.
+        labels: one integer of 0 or more per row, at least two classes among the rows to train on.
+        settings: of these, `train_size`, `n_partitions`, `classifier` and `inverse_regularization` are used.
+        seed: from 0 to 2**64 - 1. The partitions are those of `filter_dataset`'s first iteration.
+        groups: one integer per row; rows of a group are never split between training and held-out side.
+        score_only: bool per row; True rows are never trained on and predicted by every classifier, also by one
+            trained on other rows of their group.
+        partitions: replaces the random draw: for each partition an array of training row numbers. Then
+            `train_size` and `n_partitions` are not used.
+        fit: replaces the classifier: `fit(features, labels, classes) -> predict`, where `predict(features)` gives
+            the predicted classes or `Predictions`. Features reach both as float64.
+        device: "auto", "cpu" or "cuda". The scikit-learn fit runs on the CPU whatever it says.
+        memory_limit: bytes; bounds the block of rows predicted at once. The training rows' float64 copy and the
+            solver's own memory come on top.
+
+    Raises:
+        InvalidInputError: anything above is not as described; found before any fitting, except for what a given
+            `fit` returns.
+    """
+    check_run(seed=seed, device=device, memory_limit=memory_limit)
+    inputs = check_inputs(features, labels, groups=groups, score_only=score_only, memory_limit=memory_limit)
+    if partitions is None:
+        check_train_size(inputs, settings)
+        subsets = _first_partitions(inputs, settings, seed)
+    else:
+        subsets = check_partitions(partitions, inputs)
+    tally = tally_partitions(
+        inputs,
+        subsets,
+        pool=np.arange(len(inputs.labels)),
+        fits=reference_fits(settings) if fit is None else (fit,),
+        memory_limit=memory_limit,
+    )
+    return Scores(
+        predictability=tally.scores.astype(np.float32),
+        held_out_count=tally.held_out,
+        label_probability=tally.label_probability,
+        representation_bias=mean_score(tally.scores[~inputs.score_only]),
+        scored_bias=mean_score(tally.scores[inputs.score_only]) if inputs.score_only.any() else None,
+    )
+
+
+def mean_score(scores: np.ndarray) -> float:
+    """Mean over the rows that have a score; at least one must."""
+    return float(np.nanmean(scores))
+
+
+def _first_partitions(inputs: Inputs, settings: FilterSettings, seed: int) -> list[np.ndarray]:
+    rows = inputs.trainable_rows
+    return draw_partitions(
+        rows,
+        None if inputs.groups is None else inputs.groups[rows],
+        train_size=settings.train_size,
+        n_partitions=settings.n_partitions,
+        seed=seed,
+        iteration=0,
+    )

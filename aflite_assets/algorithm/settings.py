@@ -1,0 +1,105 @@
+"""What a user decides about a run, and the checks that need no data. Checks against the data are in checks.py."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from math import isfinite
+from numbers import Integral, Real
+from typing import Literal
+
+from aflite_assets.errors import InvalidInputError
+
+Selection = Literal["greedy", "gumbel"]
+Classifier = Literal["logistic", "linear_svm", "both"]
+RemovalUnit = Literal["rows", "groups"]
+
+_COUNTS = {
+    "target_size": "give the fewest train rows to keep",
+    "train_size": "give the number of rows each classifier is trained on",
+    "slice_size": "give the most rows to remove per iteration",
+    "n_partitions": "give the number of random partitions per iteration (the papers use 64)",
+}
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "selection": ("greedy", "gumbel"),
+    "classifier": ("logistic", "linear_svm", "both"),
+    "remove": ("rows", "groups"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilterSettings:
+    """The parameters of AFLite (Algorithm 1, ICML 2020); checked when made, numbers stored as plain int and float.
+
+    `target_size` (n), `train_size` (t), `slice_size` (k) and `n_partitions` (m) are whole numbers of at
+    least 1; `threshold` (tau) lies in [0, 1]. `selection` is "greedy" (greedy slicing) or "gumbel" (slice
+    sampling, strategy C of the ICLR 2020 submission). `classifier` is "logistic", "linear_svm", or "both":
+    then every partition contributes two predictions per held-out row. `inverse_regularization` is
+    scikit-learn's C, which multiplies the sum of the losses. `remove` says whether a slice is made of
+    single rows or of whole groups.
+
+    Raises:
+        InvalidInputError: a field has a wrong type or lies outside its range.
+    """
+
+    target_size: int
+    train_size: int
+    slice_size: int
+    n_partitions: int = 64
+    threshold: float = 0.75
+    selection: Selection = "greedy"
+    classifier: Classifier = "logistic"
+    inverse_regularization: float = 1.0
+    remove: RemovalUnit = "rows"
+
+    def __post_init__(self) -> None:
+        for name, remedy in _COUNTS.items():
+            self._store(name, _count(name, getattr(self, name), remedy=remedy))
+        for name, choices in _CHOICES.items():
+            _check_choice(name, getattr(self, name), choices)
+        self._store("threshold", _threshold(self.threshold))
+        self._store("inverse_regularization", _positive(self.inverse_regularization))
+
+    def _store(self, name: str, value: float) -> None:
+        # A frozen dataclass can only be completed this way; plain numbers keep a run's hash stable.
+        object.__setattr__(self, name, value)
+
+    def as_dict(self) -> dict[str, int | float | str]:
+        """The fields by name, as plain values that JSON can hold."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _count(name: str, value: object, *, remedy: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise InvalidInputError(f"{name} must be a whole number of at least 1; received {value!r}: {remedy}.")
+    return int(value)
+
+
+def _number(value: object) -> float | None:
+    """The value as a finite float, or None where it is no such number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+        return None
+    return float(value)
+
+
+def _threshold(value: object) -> float:
+    number = _number(value)
+    if number is None or not 0.0 <= number <= 1.0:
+        raise InvalidInputError(
+            f"threshold must be a number from 0 to 1; received {value!r}: "
+            "give the lowest predictability a removed row may have (the papers use 0.75)."
+        )
+    return number
+
+
+def _positive(value: object) -> float:
+    number = _number(value)
+    if number is None or number <= 0.0:
+        raise InvalidInputError(
+            f"inverse_regularization must be a finite number above 0; received {value!r}: "
+            "give scikit-learn's C (1.0 is its default; larger means less regularization)."
+        )
+    return number
+
+
+def _check_choice(name: str, value: object, choices: Collection[str]) -> None:
+    if value not in choices:
+        raise InvalidInputError(f"{name} is {value!r}, which is no known choice: give one of {', '.join(choices)}.")

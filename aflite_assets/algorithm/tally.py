@@ -1,0 +1,118 @@
+"""From training sets to counts: fit, predict the rows held out, add up. Which rows go is decided in selection.py."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.algorithm.blocks import prediction_row_bytes, row_blocks
+from aflite_assets.algorithm.checks import Inputs
+from aflite_assets.algorithm.classifiers import ClassifierFit, Predictions
+from aflite_assets.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts over the partitions of one iteration, one entry per input row (zeros outside the pool).
+
+    `correct` and `predictions`: held-out predictions that were right, and all of them. `held_out`:
+    partitions in which the row was held out. `label_probability`: float32 mean probability of the row's own
+    label, NaN where there was none; None when no classifier gave probabilities. `probabilities`: the same for
+    every class, rows x classes, only when asked for.
+    """
+
+    correct: np.ndarray
+    predictions: np.ndarray
+    held_out: np.ndarray
+    label_probability: np.ndarray | None
+    probabilities: np.ndarray | None
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Predictability, float64; NaN for a row that has no prediction."""
+        return shares(self.correct, self.predictions)
+
+
+def tally_partitions(
+    inputs: Inputs,
+    subsets: Sequence[np.ndarray],
+    *,
+    pool: np.ndarray,
+    fits: Sequence[ClassifierFit],
+    memory_limit: int,
+    keep_probabilities: bool = False,
+) -> Tally:
+    """Train every fit on every subset and count its predictions of the other rows of `pool` (ascending)."""
+    counts = _Counts(inputs, keep_probabilities=keep_probabilities)
+    row_bytes = prediction_row_bytes(inputs.features.shape[1], len(inputs.classes))
+    for trained in subsets:
+        held_out = np.setdiff1d(pool, trained, assume_unique=True)
+        counts.held_out[held_out] += 1
+        features, labels = _gather(inputs.features, trained), inputs.labels[trained]
+        for fit in fits:
+            predict = fit(features, labels, inputs.classes)
+            for block in row_blocks(len(held_out), row_bytes=row_bytes, memory_limit=memory_limit):
+                rows = held_out[block]
+                counts.add(rows, predict(_gather(inputs.features, rows)))
+    return counts.tally()
+
+
+def shares(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
+    """`parts / wholes` in float64, NaN where the whole is 0."""
+    return np.divide(parts, wholes, out=np.full(len(parts), np.nan), where=wholes > 0)
+
+
+class _Counts:
+    """Running sums over predictions."""
+
+    def __init__(self, inputs: Inputs, *, keep_probabilities: bool) -> None:
+        rows = len(inputs.labels)
+        self._labels, self._classes = inputs.labels, inputs.classes
+        self._label_columns = np.searchsorted(inputs.classes, inputs.labels)
+        self._label_sums = np.zeros(rows)
+        self._matrix_sums = np.zeros((rows, len(inputs.classes))) if keep_probabilities else None
+        self._with_probabilities = np.zeros(rows, dtype=np.int64)
+        self._correct = np.zeros(rows, dtype=np.int64)
+        self._predictions = np.zeros(rows, dtype=np.int64)
+        self.held_out = np.zeros(rows, dtype=np.int64)
+
+    def add(self, rows: np.ndarray, predicted: np.ndarray | Predictions) -> None:
+        """Count one classifier's predictions of `rows`, each row once."""
+        predictions = self._checked(len(rows), predicted)
+        self._predictions[rows] += 1
+        self._correct[rows] += predictions.labels == self._labels[rows]
+        if predictions.probabilities is None:
+            return
+        self._with_probabilities[rows] += 1
+        self._label_sums[rows] += predictions.probabilities[np.arange(len(rows)), self._label_columns[rows]]
+        if self._matrix_sums is not None:
+            self._matrix_sums[rows] += predictions.probabilities
+
+    def tally(self) -> Tally:
+        """The sums so far."""
+        means, matrix = None, None
+        if self._with_probabilities.any():
+            means = shares(self._label_sums, self._with_probabilities).astype(np.float32)
+            if self._matrix_sums is not None:
+                counted = np.where(self._with_probabilities > 0, self._with_probabilities, np.nan)
+                matrix = (self._matrix_sums / counted[:, None]).astype(np.float32)
+        return Tally(self._correct, self._predictions, self.held_out, means, matrix)
+
+    def _checked(self, n_rows: int, predicted: np.ndarray | Predictions) -> Predictions:
+        predictions = predicted if isinstance(predicted, Predictions) else Predictions(np.asarray(predicted))
+        if predictions.labels.shape != (n_rows,):
+            raise InvalidInputError(
+                f"predict returned labels of shape {predictions.labels.shape} for {n_rows} rows: "
+                "return one predicted class per row."
+            )
+        expected = (n_rows, len(self._classes))
+        if predictions.probabilities is not None and predictions.probabilities.shape != expected:
+            raise InvalidInputError(
+                f"predict returned probabilities of shape {predictions.probabilities.shape}, expected {expected}: "
+                "return a column for each of the classes given to fit."
+            )
+        return predictions
+
+
+def _gather(features: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return features[rows].astype(np.float64)

@@ -1,0 +1,60 @@
+"""Does a model fit the data and can it be had? Asked before anything expensive; no weights are loaded here."""
+
+from aflite_assets.errors import ModelError
+from aflite_assets.models.image_models import check_image_model
+from aflite_assets.models.text_models import check_text_checkpoint
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.model_specs import (
+    EncoderSpec,
+    EvaluatorSpec,
+    IdentityEncoderSpec,
+    ImageModelSpec,
+    TextModelSpec,
+)
+
+MODALITY_OF = {TextModelSpec: "text", ImageModelSpec: "image", IdentityEncoderSpec: "features"}
+"""The input that each kind of model needs; the others take any."""
+
+
+def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
+    """Check that the model reads this kind of data and that its architecture or checkpoint exists.
+
+    May ask the hub for a configuration and a tokenizer; reads them from its cache when they are there.
+
+    Raises:
+        ModelError: with what was given and what to give instead.
+    """
+    check_inputs(settings, examples)
+    if isinstance(settings, TextModelSpec):
+        check_text_checkpoint(settings.checkpoint, revision=settings.revision, max_length=settings.max_length)
+    if isinstance(settings, ImageModelSpec):
+        check_image_model(settings.architecture, checkpoint=settings.checkpoint)
+
+
+def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
+    """Check that the data have the columns the model reads.
+
+    Raises:
+        ModelError: another kind of input, or `inputs` names a column that the data lack.
+    """
+    needed = MODALITY_OF.get(type(settings))
+    if needed is not None and examples.modality != needed:
+        raise ModelError(
+            f"a model of kind {settings.kind!r} reads {needed}, but the dataset's rows are {examples.modality}; "
+            f"choose {_fitting(examples.modality)}"
+        )
+    wanted = getattr(settings, "inputs", None)
+    missing = [column for column in wanted or () if column not in examples.table.column_names]
+    if missing:
+        present = [name for name in ("text", "text_pair") if name in examples.table.column_names]
+        raise ModelError(
+            f"inputs names {', '.join(missing)}, which the dataset lacks; "
+            + (f"it has {', '.join(present)}" if present else "leave inputs out, it is for texts only")
+        )
+
+
+def _fitting(modality: str) -> str:
+    kinds = {"text": "huggingface_text", "image": "timm_image", "features": "identity"}
+    if modality == "features":
+        return "'identity' as encoder, 'linear' or 'rbf_svm' as evaluator"
+    return f"{kinds[modality]!r}, or 'linear' or 'rbf_svm' as evaluator"

@@ -1,0 +1,117 @@
+"""One record for text and image classifiers: model, its inputs, saving and loading. Training is in `training`."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+
+from aflite_assets.errors import ModelError
+from aflite_assets.models.image_inputs import ImageInputs
+from aflite_assets.models.image_models import new_image_model, saved_image_model
+from aflite_assets.models.isolation import quiet_libraries
+from aflite_assets.models.text_inputs import tokenize
+from aflite_assets.models.text_models import pretrained_text_model
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
+
+
+class ModelInputs(Protocol):
+    """All rows of a table in the form a model takes them."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Cost of each row; batches of rows with like lengths waste least on padding."""
+        ...
+
+    def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
+        """The model's arguments for these rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class NeuralClassifier:
+    """A model with one output per label, and what turns examples into its inputs (`tokenizer` for texts)."""
+
+    model: Any
+    settings: TextModelSpec | ImageModelSpec
+    n_classes: int
+    tokenizer: Any = None
+
+    def inputs(self, examples: Examples, *, augmentation_seed: int | None = None) -> ModelInputs:
+        """The rows as the model takes them; with a seed, as it takes train rows (augmented if so set)."""
+        if isinstance(self.settings, TextModelSpec):
+            return tokenize(
+                examples,
+                self.tokenizer,
+                inputs=self.settings.inputs,
+                max_length=self.settings.max_length,
+                arguments=list(inspect.signature(self.model.forward).parameters),
+            )
+        augmented = augmentation_seed is not None and self.settings.augmentation == "flip_crop"
+        return ImageInputs(
+            examples,
+            image_size=self.settings.image_size,
+            augmentation=np.random.default_rng(augmentation_seed) if augmented else None,
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write configuration, safetensors and tokenizer; `saved_classifier` needs nothing else."""
+        with quiet_libraries():
+            self.model.save_pretrained(folder)
+            if self.tokenizer is not None:
+                self.tokenizer.save_pretrained(folder)
+
+
+def new_classifier(
+    settings: TextModelSpec | ImageModelSpec, label_names: Sequence[str], log: Callable[[str], None]
+) -> NeuralClassifier:
+    """A classifier to be trained; its new weights are drawn from torch's global generator.
+
+    Raises:
+        ModelError: the checkpoint or the architecture cannot be used.
+    """
+    if isinstance(settings, TextModelSpec):
+        text = pretrained_text_model(settings.checkpoint, revision=settings.revision, label_names=label_names, log=log)
+        return NeuralClassifier(text.model, settings, len(label_names), text.tokenizer)
+    model = new_image_model(
+        settings.architecture,
+        checkpoint=settings.checkpoint,
+        image_size=settings.image_size,
+        label_names=label_names,
+    )
+    return NeuralClassifier(model, settings, len(label_names))
+
+
+def saved_classifier(
+    settings: TextModelSpec | ImageModelSpec, folder: Path, label_names: Sequence[str]
+) -> NeuralClassifier:
+    """A trained classifier that `NeuralClassifier.save` wrote into `folder`.
+
+    Raises:
+        ModelError: the folder holds no such classifier, or one for another number of labels.
+    """
+    if not (folder / "config.json").is_file():
+        raise ModelError(f"{folder} holds no encoder (no config.json); materialise warmup_models again")
+    if isinstance(settings, TextModelSpec):
+        new_weights: list[str] = []
+        text = pretrained_text_model(str(folder), revision=None, label_names=label_names, log=new_weights.append)
+        if new_weights:
+            raise _wrong_labels(folder, label_names)
+        return NeuralClassifier(text.model, settings, len(label_names), text.tokenizer)
+    model = saved_image_model(folder)
+    if model.num_labels != len(label_names):
+        raise _wrong_labels(folder, label_names)
+    return NeuralClassifier(model, settings, len(label_names))
+
+
+def _wrong_labels(folder: Path, label_names: Sequence[str]) -> ModelError:
+    return ModelError(
+        f"the encoder in {folder} was not trained on the dataset's {len(label_names)} labels "
+        f"({', '.join(label_names)}); materialise warmup_models again"
+    )

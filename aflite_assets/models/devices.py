@@ -1,0 +1,55 @@
+"""Where models run and in which precision; torch is imported on use, because Dagster resources import this file."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+from aflite_assets.errors import ModelError
+
+if TYPE_CHECKING:
+    import torch
+
+DeviceName = Literal["auto", "cpu", "cuda"]
+Precision = Literal["float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class DeviceSettings:
+    """A device by name (`auto`: the GPU if there is one) and the precision of matrix products.
+
+    With `bfloat16` weights and optimiser stay float32 and torch's autocast chooses per operation.
+
+    Raises:
+        ModelError: a name is not one of those listed.
+    """
+
+    device: DeviceName = "auto"
+    precision: Precision = "float32"
+
+    def __post_init__(self) -> None:
+        for field, value, known in (
+            ("device", self.device, get_args(DeviceName)),
+            ("precision", self.precision, get_args(Precision)),
+        ):
+            if value not in known:
+                raise ModelError(f"{field} {value!r} is unknown; use one of {', '.join(known)}")
+
+    def resolve(self) -> "torch.device":
+        """The device that models are put on; of several GPUs the current one.
+
+        Raises:
+            ModelError: a GPU is asked for and torch finds none.
+        """
+        import torch
+
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise ModelError(
+                f"device 'cuda' was asked for, but torch {torch.__version__} finds no usable GPU; "
+                "use 'auto' or 'cpu', or install a torch build with CUDA and a driver that fits it"
+            )
+        return torch.device("cuda" if self.device != "cpu" and torch.cuda.is_available() else "cpu")
+
+    def autocast(self) -> "torch.autocast":
+        """The context in which forward passes run."""
+        import torch
+
+        return torch.autocast(self.resolve().type, dtype=torch.bfloat16, enabled=self.precision == "bfloat16")

@@ -1,0 +1,151 @@
+"""Encoders: classifiers trained on the warm-up rows, then used for the representation they have learnt."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from aflite_assets.errors import ModelError
+from aflite_assets.models.checks import check_inputs
+from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.isolation import isolated_random_state
+from aflite_assets.models.predictions import on_device
+from aflite_assets.models.representations import final_layer, represent
+from aflite_assets.models.training import train_classifier
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.model_specs import EncoderSpec, IdentityEncoderSpec
+
+
+@dataclass(frozen=True)
+class EncodedBatch:
+    """`features` rows x width float32; `probabilities` rows x classes float32 of the encoder's own output layer.
+
+    An encoder without an output layer (identity) has no probabilities.
+    """
+
+    features: np.ndarray
+    probabilities: np.ndarray | None
+
+
+class Encoder(Protocol):
+    """What turns examples into feature vectors of a known width."""
+
+    @property
+    def width(self) -> int:
+        """Numbers per row."""
+        ...
+
+    def encode(self, examples: Examples) -> EncodedBatch:
+        """All rows in order, as one batch, in evaluation mode."""
+        ...
+
+
+@dataclass(frozen=True)
+class IdentityEncoder:
+    """The dataset's own features, unchanged."""
+
+    width: int
+
+    def encode(self, examples: Examples) -> EncodedBatch:
+        """The feature columns.
+
+        Raises:
+            ModelError: rows have another width than announced.
+        """
+        features = examples.features
+        if features.shape[1] != self.width:
+            raise ModelError(
+                f"features are {features.shape[1]} wide, {self.width} were announced; materialise raw_dataset again"
+            )
+        return EncodedBatch(features, None)
+
+
+class NeuralEncoder:
+    """The input of a classifier's final linear layer."""
+
+    def __init__(self, classifier: NeuralClassifier, device: DeviceSettings) -> None:
+        self._classifier = classifier
+        self._device = device
+        self._model = classifier.model.to(device.resolve()).eval()
+
+    @property
+    def width(self) -> int:
+        """Inputs of the final linear layer."""
+        return int(final_layer(self._model, self._classifier.n_classes).in_features)
+
+    def encode(self, examples: Examples) -> EncodedBatch:
+        """One forward pass over the rows."""
+        if not len(examples):
+            return EncodedBatch(
+                np.zeros((0, self.width), np.float32), np.zeros((0, self._classifier.n_classes), np.float32)
+            )
+        batch = self._classifier.inputs(examples).batch(range(len(examples)))
+        with torch.inference_mode(), self._device.autocast():
+            output = represent(
+                self._model,
+                on_device(batch, self._device.resolve()),
+                n_classes=self._classifier.n_classes,
+            )
+        return EncodedBatch(
+            output.features.cpu().numpy(),
+            output.logits.softmax(dim=1).cpu().numpy(),
+        )
+
+
+def train_encoder(
+    settings: EncoderSpec,
+    train: Examples,
+    folder: Path,
+    *,
+    seed: int,
+    device: DeviceSettings,
+    log: Callable[[str], None],
+) -> Mapping[str, float]:
+    """Train on the warm-up rows and save into `folder`: safetensors, configuration and tokenizer.
+
+    Returns train_loss, train_accuracy, seconds, rows and steps.
+
+    Raises:
+        ModelError: the model cannot be used, has no representation, or diverged.
+        DataError: there are no rows, or an image cannot be decoded.
+    """
+    if isinstance(settings, IdentityEncoderSpec):
+        raise ModelError("an identity encoder has nothing to train; give it no warm-up rows")
+    check_inputs(settings, train)
+    with isolated_random_state(seed), TemporaryDirectory() as scratch:
+        classifier = new_classifier(settings, train.label_names, log)
+        # An architecture without a representation is found out before the training, not after.
+        NeuralEncoder(classifier, device).encode(train.select(train.row_ids[:1]))
+        result = train_classifier(classifier, train, seed=seed, device=device, scratch=Path(scratch), log=log)
+    folder.mkdir(parents=True, exist_ok=True)
+    classifier.save(folder)
+    return result.metrics
+
+
+def load_encoder(
+    settings: EncoderSpec,
+    folder: Path | None,
+    label_names: Sequence[str],
+    *,
+    width: int | None,
+    device: DeviceSettings,
+) -> Encoder:
+    """The encoder that `train_encoder` saved; for `identity`, `folder` is None and `width` the features' width.
+
+    Raises:
+        ModelError: the folder holds no encoder for these labels.
+    """
+    if isinstance(settings, IdentityEncoderSpec):
+        if width is None:
+            raise ModelError("an identity encoder needs the width of the features, and got None")
+        return IdentityEncoder(width)
+    if folder is None:
+        raise ModelError(f"a {settings.kind} encoder needs the folder it was saved in, and got None")
+    # Loading draws weights before they are overwritten.
+    with isolated_random_state(0):
+        return NeuralEncoder(saved_classifier(settings, folder, label_names), device)

@@ -1,0 +1,51 @@
+"""Contexts that give global state back as it was: random generators and the libraries' talking. No modelling."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from transformers import set_seed
+from transformers.utils import logging as transformers_logging
+
+SEED_LIMIT = 2**32
+"""numpy's global generator takes no larger seeds."""
+
+
+def library_seed(seed: int) -> int:
+    """`seed` folded into the range that all three global generators accept."""
+    return seed % SEED_LIMIT
+
+
+@contextmanager
+def isolated_random_state(seed: int) -> Iterator[None]:
+    """Seed the global generators of torch, numpy and `random` within, and restore them afterwards.
+
+    Weight initialisation and dropout draw from torch's global generator and `transformers.Trainer`
+    seeds all three; nobody else's draws may depend on whether a model was trained before.
+    """
+    python_state, numpy_state = random.getstate(), np.random.get_state()
+    gpus = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices=gpus):
+        set_seed(library_seed(seed))
+        try:
+            yield
+        finally:
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Silence transformers' log lines below errors and its progress bars within."""
+    verbosity = transformers_logging.get_verbosity()
+    had_progress_bars = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        if had_progress_bars:
+            transformers_logging.enable_progress_bar()

@@ -1,0 +1,90 @@
+"""The representation of a classifier: what enters its last linear layer. Finding that layer, and forward passes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from aflite_assets.errors import ModelError
+
+AGREEMENT = 1e-2
+"""Last layer's output against logits, absolute and relative: they are the same numbers, but for bfloat16 casts."""
+
+
+@dataclass(frozen=True)
+class ForwardPass:
+    """Float32 tensors of one batch: `features` rows x width and `logits` rows x classes."""
+
+    features: torch.Tensor
+    logits: torch.Tensor
+
+
+def final_layer_name(model: torch.nn.Module, n_classes: int) -> str:
+    """The name of the last linear layer with one output per class.
+
+    Raises:
+        ModelError: there is none.
+    """
+    names = [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear) and module.out_features == n_classes
+    ]
+    if not names:
+        raise ModelError(
+            f"{type(model).__name__} has no linear layer with {n_classes} outputs, so it has no representation "
+            "that a linear classifier could be trained on; choose an architecture that ends in a linear layer"
+        )
+    return names[-1]
+
+
+def final_layer(model: torch.nn.Module, n_classes: int) -> torch.nn.Linear:
+    """The layer of that name."""
+    layer = model.get_submodule(final_layer_name(model, n_classes))
+    assert isinstance(layer, torch.nn.Linear)
+    return layer
+
+
+def represent(model: Any, batch: Mapping[str, torch.Tensor], *, n_classes: int) -> ForwardPass:
+    """One forward pass: inputs of the final linear layer, and the logits made of them.
+
+    Decoders apply the layer to every token and take the last one's logits; so the last token's input is taken.
+
+    Raises:
+        ModelError: the logits are not that layer's output.
+    """
+    caught: dict[str, torch.Tensor] = {}
+
+    def keep(_: torch.nn.Module, arguments: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
+        caught.update(features=arguments[0], output=output)
+
+    handle = final_layer(model, n_classes).register_forward_hook(keep)
+    try:
+        logits = model(**batch).logits
+    finally:
+        handle.remove()
+    features, output = caught["features"], caught["output"]
+    if features.ndim == 3:
+        rows = torch.arange(len(features), device=features.device)
+        last = last_tokens(batch["input_ids"], padding=model.config.get_text_config().pad_token_id)
+        features, output = features[rows, last], output[rows, last]
+    if not _agree(output, logits):
+        raise ModelError(
+            f"{type(model).__name__} computes its logits from more than its last linear layer's output "
+            f"({tuple(output.shape)} against {tuple(logits.shape)}), so its representation is not defined; "
+            "choose another architecture"
+        )
+    return ForwardPass(features.float(), logits.float())
+
+
+def _agree(output: torch.Tensor, logits: torch.Tensor) -> bool:
+    return output.shape == logits.shape and torch.allclose(
+        output.float(), logits.float(), rtol=AGREEMENT, atol=AGREEMENT
+    )
+
+
+def last_tokens(input_ids: torch.Tensor, *, padding: int) -> torch.Tensor:
+    """Position of each row's last token that is not padding, as transformers' decoders choose it."""
+    numbers = torch.arange(input_ids.shape[1], device=input_ids.device)
+    return (numbers * (input_ids != padding)).argmax(dim=1)

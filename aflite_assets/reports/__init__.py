@@ -1,0 +1,1 @@
+"""From stored predictions to tables, figures, the HTML report, its JSON and the dataset card; no store, no Dagster."""

@@ -1,0 +1,154 @@
+"""The one-page HTML report: one self-contained file that asks nothing of the network; numbers come from the tables."""
+
+import base64
+import hashlib
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+
+import numpy as np
+import pyarrow.compute as pc
+from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup
+
+from aflite_assets.reports import figures, text, wording
+from aflite_assets.reports.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
+from aflite_assets.reports.records import BenchmarkData, EvidenceTable, FilteredSet
+from aflite_assets.reports.shown import shown_examples
+from aflite_assets.reports.summary import cautions, findings
+from aflite_assets.reports.tables import challenge_table, filter_table, main_table
+from aflite_assets.reports.thumbnails import png_or_jpeg_uri
+
+MAX_EVIDENCE_ROWS = 50
+"""Longer evidence tables are cut on the page; the JSON has them whole."""
+
+_TEMPLATES = ("report.html.j2", "accuracy.html.j2", "filtering.html.j2", "report.css")
+
+
+def render_report(data: BenchmarkData, *, seed: int = 0) -> str:
+    """The whole page as text; write it as UTF-8. `seed` draws the example rows.
+
+    Dataset text is escaped everywhere, and the content security policy lets no script run but the two that
+    the page itself carries, named by their hashes.
+
+    Raises:
+        DataError: predictions do not fit their test sets, or rows do not fit the examples.
+    """
+    scripts = (plotly_script(), DRAW_SCRIPT)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            data=data,
+            findings=findings(data),
+            cautions=cautions(data),
+            sections=[_section(data, filtered, seed) for filtered in data.filtered],
+            evidence=[_evidence(table) for table in data.evidence],
+            glossary=wording.GLOSSARY,
+            train_set_meanings=wording.TRAIN_SET_MEANINGS,
+            scripts=[Markup(script) for script in scripts],
+            policy=_content_security_policy(scripts),
+        )
+    )
+
+
+def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str, object]:
+    """What the template shows of one representation."""
+    challenge = challenge_table(data, filtered.representation)
+    return {
+        "filtered": filtered,
+        "main": main_table(data, filtered.representation),
+        "challenge": {
+            name: [row for row in challenge if row.test_set == name]
+            for name in dict.fromkeys(row.test_set for row in challenge)
+        },
+        "iterations": filter_table(filtered),
+        "curve": Markup(script_json(curve_figure(filtered))),
+        "curve_image": png_or_jpeg_uri(figures.filtering_curve(filtered)),
+        "histogram": png_or_jpeg_uri(figures.predictability_histogram(filtered)),
+        "scatters": _scatters(data, filtered),
+        "examples": [
+            (name, shown_examples(data.examples, filtered, kept=kept, seed=seed))
+            for name, kept in (("Kept", True), ("Removed", False))
+        ],
+    }
+
+
+def _scatters(data: BenchmarkData, filtered: FilteredSet) -> list[tuple[str, str]]:
+    """Description and data URI of the scatter before and after filtering; none without two chosen features."""
+    if data.scatter_features is None:
+        return []
+    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    points = data.examples.select(train["row_id"].to_pylist()).features[:, list(data.scatter_features)]
+    labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False)
+    x, y = (f"feature {number}" for number in data.scatter_features)
+    drawn = []
+    for when, mask in (("Before", np.ones(len(points), dtype=bool)), ("After", kept)):
+        title = f"{when} filtering: {text.counted(int(mask.sum()), 'train row')}"
+        png = figures.scatter(
+            points[mask],
+            labels[mask],
+            data.label_names,
+            title=title,
+            axis_names=(x, y),
+            limits=figures.scatter_limits(points),
+        )
+        drawn.append((f"{title}, {x} against {y}, coloured by class", png_or_jpeg_uri(png)))
+    return drawn
+
+
+def _evidence(evidence: EvidenceTable) -> dict[str, object]:
+    shown = evidence.table.slice(0, MAX_EVIDENCE_ROWS)
+    columns = [column.to_pylist() for column in shown.columns]
+    return {
+        "title": evidence.title,
+        "caption": evidence.caption,
+        "columns": [(name.replace("_", " "), _is_number(shown.schema.field(name).type)) for name in shown.column_names],
+        "rows": [list(row) for row in zip(*columns, strict=True)],
+        "left_out": evidence.table.num_rows - shown.num_rows,
+    }
+
+
+def _is_number(kind: object) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _content_security_policy(scripts: tuple[str, ...]) -> str:
+    hashes = (base64.b64encode(hashlib.sha256(s.encode()).digest()).decode("ascii") for s in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+@cache
+def _environment() -> Environment:
+    folder = files("aflite_assets.reports") / "templates"
+    environment = Environment(
+        loader=DictLoader({name: (folder / name).read_text(encoding="utf-8") for name in _TEMPLATES}),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "count": text.count,
+        "counted": text.counted,
+        "points": text.signed_points,
+        "value": lambda value: text.truncated(text.value_text(value), 2_000),
+        "score": wording.score_text,
+        "sizes": wording.sizes_text,
+        "cut": text.truncated,
+        "heading": lambda name: text.truncated(text.one_line(name), 60),
+        "by_evaluator": lambda rows: [(name, list(group)) for name, group in groupby(rows, lambda row: row.evaluator)],
+        "stop": wording.stop_text,
+    }
+    return environment
+
+
+def _finalize(value: object) -> object:
+    return text.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

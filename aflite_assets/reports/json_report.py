@@ -1,0 +1,75 @@
+"""The numbers of the report as one JSON-serialisable dict, from the same tables that the page shows."""
+
+from aflite_assets.reports.figures import predictability_counts
+from aflite_assets.reports.markdown import table_json
+from aflite_assets.reports.plain import JsonValue, to_plain
+from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet
+from aflite_assets.reports.summary import chance_by_iteration, headlines, plain_summary
+from aflite_assets.reports.tables import challenge_table, filter_table, main_table
+
+SCHEMA_VERSION = 1
+
+
+def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
+    """All numbers of the page: accuracies, predictabilities and shares in [0, 1], drops in points.
+
+    Missing numbers are None; NaN never appears. Dataset text is as it came, not escaped.
+    """
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "dataset": _dataset(data),
+        "notes": list(data.notes),
+        "summary": list(plain_summary(data)),
+        "representations": {filtered.representation: _representation(data, filtered) for filtered in data.filtered},
+        "cells": [_cell(cell) for cell in data.cells],
+        "evidence": [
+            {
+                "title": evidence.title,
+                "caption": evidence.caption,
+                "columns": list(evidence.table.column_names),
+                "rows": to_plain(evidence.table.to_pylist()),
+            }
+            for evidence in data.evidence
+        ],
+        "provenance": dict(data.provenance),
+    }
+
+
+def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
+    return {
+        "name": data.name,
+        "title": data.title,
+        "description": data.description,
+        "label_names": list(data.label_names),
+        "split_rows": to_plain(data.split_rows),
+        "warmup_rows": data.warmup_rows,
+        "test_sets": [
+            {
+                "name": test_set.name,
+                "challenge": test_set.challenge,
+                "rows": len(test_set.row_ids),
+                "filtered_rows": {name: int(kept.sum()) for name, kept in test_set.kept.items()},
+            }
+            for test_set in data.test_sets
+        ],
+    }
+
+
+def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, JsonValue]:
+    edges, kept, removed = predictability_counts(filtered)
+    return {
+        "main_table": to_plain(table_json(main_table(data, filtered.representation))),
+        "headlines": to_plain(headlines(data, filtered.representation)),
+        "challenge_table": to_plain(table_json(challenge_table(data, filtered.representation))),
+        "iterations": to_plain(table_json(filter_table(filtered))),
+        "chance": to_plain(chance_by_iteration(filtered)),
+        "predictability_histogram": to_plain({"edges": edges, "kept": kept, "removed": removed}),
+        "stop_reason": filtered.stop_reason,
+        "warnings": list(filtered.warnings),
+        "settings": to_plain(filtered.settings),
+    }
+
+
+def _cell(cell: Cell) -> JsonValue:
+    names = ("evaluator", "train_set", "representation", "seed", "train_rows", "status", "reason")
+    return {name: to_plain(getattr(cell, name)) for name in names}

@@ -1,0 +1,238 @@
+"""What a report is made from: the input records, checked when made; nothing here computes a result."""
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.sources.examples import Examples
+
+TRAIN_SETS = ("full", "random", "filtered", "random_matched", "single_pass")
+"""Train sets in the order in which tables show them."""
+
+CellStatus = Literal["done", "failed", "not run"]
+
+_PREDICTION_COLUMNS = ("test_set", "row_id", "predicted")
+_ITERATION_COLUMNS = (
+    "iteration",
+    "rows_in",
+    "scored_rows_in",
+    "removed",
+    "scored_removed",
+    "cutoff",
+    "representation_bias",
+    "rows_never_held_out",
+)
+_ROW_COLUMNS = (
+    "row_id",
+    "split",
+    "label",
+    "kept",
+    "removed_in_iteration",
+    "predictability",
+    "label_probability",
+)
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise InvalidInputError(message)
+
+
+def _require_columns(table: pa.Table, names: tuple[str, ...], where: str) -> None:
+    missing = [name for name in names if name not in table.column_names]
+    _require(not missing, f"{where} lacks the columns {missing}; it has {table.column_names}")
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One evaluator trained on one train set with one seed, and what it predicted.
+
+    `representation` names the filtering that the train set belongs to; None for `full` only.
+    `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
+    number of the dataset.
+
+    Raises:
+        InvalidInputError: the fields contradict each other.
+    """
+
+    evaluator: str
+    train_set: str
+    representation: str | None
+    seed: int
+    train_rows: int
+    status: CellStatus
+    reason: str | None = None
+    predictions: pa.Table | None = None
+
+    def __post_init__(self) -> None:
+        where = f"cell {self.evaluator!r}, train set {self.train_set!r}, seed {self.seed}"
+        _require(self.train_set in TRAIN_SETS, f"{where}: train set must be one of {TRAIN_SETS}")
+        _require(
+            (self.representation is None) == (self.train_set == "full"),
+            f"{where}: representation is {self.representation!r}; only 'full' has none",
+        )
+        _require(
+            self.status in ("done", "failed", "not run"),
+            f"{where}: status is {self.status!r}; use 'done', 'failed' or 'not run'",
+        )
+        _require(
+            (self.predictions is not None) == (self.status == "done"),
+            f"{where}: status {self.status!r} and predictions "
+            f"{'given' if self.predictions is not None else 'missing'}; only done cells have predictions",
+        )
+        _require(self.status != "failed" or bool(self.reason), f"{where}: a failed cell needs a reason")
+        if self.predictions is not None:
+            _require_columns(self.predictions, _PREDICTION_COLUMNS, f"{where}: predictions table")
+
+
+@dataclass(frozen=True, eq=False)
+class TestSet:
+    """Rows that evaluators are tested on, natural (a split of the dataset) or a challenge set.
+
+    `row_ids` and `labels` are int64, one per row; labels number the set's own `label_names`.
+    `kept[representation]` (natural sets) marks the rows that survived filtering, bool.
+    `categories` (string per row) splits a challenge set. `collapse[c]` is this set's class for the
+    dataset's class `c`, -1 for none (then always wrong); None when both have the same classes.
+
+    Raises:
+        InvalidInputError: lengths or class numbers do not fit, row ids repeat, a challenge set has `kept`.
+    """
+
+    __test__ = False  # the name starts with "Test", which pytest would collect
+
+    name: str
+    challenge: bool
+    row_ids: np.ndarray
+    labels: np.ndarray
+    label_names: tuple[str, ...]
+    kept: Mapping[str, np.ndarray]
+    categories: np.ndarray | None = None
+    collapse: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        where, rows, classes = f"test set {self.name!r}", len(self.row_ids), len(self.label_names)
+        _require(len(self.labels) == rows, f"{where}: {rows} row ids but {len(self.labels)} labels")
+        _require(len(np.unique(self.row_ids)) == rows, f"{where}: row ids repeat; each row counts once")
+        inside = bool(np.all((self.labels >= 0) & (self.labels < classes)))
+        _require(inside, f"{where}: labels must lie in [0, {classes}), the set's own class numbers")
+        _require(not (self.challenge and self.kept), f"{where}: challenge sets are not filtered, leave kept empty")
+        for representation, kept in self.kept.items():
+            _require(
+                kept.dtype == np.bool_ and kept.shape == (rows,),
+                f"{where}: kept[{representation!r}] must be bool of shape ({rows},), "
+                f"got {kept.dtype} of shape {kept.shape}",
+            )
+        if self.categories is not None:
+            _require(len(self.categories) == rows, f"{where}: {rows} rows but {len(self.categories)} categories")
+        if self.collapse is not None:
+            inside = bool(np.all((self.collapse >= -1) & (self.collapse < classes)))
+            _require(inside, f"{where}: collapse must lie in [-1, {classes}), got {self.collapse.tolist()}")
+
+
+@dataclass(frozen=True, eq=False)
+class FilteredSet:
+    """The outcome of filtering with one representation.
+
+    `iterations`: iteration int64, rows_in, scored_rows_in, removed, scored_removed, cutoff (nullable),
+    representation_bias in [0, 1], rows_never_held_out. `rows`, every row of the pool and of the scored
+    splits: row_id, split, label, kept, removed_in_iteration (nullable), predictability (nullable, in
+    [0, 1]), label_probability (nullable).
+
+    Raises:
+        InvalidInputError: a column is missing.
+    """
+
+    representation: str
+    iterations: pa.Table
+    stop_reason: str
+    warnings: tuple[str, ...]
+    rows: pa.Table
+    settings: Mapping[str, object]
+
+    def __post_init__(self) -> None:
+        where = f"filtered set of {self.representation!r}"
+        _require_columns(self.iterations, _ITERATION_COLUMNS, f"{where}: iterations table")
+        _require_columns(self.rows, _ROW_COLUMNS, f"{where}: rows table")
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceTable:
+    """A table of statistics to show as it is, with what it says in one or two sentences."""
+
+    title: str
+    caption: str
+    table: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkData:
+    """Everything that one report shows.
+
+    `split_rows`: rows per split as loaded; `warmup_rows`: train rows spent on the encoders; `notes`: what
+    must be read first (a trial run, for instance); `scatter_features`: the two feature columns to plot,
+    or None; `provenance`: versions, data version and seeds as text.
+
+    Raises:
+        InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
+            set do not fit the dataset's.
+    """
+
+    name: str
+    title: str
+    description: str
+    label_names: tuple[str, ...]
+    split_rows: Mapping[str, int]
+    warmup_rows: int
+    notes: tuple[str, ...]
+    filtered: tuple[FilteredSet, ...]
+    cells: tuple[Cell, ...]
+    test_sets: tuple[TestSet, ...]
+    examples: Examples
+    scatter_features: tuple[int, int] | None
+    evidence: tuple[EvidenceTable, ...]
+    provenance: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        _require_unique([test_set.name for test_set in self.test_sets], "test set")
+        _require_unique(list(self.representations), "representation")
+        _require_unique(
+            [(cell.evaluator, cell.train_set, cell.representation, cell.seed) for cell in self.cells], "cell"
+        )
+        stray = {cell.representation for cell in self.cells} - {None, *self.representations}
+        _require(not stray, f"cells name representations {sorted(map(str, stray))} that have no filtered set")
+        for test_set in self.test_sets:
+            _require_fitting_classes(test_set, self.label_names)
+
+    @property
+    def representations(self) -> tuple[str, ...]:
+        """Names of the representations filtered with, in the order given."""
+        return tuple(filtered.representation for filtered in self.filtered)
+
+    @property
+    def evaluators(self) -> tuple[str, ...]:
+        """Names of the evaluators, in the order of their first cell."""
+        return tuple(dict.fromkeys(cell.evaluator for cell in self.cells))
+
+
+def _require_unique(names: Sequence[Hashable], what: str) -> None:
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    _require(not repeated, f"{what} given more than once: {repeated}")
+
+
+def _require_fitting_classes(test_set: TestSet, label_names: tuple[str, ...]) -> None:
+    where = f"test set {test_set.name!r}"
+    if test_set.collapse is None:
+        _require(
+            test_set.label_names == label_names,
+            f"{where} has classes {test_set.label_names}, the dataset has {label_names}; give a collapse",
+        )
+    else:
+        _require(
+            len(test_set.collapse) == len(label_names),
+            f"{where}: collapse has {len(test_set.collapse)} entries for the dataset's {len(label_names)} classes",
+        )

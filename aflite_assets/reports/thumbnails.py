@@ -1,0 +1,59 @@
+"""Images of a dataset, decoded with suspicion and made small; an unreadable image is None, never an error."""
+
+import base64
+import io
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+MAX_PIXELS = 50_000_000
+"""Larger images are not decoded: a few kilobytes can claim gigabytes of pixels."""
+
+
+def thumbnail_uri(encoded: bytes, *, side: int = 96) -> str | None:
+    """A `data:` URI of a JPEG that fits into `side` x `side` pixels; None when the image cannot be read."""
+    image = _decoded(encoded)
+    if image is None:
+        return None
+    image.thumbnail((side, side))
+    jpeg = io.BytesIO()
+    image.save(jpeg, format="jpeg", quality=90)
+    return png_or_jpeg_uri(jpeg.getvalue(), "jpeg")
+
+
+def png_or_jpeg_uri(encoded: bytes, kind: str = "png") -> str:
+    """The `data:` URI of an encoded image of this kind ("png" or "jpeg")."""
+    return f"data:image/{kind};base64,{base64.b64encode(encoded).decode('ascii')}"
+
+
+def square_pixels(encoded: bytes, side: int) -> np.ndarray | None:
+    """Pixels (side x side x 3, uint8) with the image fitted in on white; None when it cannot be read."""
+    from PIL import Image, ImageOps
+
+    image = _decoded(encoded)
+    if image is None:
+        return None
+    fitted = ImageOps.contain(image, (side, side))
+    square = Image.new("RGB", (side, side), "white")
+    square.paste(fitted, ((side - fitted.width) // 2, (side - fitted.height) // 2))
+    return np.asarray(square)
+
+
+def _decoded(encoded: bytes) -> "Image.Image | None":
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # MAX_PIXELS is the stricter limit
+            image = Image.open(io.BytesIO(encoded))
+            if image.width * image.height > MAX_PIXELS:
+                return None
+            # transparent pixels turn white, not black
+            coloured = image.convert("RGBA")
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None
+    return Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured).convert("RGB")

@@ -1,0 +1,96 @@
+"""How scores and names of train sets are put into words, the same on the page and in Markdown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aflite_assets.reports.accuracy import AccuracySummary, Interval, Score
+from aflite_assets.reports.tables import ChallengePart
+from aflite_assets.reports.text import DASH, count, counted, percent
+
+TRAIN_SET_MEANINGS = {
+    "full": "all train rows that were not spent on warm-up",
+    "random": "as many rows as filtered has, drawn at random from full",
+    "filtered": "the rows that filtering kept",
+    "random_matched": "like random, with the class sizes of filtered",
+    "single_pass": "as many rows as filtered has, without those that the warm-up model finds easiest",
+}
+
+STOP_REASONS = {
+    "target_size": "the target size was reached",
+    "threshold": "too few rows were still predictable enough to go",
+}
+
+GLOSSARY = {
+    "Accuracy": "Share of test rows for which the predicted class is the right one, in per cent.",
+    "Artifact": "A shortcut in the data: something that gives the label away without the task being solved.",
+    "Challenge set": "A test set from elsewhere, built to fail models that use shortcuts. It is never filtered.",
+    "Chance": "Accuracy of always answering the most frequent class of the rows at hand.",
+    "Evaluator": "A model trained from scratch, or from its pretrained checkpoint, on one train set and then "
+    "tested. It is not the model that filtered.",
+    "Filtered": "The rows that AFLite kept: those that its classifiers could not predict reliably.",
+    "Full": "All train rows that were not spent on warm-up. On the test side: all rows of the test set.",
+    "Interval": "Wilson's 95 % interval: how far the accuracy could be off because the test set is a sample.",
+    "Iteration": "One pass of filtering: score all rows left, remove a slice of the most predictable. Counted from 0.",
+    "Points": "Difference of two accuracies in per cent: from 80 % to 75 % is 5 points.",
+    "Predictability": "Of the times a row was held out from training, the share in which the linear classifier "
+    "predicted it right, from 0 to 1.",
+    "Random": "As many rows as filtered has, drawn at random from full: what having fewer rows does by itself.",
+    "Representation": "The features of a row that the linear classifiers see, from an encoder or the data.",
+    "Representation bias": "Mean predictability of the rows that entered an iteration: how much of the data a "
+    "linear classifier can solve from this representation.",
+    "Seeds' deviation": "Standard deviation of the accuracy over training runs that differ in their seed only.",
+    "Target size": "Filtering never keeps fewer train rows than this.",
+    "Threshold": "The lowest predictability that a removed row may have.",
+    "Warm-up rows": "Rows spent on training the encoder and then never used again.",
+}
+
+
+@dataclass(frozen=True)
+class ScoreText:
+    """A score in words: the accuracy in per cent or why there is none, then each spread by itself."""
+
+    main: str
+    seeds: str | None
+    interval: str | None
+
+
+def score_text(score: Score) -> ScoreText:
+    """The words for one score; never blank."""
+    if score.accuracy is None:
+        return ScoreText(score.status if score.reason is None else f"{score.status}: {score.reason}", None, None)
+    return ScoreText(
+        percent(score.accuracy.mean),
+        seeds_text(score.accuracy, score.unfinished_seeds),
+        interval_text(score.accuracy.interval),
+    )
+
+
+def seeds_text(accuracy: AccuracySummary, unfinished: int = 0) -> str:
+    """Deviation over seeds in points and how many seeds: "±0.4 over 3 seeds"."""
+    planned = accuracy.seeds + unfinished
+    seeds = counted(accuracy.seeds, "seed") if not unfinished else f"{accuracy.seeds} of {planned} seeds"
+    if accuracy.seeds_deviation is None:
+        return "one seed" if not unfinished else seeds
+    return f"±{percent(accuracy.seeds_deviation)} over {seeds}"
+
+
+def interval_text(interval: Interval) -> str:
+    """An interval in per cent: 61.9 and 66.3 with a dash between."""
+    return f"{percent(interval.low)}{DASH}{percent(interval.high)}"
+
+
+def sizes_text(sizes: Sequence[int]) -> str:
+    """Train rows over seeds: one number, or the smallest and the largest, or a dash for none."""
+    if not sizes:
+        return DASH
+    return count(sizes[0]) if sizes[0] == sizes[-1] else f"{count(sizes[0])}{DASH}{count(sizes[-1])}"
+
+
+def part_text(part: ChallengePart) -> str:
+    """Heading of one part of a challenge set."""
+    return ", ".join(name for name in (part.category, part.label) if name is not None)
+
+
+def stop_text(stop_reason: str) -> str:
+    """Why filtering stopped, in words."""
+    return STOP_REASONS.get(stop_reason.lower().split(".")[-1], stop_reason)

@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aflite_assets.algorithm import InvalidInputError
+from aflite_assets.algorithm.partitions import draw_partitions, fill_in_order
+
+ROWS = np.arange(100, 150)
+
+
+def test_partitions_have_the_size_and_are_ascending_rows_of_the_pool() -> None:
+    drawn = draw_partitions(ROWS, None, train_size=20, n_partitions=8, seed=3, iteration=0)
+    assert len(drawn) == 8
+    assert len({tuple(rows) for rows in drawn}) == 8
+    for rows in drawn:
+        assert len(rows) == 20
+        assert np.all(np.diff(rows) > 0)
+        assert np.isin(rows, ROWS).all()
+
+
+def test_partition_depends_on_its_number_alone() -> None:
+    few = draw_partitions(ROWS, None, train_size=20, n_partitions=2, seed=3, iteration=1)
+    many = draw_partitions(ROWS, None, train_size=20, n_partitions=8, seed=3, iteration=1)
+    np.testing.assert_array_equal(few, many[:2])
+
+
+@pytest.mark.parametrize(("seed", "iteration"), [(4, 1), (3, 2)])
+def test_another_seed_or_iteration_draws_others(seed: int, iteration: int) -> None:
+    base = draw_partitions(ROWS, None, train_size=20, n_partitions=1, seed=3, iteration=1)[0]
+    other = draw_partitions(ROWS, None, train_size=20, n_partitions=1, seed=seed, iteration=iteration)[0]
+    assert base.tolist() != other.tolist()
+
+
+def test_every_row_is_trained_on_equally_often() -> None:
+    drawn = draw_partitions(ROWS, None, train_size=20, n_partitions=4000, seed=0, iteration=0)
+    share = np.bincount(np.concatenate(drawn), minlength=150)[100:] / 4000
+    assert np.abs(share - 0.4).max() < 0.04  # five standard deviations of 0.0077
+
+
+@given(
+    groups=st.lists(st.integers(-3, 6), min_size=2, max_size=40),
+    share=st.floats(0.1, 0.9),
+    seed=st.integers(0, 1000),
+)
+def test_groups_are_never_split_and_fill_what_they_can(groups: list[int], share: float, seed: int) -> None:
+    array = np.array(groups)
+    sizes = {group: groups.count(group) for group in groups}
+    train_size = max(1, int(share * len(groups)))
+    rows = np.arange(len(groups)) * 2
+    if min(sizes.values()) > train_size:
+        with pytest.raises(InvalidInputError, match="No group fits"):
+            draw_partitions(rows, array, train_size=train_size, n_partitions=3, seed=seed, iteration=0)
+        return
+    for trained in draw_partitions(rows, array, train_size=train_size, n_partitions=3, seed=seed, iteration=0):
+        inside, outside = set(array[np.isin(rows, trained)]), set(array[~np.isin(rows, trained)])
+        assert not inside & outside
+        assert 1 <= len(trained) <= train_size
+        assert all(len(trained) + sizes[group] > train_size for group in outside)
+
+
+def test_no_group_that_fits_is_an_error() -> None:
+    message = "No group fits into train_size 20: the smallest of the 2 groups in the pool of iteration 4 has 25 rows"
+    with pytest.raises(InvalidInputError, match=message):
+        draw_partitions(ROWS, np.repeat([0, 1], 25), train_size=20, n_partitions=1, seed=0, iteration=4)
+
+
+@given(sizes=st.lists(st.integers(1, 9), max_size=30), capacity=st.integers(0, 60))
+def test_filling_takes_each_item_that_still_fits(sizes: list[int], capacity: int) -> None:
+    expected, left = [], capacity
+    for size in sizes:
+        expected.append(size <= left)
+        left -= size if size <= left else 0
+    assert fill_in_order(np.array(sizes, dtype=np.int64), capacity).tolist() == expected

@@ -1,0 +1,81 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from aflite_assets.errors import ModelError
+from aflite_assets.models.checks import check_model
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.model_specs import (
+    EncoderSpec,
+    EvaluatorSpec,
+    IdentityEncoderSpec,
+    ImageModelSpec,
+    LinearModelSpec,
+    RbfSvmSpec,
+    TextModelSpec,
+)
+
+IDENTITY = IdentityEncoderSpec(kind="identity")
+IMAGE = ImageModelSpec(kind="timm_image", architecture="test_resnet")
+
+
+@pytest.fixture
+def rows(
+    table: Callable[..., Examples],
+    keyword_pairs: Callable[..., Examples],
+    png_images: Callable[..., Examples],
+) -> dict[str, Examples]:
+    features = table([0, 1], ("a", "b"), features=pa.array([[1.0], [2.0]], pa.list_(pa.float32())))
+    return {"text": keyword_pairs(2), "image": png_images(2), "features": features}
+
+
+def test_models_that_fit_pass(rows: dict[str, Examples], text_settings: TextModelSpec) -> None:
+    check_model(text_settings, rows["text"])
+    check_model(text_settings.model_copy(update={"inputs": ("text_pair",)}), rows["text"])
+    check_model(IMAGE, rows["image"])
+    check_model(IDENTITY, rows["features"])
+    for examples in rows.values():
+        check_model(LinearModelSpec(kind="linear"), examples)
+        check_model(RbfSvmSpec(kind="rbf_svm"), examples)
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind", "message"),
+    [
+        ("text", "image", r"'huggingface_text' reads text, but .* are image; choose 'timm_image', or 'linear'"),
+        ("text", "features", r"reads text, but .* are features; choose 'identity' as encoder, 'linear'"),
+        (IMAGE, "text", r"'timm_image' reads image, but .* are text; choose 'huggingface_text', or 'linear'"),
+        (IDENTITY, "text", r"'identity' reads features, but the dataset's rows are text"),
+        (IDENTITY, "image", r"'identity' reads features, but the dataset's rows are image"),
+    ],
+)
+def test_the_wrong_kind_of_rows_is_named(
+    rows: dict[str, Examples],
+    text_settings: TextModelSpec,
+    settings: EncoderSpec | EvaluatorSpec | str,
+    kind: str,
+    message: str,
+) -> None:
+    with pytest.raises(ModelError, match=message):
+        check_model(text_settings if isinstance(settings, str) else settings, rows[kind])
+
+
+def test_inputs_that_the_data_lack_are_named(rows: dict[str, Examples], text_settings: TextModelSpec) -> None:
+    single = Examples(rows["text"].table.drop_columns(["text_pair"]), ("a", "b"))
+    with pytest.raises(ModelError, match=r"inputs names text_pair, which the dataset lacks; it has text"):
+        check_model(text_settings.model_copy(update={"inputs": ("text", "text_pair")}), single)
+    with pytest.raises(ModelError, match=r"inputs names text, .* leave inputs out, it is for texts only"):
+        check_model(LinearModelSpec(kind="linear", inputs=("text",)), rows["image"])
+
+
+def test_what_cannot_be_had_is_named(rows: dict[str, Examples], text_settings: TextModelSpec, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"checkpoint folder .* does not exist"):
+        check_model(text_settings.model_copy(update={"checkpoint": str(tmp_path / "gone")}), rows["text"])
+    with pytest.raises(ModelError, match=r"max_length 99 is more than the 32 tokens"):
+        check_model(text_settings.model_copy(update={"max_length": 99}), rows["text"])
+    with pytest.raises(ModelError, match=r"architecture 'resnet10' is not in timm .*did you mean"):
+        check_model(IMAGE.model_copy(update={"architecture": "resnet10"}), rows["image"])
+    with pytest.raises(ModelError, match=r"is not a safetensors file"):
+        check_model(IMAGE.model_copy(update={"checkpoint": str(tmp_path / "gone")}), rows["image"])

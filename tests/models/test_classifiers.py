@@ -1,0 +1,60 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aflite_assets.errors import ModelError
+from aflite_assets.models.classifiers import new_classifier, saved_classifier
+from aflite_assets.models.isolation import isolated_random_state
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
+
+LABELS = ("agrees", "contradicts")
+
+
+def test_only_train_rows_are_augmented(png_images: Callable[..., Examples]) -> None:
+    settings = ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=16, augmentation="flip_crop")
+    with isolated_random_state(0):
+        classifier = new_classifier(settings, ("red", "green"), lambda _: None)
+    examples = png_images(4)
+    plain = classifier.inputs(examples).batch(range(4))["pixel_values"]
+    train = classifier.inputs(examples, augmentation_seed=0).batch(range(4))["pixel_values"]
+    assert plain.equal(classifier.inputs(examples).batch(range(4))["pixel_values"])
+    assert not plain.equal(train)
+    off = new_classifier(settings.model_copy(update={"augmentation": "none"}), ("red", "green"), lambda _: None)
+    assert plain.equal(off.inputs(examples, augmentation_seed=0).batch(range(4))["pixel_values"])
+
+
+def test_a_saved_classifier_stands_alone(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    examples = keyword_pairs(6)
+    with isolated_random_state(0):
+        classifier = new_classifier(text_settings, LABELS, lambda _: None)
+    classifier.save(tmp_path / "model")
+    assert "model.safetensors" in {path.name for path in (tmp_path / "model").iterdir()}
+    elsewhere = text_settings.model_copy(update={"checkpoint": "/nowhere"})
+    again = saved_classifier(elsewhere, tmp_path / "model", LABELS)
+    batch = again.inputs(examples).batch(range(6))
+    np.testing.assert_array_equal(batch["input_ids"], classifier.inputs(examples).batch(range(6))["input_ids"])
+    expected = classifier.model.eval()(**batch).logits.detach()
+    np.testing.assert_array_equal(again.model.eval()(**batch).logits.detach(), expected)
+
+
+def test_a_classifier_for_other_labels_is_refused(text_settings: TextModelSpec, bert_folder: Path) -> None:
+    with pytest.raises(ModelError, match=r"was not trained on the dataset's 3 labels \(x, y, z\)"):
+        saved_classifier(text_settings, bert_folder, ("x", "y", "z"))
+
+
+def test_an_image_classifier_for_other_labels_is_refused(tmp_path: Path) -> None:
+    settings = ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=16)
+    with isolated_random_state(0):
+        new_classifier(settings, ("red", "green"), lambda _: None).save(tmp_path)
+    with pytest.raises(ModelError, match=r"was not trained on the dataset's 3 labels"):
+        saved_classifier(settings, tmp_path, ("x", "y", "z"))
+
+
+def test_an_empty_folder_is_refused(text_settings: TextModelSpec, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"holds no encoder \(no config.json\); materialise warmup_models"):
+        saved_classifier(text_settings, tmp_path, LABELS)

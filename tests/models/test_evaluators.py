@@ -1,0 +1,124 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aflite_assets.errors import ModelError
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.evaluators import Evaluation, evaluate
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.model_specs import (
+    EvaluatorSpec,
+    ImageModelSpec,
+    LinearModelSpec,
+    RbfSvmSpec,
+    TextModelSpec,
+)
+
+IMAGES = ImageModelSpec(
+    kind="timm_image", architecture="test_resnet", image_size=32, epochs=3, batch_size=8, learning_rate=5e-3
+)
+
+
+def _evaluate(
+    settings: EvaluatorSpec, train: Examples, tests: dict[str, Examples], scratch: Path, *, seed: int = 0
+) -> Evaluation:
+    return evaluate(
+        settings,
+        train,
+        tests,
+        seed=seed,
+        device=DeviceSettings("cpu"),
+        scratch=scratch,
+        log=lambda _: None,
+    )
+
+
+def _accuracy(result: Evaluation, name: str, test: Examples) -> float:
+    return float(np.mean(result.predictions[name].predicted == test.labels))
+
+
+def test_a_text_model_finds_the_keyword_and_only_where_it_may_look(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    train, test = keyword_pairs(60), keyword_pairs(40, seed=1)
+    result = _evaluate(text_settings, train, {"test": test, "again": test}, tmp_path / "new")
+    assert _accuracy(result, "test", test) > 0.9
+    assert set(result.predictions) == {"test", "again"}
+    assert result.dynamics is not None
+    assert result.dynamics.num_rows == 6 * 60
+    assert set(result.metrics) == {
+        "train_loss",
+        "train_accuracy",
+        "seconds",
+        "rows",
+        "steps",
+        "prediction_seconds",
+    }
+    blind = text_settings.model_copy(update={"inputs": ("text",)})
+    assert _accuracy(_evaluate(blind, train, {"test": test}, tmp_path), "test", test) < 0.8
+    assert not list((tmp_path / "new").iterdir())
+
+
+def test_the_same_seed_predicts_the_same_bits(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    settings = text_settings.model_copy(update={"epochs": 1})
+    train, test = keyword_pairs(20), keyword_pairs(9, seed=1)
+    runs = [_evaluate(settings, train, {"test": test}, tmp_path, seed=seed) for seed in (2, 2, 3)]
+    first, second, other = (run.predictions["test"].probabilities for run in runs)
+    assert first is not None
+    assert second is not None
+    np.testing.assert_array_equal(first, second)
+    assert other is not None
+    assert not np.array_equal(first, other)
+
+
+def test_an_image_model_learns_colours(png_images: Callable[..., Examples], tmp_path: Path) -> None:
+    train, test = png_images(33), png_images(10, seed=1)
+    result = _evaluate(IMAGES, train, {"test": test}, tmp_path)
+    assert _accuracy(result, "test", test) > 0.9
+    assert result.dynamics is not None
+    assert result.dynamics.num_rows == 3 * 33
+
+
+@pytest.mark.parametrize("kind", ["text", "image"])
+def test_a_train_set_may_lack_classes(
+    kind: str,
+    text_settings: TextModelSpec,
+    keyword_pairs: Callable[..., Examples],
+    png_images: Callable[..., Examples],
+    tmp_path: Path,
+) -> None:
+    examples = keyword_pairs(12) if kind == "text" else png_images(12)
+    settings: EvaluatorSpec = text_settings if kind == "text" else IMAGES
+    ones = examples.select(examples.row_ids[examples.labels == 1])
+    result = _evaluate(settings, ones, {"test": examples}, tmp_path)
+    probabilities = result.predictions["test"].probabilities
+    assert probabilities is not None
+    assert probabilities.shape == (12, 2)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+
+
+def test_linear_models_read_words_and_pixels(
+    keyword_pairs: Callable[..., Examples], png_images: Callable[..., Examples], tmp_path: Path
+) -> None:
+    linear = LinearModelSpec(kind="linear", inverse_regularization=10)
+    for train, test in ((keyword_pairs(60), keyword_pairs(20, seed=1)), (png_images(40), png_images(20, seed=1))):
+        for settings in (linear, RbfSvmSpec(kind="rbf_svm", inverse_regularization=10)):
+            result = _evaluate(settings, train, {"test": test}, tmp_path)
+            assert _accuracy(result, "test", test) > 0.9
+            assert result.dynamics is None
+            assert result.metrics["converged"] == 1
+
+
+def test_test_sets_are_checked_too(
+    keyword_pairs: Callable[..., Examples], png_images: Callable[..., Examples], tmp_path: Path
+) -> None:
+    partial = LinearModelSpec(kind="linear", inputs=("text_pair",))
+    lacking = Examples(keyword_pairs(4).table.drop_columns(["text_pair"]), ("agrees", "contradicts"))
+    with pytest.raises(ModelError, match=r"inputs names text_pair, which the dataset lacks; it has text"):
+        _evaluate(partial, keyword_pairs(4), {"test": lacking}, tmp_path)
+    with pytest.raises(ModelError, match=r"kind 'timm_image' reads image, but the dataset's rows are text"):
+        _evaluate(IMAGES, keyword_pairs(4), {}, tmp_path)

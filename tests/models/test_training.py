@@ -1,0 +1,210 @@
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from transformers import set_seed
+
+from aflite_assets.errors import DataError, ModelError
+from aflite_assets.models.classifiers import NeuralClassifier, new_classifier
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.isolation import isolated_random_state
+from aflite_assets.models.training import DynamicsRecorder, TrainingResult, train_classifier
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
+
+
+def _train(
+    settings: TextModelSpec | ImageModelSpec,
+    examples: Examples,
+    scratch: Path,
+    *,
+    seed: int = 0,
+    device: DeviceSettings | None = None,
+    lines: list[str] | None = None,
+) -> tuple[NeuralClassifier, TrainingResult]:
+    said: list[str] = [] if lines is None else lines
+    with isolated_random_state(seed):
+        classifier = new_classifier(settings, examples.label_names, said.append)
+        result = train_classifier(
+            classifier,
+            examples,
+            seed=seed,
+            device=device or DeviceSettings("cpu"),
+            scratch=scratch,
+            log=said.append,
+        )
+    return classifier, result
+
+
+def test_a_keyword_is_learnt_and_reported(
+    text_settings: TextModelSpec,
+    keyword_pairs: Callable[..., Examples],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines: list[str] = []
+    _, result = _train(text_settings, keyword_pairs(60), tmp_path, lines=lines)
+    assert result.metrics["train_accuracy"] > 0.9
+    assert result.metrics["train_loss"] < 0.3
+    assert (result.metrics["rows"], result.metrics["steps"]) == (60, 36)
+    assert result.metrics["seconds"] > 0
+    assert len(lines) == 6
+    assert lines[-1].startswith("epoch 6 of 6: loss 0.")
+    captured = capsys.readouterr()
+    assert captured.out + captured.err == ""
+
+
+def test_dynamics_hold_each_row_once_per_epoch(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    settings = text_settings.model_copy(update={"epochs": 3})
+    examples = keyword_pairs(23)
+    _, result = _train(settings, examples, tmp_path)
+    dynamics = result.dynamics
+    assert dynamics.schema == pa.schema(
+        {
+            "row_id": pa.int64(),
+            "epoch": pa.int64(),
+            "label_probability": pa.float32(),
+            "correct": pa.bool_(),
+        }
+    )
+    np.testing.assert_array_equal(dynamics["row_id"], np.tile(examples.row_ids, 3))
+    np.testing.assert_array_equal(dynamics["epoch"], np.repeat([0, 1, 2], 23))
+    probability = dynamics["label_probability"].to_numpy()
+    correct = dynamics["correct"].to_numpy()
+    assert ((probability > 0) & (probability <= 1)).all()
+    # With two classes the label wins exactly when its probability is over a half.
+    np.testing.assert_array_equal(correct, probability > 0.5)
+    last = slice(46, None)
+    assert result.metrics["train_accuracy"] == pytest.approx(correct[last].mean())
+    assert result.metrics["train_loss"] == pytest.approx(-np.log(probability[last]).mean(), rel=1e-5)
+
+
+def test_recorded_numbers_are_softmax_and_argmax(text_settings: TextModelSpec) -> None:
+    recorder = DynamicsRecorder(3, text_settings, lambda _: None)
+    recorder.on_epoch_begin(model=torch.nn.Linear(1, 1))
+    logits = torch.tensor([[0.0, np.log(3.0)], [2.0, 2.0 - np.log(4.0)]])
+    recorder.record(torch.tensor([2, 0]), torch.tensor([0, 0]), logits)
+    recorder.record(torch.tensor([1]), torch.tensor([1]), logits[:1])
+    recorder.on_epoch_end()
+    table = recorder.table(np.array([7, 8, 9]))
+    assert table["row_id"].to_pylist() == [7, 8, 9]
+    assert table["label_probability"].to_pylist() == pytest.approx([0.8, 0.75, 0.25])
+    assert table["correct"].to_pylist() == [True, True, False]
+
+
+def test_the_first_epoch_is_seen_before_it_is_learnt(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    examples = keyword_pairs(8)
+    settings = text_settings.model_copy(update={"epochs": 1, "batch_size": 8})
+    _, result = _train(settings, examples, tmp_path / "a")
+    _, slower = _train(settings.model_copy(update={"learning_rate": 1e-6}), examples, tmp_path / "b")
+    assert result.dynamics.equals(slower.dynamics)
+
+
+def test_the_same_seed_gives_the_same_bits(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    examples = keyword_pairs(30)
+    settings = text_settings.model_copy(update={"epochs": 2})
+    set_seed(1)
+    first, first_result = _train(settings, examples, tmp_path, seed=4)
+    set_seed(2)
+    second, second_result = _train(settings, examples, tmp_path, seed=4)
+    _, other_result = _train(settings, examples, tmp_path, seed=5)
+    for name, value in first.model.state_dict().items():
+        assert torch.equal(value, second.model.state_dict()[name]), name
+    assert first_result.dynamics.equals(second_result.dynamics)
+    assert not first_result.dynamics.equals(other_result.dynamics)
+
+
+def test_global_generators_are_left_alone(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    set_seed(11)
+    expected = random.random(), np.random.random(), float(torch.rand(1))
+    set_seed(11)
+    _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(10), tmp_path)
+    assert (random.random(), np.random.random(), float(torch.rand(1))) == expected
+
+
+def test_nothing_is_written_by_the_trainer(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(10), tmp_path)
+    assert list(tmp_path.rglob("*")) == []
+
+
+@pytest.mark.parametrize("rows", [1, 9])
+def test_a_last_batch_of_one_row_passes_batch_normalisation(
+    png_images: Callable[..., Examples], tmp_path: Path, rows: int
+) -> None:
+    settings = ImageModelSpec(
+        kind="timm_image",
+        architecture="test_resnet",
+        image_size=32,
+        epochs=2,
+        batch_size=8,
+        augmentation="flip_crop",
+    )
+    classifier, result = _train(settings, png_images(rows), tmp_path)
+    assert np.isfinite(result.dynamics["label_probability"].to_numpy()).all()
+    assert all(torch.isfinite(p).all() for p in classifier.model.parameters())
+
+
+def test_bfloat16_keeps_float32_weights(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    settings = text_settings.model_copy(update={"epochs": 1})
+    examples = keyword_pairs(20)
+    classifier, half = _train(settings, examples, tmp_path, device=DeviceSettings("cpu", "bfloat16"))
+    _, full = _train(settings, examples, tmp_path)
+    assert {p.dtype for p in classifier.model.parameters()} == {torch.float32}
+    assert not half.dynamics.equals(full.dynamics)
+    np.testing.assert_allclose(half.dynamics["label_probability"], full.dynamics["label_probability"], atol=0.05)
+
+
+def test_weights_move_as_the_settings_say(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    still = text_settings.model_copy(update={"epochs": 1, "learning_rate": 1e-12})
+    before = new_classifier(still, ("agrees", "contradicts"), lambda _: None).model.state_dict()
+    after, _ = _train(still, keyword_pairs(10), tmp_path)
+    moved, _ = _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(10), tmp_path)
+    name = "bert.pooler.dense.weight"
+    np.testing.assert_allclose(after.model.state_dict()[name], before[name], atol=1e-9)
+    # One step at the peak rate: Adam's first step is the learning rate itself.
+    assert float((moved.model.state_dict()[name] - before[name]).abs().max()) == pytest.approx(5e-3, rel=0.05)
+
+
+def test_no_rows_is_an_error(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=r"there are no rows to train on; give the dataset more rows"):
+        _train(text_settings, keyword_pairs(4).select([]), tmp_path)
+
+
+def test_a_diverged_training_stops(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    examples = keyword_pairs(10)
+    with isolated_random_state(0):
+        classifier = new_classifier(text_settings, examples.label_names, lambda _: None)
+        torch.nn.init.constant_(classifier.model.classifier.bias, float("nan"))
+        with pytest.raises(
+            ModelError, match=r"training diverged: the loss of epoch 1 is nan; lower learning_rate \(now 0.005\)"
+        ):
+            train_classifier(
+                classifier,
+                examples,
+                seed=0,
+                device=DeviceSettings("cpu"),
+                scratch=tmp_path,
+                log=lambda _: None,
+            )

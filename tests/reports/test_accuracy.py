@@ -1,0 +1,144 @@
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aflite_assets.errors import DataError, InvalidInputError
+from aflite_assets.reports.accuracy import cell_accuracy, correct_rows, score, summarise, wilson_interval
+from aflite_assets.reports.records import Cell, TestSet
+
+SHARES = st.floats(0, 1)
+COUNTS = st.integers(1, 10_000_000)
+
+
+def three_class_set(name: str = "test") -> TestSet:
+    return TestSet(name, False, np.array([40, 10, 30, 20]), np.array([0, 1, 2, 0]), ("e", "n", "c"), {})
+
+
+def cell(row_ids: list[int], predicted: list[int], *, test_set: str = "test", seed: int = 0) -> Cell:
+    table = pa.table({"test_set": [test_set] * len(row_ids), "row_id": row_ids, "predicted": predicted})
+    return Cell("linear", "full", None, seed, 100, "done", None, table)
+
+
+@pytest.mark.parametrize(
+    ("right", "rows", "low", "high"),
+    [
+        (8, 10, 0.490162, 0.943318),
+        (0, 10, 0.0, 0.277533),
+        (10, 10, 0.722467, 1.0),
+        (81, 263, 0.255313, 0.366202),  # Newcombe (1998), Statistics in Medicine 17, table I, method 3
+        (15, 148, 0.062388, 0.160517),
+        (1, 29, 0.006113, 0.171755),
+    ],
+)
+def test_wilson_interval_has_published_values(right: int, rows: int, low: float, high: float) -> None:
+    interval = wilson_interval(right / rows, rows)
+    assert interval.low == pytest.approx(low, abs=5e-5)
+    assert interval.high == pytest.approx(high, abs=5e-5)
+
+
+@given(SHARES, COUNTS)
+def test_wilson_interval_holds_the_share_and_stays_in_the_unit_interval(share: float, rows: int) -> None:
+    interval = wilson_interval(share, rows)
+    assert 0 <= interval.low <= share <= interval.high <= 1
+
+
+@given(SHARES, COUNTS)
+def test_wilson_interval_mirrors(share: float, rows: int) -> None:
+    here, there = wilson_interval(share, rows), wilson_interval(1 - share, rows)
+    assert here.low == pytest.approx(1 - there.high, abs=1e-9)
+
+
+@given(SHARES, st.integers(1, 100_000))
+def test_wilson_interval_narrows_with_rows(share: float, rows: int) -> None:
+    few, many = wilson_interval(share, rows), wilson_interval(share, 4 * rows)
+    assert many.high - many.low < few.high - few.low
+
+
+@pytest.mark.parametrize(("share", "rows"), [(1.1, 5), (-0.1, 5), (0.5, 0), (math.nan, 5)])
+def test_wilson_interval_refuses_what_is_no_share(share: float, rows: int) -> None:
+    with pytest.raises(InvalidInputError, match="an interval needs an accuracy in"):
+        wilson_interval(share, rows)
+
+
+def test_summary_keeps_the_two_spreads_apart() -> None:
+    summary = summarise([0.6, 0.7, 0.8], 100)
+    assert summary.mean == pytest.approx(0.7)
+    assert summary.seeds_deviation == pytest.approx(0.1)
+    assert (summary.seeds, summary.test_rows) == (3, 100)
+    assert summary.interval == wilson_interval(summary.mean, 100)
+
+
+def test_one_seed_has_no_deviation() -> None:
+    assert summarise([0.6], 100).seeds_deviation is None
+
+
+def test_no_accuracy_cannot_be_summarised() -> None:
+    with pytest.raises(InvalidInputError, match="give one per finished seed"):
+        summarise([], 10)
+
+
+@given(st.lists(st.just(1.0), min_size=1, max_size=50))
+def test_mean_of_ones_does_not_pass_one(accuracies: list[float]) -> None:
+    assert summarise(accuracies, 10).mean == 1.0
+
+
+def test_rows_are_matched_by_id_not_by_order() -> None:
+    correct = correct_rows(cell([10, 20, 30, 40], [1, 1, 2, 0]), three_class_set())
+    assert correct is not None
+    assert correct.tolist() == [True, True, True, False]
+
+
+def test_mask_selects_rows() -> None:
+    tested, masked = cell([10, 20, 30, 40], [1, 1, 2, 0]), np.array([True, False, False, True])
+    assert cell_accuracy(tested, three_class_set()) == 0.75
+    assert cell_accuracy(tested, three_class_set(), masked) == 0.5
+    assert cell_accuracy(tested, three_class_set(), np.zeros(4, dtype=bool)) is None
+
+
+def test_three_classes_collapse_to_two() -> None:
+    two = TestSet("hans", True, np.arange(4), np.array([0, 1, 1, 0]), ("yes", "no"), {}, None, np.array([0, 1, 1]))
+    correct = correct_rows(cell([0, 1, 2, 3], [0, 1, 2, 2], test_set="hans"), two)
+    assert correct is not None
+    assert correct.tolist() == [True, True, True, False]
+
+
+def test_a_class_without_counterpart_is_always_wrong() -> None:
+    two = TestSet("x", True, np.arange(2), np.array([1, 1]), ("a", "b"), {}, None, np.array([0, 1, -1]))
+    assert cell_accuracy(cell([0, 1], [2, 1], test_set="x"), two) == 0.5
+
+
+@pytest.mark.parametrize("row_ids", [[10, 20, 30], [10, 20, 30, 30], [10, 20, 30, 41]])
+def test_predictions_of_other_rows_are_refused(row_ids: list[int]) -> None:
+    with pytest.raises(DataError, match="do not match the set's 4 rows one to one"):
+        correct_rows(cell(row_ids, [0] * len(row_ids)), three_class_set())
+
+
+def test_a_prediction_outside_the_classes_is_refused() -> None:
+    with pytest.raises(DataError, match=r"outside the dataset's \[0, 3\)"):
+        correct_rows(cell([10, 20, 30, 40], [0, 1, 3, 0]), three_class_set())
+    with pytest.raises(DataError, match=r"outside the dataset's \[0, 3\)"):
+        correct_rows(cell([10, 20, 30, 40], [0, 1, -1, 0]), three_class_set())
+
+
+def test_score_says_why_there_is_none() -> None:
+    mask = np.ones(4, dtype=bool)
+    failed = Cell("a", "full", None, 0, 5, "failed", "out of memory")
+    waiting = Cell("a", "full", None, 1, 5, "not run")
+    assert score([waiting, failed], [None, None], mask).status == "failed"
+    assert score([waiting, failed], [None, None], mask).reason == "out of memory"
+    assert score([waiting], [None], mask).status == "not run"
+    assert score([], [], mask).status == "not run"
+    assert score([cell([], [])], [np.ones(4, dtype=bool)], ~mask).status == "no rows"
+
+
+def test_score_counts_unfinished_seeds() -> None:
+    cells = [cell([], []), Cell("a", "full", None, 1, 5, "not run")]
+    found = score(cells, [np.array([True, False, True, True]), None], np.ones(4, dtype=bool))
+    assert found.status == "done"
+    assert found.unfinished_seeds == 1
+    assert found.accuracy is not None
+    assert found.accuracy.mean == 0.75

@@ -1,0 +1,208 @@
+import itertools
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from aflite_assets.reports.html import render_report
+from aflite_assets.reports.interactive import DRAW_SCRIPT, plotly_script
+from aflite_assets.reports.records import BenchmarkData, EvidenceTable, FilteredSet
+from aflite_assets.reports.summary import plain_summary
+
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Elements and text of a page; fails on elements that are not closed in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self._open: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+@pytest.fixture(scope="module")
+def planted_page(planted: BenchmarkData) -> str:
+    return render_report(planted)
+
+
+@pytest.fixture(scope="module")
+def page(planted_page: str) -> Page:
+    return Page(planted_page)
+
+
+@pytest.fixture(scope="module")
+def hostile_page(hostile: BenchmarkData) -> str:
+    return render_report(hostile)
+
+
+def test_sections_come_in_order(page: Page) -> None:
+    ids = [attributes["id"] for name, attributes in page.elements if name == "h2"]
+    expected = "says accuracy challenge filtering predictability examples settings words reading"
+    assert ids == expected.split()
+
+
+def test_page_shows_the_tables_numbers(page: Page, planted: BenchmarkData) -> None:
+    words = page.words()
+    assert "78.0 ±0.0 over 3 seeds 75.3\N{EN DASH}80.5" in words
+    assert "failed: loss became NaN in epoch 2" in words
+    assert "not run" in words
+    for sentence in plain_summary(planted):
+        assert sentence in words
+
+
+def test_no_table_cell_is_blank(planted_page: str) -> None:
+    assert not re.search(r"<t[dh][^>]*>\s*</t[dh]>", planted_page)
+
+
+def test_page_asks_nothing_of_the_network(page: Page) -> None:
+    for name, attributes in page.elements:
+        for attribute, value in attributes.items():
+            assert attribute not in ("href", "srcset", "action", "data", "style") or name == "meta"
+            if attribute == "src":
+                assert value is not None
+                assert value.startswith("data:image/")
+    policy = page.all("meta")[1]
+    assert policy["http-equiv"] == "Content-Security-Policy"
+    assert str(policy["content"]).startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-inline" not in str(policy["content"]).split("style-src")[0]
+
+
+def test_scripts_are_there_once_and_whole(planted_page: str) -> None:
+    text = planted_page
+    for script in (plotly_script(), DRAW_SCRIPT):
+        assert text.count(f"<script>{script}</script>") == 1
+    assert text.count("<script>") == 2
+    assert len(text) - len(plotly_script()) < 400_000
+
+
+def test_page_is_accessible(page: Page) -> None:
+    assert page.all("html")[0]["lang"] == "en"
+    assert all(attributes.get("alt") for attributes in page.all("img"))
+    assert all(attributes.get("scope") for attributes in page.all("th"))
+    assert len(page.all("caption")) == len(page.all("table"))
+    assert len(page.all("h1")) == 1
+    levels = [int(name[1]) for name, _ in page.elements if re.fullmatch("h[1-6]", name)]
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    assert all(
+        attributes.get("tabindex") == "0" for attributes in page.all("div") if attributes.get("class") == "scroll"
+    )
+
+
+def test_hostile_page_has_no_element_of_the_datas_making(hostile_page: str) -> None:
+    parsed = Page(hostile_page)
+    assert not [attributes for _, attributes in parsed.elements if any(name.startswith("on") for name in attributes)]
+    assert len(parsed.all("script")) == 3
+    assert all(str(image["src"]).startswith("data:image/") for image in parsed.all("img"))
+    assert not parsed.all("b") or all(set(attributes) <= {"dir"} for attributes in parsed.all("b"))
+    outside_scripts = hostile_page.replace(plotly_script(), "")
+    for raw in ("<script>alert", "<img src=x", "</script><b>", "\x00", "\x07", "\u202e", " 49 "):
+        assert raw not in outside_scripts
+
+
+def test_hostile_text_is_shown_as_it_is(hostile_page: str) -> None:
+    words = Page(hostile_page).words()
+    assert '<script>alert(1)</script> ]]> \u2400\u2407 | `code` "q" \' <img src=x onerror=alert(1)> \ufffdevil' in words
+    assert "{{ 7*7 }}" in words
+
+
+def test_headings_that_have_nothing_to_show_are_left_out(make_planted: Any, planted: BenchmarkData) -> None:
+    natural = tuple(test_set for test_set in planted.test_sets if not test_set.challenge)
+    ids = [a.get("id") for a in Page(render_report(make_planted(test_sets=natural))).all("h2")]
+    assert not {"challenge", "scatter", "evidence"} & set(ids)
+
+
+def test_nothing_trained_and_no_iteration_still_make_a_page(make_planted: Any, planted: BenchmarkData) -> None:
+    f = planted.filtered[0]
+    empty = FilteredSet("roberta", f.iterations.slice(0, 0), "target_size", (), f.rows.slice(0, 0), {})
+    words = Page(render_report(make_planted(cells=(), filtered=(empty,), notes=("Trial run: look only.",)))).words()
+    assert "No evaluator was trained." in words
+    assert "No iteration was run: the target size was reached." in words
+    assert "No train row was kept." in words
+    assert "Trial run: look only." in words
+    assert "No evaluator was trained." in Page(render_report(make_planted(cells=(), filtered=()))).words()
+
+
+def test_scatter_for_chosen_features(make_planted: Any, feature_examples: Any) -> None:
+    parsed = Page(render_report(make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2))))
+    alts = [str(image["alt"]) for image in parsed.all("img")]
+    assert "Before filtering: 1,200 train rows, feature 0 against feature 2, coloured by class" in alts
+    assert "After filtering: 402 train rows, feature 0 against feature 2, coloured by class" in alts
+
+
+def test_images_are_thumbnails(make_planted: Any, image_examples: Any) -> None:
+    parsed = Page(render_report(make_planted(examples=image_examples(1400))))
+    assert sum(str(image["src"]).startswith("data:image/jpeg") for image in parsed.all("img")) == 48
+
+
+def test_long_evidence_is_cut_and_says_so(make_planted: Any) -> None:
+    table = EvidenceTable("Words", "Frequent words.", pa.table({"word_count": list(range(60))}))
+    words = Page(render_report(make_planted(evidence=(table,)))).words()
+    assert "Frequent words. The first 50 rows; 10 more are in the JSON file. word count 0 1 2" in words
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on the path")
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("which", ["planted_page", "hostile_page"])
+def test_page_fits_draws_and_stays_silent(
+    browser: Any, tmp_path: Path, request: pytest.FixtureRequest, which: str
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(request.getfixturevalue(which), encoding="utf-8")
+    said: list[str] = []
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.on("request", lambda sent: None if sent.url.startswith(("data:", "file:")) else said.append(sent.url))
+    page.goto(path.as_uri())
+    page.wait_for_selector(".chart .main-svg")
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.querySelectorAll('.chart .scatterlayer .trace').length") == 3
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 720, "height": 1000})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    assert said == []
+    page.close()

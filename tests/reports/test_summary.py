@@ -1,0 +1,128 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aflite_assets.reports.records import BenchmarkData, FilteredSet, TestSet
+from aflite_assets.reports.summary import (
+    cautions,
+    chance_by_iteration,
+    filtering_sentence,
+    findings,
+    headline_sentence,
+    headlines,
+    plain_summary,
+)
+
+
+def benchmark(make_planted: Any, done_cell: Any, shares: dict[str, tuple[float, float, float]]) -> BenchmarkData:
+    """One evaluator with these shares right on removed, kept and challenge rows of a large test set."""
+    rows, kept = 10_000, np.arange(10_000) < 4_000
+    test_set = TestSet(
+        "test", False, np.arange(rows), np.arange(rows) % 3, make_planted().label_names, {"roberta": kept}
+    )
+    cells = tuple(
+        done_cell((test_set,), share, evaluator="linear", train_set=name, seed=0, train_rows=100)
+        for name, share in shares.items()
+    )
+    return make_planted(test_sets=(test_set,), cells=cells)
+
+
+def test_headline_has_the_planted_drops(planted: BenchmarkData) -> None:
+    headline = headlines(planted, "roberta")[0]
+    assert headline.test_set == "test"
+    assert headline.drop_random == pytest.approx(4.4)
+    assert headline.drop_filtered == pytest.approx(8.0)
+    assert headline.intervals_overlap is True
+
+
+def test_overlapping_intervals_are_not_told_apart(planted: BenchmarkData) -> None:
+    assert headline_sentence(headlines(planted, "roberta")[0]) == (
+        "linear on test: trained and tested on full it is right on 78.0 % of the rows; trained and tested on filtered "
+        "it falls by 8.0 points, to 70.0 %. Trained on as many rows drawn at random and tested on full it falls by "
+        "4.4 points; the two 95 % intervals (65.3\N{EN DASH}74.3 and 70.8\N{EN DASH}76.2) overlap, so these numbers "
+        "cannot tell filtering from losing rows at random."
+    )
+
+
+@pytest.mark.parametrize(
+    ("random", "filtered", "verdict"),
+    [
+        ((0.85, 0.85, 0), (0.5, 0.6, 0), "falls by 5.0 points, so having fewer train rows accounts for about 5.0 "
+         "points; the other 25.0 come with which rows were kept, in training and in testing."),
+        ((0.95, 0.95, 0), (0.5, 0.6, 0), "rises by 5.0 points, so having fewer train rows explains none of the fall; "
+         "the gap to random is 35.0 points."),
+        ((0.70, 0.70, 0), (0.5, 0.8, 0), "falls by 20.0 points, so filtering did not make the dataset harder for it "
+         "than losing rows at random did."),
+        ((0.90, 0.90, 0), (0.5, 0.6, 0), "does not change, so having fewer train rows explains none of the fall; "
+         "the gap to random is 30.0 points."),
+    ],
+)  # fmt: skip
+def test_verdicts(make_planted: Any, done_cell: Any, random: Any, filtered: Any, verdict: str) -> None:
+    shares = {"full": (0.9, 0.9, 0.0), "random": random, "filtered": filtered}
+    sentence = headline_sentence(headlines(benchmark(make_planted, done_cell, shares), "roberta")[0])
+    assert sentence.endswith(verdict)
+
+
+def test_without_random_the_cause_stays_open(make_planted: Any, done_cell: Any) -> None:
+    data = benchmark(make_planted, done_cell, {"full": (0.9, 0.9, 0), "filtered": (0.5, 0.6, 0)})
+    assert headline_sentence(headlines(data, "roberta")[0]).endswith(
+        "Without a result for random it is open how much of this comes from having fewer train rows."
+    )
+
+
+def test_missing_results_are_named(planted: BenchmarkData) -> None:
+    assert "forest on test: nothing to compare yet, because there is no result for random and filtered." in findings(
+        planted
+    )
+
+
+def test_challenge_gains_say_whether_intervals_overlap(planted: BenchmarkData) -> None:
+    assert (
+        "linear on challenge sets, trained on filtered against as many random rows: hans +11.0 points "
+        "(53.0 to 64.0 %, intervals overlap)." in findings(planted)
+    )
+
+
+def test_filtering_sentence(planted: BenchmarkData) -> None:
+    assert filtering_sentence(planted.filtered[0]) == (
+        "Filtering with representation roberta kept 402 of 1,200 train rows (33.5 %) and stopped because too few rows "
+        "were still predictable enough to go. Over 8 passes representation bias fell from 82.0 % to 40.0 %; the most "
+        "frequent class makes up 33.3 % of the train rows left."
+    )
+
+
+def test_chance_follows_the_rows_left(planted: BenchmarkData) -> None:
+    filtered = planted.filtered[0]
+    rows = filtered.rows.to_pylist()
+    for iteration, chance in enumerate(chance_by_iteration(filtered)):
+        left = [row["label"] for row in rows if row["kept"] or row["removed_in_iteration"] >= iteration]
+        assert chance == max(left.count(c) for c in range(3)) / len(left)
+
+
+def test_cautions_name_single_seeds_small_sets_and_unfinished_cells(planted: BenchmarkData) -> None:
+    said = cautions(planted)
+    assert "One seed only, so how much the numbers move with the seed is unknown: forest." in said
+    assert (
+        "Under 300 test rows, so wide intervals: validation (250) and validation filtered with roberta (100)." in said
+    )
+    assert "2 of 12 cells have no result; the tables say which and why." in said
+
+
+def test_large_sets_and_many_seeds_need_no_caution(planted: BenchmarkData, make_planted: Any) -> None:
+    sets = tuple(s for s in planted.test_sets if s.name != "validation")
+    calm = make_planted(cells=tuple(c for c in planted.cells if c.evaluator == "linear"), test_sets=sets)
+    assert len(cautions(calm)) == 1
+    assert "built in" in cautions(calm)[0]
+
+
+def test_nothing_trained_still_tells_of_the_filtering(make_planted: Any) -> None:
+    said = plain_summary(make_planted(cells=()))
+    assert len(said) == 2
+    assert said[0].startswith("Filtering with representation roberta")
+
+
+def test_no_iteration_is_no_curve(planted: BenchmarkData) -> None:
+    f = planted.filtered[0]
+    empty = FilteredSet("roberta", f.iterations.slice(0, 0), "target_size", (), f.rows, {})
+    assert filtering_sentence(empty).endswith("stopped because the target size was reached.")

@@ -1,0 +1,95 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aflite_assets.reports.accuracy import AccuracySummary, Interval, Score
+from aflite_assets.reports.text import counted, one_line, printable, signed_points, truncated, value_text
+from aflite_assets.reports.wording import score_text, sizes_text, stop_text
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()))
+
+
+@given(ANY_TEXT)
+def test_printable_text_can_be_encoded_and_hides_nothing(text: str) -> None:
+    shown = printable(text)
+    shown.encode("utf-8")
+    assert not any((c < " " and c not in "\n\t") or "\x7f" <= c < "\xa0" for c in shown)
+    assert printable(shown) == shown
+
+
+@given(st.text(st.characters(categories=("L", "N", "P", "S"), exclude_characters="\ufdd0")))
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert printable(text) == text
+
+
+def test_controls_become_visible() -> None:
+    assert printable("a\x00b\x1b\r\nc\u202ed\ud800\uffff") == "a\u2400b\u241b\nc\ufffdd\ufffd\ufffd"
+
+
+@given(ANY_TEXT)
+def test_one_line_is_one_line(text: str) -> None:
+    assert len(one_line(text).splitlines()) <= 1
+
+
+def test_truncated_keeps_the_length() -> None:
+    assert truncated("x" * 300) == "x" * 300
+    assert truncated("x" * 301) == "x" * 299 + "…"
+
+
+@pytest.mark.parametrize(
+    ("points", "shown"), [(4.44, "4.4"), (-4.46, "\N{MINUS SIGN}4.5"), (-0.04, "0.0"), (0.0, "0.0")]
+)
+def test_points_have_a_true_minus(points: float, shown: str) -> None:
+    assert signed_points(points) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "none"),
+        (float("nan"), "none"),
+        (True, "yes"),
+        (9999, "9999"),
+        (12345, "12,345"),
+        (0.123456, "0.1235"),
+        (-1.5, "\N{MINUS SIGN}1.5"),
+        (123456.7, "123,457"),
+        ([1], "[1]"),
+    ],
+)
+def test_values_are_readable(value: object, shown: str) -> None:
+    assert value_text(value) == shown
+
+
+def test_counts_take_a_plural() -> None:
+    assert [counted(n, "seed") for n in (0, 1, 1200)] == ["0 seeds", "1 seed", "1,200 seeds"]
+
+
+def score(deviation: float | None, seeds: int, unfinished: int) -> Score:
+    summary = AccuracySummary(0.642, deviation, seeds, 100, Interval(0.55, 0.72))
+    return Score("done", None, summary, 100, unfinished)
+
+
+@pytest.mark.parametrize(
+    ("given", "seeds"),
+    [
+        (score(0.004, 3, 0), "±0.4 over 3 seeds"),
+        (score(0.004, 2, 1), "±0.4 over 2 of 3 seeds"),
+        (score(None, 1, 0), "one seed"),
+        (score(None, 1, 2), "1 of 3 seeds"),
+    ],
+)
+def test_spreads_stand_apart(given: Score, seeds: str) -> None:
+    words = score_text(given)
+    assert (words.main, words.seeds, words.interval) == ("64.2", seeds, "55.0\N{EN DASH}72.0")
+
+
+def test_missing_scores_say_why() -> None:
+    assert score_text(Score("failed", "out of memory", None, 5, 1)).main == "failed: out of memory"
+    assert score_text(Score("not run", None, None, 5, 1)).main == "not run"
+
+
+def test_sizes_and_stop_reasons() -> None:
+    assert [sizes_text(s) for s in ((), (400,), (390, 400))] == ["\N{EN DASH}", "400", "390\N{EN DASH}400"]
+    assert stop_text("StopReason.TARGET_SIZE") == "the target size was reached"
+    assert stop_text("something else") == "something else"

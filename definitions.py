@@ -26,6 +26,8 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         assets=dg.load_assets_from_modules([data, warmup, embedding, filtering, evaluation, report]),
         jobs=[filter_job, benchmark_job],
         resources=resources | resource_overrides,
+        # Its default level is INFO: what the assets say, without Dagster's own event of every small step.
+        loggers={"console": dg.colored_console_logger},
     )
 
 

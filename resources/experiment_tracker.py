@@ -13,10 +13,10 @@ class ExperimentTracker(dg.ConfigurableResource):
     """MLflow: a database below `AFLITE_HOME` by default, a server by its address."""
 
     tracking_uri: str | None = Field(
-        None, description="an MLflow server or database; default: SQLite below AFLITE_HOME"
+        default=None, description="an MLflow server or database; default: SQLite below AFLITE_HOME"
     )
-    home: str | None = Field(None, description="folder that holds all state; default: AFLITE_HOME, or .aflite")
-    enabled: bool = Field(True, description="whether anything is tracked at all")
+    home: str | None = Field(default=None, description="folder that holds all state; default: AFLITE_HOME, or .aflite")
+    enabled: bool = Field(default=True, description="whether anything is tracked at all")
 
     def open(self) -> Tracker:
         """The tracker itself, which knows no Dagster."""

@@ -12,7 +12,7 @@ from aflite_assets.results import ResultStore
 class ResultStoreResource(dg.ConfigurableResource):
     """The result store below `AFLITE_HOME`, or below another folder."""
 
-    home: str | None = Field(None, description="folder that holds all state; default: AFLITE_HOME, or .aflite")
+    home: str | None = Field(default=None, description="folder that holds all state; default: AFLITE_HOME, or .aflite")
 
     def open(self) -> ResultStore:
         """The store itself, which knows no Dagster."""

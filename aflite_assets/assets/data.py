@@ -44,7 +44,7 @@ def dataset_registry(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
             ),
             "failures": table({"file": path, "reason": reason} for path, reason in failures.items()),
         },
-        check_results=[check("specs_valid", not failures, **failures)],
+        check_results=[check("specs_valid", not failures, failures=failures)],
     )
 
 

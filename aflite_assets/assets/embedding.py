@@ -7,6 +7,7 @@ import numpy as np
 
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
 from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.stages.published import open_features, read_rows, read_warmup_rows
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _CHECKS = (
@@ -30,9 +31,6 @@ def embeddings(
 
 
 def _checks(result: PublishedResult, store: ResultStore) -> list[dg.AssetCheckResult]:
-    from aflite_assets.stages.embeddings import open_features, read_rows
-    from aflite_assets.stages.warmup_split import read_warmup_rows
-
     warmup = read_warmup_rows(store.current("warmup_split", result.partition))
     rows_in_all = sum(store.current("raw_dataset", result.partition).summary["rows"].values())
     finite: dict[str, Any] = {name: bool(np.isfinite(open_features(part)).all()) for name, part in result.parts.items()}
@@ -40,6 +38,6 @@ def _checks(result: PublishedResult, store: ResultStore) -> list[dg.AssetCheckRe
     union = {name: len(np.union1d(rows, warmup)) for name, rows in embedded.items()}
     complete = all(union[name] == rows_in_all == len(rows) + len(warmup) for name, rows in embedded.items())
     return [
-        check("features_finite", all(finite.values()), **finite),
+        check("features_finite", all(finite.values()), finite=finite),
         check("rows_complete", complete, rows=rows_in_all, warmup_rows=len(warmup), distinct_rows=union),
     ]

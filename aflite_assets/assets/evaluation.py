@@ -30,7 +30,7 @@ def evaluator_models(
         "done": summary["cells"] - summary["failed"],
         "fitted": 0 if obtained.reused else summary["fitted"],
     }
-    return materialized(obtained, metadata, [check("all_cells_done", not failed, warn=True, **failed)])
+    return materialized(obtained, metadata, [check("all_cells_done", not failed, warn=True, failed=failed)])
 
 
 @dg.asset(**stage_options("bias_evidence", group="evaluation", kinds={"parquet"}))

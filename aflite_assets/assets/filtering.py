@@ -19,6 +19,8 @@ from aflite_assets.assets.common import (
 from aflite_assets.assets.pictures import filter_pictures
 from aflite_assets.results import Obtained, PublishedResult
 from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.published import report_iterations
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _FILTER_CHECKS = (
@@ -51,6 +53,8 @@ def filtered_sets(
         compute_device,
         on_iteration=lambda report: report_iteration(context, report),
     )
+    if obtained.reused:
+        _report_again(context, obtained.result)
     return materialized(obtained, _filter_metadata(obtained), _filter_checks(obtained.result))
 
 
@@ -94,6 +98,13 @@ def report_iteration(context: dg.AssetExecutionContext, report: IterationReport)
             metadata=metadata,
         )
     )
+
+
+def _report_again(context: dg.AssetExecutionContext, result: PublishedResult) -> None:
+    """Tell an instance that may have no history about the iterations of a result that was found."""
+    progress = Progress(log=context.log.info, on_iteration=lambda report: report_iteration(context, report))
+    for name, part in result.parts.items():
+        report_iterations(name, part, progress)
 
 
 @dg.asset(**stage_options("control_sets", group="filtering", kinds={"parquet"}))
@@ -145,21 +156,27 @@ def _filter_metadata(obtained: Obtained) -> dict[str, Any]:
 
 
 def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
+    """Recomputed from the published rows, so that a result that was found is judged too."""
     from aflite_assets.stages.report_inputs import filtered_set
 
-    kept, lowest, thresholds, targets = {}, {}, {}, {}
+    kept: dict[str, int] = {}
+    lowest: dict[str, float] = {}
+    settings: dict[str, Any] = {}
     for name, part in result.parts.items():
         one = filtered_set(name, part)
-        rows = one.rows.filter(np.array(one.rows["split"].to_pylist()) == "train")
-        kept[name] = int(rows["kept"].to_numpy().sum())
-        removed = rows.filter(~rows["kept"].to_numpy().astype(bool))["predictability"].to_numpy()
+        train = one.rows["split"].to_numpy(zero_copy_only=False) == "train"
+        stayed = one.rows["kept"].to_numpy(zero_copy_only=False)
+        removed = one.rows["predictability"].to_numpy(zero_copy_only=False)[train & ~stayed]
+        kept[name] = int((train & stayed).sum())
         lowest[name] = float(removed.min()) if len(removed) else 1.0
-        thresholds[name], targets[name] = one.settings["threshold"], one.settings["target_size"]
-    grouped = any(filtered_set(name, part).settings["remove"] == "groups" for name, part in result.parts.items())
-    predictable = grouped or all(lowest[name] >= thresholds[name] - 1e-6 for name in kept)
+        settings[name] = one.settings
+    predictable = all(
+        one["remove"] == "groups" or lowest[name] >= np.float32(one["threshold"]) for name, one in settings.items()
+    )
+    large_enough = all(kept[name] >= one["target_size"] for name, one in settings.items())
     cautions = {name: one["warnings"] for name, one in result.summary.items() if one["warnings"]}
     return [
-        check("target_size_kept", all(kept[name] >= targets[name] for name in kept), kept=kept, target_size=targets),
-        check("removed_rows_predictable", predictable, lowest=lowest, threshold=thresholds),
-        check("no_cautions", not cautions, warn=True, **cautions),
+        check("target_size_kept", large_enough, kept=kept),
+        check("removed_rows_predictable", predictable, lowest_predictability_removed=lowest),
+        check("no_cautions", not cautions, warn=True, cautions=cautions),
     ]

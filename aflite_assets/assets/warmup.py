@@ -49,5 +49,5 @@ def warmup_models(
     metadata = {"encoders": table({"representation": name, **one} for name, one in summary.items())}
     passed = all(accuracy > chance for accuracy in accuracies.values())
     return materialized(
-        obtained, metadata, [check("better_than_chance", passed, warn=True, chance=chance, **accuracies)]
+        obtained, metadata, [check("better_than_chance", passed, warn=True, chance=chance, train_accuracy=accuracies)]
     )

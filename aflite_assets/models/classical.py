@@ -51,7 +51,9 @@ def evaluate_classical(
     converged = _fit(model, matrix, train.labels)
     with_probabilities = isinstance(settings, LinearModelSpec)
     predictions = {
-        name: _predict(model, make_matrix(test), n_classes=len(train.label_names), with_probabilities=with_probabilities)
+        name: _predict(
+            model, make_matrix(test), n_classes=len(train.label_names), with_probabilities=with_probabilities
+        )
         if len(test)
         else _no_predictions(n_classes=len(train.label_names), with_probabilities=with_probabilities)
         for name, test in tests.items()

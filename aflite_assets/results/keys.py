@@ -22,8 +22,8 @@ class ResultKey:
 
     @property
     def digest(self) -> str:
-        """20 hexadecimal digits; equal keys give equal digests whatever the order of their fields."""
-        material = json.dumps(self.as_json(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        """20 hexadecimal digits. The order of mappings counts: rows and tables follow the order of splits and models."""
+        material = json.dumps(self.as_json(), separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(material.encode()).hexdigest()[:20]
 
     def as_json(self) -> dict[str, Any]:

@@ -40,8 +40,7 @@ def read_table_file(source: TableSource, path: Path) -> pa.Table:
 def _read_parquet(path: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
-    # Without `partitioning=None` a folder named `a=b` becomes a column.
-    return pq.read_table(path, partitioning=None).replace_schema_metadata(None)
+    return pq.read_table(path).replace_schema_metadata(None)
 
 
 def _read_csv(path: Path, *, delimiter: str, quoted: bool) -> pa.Table:

@@ -34,7 +34,7 @@ def load_examples(folder: Path) -> Examples:
     paths = sorted(folder.glob("rows-*.parquet"))
     if not paths:
         raise DataError(f"{str(folder)!r} holds no rows-*.parquet; materialise the asset it belongs to again")
-    shards = [pq.read_table(path, memory_map=True, partitioning=None) for path in paths]
+    shards = [pq.read_table(path, memory_map=True) for path in paths]
     names = json.loads(shards[0].schema.metadata[b"label_names"])
     return Examples(pa.concat_tables(shards), tuple(names))
 

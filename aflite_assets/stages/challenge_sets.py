@@ -12,9 +12,8 @@ from aflite_assets.sources.specs import ChallengeSpec, SpecView
 from aflite_assets.sources.tables import load_examples, save_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.published import CATEGORY
 from aflite_assets.tracking import TrackedRun
-
-CATEGORY = "attribute.category"
 
 
 def run(

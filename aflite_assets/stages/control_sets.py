@@ -1,6 +1,5 @@
 """The stage of `control_sets`: train sets of the filtered set's size that were not chosen by the filter."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,32 +7,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.results import Draft
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
-from aflite_assets.stages.embeddings import read_rows
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.warmup_split import read_warmup_rows, without_rows
+from aflite_assets.stages.published import ControlSet, full_rows, read_rows
 from aflite_assets.tracking import TrackedRun
 
 MATCHED_ABOVE = 0.02
 """Class shares that differ by more than this are reason for a control with the filtered set's class sizes."""
-
-
-@dataclass(frozen=True)
-class ControlSet:
-    """One control: a train set beside the filtered set of one representation.
-
-    `name` is random, random_matched or single_pass; `seed` is None where no draw is involved; `row_ids` int64.
-    """
-
-    representation: str
-    name: str
-    seed: int | None
-    split: str
-    row_ids: np.ndarray
 
 
 def run(
@@ -52,24 +36,6 @@ def run(
         progress.log(f"controls of {name}: {sorted({control.name for control in made})}")
     pq.write_table(pa.concat_tables([_table(control) for control in controls]), draft.path / "sets.parquet")
     return summary
-
-
-def full_rows(raw: Examples, warmup: PublishedResult, *, include_warmup: bool) -> Examples:
-    """All rows but the warm-up rows: what `full` is drawn from, every split (the paper's D with `include_warmup`)."""
-    return raw if include_warmup else without_rows(raw, read_warmup_rows(warmup))
-
-
-def read_control_sets(result: PublishedResult) -> list[ControlSet]:
-    """Every control of every representation."""
-    table = pq.read_table(result.file("sets.parquet"))
-    controls = []
-    keys = ("representation", "name", "seed", "split")
-    for key in table.select(keys).group_by(list(keys)).aggregate([]).to_pylist():
-        chosen = np.ones(table.num_rows, bool)
-        for column, value in key.items():
-            chosen &= np.array([cell == value for cell in table[column].to_pylist()])
-        controls.append(ControlSet(**key, row_ids=table["row_id"].to_numpy()[chosen]))
-    return controls
 
 
 def _controls(

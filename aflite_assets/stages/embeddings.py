@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.warmup_split import read_warmup_rows, without_rows
+from aflite_assets.stages.published import read_warmup_rows, without_rows
 from aflite_assets.tracking import TrackedRun
 
 PART_VERSION = "1"
@@ -43,23 +44,10 @@ def run(
         part = draft.part(
             name,
             ResultKey(PART_VERSION, {"settings": settings.model_dump(mode="json")}, versions),
-            lambda part, name=name, settings=settings, model=model: _extract(
-                name, settings, model, rows, part, device=device, progress=progress
-            ),
+            partial(_extract, name, settings, model, rows, device=device, progress=progress),
         )
         summary[name] = part.result.summary
     return summary
-
-
-def open_features(part: PublishedResult) -> np.ndarray:
-    """A representation's features, rows x width float32, memory-mapped; rows as in `read_rows`."""
-    features: np.ndarray = np.load(part.file("features.npy"), mmap_mode="r", allow_pickle=False)
-    return features
-
-
-def read_rows(part: PublishedResult) -> pa.Table:
-    """The rows embedded: row_id, split, label, group (if any), warmup_label_probability (null without a model)."""
-    return pq.read_table(part.file("rows.parquet"))
 
 
 def _extract(
@@ -73,7 +61,9 @@ def _extract(
     progress: Progress,
 ) -> Mapping[str, Any]:
     width = rows.features.shape[1] if rows.modality == "features" else None
-    encoder = load_encoder(settings, model and model.path, rows.label_names, width=width, device=device)
+    encoder = load_encoder(
+        settings, None if model is None else model.path, rows.label_names, width=width, device=device
+    )
     features, probabilities = _encode_all(name, encoder, rows, part.scratch, progress)
     (part.scratch / "features.npy").rename(part.path / "features.npy")
     columns = [column for column in ("row_id", "split", "label", "group") if column in rows.table.column_names]

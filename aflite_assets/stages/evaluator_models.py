@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,15 @@ import pyarrow.parquet as pq
 from aflite_assets.errors import AfliteError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import Evaluation, evaluate
-from aflite_assets.results import Draft, PublishedResult, ResultKey
+from aflite_assets.results import Draft, ResultKey
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import LinearModelSpec, RbfSvmSpec
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.contents import checkpoint_content
-from aflite_assets.stages.control_sets import full_rows, read_control_sets
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.published import full_rows, read_control_sets, test_examples
 from aflite_assets.tracking import TrackedRun
 
 CELL_VERSION = "1"
@@ -71,9 +72,7 @@ def run(
             obtained = draft.part(
                 cell.name,
                 key,
-                lambda part, cell=cell, settings=settings: _evaluate(
-                    cell, settings, raw, tests, part, tracker=tracker, device=device, progress=progress
-                ),
+                partial(_evaluate, cell, settings, raw, tests, tracker=tracker, device=device, progress=progress),
             )
         except (AfliteError, RuntimeError, ValueError, MemoryError) as error:
             rows.append(_row(cell, "failed", f"{type(error).__name__}: {error}", reused=False))
@@ -106,13 +105,6 @@ _CELLS = pa.schema(
         ("reason", pa.string()),
     ]
 )
-
-
-def test_examples(raw: Examples, challenges: PublishedResult) -> dict[str, Examples]:
-    """Every set that is tested on, by name: the splits other than train as they are, then the challenge sets."""
-    splits = [split for split in dict.fromkeys(raw.table["split"].to_pylist()) if split != "train"]
-    sets = {split: raw.in_split(split) for split in splits}
-    return sets | {name: load_examples(challenges.path / name) for name in challenges.summary["rows"]}
 
 
 def _train_sets(inputs: Inputs, raw: Examples, seed: int, *, include_warmup: bool) -> list[TrainSet]:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import write_json
 from aflite_assets.sources.specs import SpecView
-from aflite_assets.stages.embeddings import open_features, read_rows
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import IterationReport, Progress
+from aflite_assets.stages.published import open_features, read_rows, report_iterations
 from aflite_assets.stages.sizes import filter_settings
 from aflite_assets.tracking import TrackedRun
 
@@ -35,9 +36,7 @@ def run(
         part = draft.part(
             name,
             ResultKey(PART_VERSION, fields, {"embeddings": embedded.data_version}),
-            lambda part, name=name, embedded=embedded: _filter(
-                name, embedded, spec, warmup, part, tracker=tracker, device=device, progress=progress
-            ),
+            partial(_filter, name, embedded, spec, warmup=warmup, tracker=tracker, device=device, progress=progress),
         )
         if part.reused:
             report_iterations(name, part.result, progress)
@@ -45,23 +44,13 @@ def run(
     return summary
 
 
-def report_iterations(representation: str, part: PublishedResult, progress: Progress) -> None:
-    """Report every published iteration of one representation, in order."""
-    for row in pq.read_table(part.file("iterations.parquet")).to_pylist():
-        progress.on_iteration(
-            IterationReport(
-                representation, **{name: row[name] for name in IterationReport.__dataclass_fields__ if name in row}
-            )
-        )
-
-
 def _filter(
     name: str,
     embedded: PublishedResult,
     spec: SpecView,
-    warmup: int,
     part: Draft,
     *,
+    warmup: int,
     tracker: TrackedRun,
     device: DeviceSettings,
     progress: Progress,
@@ -140,9 +129,15 @@ class Checkpoint:
 
 
 def _report(name: str, record: IterationRecord) -> IterationReport:
-    values = asdict(record)
     return IterationReport(
-        name, **{field: values[field] for field in IterationReport.__dataclass_fields__ if field in values}
+        name,
+        iteration=record.iteration,
+        rows_in=record.rows_in,
+        removed=record.removed,
+        scored_rows_in=record.scored_rows_in,
+        scored_removed=record.scored_removed,
+        cutoff=record.cutoff,
+        representation_bias=record.representation_bias,
     )
 
 

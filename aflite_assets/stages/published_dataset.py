@@ -1,6 +1,7 @@
 """The stage of `published_dataset`: a folder with a card that `datasets.load_dataset` opens."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,11 +125,25 @@ def _to_parquet(table: pa.Table, raw: Examples, path: Any) -> None:
     """Write through `datasets`, so that the label's names and the image type travel in the file."""
     import datasets
 
-    data = datasets.Dataset(_with_image_bytes(table) if raw.modality == "image" else table)
-    data = data.cast_column("label", datasets.ClassLabel(names=list(raw.label_names)))
-    if raw.modality == "image":
-        data = data.cast_column("image", datasets.Image())
-    data.to_parquet(str(path))
+    with _without_progress_bars():
+        data = datasets.Dataset(_with_image_bytes(table) if raw.modality == "image" else table)
+        data = data.cast_column("label", datasets.ClassLabel(names=list(raw.label_names)))
+        if raw.modality == "image":
+            data = data.cast_column("image", datasets.Image())
+        data.to_parquet(str(path))
+
+
+@contextmanager
+def _without_progress_bars() -> Iterator[None]:
+    from datasets.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    shown = not are_progress_bars_disabled()
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        if shown:
+            enable_progress_bars()
 
 
 def _with_image_bytes(table: pa.Table) -> pa.Table:

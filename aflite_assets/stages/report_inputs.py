@@ -10,8 +10,7 @@ from aflite_assets.reports.records import Cell, EvidenceTable, FilteredSet, Test
 from aflite_assets.results import PublishedResult
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.specs import ChallengeSpec
-from aflite_assets.stages.challenge_sets import CATEGORY
-from aflite_assets.stages.evaluator_models import test_examples
+from aflite_assets.stages.published import CATEGORY, test_examples
 
 
 def filtered_set(representation: str, part: PublishedResult) -> FilteredSet:

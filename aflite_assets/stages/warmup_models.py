@@ -1,6 +1,7 @@
 """The stage of `warmup_models`: one trained encoder per representation that needs one."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from aflite_assets.models.devices import DeviceSettings
@@ -12,7 +13,7 @@ from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.contents import checkpoint_content
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.warmup_split import read_warmup_rows
+from aflite_assets.stages.published import read_warmup_rows
 from aflite_assets.tracking import TrackedRun
 
 PART_VERSION = "1"
@@ -37,9 +38,7 @@ def run(
         part = draft.part(
             name,
             ResultKey(PART_VERSION, fields, versions),
-            lambda part, name=name, settings=settings: _train(
-                name, settings, rows, part, seed=spec.seed, tracker=tracker, device=device, progress=progress
-            ),
+            partial(_train, name, settings, rows, seed=spec.seed, tracker=tracker, device=device, progress=progress),
         )
         summary[name] = {"trained": True, **part.result.summary}
     return summary

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from aflite_assets.errors import DataError
 from aflite_assets.models.checks import check_model
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.results import Draft
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.sampling import stratified_sample
 from aflite_assets.sources.specs import SpecView
@@ -43,16 +43,6 @@ def run(
         ),
         "reason": None if needed else "no representation is a trained model",
     }
-
-
-def read_warmup_rows(result: PublishedResult) -> np.ndarray:
-    """The ids of the warm-up rows, int64, ascending."""
-    return pq.read_table(result.file("rows.parquet"))["row_id"].to_numpy()
-
-
-def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
-    """The examples whose ids are not among `row_ids`, in order."""
-    return Examples(examples.table.filter(pa.array(~np.isin(examples.row_ids, row_ids))), examples.label_names)
 
 
 def _check_plan(spec: SpecView, train: Examples, drawn: np.ndarray) -> None:

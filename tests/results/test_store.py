@@ -61,8 +61,9 @@ def test_current_names_the_version_obtained_last(store: ResultStore) -> None:
     assert one.file("rows.txt").read_text() == "1"
 
 
-def test_key_ignores_the_order_of_fields_and_sees_every_value() -> None:
-    assert ResultKey("1", {"a": 1, "b": 2}, {}).digest == ResultKey("1", {"b": 2, "a": 1}, {}).digest
+def test_key_sees_every_value_and_the_order_of_fields() -> None:
+    assert ResultKey("1", {"a": 1, "b": 2}, {}).digest == ResultKey("1", {"a": 1, "b": 2}, {}).digest
+    assert ResultKey("1", {"a": 1, "b": 2}, {}).digest != ResultKey("1", {"b": 2, "a": 1}, {}).digest
     digests = {
         ResultKey(version, {"a": a}, {"raw": raw}).digest for version in "12" for a in (1, 1.5, "1") for raw in "xy"
     }
@@ -134,9 +135,7 @@ def test_two_writers_make_a_result_once(store: ResultStore) -> None:
     result = store.find("embeddings", "digits", key(a=1))
     assert result is not None
     assert int(result.file("rows.txt").read_text().split()[1]) in {writer.pid for writer in writers}
-    assert [path.name for path in result.path.parent.iterdir() if path.name not in {".lock", ".work", "current.json"}] == [
-        result.key
-    ]
+    assert {path.name for path in result.path.parent.iterdir()} == {result.key, "current.json", ".lock", ".work"}
 
 
 def test_parts_are_kept_when_only_their_neighbour_changes(store: ResultStore) -> None:

@@ -1,0 +1,82 @@
+"""How published results are read back, by later stages and by assets. Imports nothing heavy, computes nothing."""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.results import PublishedResult
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.tables import load_examples
+from aflite_assets.stages.progress import IterationReport, Progress
+
+CATEGORY = "attribute.category"
+"""The column of a challenge set's categories."""
+
+
+@dataclass(frozen=True)
+class ControlSet:
+    """One control: a train set beside the filtered set of one representation.
+
+    `name` is random, random_matched or single_pass; `seed` is None where no draw is involved; `row_ids` int64.
+    """
+
+    representation: str
+    name: str
+    seed: int | None
+    split: str
+    row_ids: np.ndarray
+
+
+def read_warmup_rows(result: PublishedResult) -> np.ndarray:
+    """The ids of the warm-up rows, int64, ascending."""
+    return pq.read_table(result.file("rows.parquet"))["row_id"].to_numpy()
+
+
+def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
+    """The examples whose ids are not among `row_ids`, in order."""
+    return Examples(examples.table.filter(pa.array(~np.isin(examples.row_ids, row_ids))), examples.label_names)
+
+
+def full_rows(raw: Examples, warmup: PublishedResult, *, include_warmup: bool) -> Examples:
+    """All rows but the warm-up rows: what `full` is drawn from, every split (the paper's D with `include_warmup`)."""
+    return raw if include_warmup else without_rows(raw, read_warmup_rows(warmup))
+
+
+def read_control_sets(result: PublishedResult) -> list[ControlSet]:
+    """Every control of every representation."""
+    table = pq.read_table(result.file("sets.parquet"))
+    controls = []
+    keys = ("representation", "name", "seed", "split")
+    for key in table.select(keys).group_by(list(keys)).aggregate([]).to_pylist():
+        chosen = np.ones(table.num_rows, bool)
+        for column, value in key.items():
+            chosen &= np.array([cell == value for cell in table[column].to_pylist()])
+        controls.append(ControlSet(**key, row_ids=table["row_id"].to_numpy()[chosen]))
+    return controls
+
+
+def open_features(part: PublishedResult) -> np.ndarray:
+    """A representation's features, rows x width float32, memory-mapped; rows as in `read_rows`."""
+    features: np.ndarray = np.load(part.file("features.npy"), mmap_mode="r", allow_pickle=False)
+    return features
+
+
+def read_rows(part: PublishedResult) -> pa.Table:
+    """The rows embedded: row_id, split, label, group (if any), warmup_label_probability (null without a model)."""
+    return pq.read_table(part.file("rows.parquet"))
+
+
+def report_iterations(representation: str, part: PublishedResult, progress: Progress) -> None:
+    """Report every published iteration of one representation, in order."""
+    names = [field.name for field in fields(IterationReport) if field.name != "representation"]
+    for row in pq.read_table(part.file("iterations.parquet"), columns=names).to_pylist():
+        progress.on_iteration(IterationReport(representation, **row))
+
+
+def test_examples(raw: Examples, challenges: PublishedResult) -> dict[str, Examples]:
+    """Every set that is tested on, by name: the splits other than train as they are, then the challenge sets."""
+    splits = [split for split in dict.fromkeys(raw.table["split"].to_pylist()) if split != "train"]
+    sets = {split: raw.in_split(split) for split in splits}
+    return sets | {name: load_examples(challenges.path / name) for name in challenges.summary["rows"]}

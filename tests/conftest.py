@@ -1,0 +1,31 @@
+"""What every test has: a home of its own, no network, and one thread per library."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+# Before any library is imported: a second thread per library only waits when tests share the cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh `AFLITE_HOME`, and no dataset folders or Dagster home of the user's."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("AFLITE_HOME", str(folder))
+    monkeypatch.delenv("AFLITE_DATASETS", raising=False)
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def example_data() -> Path:
+    """The folder of real example data that `AFLITE_EXAMPLE_DATA` names."""
+    folder = os.environ.get("AFLITE_EXAMPLE_DATA")
+    if not folder:
+        pytest.skip("AFLITE_EXAMPLE_DATA names no folder of real example data")
+    return Path(folder)

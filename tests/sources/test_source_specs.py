@@ -1,0 +1,75 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from aflite_assets.sources.source_specs import SourceSpec, as_tuple
+
+CIRCLES: dict[str, Any] = {
+    "format": "circles",
+    "splits": {"train": 10},
+    "inner_radius": 1,
+    "outer_radius": 2,
+    "radius_deviation": 0.1,
+    "biased_share": 0.5,
+    "bias_width": 2,
+    "bias_mean": 1,
+    "bias_deviation": 0.1,
+    "noise_deviation": 0.1,
+    "flipped_share": 0.1,
+}
+
+
+def _source(**content: Any) -> Any:
+    return TypeAdapter(SourceSpec).validate_python(content)
+
+
+def test_files_of_tables_are_those_of_all_splits() -> None:
+    source = _source(format="parquet", splits={"train": ["a", "b"], "test": "c"})
+    assert source.files() == [Path("a"), Path("b"), Path("c")]
+
+
+def test_files_of_features_leave_absent_groups_out() -> None:
+    files = {"features": "x.npy", "labels": "y.npy"}
+    source = _source(format="features", splits={"train": files | {"groups": "g.npy"}, "test": files})
+    assert [str(path) for path in source.files()] == ["x.npy", "y.npy", "g.npy", "x.npy", "y.npy"]
+
+
+def test_files_of_image_folders_are_all_below_them(image_folder: Path) -> None:
+    files = _source(format="image_folder", splits={"train": str(image_folder)}).files()
+    assert [path.relative_to(image_folder).as_posix() for path in files] == [
+        "cat/0.png", "cat/1.png", "cat/2.png", "dog/3.png", "dog/4.png", "dog/5.png",
+    ]  # fmt: skip
+
+
+def test_drawn_sources_have_no_files() -> None:
+    assert _source(**CIRCLES).files() == []
+    digits = _source(format="digits")
+    assert (digits.files(), list(digits.splits)) == ([], ["train", "test"])
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        ({"format": "csv", "splits": {}}, "splits"),
+        ({"format": "csv", "splits": {"train": "a"}, "delimiter": "::"}, "delimiter"),
+        ({"format": "csv", "splits": {"train": "a"}, "delimiter": ""}, "delimiter"),
+        ({"format": "csv", "splits": {"train": []}}, "splits"),
+        ({"format": "features", "splits": {"train": {"features": "x"}}}, "labels"),
+        ({"format": "digits", "test_share": 1}, "test_share"),
+        (CIRCLES | {"biased_share": 1.1}, "biased_share"),
+        (CIRCLES | {"flipped_share": 0.5}, "flipped_share"),
+        (CIRCLES | {"splits": {"train": 3}}, "splits"),
+        (CIRCLES | {"bias_width": 0}, "bias_width"),
+        ({"format": "pickle", "splits": {"train": "a"}}, "pickle"),
+    ],
+)
+def test_sources_out_of_range_are_refused(content: dict[str, Any], field: str) -> None:
+    with pytest.raises(ValidationError, match=field):
+        _source(**content)
+
+
+def test_one_name_or_several_as_a_tuple() -> None:
+    assert as_tuple("a") == ("a",)
+    assert as_tuple(("a", "b")) == ("a", "b")

@@ -1,0 +1,111 @@
+"""Killed at any moment, a stage goes on where it was and ends with the same bits."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import yaml
+
+from aflite_assets.models.encoders import EncodedBatch
+from aflite_assets.results import ResultStore
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.registry import parse_spec
+from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.stages import embeddings
+from aflite_assets.stages.pipeline import run_stage
+from aflite_assets.stages.progress import Progress
+
+UNTIL_FILTER = ("raw_dataset", "challenge_sets", "warmup_split", "warmup_models", "embeddings", "filtered_sets")
+
+# Stops itself hard in the middle of iteration 2, after its scores were written and before its state was.
+KILLED = """
+import os, signal, sys, yaml
+from pathlib import Path
+import numpy as np
+from aflite_assets.results import ResultStore
+from aflite_assets.sources.registry import parse_spec
+from aflite_assets.stages.pipeline import run_stage
+
+saves = 0
+savez = np.savez
+def save(*args, **kwargs):
+    global saves
+    saves += 1
+    if saves == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+    savez(*args, **kwargs)
+np.savez = save
+spec = parse_spec(yaml.safe_load(sys.argv[2]))
+for name in sys.argv[4:]:
+    run_stage(name, spec, store=ResultStore(Path(sys.argv[1])))
+"""
+
+
+def _filter(spec: DatasetSpec, store: ResultStore) -> tuple[Any, list[str]]:
+    logged: list[str] = []
+    for name in UNTIL_FILTER:
+        obtained = run_stage(name, spec, store=store, progress=Progress(logged.append, lambda report: None))
+    return obtained.result, logged
+
+
+@pytest.mark.parametrize("killed_at", [1, 3])
+def test_a_killed_filter_resumes_with_the_same_bits(
+    killed_at: int, circles_content: dict[str, Any], tmp_path: Path
+) -> None:
+    spec = parse_spec(circles_content)
+    whole, _ = _filter(spec, ResultStore(tmp_path / "whole"))
+    arguments = [
+        str(tmp_path / "killed"),
+        yaml.safe_dump(circles_content, sort_keys=False),
+        str(killed_at),
+        *UNTIL_FILTER,
+    ]
+    code = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False).returncode
+    assert code == -signal.SIGKILL
+    resumed, logged = _filter(spec, ResultStore(tmp_path / "killed"))
+    resumes = [line for line in logged if "resumes" in line]
+    assert resumes == ([f"filtering given resumes at iteration {killed_at - 1}"] if killed_at > 1 else [])
+    assert resumed.data_version == whole.data_version
+    assert resumed.part("given").manifest["files"] == whole.part("given").manifest["files"]
+
+
+class _Counting:
+    """An encoder that gives each row's first feature, and fails once at a chosen batch."""
+
+    width = 2
+
+    def __init__(self, fail_at: int | None) -> None:
+        self.fail_at = fail_at
+        self.batches: list[int] = []
+
+    def encode(self, examples: Examples) -> EncodedBatch:
+        if len(self.batches) == self.fail_at:
+            raise RuntimeError("power cut")
+        self.batches.append(int(examples.row_ids[0]))
+        return EncodedBatch(np.repeat(examples.features[:, :1], 2, axis=1), None)
+
+
+def test_a_killed_extraction_resumes_at_the_batch(tmp_path: Path) -> None:
+    rows = 5 * embeddings.BATCH_ROWS - 3
+    table = pa.table(
+        {
+            "row_id": np.arange(rows),
+            "label": np.zeros(rows, np.int64),
+            "features": pa.array([[float(row)] for row in range(rows)], pa.list_(pa.float32())),
+        }
+    )
+    examples, logged = Examples(table, ("a", "b")), list[str]()
+    progress = Progress(logged.append, lambda report: None)
+    with pytest.raises(RuntimeError, match="power cut"):
+        embeddings._encode_all("x", _Counting(3), examples, tmp_path, progress)
+    second = _Counting(None)
+    features, own = embeddings._encode_all("x", second, examples, tmp_path, progress)
+    assert second.batches == [3 * embeddings.BATCH_ROWS, 4 * embeddings.BATCH_ROWS]
+    assert logged[0] == f"embeddings of x resume at row {3 * embeddings.BATCH_ROWS} of {rows}"
+    np.testing.assert_array_equal(features[:, 1], np.arange(rows))
+    assert np.isnan(own).all()

@@ -87,7 +87,7 @@ def report_iteration(context: dg.AssetExecutionContext, report: IterationReport)
         "scored_rows_in": report.scored_rows_in,
         "scored_removed": report.scored_removed,
         "pair": pair,
-        "run": context.run_id,
+        "run": context.run.run_id,
     }
     if report.cutoff is not None:
         metadata["cutoff"] = report.cutoff

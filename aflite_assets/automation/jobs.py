@@ -2,20 +2,16 @@
 
 import dagster as dg
 
-from aflite_assets.assets.common import DATASETS
-
 _FILTER = dg.AssetSelection.assets("published_dataset").upstream()
 _BENCHMARK = dg.AssetSelection.assets("benchmark_report").upstream()
 
 filter_job = dg.define_asset_job(
     "filter",
     _FILTER,
-    partitions_def=DATASETS,
     description="From the source to the filtered dataset's folder; trains the warm-up models only.",
 )
 benchmark_job = dg.define_asset_job(
     "benchmark",
     _BENCHMARK,
-    partitions_def=DATASETS,
     description="Everything: the filtered dataset, the evaluators before and after, the report.",
 )

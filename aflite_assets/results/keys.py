@@ -22,7 +22,7 @@ class ResultKey:
 
     @property
     def digest(self) -> str:
-        """20 hexadecimal digits. The order of mappings counts: rows and tables follow the order of splits and models."""
+        """20 hexadecimal digits. The order of mappings counts, since rows follow the order of splits."""
         material = json.dumps(self.as_json(), separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(material.encode()).hexdigest()[:20]
 

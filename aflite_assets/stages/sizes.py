@@ -39,8 +39,7 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int) -> FilterSett
     `train_size` defaults to the number of warm-up rows (ICML 2020, section 2), or a tenth of the pool without any.
 
     Raises:
-        DataError: a size cannot be met by the pool.
-        InvalidInputError: the sizes contradict each other.
+        DataError: a size cannot be met by the pool, or the sizes contradict each other (t < n, k <= n).
     """
     train_size = spec.train_size if spec.train_size is not None else (warmup or 0.1)
     sizes: dict[str, Any] = {
@@ -55,6 +54,11 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int) -> FilterSett
         raise DataError(
             f"filter.train_size is {sizes['train_size']} rows and target_size {sizes['target_size']}; a classifier "
             "trains on fewer rows than are ever left, so lower train_size or raise target_size"
+        )
+    if sizes["slice_size"] > sizes["target_size"]:
+        raise DataError(
+            f"filter.slice_size is {sizes['slice_size']} rows and target_size {sizes['target_size']}; a slice is at "
+            "most as large as what must be left, so lower slice_size or raise target_size"
         )
     return FilterSettings(
         **sizes,

@@ -108,6 +108,14 @@ def test_keys_see_the_fields_that_are_read_and_no_other(field: str, circles_cont
         assert same == (field not in stage.reads), stage.name
 
 
+def test_the_order_of_splits_and_models_is_seen(circles_content: dict[str, Any]) -> None:
+    turned = {**circles_content, "evaluators": dict(reversed(circles_content["evaluators"].items()))}
+    before, after = parse_spec(circles_content), parse_spec(turned)
+    for stage in STAGES.values():
+        same = stage_key(stage, before, {}).digest == stage_key(stage, after, {}).digest
+        assert same == ("evaluators" not in stage.reads), stage.name
+
+
 def test_a_changed_challenge_set_is_seen(circles_content: dict[str, Any]) -> None:
     challenge = {"source": {**circles_content["source"], "splits": {"test": 20}}, "labels": ["inner", "outer"]}
     before, after = parse_spec(circles_content), parse_spec({**circles_content, "challenge_sets": {"clean": challenge}})
@@ -180,9 +188,7 @@ def test_a_failed_cell_is_listed_and_tried_again(
 
 
 def test_a_stage_before_its_inputs_says_what_to_do(circles_spec: DatasetSpec, store: ResultStore) -> None:
-    with pytest.raises(
-        StoreError, match=r"raw_dataset of 'small_circles' was never materialised.*materialise it first"
-    ):
+    with pytest.raises(StoreError, match=r"raw_dataset of 'small_circles' was never.*materialise it first"):
         run_stage("warmup_split", circles_spec, store=store)
 
 
@@ -218,6 +224,12 @@ PLANS: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
         {"filter": {"target_size": 20, "train_size": 20}},
         DataError,
         r"train_size is 20 rows and target_size 20",
+    ),
+    (
+        "slice above target",
+        {"filter": {"target_size": 30, "slice_size": 40}},
+        DataError,
+        r"slice_size is 40 rows and target_size 30",
     ),
     ("slice of no row", {"filter": {"slice_size": 0.001}}, DataError, r"slice_size is 0.001, which is 0 of 120"),
     (

@@ -1,0 +1,214 @@
+"""The Dagster layer: which assets exist, what they declare, and what a materialisation tells Dagster and MLflow."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+import definitions
+from aflite_assets.assets import common, data, embedding, evaluation, filtering, report, warmup
+from aflite_assets.results import ResultStore
+from aflite_assets.sources.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.stages import evaluator_models as grid
+from aflite_assets.stages.pipeline import STAGES
+from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+
+GROUPS = {
+    "dataset_registry": "data",
+    "raw_dataset": "data",
+    "challenge_sets": "data",
+    "warmup_split": "warmup",
+    "warmup_models": "warmup",
+    "embeddings": "embedding",
+    "filtered_sets": "filtering",
+    "iteration_sets": "filtering",
+    "control_sets": "filtering",
+    "published_dataset": "filtering",
+    "evaluator_models": "evaluation",
+    "bias_evidence": "evaluation",
+    "benchmark_report": "report",
+}
+FILTER_JOB = {
+    "raw_dataset", "warmup_split", "warmup_models", "embeddings", "filtered_sets", "control_sets", "published_dataset",
+}  # fmt: skip
+
+
+def test_definitions_are_valid_and_can_be_built_anew() -> None:
+    dg.Definitions.validate_loadable(definitions.defs)
+    other = definitions.build_definitions(compute_device=ComputeDevice(device="cpu"))
+    assert other.resources is not None
+    assert other.resources["compute_device"].device == "cpu"
+
+
+def test_assets_are_these_and_say_what_they_are() -> None:
+    graph = definitions.defs.resolve_asset_graph()
+    assert {key.path[-1]: graph.get(key).group_name for key in graph.get_all_asset_keys()} == GROUPS
+    for key in graph.get_all_asset_keys():
+        node = graph.get(key)
+        assert node.owners == ["team:aflite"], key
+        assert node.description, key
+        assert node.code_version or key.path[-1] == "dataset_registry", key
+
+
+def test_assets_depend_on_what_their_stages_read() -> None:
+    graph = definitions.defs.resolve_asset_graph()
+    for stage in STAGES.values():
+        parents = {key.path[-1] for key in graph.get(dg.AssetKey(stage.name)).parent_keys}
+        assert parents == set(stage.inputs), stage.name
+    assert not graph.get(dg.AssetKey("dataset_registry")).child_keys
+    assert not graph.get(dg.AssetKey("iteration_sets")).child_keys
+
+
+def test_jobs_hold_all_that_can_be_made_on_the_way() -> None:
+    repository = definitions.defs.get_repository_def()
+    assert {key.path[-1] for key in repository.get_job("filter").asset_layer.executable_asset_keys} == FILTER_JOB
+    everything = {key.path[-1] for key in repository.get_job("benchmark").asset_layer.executable_asset_keys}
+    assert everything == set(STAGES)
+
+
+PARTITIONED = [
+    asset
+    for asset in dg.load_assets_from_modules([data, warmup, embedding, filtering, evaluation, report])
+    if isinstance(asset, dg.AssetsDefinition) and asset.key.path[-1] in STAGES
+]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> DatasetSpec:
+    """The bundled circles with fewer rows and partitions, under the same name."""
+    spec = load_spec(BUNDLED / "circles_1.yaml")
+    content = spec.model_dump(exclude_unset=True)
+    content["source"]["splits"] = {"train": 400, "test": 200}
+    content["filter"] |= {"n_partitions": 8, "slice_size": 0.15}
+    content["seeds"] = [0]
+    small = parse_spec(content)
+    _register(monkeypatch, small)
+    return small
+
+
+def _register(monkeypatch: pytest.MonkeyPatch, spec: DatasetSpec) -> None:
+    monkeypatch.setattr(common, "REGISTRY", Registry({spec.name: spec}, {}, {}))
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral(str(tmp_path)) as made:
+        yield made
+
+
+def materialize(instance: dg.DagsterInstance, **options: Any) -> dg.ExecuteInProcessResult:
+    return dg.materialize(
+        PARTITIONED,
+        partition_key="circles_1",
+        instance=instance,
+        resources={
+            "result_store": ResultStoreResource(),
+            "compute_device": ComputeDevice(device="cpu"),
+            "experiment_tracker": ExperimentTracker(),
+        },
+        **options,
+    )
+
+
+def test_materialising_twice(
+    small: DatasetSpec, instance: dg.DagsterInstance, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = materialize(instance)
+    assert first.success
+    failed = {evaluation.check_name for evaluation in first.get_asset_check_evaluations() if not evaluation.passed}
+    assert failed <= {"no_cautions", "all_rows_labelled"}
+
+    iterations = _iteration_events(instance)
+    assert [key["iteration"] for key in iterations] == [f"{number:03d}" for number in range(len(iterations))]
+    assert {key["dataset"] for key in iterations} == {"circles_1.given_features"}
+    versions = _versions(first)
+    assert set(versions) == set(STAGES)
+    _check_tracked_runs(home, len(iterations))
+
+    monkeypatch.setattr(grid, "evaluate", lambda *args, **kwargs: pytest.fail("a cell was fitted again"))
+    with dg.DagsterInstance.ephemeral() as fresh:
+        second = materialize(fresh)
+        assert second.success
+        assert _versions(second) == versions
+        assert [key["iteration"] for key in _iteration_events(fresh)] == [key["iteration"] for key in iterations]
+        found = {
+            event.asset_key.path[-1]: event.materialization.metadata["found"].value
+            for event in second.get_asset_materialization_events()
+            if event.asset_key.path[-1] in STAGES
+        }
+        assert found == dict.fromkeys(STAGES, True)
+
+
+def _iteration_events(instance: dg.DagsterInstance) -> list[dict[str, str]]:
+    records = instance.fetch_materializations(dg.AssetKey("iteration_sets"), limit=100, ascending=True).records
+    return [dict(record.partition_key.keys_by_dimension) for record in records]
+
+
+def _versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
+    return {
+        event.asset_key.path[-1]: event.materialization.tags["dagster/data_version"]
+        for event in result.get_asset_materialization_events()
+        if event.asset_key.path[-1] in STAGES
+    }
+
+
+def _check_tracked_runs(home: Path, iterations: int) -> None:
+    """One run per asset, nested ones per cell and representation, metrics by step, the report as an artifact."""
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{home}/mlflow/mlflow.db")
+    experiment = client.get_experiment_by_name("aflite/circles_1")
+    runs = client.search_runs([experiment.experiment_id], max_results=200)
+    parents = {run.info.run_name: run for run in runs if "mlflow.parentRunId" not in run.data.tags}
+    assert set(parents) == set(STAGES)
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    children = {
+        name: [run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent.info.run_id]
+        for name, parent in parents.items()
+    }
+    loop = children["filtered_sets"][0]
+    history = client.get_metric_history(loop.info.run_id, "representation_bias")
+    assert [metric.step for metric in history] == list(range(iterations))
+    cells = {run.info.run_name: run for run in children["evaluator_models"]}
+    assert "linear.full.0" in cells
+    assert 0 <= cells["linear.full.0"].data.metrics["accuracy.test"] <= 1
+    assert cells["linear.full.0"].inputs.dataset_inputs[0].dataset.name == "circles_1.full"
+    artifacts = {file.path for file in client.list_artifacts(parents["benchmark_report"].info.run_id)}
+    assert artifacts == {"report.html", "report.json"}
+
+
+def test_refused_input_stops_the_run_and_names_the_reason(
+    instance: dg.DagsterInstance, home: Path, monkeypatch: pytest.MonkeyPatch, small: DatasetSpec
+) -> None:
+    _register(monkeypatch, small.model_copy(update={"filter": small.filter.model_copy(update={"target_size": 9999})}))
+    result = materialize(instance, raise_on_error=False)
+    assert not result.success
+    failure = result.failure_data_for_node("warmup_split")
+    assert failure is not None
+    assert failure.user_failure_data is not None
+    assert "filter.target_size is 9999, which is 9999 of 400 rows" in str(failure.user_failure_data.description)
+    published = {path.parent.parent.parent.name for path in (home / "results").rglob("manifest.json")}
+    assert published == {"raw_dataset", "challenge_sets"}
+
+
+def test_a_damaged_result_blocks_what_follows(small: DatasetSpec, instance: dg.DagsterInstance, home: Path) -> None:
+    assert materialize(instance, selection="raw_dataset").success
+    raw = ResultStore(home / "results").current("raw_dataset", "circles_1")
+    path = raw.file("rows-00000.parquet")
+    path.write_bytes(path.read_bytes() + b"x")
+    result = materialize(instance, selection=["raw_dataset", "warmup_split"], raise_on_error=False)
+    assert not result.success
+    assert "warmup_split" not in _versions(result)
+
+
+def test_registry_shows_broken_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken.yaml").write_text("sorce: {}")
+    monkeypatch.setenv("AFLITE_DATASETS", str(tmp_path))
+    result = dg.materialize([data.dataset_registry])
+    assert result.success
+    evaluation = result.get_asset_check_evaluations()[0]
+    assert (evaluation.check_name, evaluation.passed) == ("specs_valid", False)
+    assert "broken.yaml" in str(evaluation.metadata["failures"].value)

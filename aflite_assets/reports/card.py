@@ -15,6 +15,7 @@ _HOLDS = {
     "filtered": "the rows that filtering kept",
     "hard": "the same rows as `filtered`, under the name that pairs with `easy`",
     "easy": "the rows that filtering removed",
+    "random": "as many rows as `filtered`, drawn at random: the control to compare with",
     "full_tagged": "all rows, with the columns below",
 }
 

@@ -46,7 +46,7 @@ _STAGES = (
     ),
     Stage(
         "published_dataset",
-        ("raw_dataset", "warmup_split", "filtered_sets", "control_sets"),
+        ("raw_dataset", "filtered_sets", "control_sets"),
         ("title", "description"),
     ),
     Stage(

@@ -16,6 +16,7 @@ from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.published import ControlSet, read_control_sets
 from aflite_assets.stages.report_inputs import filtered_set, trial_note
 from aflite_assets.tracking import TrackedRun
 
@@ -38,11 +39,13 @@ def run(
     raw_result = inputs["raw_dataset"]
     raw = load_examples(raw_result.path)
     filtered = [filtered_set(name, part) for name, part in inputs["filtered_sets"].parts.items()]
+    controls = read_control_sets(inputs["control_sets"])
     files: dict[str, dict[str, str]] = {}
     rows: dict[str, dict[str, int]] = {}
     for number, kept in enumerate(filtered):
         suffix = "" if number == 0 else f"_{kept.representation}"
-        for configuration in _configurations(raw, kept.rows, suffix):
+        random = _first_random(controls, kept.representation)
+        for configuration in _configurations(raw, kept.rows, random, suffix):
             files[configuration.name] = {}
             rows[configuration.name] = {split: len(table) for split, table in configuration.tables.items()}
             for split, table in configuration.tables.items():
@@ -68,10 +71,17 @@ def run(
     return {"rows": rows}
 
 
-def _configurations(raw: Examples, rows: pa.Table, suffix: str) -> Iterator[Configuration]:
+def _first_random(controls: list[ControlSet], representation: str) -> np.ndarray:
+    """Row ids of the random control with the lowest seed, all splits."""
+    drawn = [one for one in controls if one.name == "random" and one.representation == representation]
+    lowest = min(one.seed for one in drawn if one.seed is not None)
+    return np.concatenate([one.row_ids for one in drawn if one.seed == lowest])
+
+
+def _configurations(raw: Examples, rows: pa.Table, random: np.ndarray, suffix: str) -> Iterator[Configuration]:
     kept = rows.filter(rows["kept"])["row_id"].to_numpy()
     removed = rows.filter(pc.invert(rows["kept"]))["row_id"].to_numpy()
-    for name, row_ids in (("filtered", kept), ("easy", removed)):
+    for name, row_ids in (("filtered", kept), ("easy", removed), ("random", random)):
         chosen = Examples(raw.table.filter(pa.array(np.isin(raw.row_ids, row_ids))), raw.label_names)
         if len(chosen):
             yield Configuration(f"{name}{suffix}", _by_split(_content(chosen.table)))

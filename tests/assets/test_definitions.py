@@ -144,7 +144,8 @@ def test_materialising_twice(
 
 def _iteration_events(instance: dg.DagsterInstance) -> list[dict[str, str]]:
     records = instance.fetch_materializations(dg.AssetKey("iteration_sets"), limit=100, ascending=True).records
-    return [dict(record.partition_key.keys_by_dimension) for record in records]
+    keys = [str(record.partition_key).split("|") for record in records]
+    return [{"dataset": pair, "iteration": iteration} for pair, iteration in keys]
 
 
 def _versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:

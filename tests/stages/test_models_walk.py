@@ -116,6 +116,8 @@ def test_text_walk(checkpoint: str, tmp_path: Path, store: ResultStore) -> None:
     filtered = load_dataset(folder, "filtered", cache_dir=cache)
     assert {split: len(rows) for split, rows in filtered.items()} == kept
     assert filtered["train"].features["label"] == ClassLabel(names=["yes", "no"])
+    random = load_dataset(folder, "random", cache_dir=cache)
+    assert {split: len(rows) for split, rows in random.items()} == kept
     tagged = load_dataset(folder, "full_tagged", cache_dir=cache)["train"].to_pandas()
     assert tagged.status.value_counts().to_dict()["warm-up"] == 40
     assert tagged.weight.dropna().between(0.25, 4).all()

@@ -127,7 +127,7 @@ def published_dataset(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """A folder with a card that `datasets.load_dataset(folder, "filtered")` opens; also hard, easy, random and full_tagged."""
+    """A folder with a card that `datasets.load_dataset(folder, "filtered")` opens, and other configurations."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     rows = obtained.result.summary["rows"]
     folder = str(obtained.result.path)

@@ -1,5 +1,6 @@
 """From a source spec to one Arrow table per split, as the source has it; columns get their meaning in `raw_table`."""
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +23,17 @@ from aflite_assets.sources.source_specs import (
 from aflite_assets.sources.synthetic import circles, digits, list_column
 
 
-def content_fingerprint(source: SourceSpec) -> dict[str, str]:
-    """sha256 of every file of a source by its path; empty for sources that need no file.
+def content_fingerprint(source: SourceSpec) -> dict[str, str | int]:
+    """How many files a source has, and one sha256 over their paths and contents; empty for one that needs no file.
 
     Raises:
         DataError: a file or folder is missing.
     """
     _require_files(source)
-    return {str(path): file_sha256(path) for path in source.files()}
+    hashes = [f"{path}\0{file_sha256(path)}" for path in source.files()]
+    if not hashes:
+        return {}
+    return {"files": len(hashes), "sha256": hashlib.sha256("\n".join(hashes).encode()).hexdigest()}
 
 
 def load_source(source: SourceSpec) -> dict[str, pa.Table]:

@@ -134,11 +134,7 @@ def test_materialising_twice(
         assert second.success
         assert _versions(second) == versions
         assert [key["iteration"] for key in _iteration_events(fresh)] == [key["iteration"] for key in iterations]
-        found = {
-            event.asset_key.path[-1]: event.materialization.metadata["found"].value
-            for event in second.get_asset_materialization_events()
-            if event.asset_key.path[-1] in STAGES
-        }
+        found = {name: one.metadata["found"].value for name, one in _materializations(second).items()}
         assert found == dict.fromkeys(STAGES, True)
 
 
@@ -148,12 +144,14 @@ def _iteration_events(instance: dg.DagsterInstance) -> list[dict[str, str]]:
     return [{"dataset": pair, "iteration": iteration} for pair, iteration in keys]
 
 
+def _materializations(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:
+    """What the stages' assets reported, by name; the loop's reports of its iterations are left out."""
+    reported = [event.materialization for event in result.get_asset_materialization_events()]
+    return {one.asset_key.path[-1]: one for one in reported if one.asset_key.path[-1] in STAGES}
+
+
 def _versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
-    return {
-        event.asset_key.path[-1]: event.materialization.tags["dagster/data_version"]
-        for event in result.get_asset_materialization_events()
-        if event.asset_key.path[-1] in STAGES
-    }
+    return {name: (one.tags or {})["dagster/data_version"] for name, one in _materializations(result).items()}
 
 
 def _check_tracked_runs(home: Path, iterations: int) -> None:

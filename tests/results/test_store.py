@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,10 +142,14 @@ def test_two_writers_make_a_result_once(store: ResultStore) -> None:
 def test_parts_are_kept_when_only_their_neighbour_changes(store: ResultStore) -> None:
     made: list[str] = []
 
+    def write_cell(name: str, part: Draft) -> Mapping[str, Any]:
+        made.append(name)
+        return dict(write_text(name)(part))
+
     def write_grid(names: tuple[str, ...]) -> Any:
         def write(draft: Draft) -> Mapping[str, Any]:
             for name in names:
-                draft.part(name, key(cell=name), lambda part, name=name: made.append(name) or write_text(name)(part))
+                draft.part(name, key(cell=name), partial(write_cell, name))
             return {"cells": len(names)}
 
         return write

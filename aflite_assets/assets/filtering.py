@@ -167,7 +167,8 @@ def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
         train = one.rows["split"].to_numpy(zero_copy_only=False) == "train"
         stayed = one.rows["kept"].to_numpy(zero_copy_only=False)
         removed = one.rows["predictability"].to_numpy(zero_copy_only=False)[train & ~stayed]
-        kept[name] = int((train & stayed).sum())
+        counted = stayed if one.settings["evaluation_rows"] == "pooled" else train & stayed
+        kept[name] = int(counted.sum())
         lowest[name] = float(removed.min()) if len(removed) else 1.0
         settings[name] = one.settings
     predictable = all(

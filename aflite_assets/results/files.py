@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -54,3 +55,11 @@ def flush_entry(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Put a file into a draft and leave it in scratch, so that a writer killed before publishing can do it again."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

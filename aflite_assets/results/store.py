@@ -9,6 +9,7 @@
 
 import json
 import logging
+import math
 import os
 import re
 import shutil
@@ -102,6 +103,7 @@ class ResultStore:
             found = self.find(asset, partition, key)
             result = found or self._publish(asset, partition, key, home / key.digest, write)
             write_json(home / "current.json", {"key": key.digest, "data_version": result.data_version})
+            shutil.rmtree(home / ".work", ignore_errors=True)  # whatever other keys left unfinished
         return Obtained(result, reused=found is not None)
 
     def obtain_part(self, asset: str, partition: str, key: ResultKey, write: Write) -> Obtained:
@@ -140,6 +142,8 @@ class ResultStore:
             lock.release()
 
     def _publish(self, asset: str, partition: str, key: ResultKey, target: Path, write: Write) -> PublishedResult:
+        if target.exists():
+            raise StoreError(f"{target} has no {MANIFEST}, so it was not published here; move it away and try again")
         work = self._home(asset, partition) / ".work" / key.digest
         draft = Draft(self, asset, partition, key, work / "draft", work / "scratch")
         shutil.rmtree(draft.path, ignore_errors=True)
@@ -178,12 +182,21 @@ def _manifest(draft: Draft, summary: Summary) -> dict[str, Any]:
         "data_version": content.digest,
         "files": files,
         "parts": parts,
-        "summary": dict(summary),
+        "summary": _without_nan(summary),
         "provenance": draft.provenance,
         "environment": environment(),
         "published": datetime.now(UTC).isoformat(timespec="seconds"),
         "process": os.getpid(),
     }
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no number for NaN and infinity; null says that there is none."""
+    if isinstance(value, Mapping):
+        return {name: _without_nan(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def check_files(result: PublishedResult) -> list[str]:

@@ -36,7 +36,10 @@ def checkpoint_content(settings: Any) -> dict[str, str]:
         return {}
     place = Path(settings.checkpoint)
     files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
-    return {path.name: _hash(path, path.stat().st_size, path.stat().st_mtime_ns) for path in files}
+    root = place.parent if place.is_file() else place
+    return {
+        path.relative_to(root).as_posix(): _hash(path, path.stat().st_size, path.stat().st_mtime_ns) for path in files
+    }
 
 
 @lru_cache(maxsize=4096)

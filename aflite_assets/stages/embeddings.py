@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import Encoder, load_encoder
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.results.files import write_json
+from aflite_assets.results.files import link_or_copy, write_json
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
@@ -22,7 +22,6 @@ from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import read_warmup_rows, without_rows
 from aflite_assets.tracking import TrackedRun
 
-PART_VERSION = "1"
 BATCH_ROWS = 256
 
 
@@ -43,7 +42,7 @@ def run(
         versions |= {} if model is None else {"warmup_model": model.data_version}
         part = draft.part(
             name,
-            ResultKey(PART_VERSION, {"settings": settings.model_dump(mode="json")}, versions),
+            ResultKey(draft.key.code_version, {"settings": settings.model_dump(mode="json")}, versions),
             partial(_extract, name, settings, model, rows, device=device, progress=progress),
         )
         summary[name] = part.result.summary
@@ -65,7 +64,7 @@ def _extract(
         settings, None if model is None else model.path, rows.label_names, width=width, device=device
     )
     features, probabilities = _encode_all(name, encoder, rows, part.scratch, progress)
-    (part.scratch / "features.npy").rename(part.path / "features.npy")
+    link_or_copy(part.scratch / "features.npy", part.path / "features.npy")
     columns = [column for column in ("row_id", "split", "label", "group") if column in rows.table.column_names]
     own = pa.array(probabilities, mask=np.isnan(probabilities))
     table = rows.table.select(columns).append_column("warmup_label_probability", own)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from aflite_assets.errors import AfliteError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import Evaluation, evaluate
-from aflite_assets.results import Draft, ResultKey
+from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import LinearModelSpec, RbfSvmSpec
 from aflite_assets.sources.specs import SpecView
@@ -23,8 +23,6 @@ from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import full_rows, read_control_sets, test_examples
 from aflite_assets.tracking import TrackedRun
-
-CELL_VERSION = "1"
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ def run(
     rows = []
     for number, cell in enumerate(grid):
         settings = spec.evaluators[cell.evaluator]
-        key = ResultKey(CELL_VERSION, _cell_fields(settings, cell), versions)
+        key = ResultKey(draft.key.code_version, _cell_fields(settings, cell), versions)
         try:
             obtained = draft.part(
                 cell.name,
@@ -79,6 +77,8 @@ def run(
             progress.log(f"cell {cell.name} failed: {error}")
         else:
             rows.append(_row(cell, "done", None, reused=obtained.reused))
+            if obtained.reused:
+                _track_found(cell, obtained.result, tracker)
             progress.log(f"cell {number + 1} of {len(grid)}: {cell.name}{' (found)' if obtained.reused else ''}")
     reused = [row.pop("reused") for row in rows]
     pq.write_table(pa.Table.from_pylist(rows, schema=_CELLS), draft.path / "cells.parquet")
@@ -122,6 +122,12 @@ def _train_sets(inputs: Inputs, raw: Examples, seed: int, *, include_warmup: boo
     return sets
 
 
+def _track_found(cell: GridCell, part: PublishedResult, tracker: TrackedRun) -> None:
+    """Give the run of a new grid the numbers of a cell that was found."""
+    with tracker.child(cell.name, tags={"aflite.found": "true"}) as run:
+        run.log_metrics(part.summary)
+
+
 def _cell_fields(settings: Any, cell: GridCell) -> dict[str, Any]:
     """What a cell depends on: a model without randomness is the same for all seeds, so it is fitted once."""
     rows = hashlib.sha256(np.ascontiguousarray(cell.train_set.row_ids).tobytes()).hexdigest()
@@ -151,11 +157,12 @@ def _evaluate(
         evaluation = evaluate(
             settings, train, tests, seed=cell.seed, device=device, scratch=part.scratch, log=progress.log
         )
-        run.log_metrics({**evaluation.metrics, **_accuracies(evaluation, tests)})
+        metrics = {**evaluation.metrics, **_accuracies(evaluation, tests)}
+        run.log_metrics(metrics)
     pq.write_table(_predictions(evaluation, tests), part.path / "predictions.parquet")
     if evaluation.dynamics is not None:
         pq.write_table(evaluation.dynamics, part.path / "dynamics.parquet")
-    return dict(evaluation.metrics)
+    return metrics
 
 
 def _accuracies(evaluation: Evaluation, tests: Mapping[str, Examples]) -> dict[str, float]:

@@ -14,15 +14,13 @@ import pyarrow.parquet as pq
 from aflite_assets.algorithm import FilterResult, FilterState, IterationRecord, filter_dataset
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.results.files import write_json
+from aflite_assets.results.files import link_or_copy, write_json
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import IterationReport, Progress
 from aflite_assets.stages.published import open_features, read_rows, report_iterations
-from aflite_assets.stages.sizes import filter_settings
+from aflite_assets.stages.sizes import filter_settings, in_pool
 from aflite_assets.tracking import TrackedRun
-
-PART_VERSION = "1"
 
 
 def run(
@@ -35,11 +33,12 @@ def run(
         fields = {"filter": spec.filter.model_dump(mode="json"), "seed": spec.seed, "warmup_rows": warmup}
         part = draft.part(
             name,
-            ResultKey(PART_VERSION, fields, {"embeddings": embedded.data_version}),
+            ResultKey(draft.key.code_version, fields, {"embeddings": embedded.data_version}),
             partial(_filter, name, embedded, spec, warmup=warmup, tracker=tracker, device=device, progress=progress),
         )
         if part.reused:
             report_iterations(name, part.result, progress)
+            _track_found(name, part.result, tracker)
         summary[name] = part.result.summary
     return summary
 
@@ -58,18 +57,22 @@ def _filter(
     rows = read_rows(embedded)
     features = open_features(embedded)
     policy = spec.filter.evaluation_rows
-    train = rows["split"].to_numpy(zero_copy_only=False) == "train"
-    entering = np.flatnonzero(train) if policy == "kept" else np.arange(len(train))
-    pooled = np.ones(len(entering), bool) if policy == "pooled" else train[entering]
+    pool = in_pool(spec.filter, rows["split"].to_numpy(zero_copy_only=False))
+    entering = np.flatnonzero(pool) if policy == "kept" else np.arange(len(pool))
+    pooled = pool[entering]
     settings = filter_settings(spec.filter, int(pooled.sum()), warmup)
     checkpoint = Checkpoint(part.scratch)
     (part.path / "scores").mkdir()
     resume = checkpoint.load()
     if resume is not None:
         progress.log(f"filtering {name} resumes at iteration {resume.next_iteration}")
+        for record in resume.iterations:
+            progress.on_iteration(_report(name, record))
     row_ids = rows["row_id"].to_numpy()[entering]
     with tracker.child(name) as run:
         run.log_parameters(asdict(settings))
+        if resume is not None:  # a kill may have come between the checkpoint and these
+            run.log_metrics(_metrics(resume.iterations[-1]), step=resume.iterations[-1].iteration)
 
         def on_iteration(record: IterationRecord, state: FilterState) -> None:
             checkpoint.save(record, state, row_ids)
@@ -78,7 +81,7 @@ def _filter(
             run.log_metrics(_metrics(record), step=record.iteration)
 
         result = filter_dataset(
-            features if len(entering) == len(train) else features[entering],
+            features if len(entering) == len(pool) else features[entering],
             rows["label"].to_numpy()[entering],
             settings=settings,
             seed=spec.seed,
@@ -89,8 +92,16 @@ def _filter(
             resume=resume,
         )
     checkpoint.publish_scores(part.path / "scores")
-    _write(result, rows, entering, part.path)
+    _write(result, rows, entering, policy, part.path)
     return _summary(result, rows, entering)
+
+
+def _track_found(name: str, part: PublishedResult, tracker: TrackedRun) -> None:
+    """Give the run of a new result the curve of a part that was found."""
+    with tracker.child(name, tags={"aflite.found": "true"}) as run:
+        for row in pq.read_table(part.file("iterations.parquet")).to_pylist():
+            metrics = {field: float(row[field]) for field in _TRACKED if row[field] is not None}
+            run.log_metrics(metrics, step=row["iteration"])
 
 
 class Checkpoint:
@@ -123,9 +134,9 @@ class Checkpoint:
             return FilterState.from_arrays(dict(arrays))
 
     def publish_scores(self, folder: Path) -> None:
-        """Move the scores of all iterations into the result."""
+        """Put the scores of all iterations into the result: the last known score of every row that entered each."""
         for path in sorted(self._scores.iterdir()):
-            path.rename(folder / path.name)
+            link_or_copy(path, folder / path.name)
 
 
 def _report(name: str, record: IterationRecord) -> IterationReport:
@@ -148,15 +159,23 @@ def _line(name: str, record: IterationRecord) -> str:
     )
 
 
+_TRACKED = (
+    "rows_in",
+    "removed",
+    "scored_rows_in",
+    "scored_removed",
+    "representation_bias",
+    "rows_never_held_out",
+    "cutoff",
+)
+
+
 def _metrics(record: IterationRecord) -> dict[str, float]:
-    values = {"rows_in": record.rows_in, "removed": record.removed, "representation_bias": record.representation_bias}
-    values |= {"rows_never_held_out": record.never_held_out, "scored_rows_in": record.scored_rows_in}
-    return {name: float(value) for name, value in values.items()} | (
-        {} if record.cutoff is None else {"cutoff": float(record.cutoff)}
-    )
+    values = {**asdict(record), "rows_never_held_out": record.never_held_out}
+    return {field: float(values[field]) for field in _TRACKED if values[field] is not None}
 
 
-def _write(result: FilterResult, rows: pa.Table, entering: np.ndarray, folder: Path) -> None:
+def _write(result: FilterResult, rows: pa.Table, entering: np.ndarray, policy: str, folder: Path) -> None:
     """Publish every embedded row with its fate, the iterations, and how the filter ended."""
     total = rows.num_rows
     scores = np.full(total, np.nan, np.float32)
@@ -189,7 +208,7 @@ def _write(result: FilterResult, rows: pa.Table, entering: np.ndarray, folder: P
         {
             "stop_reason": result.stop_reason.name,
             "warnings": list(result.warnings),
-            "settings": asdict(result.settings),
+            "settings": {**asdict(result.settings), "evaluation_rows": policy},
             "seed": result.seed,
         },
     )

@@ -1,9 +1,12 @@
 """How published results are read back, by later stages and by assets. Imports nothing heavy, computes nothing."""
 
+import functools
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.results import PublishedResult
@@ -47,14 +50,16 @@ def full_rows(raw: Examples, warmup: PublishedResult, *, include_warmup: bool) -
 def read_control_sets(result: PublishedResult) -> list[ControlSet]:
     """Every control of every representation."""
     table = pq.read_table(result.file("sets.parquet"))
+    keys = ["representation", "name", "seed", "split"]
     controls = []
-    keys = ("representation", "name", "seed", "split")
-    for key in table.select(keys).group_by(list(keys)).aggregate([]).to_pylist():
-        chosen = np.ones(table.num_rows, bool)
-        for column, value in key.items():
-            chosen &= np.array([cell == value for cell in table[column].to_pylist()])
-        controls.append(ControlSet(**key, row_ids=table["row_id"].to_numpy()[chosen]))
+    for key in table.group_by(keys, use_threads=False).aggregate([]).to_pylist():
+        chosen = functools.reduce(pc.and_, (_equal(table[column], value) for column, value in key.items()))
+        controls.append(ControlSet(**key, row_ids=table["row_id"].filter(chosen).to_numpy()))
     return controls
+
+
+def _equal(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
+    return pc.is_null(column) if value is None else pc.fill_null(pc.equal(column, value), False)
 
 
 def open_features(part: PublishedResult) -> np.ndarray:

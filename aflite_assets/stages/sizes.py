@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.errors import DataError
 from aflite_assets.sources.specs import FilterSpec, WarmupSpec
@@ -31,6 +33,11 @@ def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool) -> int:
     if size > train_rows - 2:
         raise DataError(f"warmup.size {warmup.size} leaves {train_rows - size} of {train_rows} train rows; lower it")
     return size
+
+
+def in_pool(spec: FilterSpec, splits: np.ndarray) -> np.ndarray:
+    """Which rows the filter trains on and counts its sizes by: the train rows, with `pooled` every row; bool."""
+    return np.ones(len(splits), bool) if spec.evaluation_rows == "pooled" else splits == "train"
 
 
 def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int) -> FilterSettings:

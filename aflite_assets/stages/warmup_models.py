@@ -16,8 +16,6 @@ from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import read_warmup_rows
 from aflite_assets.tracking import TrackedRun
 
-PART_VERSION = "1"
-
 
 def run(
     spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
@@ -37,7 +35,7 @@ def run(
         }
         part = draft.part(
             name,
-            ResultKey(PART_VERSION, fields, versions),
+            ResultKey(draft.key.code_version, fields, versions),
             partial(_train, name, settings, rows, seed=spec.seed, tracker=tracker, device=device, progress=progress),
         )
         summary[name] = {"trained": True, **part.result.summary}

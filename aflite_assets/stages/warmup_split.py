@@ -16,7 +16,8 @@ from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.sizes import filter_settings, warmup_rows
+from aflite_assets.stages.published import without_rows
+from aflite_assets.stages.sizes import filter_settings, in_pool, warmup_rows
 from aflite_assets.tracking import TrackedRun
 
 
@@ -31,12 +32,13 @@ def run(
     needed = any(encoder.kind != "identity" for encoder in spec.representations.values())
     size = warmup_rows(spec.warmup, len(train), needed=needed)
     drawn = stratified_sample(train.labels, train.groups, size, rng=np.random.default_rng([spec.seed, 0]))
-    _check_plan(spec, train, drawn)
+    _check_plan(spec, raw, train.row_ids[drawn], needed=needed)
     labels = train.labels[drawn]
     pq.write_table(pa.table({"row_id": train.row_ids[drawn], "label": labels}), draft.path / "rows.parquet")
     progress.log(f"warm-up rows: {len(drawn)} of {len(train)} train rows")
     return {
         "rows": len(drawn),
+        "rows_asked": size,
         "share": len(drawn) / len(train),
         "rows_per_class": dict(
             zip(raw.label_names, np.bincount(labels, minlength=len(raw.label_names)).tolist(), strict=True)
@@ -45,15 +47,22 @@ def run(
     }
 
 
-def _check_plan(spec: SpecView, train: Examples, drawn: np.ndarray) -> None:
-    rest = np.ones(len(train), bool)
-    rest[drawn] = False
-    if len(np.unique(train.labels[rest])) < 2:
-        raise DataError(f"after {len(drawn)} warm-up rows the {rest.sum()} rows left have one class; lower warmup.size")
-    pool = int(rest.sum())
-    settings = filter_settings(spec.filter, pool, len(drawn))
-    if train.groups is not None:
-        smallest = np.unique(train.groups[rest], return_counts=True)[1].min()
+def _check_plan(spec: SpecView, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
+    """Refuse what would fail later: a warm-up or a pool of one class, sizes that the pool cannot meet, large groups."""
+    drawn = raw.select(warmup)
+    if needed and len(np.unique(drawn.labels)) < 2:
+        raise DataError(
+            f"warmup.size {spec.warmup.size} gives {len(drawn)} rows of {len(np.unique(drawn.labels))} classes, since "
+            "groups are taken whole; raise it, or group by a column of smaller groups"
+        )
+    rest = without_rows(raw, warmup)
+    splits = rest.table["split"].to_numpy(zero_copy_only=False)
+    pool = in_pool(spec.filter, splits)
+    if len(np.unique(rest.labels[pool])) < 2:
+        raise DataError(f"after {len(drawn)} warm-up rows the {pool.sum()} rows left have one class; lower warmup.size")
+    settings = filter_settings(spec.filter, int(pool.sum()), len(drawn))
+    if rest.groups is not None:
+        smallest = np.unique(rest.groups[pool], return_counts=True)[1].min()
         if smallest > settings.train_size:
             raise DataError(
                 f"the smallest group has {smallest} rows, more than filter.train_size {settings.train_size}; "

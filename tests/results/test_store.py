@@ -114,29 +114,43 @@ def test_kill_between_write_and_rename_is_never_read_and_can_resume(store: Resul
     assert not (result.path.parent / ".work" / result.key).exists()
 
 
-def _slow_writer(root: Path, started: Any, text: str) -> None:
+def _slow_writer(root: Path, together: Any, log: Path) -> None:
     def write(draft: Draft) -> Mapping[str, Any]:
-        started.set()
+        with log.open("a") as stream:
+            stream.write(f"{os.getpid()}\n")
         time.sleep(0.5)
-        (draft.path / "rows.txt").write_text(f"{text} {os.getpid()}")
+        (draft.path / "rows.txt").write_text(str(os.getpid()))
         return {}
 
+    together.wait(30)
     ResultStore(root).obtain("embeddings", "digits", key(a=1), write)
 
 
-def test_two_writers_make_a_result_once(store: ResultStore) -> None:
+def test_two_writers_make_a_result_once(store: ResultStore, tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
-    started = spawn.Event()
-    writers = [spawn.Process(target=_slow_writer, args=(store.root, started, str(number))) for number in range(2)]
+    together, log = spawn.Barrier(2), tmp_path / "writes.log"
+    writers = [spawn.Process(target=_slow_writer, args=(store.root, together, log)) for _ in range(2)]
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(30)
+        writer.join(60)
     assert [writer.exitcode for writer in writers] == [0, 0]
     result = store.find("embeddings", "digits", key(a=1))
     assert result is not None
-    assert int(result.file("rows.txt").read_text().split()[1]) in {writer.pid for writer in writers}
-    assert {path.name for path in result.path.parent.iterdir()} == {result.key, "current.json", ".lock", ".work"}
+    assert log.read_text().split() == [result.file("rows.txt").read_text()]
+    assert {path.name for path in result.path.parent.iterdir()} == {result.key, "current.json", ".lock"}
+
+
+def test_a_number_that_is_none_is_kept_as_null(store: ResultStore) -> None:
+    summary = {"loss": float("nan"), "cells": [1.0, float("inf")], "inner": {"rate": float("-inf")}}
+    result = store.obtain("embeddings", "digits", key(a=1), lambda draft: summary).result
+    assert result.summary == {"loss": None, "cells": [1.0, None], "inner": {"rate": None}}
+
+
+def test_a_folder_that_was_not_published_is_refused_before_the_work(store: ResultStore) -> None:
+    (store.root / "embeddings" / "digits" / key(a=1).digest).mkdir(parents=True)
+    with pytest.raises(StoreError, match="has no manifest.json, so it was not published here"):
+        store.obtain("embeddings", "digits", key(a=1), lambda draft: pytest.fail("worked for nothing"))
 
 
 def test_parts_are_kept_when_only_their_neighbour_changes(store: ResultStore) -> None:

@@ -16,9 +16,9 @@ from aflite_assets.results import ResultStore
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages import embeddings
+from aflite_assets.stages import embeddings, filtered_sets
 from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.progress import IterationReport, Progress
 
 UNTIL_FILTER = ("raw_dataset", "challenge_sets", "warmup_split", "warmup_models", "embeddings", "filtered_sets")
 
@@ -72,6 +72,42 @@ def test_a_killed_filter_resumes_with_the_same_bits(
     assert resumes == ([f"filtering given resumes at iteration {killed_at - 1}"] if killed_at > 1 else [])
     assert resumed.data_version == whole.data_version
     assert resumed.part("given").manifest["files"] == whole.part("given").manifest["files"]
+
+
+def test_an_error_while_publishing_loses_no_scores(
+    circles_content: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = parse_spec(circles_content)
+    whole, _ = _filter(spec, ResultStore(tmp_path / "whole"))
+    store = ResultStore(tmp_path / "second")
+
+    def full_disk(*args: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(filtered_sets, "_write", full_disk)
+    with pytest.raises(OSError, match="disk full"):
+        _filter(spec, store)
+    monkeypatch.undo()
+    reports: list[IterationReport] = []
+    again = run_stage("filtered_sets", spec, store=store, progress=Progress(lambda line: None, reports.append)).result
+    assert again.data_version == whole.data_version
+    iterations = again.summary["given"]["iterations"]
+    assert len(list((again.part("given").path / "scores").iterdir())) == iterations
+    assert [report.iteration for report in reports] == list(range(iterations))
+
+
+def test_an_error_while_publishing_embeddings_can_be_tried_again(
+    circles_content: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, store = parse_spec(circles_content), ResultStore(tmp_path / "store")
+    for name in UNTIL_FILTER[:4]:
+        run_stage(name, spec, store=store)
+    monkeypatch.setattr(embeddings.pq, "write_table", lambda *args: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        run_stage("embeddings", spec, store=store)
+    monkeypatch.undo()
+    part = run_stage("embeddings", spec, store=store).result.part("given")
+    assert np.load(part.file("features.npy")).shape == (600, 10)
 
 
 class _Counting:

@@ -1,0 +1,79 @@
+"""Choices of the filter, groups, several representations and odd splits: every walk ends and its checks hold."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.assets.filtering import _filter_checks
+from aflite_assets.errors import DataError
+from aflite_assets.results import ResultStore
+from aflite_assets.sources.registry import parse_spec
+from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.sources.tables import load_examples
+from aflite_assets.stages.pipeline import run_pipeline, run_stage
+from aflite_assets.stages.warmup_split import _check_plan
+
+
+def _grouped(folder: Path, *, group_size: int = 3, **changes: Any) -> DatasetSpec:
+    """Three classes in grouped rows, one of them missing in the split `dev`, some rows unlabelled."""
+    rng = np.random.default_rng(0)
+    for split, rows in (("train", 300), ("test", 90), ("dev", 30)):
+        labels = np.arange(rows) % (2 if split == "dev" else 3)
+        features = rng.normal(size=(rows, 4)) + 2 * np.eye(4)[labels]
+        given = np.where(np.arange(rows) % 50 == 49, -1, labels)
+        columns = {f"x{i}": features[:, i] for i in range(4)}
+        group = [f"{split}{row // group_size}" for row in range(rows)]
+        pq.write_table(pa.table({**columns, "label": given, "premise": group}), folder / f"{split}.parquet")
+    content = {
+        "name": "grouped",
+        "source": {
+            "format": "parquet",
+            "splits": {split: str(folder / f"{split}.parquet") for split in ("train", "test", "dev")},
+        },
+        "columns": {"features": ["x0", "x1", "x2", "x3"], "group": "premise"},
+        "labels": ["a", "b", "c"],
+        "unlabelled": [-1],
+        "representations": {"one": {"kind": "identity"}, "two": {"kind": "identity"}},
+        "filter": {"target_size": 0.6, "train_size": 0.3, "slice_size": 0.1, "n_partitions": 8, "threshold": 0.6},
+        "evaluators": {"linear": {"kind": "linear"}},
+        "seeds": [0],
+    }
+    content["filter"] |= changes.pop("filter", {})
+    return parse_spec({**content, **changes})
+
+
+@pytest.mark.parametrize("policy", ["scored", "pooled", "kept"])
+@pytest.mark.parametrize("remove", ["rows", "groups"])
+def test_every_policy_walks(policy: str, remove: str, tmp_path: Path, store: ResultStore) -> None:
+    spec = _grouped(tmp_path, filter={"evaluation_rows": policy, "remove": remove}, full_includes_warmup=True)
+    results = run_pipeline(spec, store=store)
+    filtered = results["filtered_sets"].result
+    assert list(filtered.parts) == ["one", "two"]
+    assert all(check.passed for check in _filter_checks(filtered) if check.check_name != "no_cautions")
+    kept, rows = filtered.summary["one"]["kept"], filtered.summary["one"]["rows"]
+    pool = sum(rows.values()) if policy == "pooled" else rows["train"]
+    assert (sum(kept.values()) if policy == "pooled" else kept["train"]) >= round(0.6 * pool)
+    assert kept["train"] < rows["train"]
+    assert (kept["test"] == rows["test"]) == (policy == "kept")
+    published = pq.read_table(filtered.part("one").file("rows.parquet")).to_pandas()
+    if remove == "groups":
+        assert (published.groupby(["split", "group"]).kept.nunique() == 1).all()
+    assert results["raw_dataset"].result.summary["unlabelled_rows"] == {"train": 6, "test": 1, "dev": 0}
+    assert results["evaluator_models"].result.summary["failed"] == 0
+
+
+def test_a_target_between_train_and_pool_fits_the_pool(tmp_path: Path, store: ResultStore) -> None:
+    spec = _grouped(tmp_path, filter={"evaluation_rows": "pooled", "target_size": 350})
+    for name in ("raw_dataset", "challenge_sets", "warmup_split"):
+        run_stage(name, spec, store=store)
+
+
+def test_groups_too_large_for_the_warm_up_are_named(tmp_path: Path, store: ResultStore) -> None:
+    spec = _grouped(tmp_path, group_size=100, warmup={"size": 50})
+    raw = load_examples(run_stage("raw_dataset", spec, store=store).result.path)
+    with pytest.raises(DataError, match=r"warmup.size 50 gives 0 rows of 0 classes, since groups are taken whole"):
+        _check_plan(spec.view(["warmup", "filter"]), raw, np.zeros(0, np.int64), needed=True)

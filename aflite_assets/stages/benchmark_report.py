@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.reports.accuracy import Score
+from aflite_assets.reports.records import BenchmarkData
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.sources.specs import SpecView
@@ -39,15 +41,30 @@ def run(
             f"challenge_sets_{one}": challenge_markdown(challenge_table(data, one)) for one in data.representations
         }
     write_json(draft.path / "tables.json", tables)
+    tracker.log_metrics(accuracies(data))
     tracker.log_artifact(draft.path / "report.html")
     tracker.log_artifact(draft.path / "report.json")
     return {"cells": len(data.cells), "test_sets": [test.name for test in data.test_sets]}
 
 
-def report_data(spec: SpecView, inputs: Inputs, name: str) -> Any:
-    """Everything that the report of one dataset shows."""
-    from aflite_assets.reports.records import BenchmarkData
+def accuracies(data: BenchmarkData) -> dict[str, float]:
+    """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
+    from aflite_assets.reports.tables import challenge_table, main_table
 
+    scores: dict[str, Score | None] = {}
+    for one in data.representations:
+        for row in main_table(data, one):
+            for test in row.tests:
+                name = f"{one}.{row.evaluator}.{row.train_set}.{test.test_set}"
+                scores |= {f"{name}.full": test.full, f"{name}.filtered": test.filtered}
+        for challenged in challenge_table(data, one):
+            name = f"{one}.{challenged.evaluator}.{challenged.train_set}.{challenged.test_set}"
+            scores[name] = challenged.overall
+    return {name: score.accuracy.mean for name, score in scores.items() if score and score.accuracy}
+
+
+def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
+    """Everything that the report of one dataset shows."""
     raw_result = inputs["raw_dataset"]
     raw = load_examples(raw_result.path)
     filtered = tuple(filtered_set(one, part) for one, part in inputs["filtered_sets"].parts.items())

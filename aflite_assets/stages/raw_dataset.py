@@ -5,6 +5,7 @@ from typing import Any
 
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
+from aflite_assets.results.files import write_json
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.loading import load_source
 from aflite_assets.sources.raw_table import build_raw_table, implied_columns
@@ -29,13 +30,17 @@ def run(
     )
     save_examples(raw.examples, draft.path)
     summary = describe(raw.examples)
-    progress.log(f"raw dataset: {summary['rows']}")
-    return {
-        **summary,
+    labelled = {split: rows - raw.unlabelled_rows[split] for split, rows in raw.source_rows.items()}
+    summary |= {
         "source_rows": dict(raw.source_rows),
         "unlabelled_rows": dict(raw.unlabelled_rows),
-        "trial_run": spec.limit is not None,
+        "labelled_rows": labelled,
+        "trial_run": summary["rows"] != labelled,
     }
+    # Reports print these numbers, so a change in them must be a change of the data version.
+    write_json(draft.path / "summary.json", summary)
+    progress.log(f"raw dataset: {summary['rows']}")
+    return summary
 
 
 def describe(examples: Examples) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow.parquet as pq
 
+from aflite_assets.errors import DataError
 from aflite_assets.reports.records import Cell, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.results import PublishedResult
 from aflite_assets.sources.examples import Examples
@@ -30,8 +31,10 @@ def trial_note(raw: PublishedResult) -> tuple[str, ...]:
     """The note that every page about a limited dataset carries."""
     if not raw.summary["trial_run"]:
         return ()
+    rows = raw.summary["rows"]
     sizes = ", ".join(
-        f"{raw.summary['rows'][split]:,} of {rows:,} {split} rows" for split, rows in raw.summary["source_rows"].items()
+        f"{rows[split]:,} of {labelled:,} {split} rows"
+        for split, labelled in raw.summary.get("labelled_rows", raw.summary["source_rows"]).items()
     )
     return (f"Trial run: the spec limits the dataset to {sizes}.",)
 
@@ -73,9 +76,18 @@ def test_sets(
     filtered: tuple[FilteredSet, ...],
     specs: Mapping[str, ChallengeSpec],
 ) -> tuple[TestSet, ...]:
-    """Every set that is tested on: natural ones with what each filter kept, challenge sets with their collapse."""
+    """Every set that is tested on: natural ones with what each filter kept, challenge sets with their collapse.
+
+    Raises:
+        DataError: the published challenge sets are not those of the spec.
+    """
+    known = set(challenges.summary["rows"])
+    if known != set(specs):
+        raise DataError(
+            f"challenge_sets holds {sorted(known)}, but the spec names {sorted(specs)}; materialise it again"
+        )
     return tuple(
-        _challenge_set(name, examples, raw, specs[name]) if name in specs else _natural_set(name, examples, filtered)
+        _challenge_set(name, examples, raw, specs[name]) if name in known else _natural_set(name, examples, filtered)
         for name, examples in test_examples(raw, challenges).items()
     )
 

@@ -149,7 +149,7 @@ def test_a_number_that_is_none_is_kept_as_null(store: ResultStore) -> None:
 
 def test_a_folder_that_was_not_published_is_refused_before_the_work(store: ResultStore) -> None:
     (store.root / "embeddings" / "digits" / key(a=1).digest).mkdir(parents=True)
-    with pytest.raises(StoreError, match="has no manifest.json, so it was not published here"):
+    with pytest.raises(StoreError, match=r"has no manifest\.json, so it was not published here"):
         store.obtain("embeddings", "digits", key(a=1), lambda draft: pytest.fail("worked for nothing"))
 
 

@@ -15,6 +15,7 @@ from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
+from aflite_assets.stages.report_inputs import trial_note
 from aflite_assets.stages.warmup_split import _check_plan
 
 
@@ -77,3 +78,33 @@ def test_groups_too_large_for_the_warm_up_are_named(tmp_path: Path, store: Resul
     raw = load_examples(run_stage("raw_dataset", spec, store=store).result.path)
     with pytest.raises(DataError, match=r"warmup.size 50 gives 0 rows of 0 classes, since groups are taken whole"):
         _check_plan(spec.view(["warmup", "filter"]), raw, np.zeros(0, np.int64), needed=True)
+
+
+def test_counts_that_reports_print_are_part_of_the_data_version(tmp_path: Path, store: ResultStore) -> None:
+    spec = _grouped(tmp_path)
+    first = run_stage("raw_dataset", spec, store=store).result
+    path = tmp_path / "test.parquet"
+    table = pq.read_table(path)
+    unlabelled = table.slice(0, 5).set_column(4, "label", pa.array([-1] * 5))
+    pq.write_table(pa.concat_tables([table, unlabelled]), path)
+    second = run_stage("raw_dataset", spec, store=store).result
+    assert second.summary["unlabelled_rows"]["test"] == first.summary["unlabelled_rows"]["test"] + 5
+    assert second.data_version != first.data_version
+
+
+def test_a_limit_that_does_not_bind_is_no_trial_run(tmp_path: Path, store: ResultStore) -> None:
+    wide, narrow = (_grouped(tmp_path, limit={"train": rows}) for rows in (294, 150))
+    assert not run_stage("raw_dataset", wide, store=store).result.summary["trial_run"]
+    limited = run_stage("raw_dataset", narrow, store=store).result
+    assert limited.summary["trial_run"]
+    (note,) = trial_note(limited)
+    assert note.endswith("of 294 train rows, 89 of 89 test rows, 30 of 30 dev rows.")
+
+
+def test_a_challenge_set_that_the_spec_no_longer_names_is_refused(tmp_path: Path, store: ResultStore) -> None:
+    columns = {"features": ["x0", "x1", "x2", "x3"]}
+    source = {"format": "parquet", "splits": {"test": str(tmp_path / "dev.parquet")}}
+    challenge = {"source": source, "columns": columns, "labels": ["a", "b", "c"], "unlabelled": [-1]}
+    run_pipeline(_grouped(tmp_path, challenge_sets={"odd": challenge}), store=store)
+    with pytest.raises(DataError, match=r"challenge_sets holds \['odd'\], but the spec names \[\]; materialise"):
+        run_stage("benchmark_report", _grouped(tmp_path), store=store)

@@ -133,11 +133,6 @@ class DatasetSpec(StrictSpec):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
         return self
 
-    @property
-    def needs_warmup(self) -> bool:
-        """Whether any representation is a model that must be trained."""
-        return any(encoder.kind != "identity" for encoder in self.representations.values())
-
     def view(self, fields: Iterable[str]) -> "SpecView":
         """The same spec with only these fields readable.
 

@@ -115,13 +115,6 @@ def test_columns_name_one_kind_of_input(columns: dict[str, Any], message: str) -
         ColumnsSpec.model_validate(columns)
 
 
-def test_warmup_is_needed_by_models_that_are_trained(spec_content: dict[str, Any]) -> None:
-    trained = {"kind": "timm_image", "architecture": "resnet18"}
-    representations = spec_content["representations"] | {"trained": trained}
-    assert not DatasetSpec.model_validate(spec_content).needs_warmup
-    assert DatasetSpec.model_validate(spec_content | {"representations": representations}).needs_warmup
-
-
 def test_specs_never_change(spec_content: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="frozen"):
         setattr(DatasetSpec.model_validate(spec_content), "seed", 3)  # noqa: B010

@@ -55,7 +55,7 @@ def run_asset(
         dg.Failure: the stage refused its input; trying again would not help.
     """
     name = context.asset_key.path[-1]
-    if not STAGES[name].inputs and not os.environ.get("DAGSTER_HOME"):
+    if _comes_first(context) and not os.environ.get("DAGSTER_HOME"):
         context.log.info("DAGSTER_HOME is not set: Dagster's history of this run is temporary; results are kept.")
     try:
         obtained = run_stage(
@@ -72,44 +72,61 @@ def run_asset(
     return obtained
 
 
+def _comes_first(context: dg.AssetExecutionContext) -> bool:
+    """Whether no asset that this one reads is made in the same run."""
+    made = context.job_def.asset_layer.executable_asset_keys
+    return not any(dg.AssetKey(parent) in made for parent in STAGES[context.asset_key.path[-1]].inputs)
+
+
 def materialized(
     obtained: Obtained, metadata: Mapping[str, Any], checks: Iterable[dg.AssetCheckResult] = ()
 ) -> dg.MaterializeResult[None]:
     """What Dagster keeps of a result: its data version, where it is, what it was made with, and `metadata`."""
     result = obtained.result
+    dataset = dg.MetadataValue.text(result.partition)
+    # Dagster keeps a check's last outcome only, whichever partition it was about: it says which.
+    named = [each._replace(metadata={**each.metadata, "dataset": dataset}) for each in checks]
     return dg.MaterializeResult(
         metadata={
-            "dataset": result.partition,
+            "dataset": dataset,
             **metadata,
             "folder": dg.MetadataValue.path(str(result.path)),
             "key": result.key,
-            "found": obtained.reused,
+            "reused": obtained.reused,
             **mlflow_metadata(result),
         },
         data_version=dg.DataVersion(result.data_version),
-        check_results=list(checks),
+        check_results=named,
     )
 
 
 def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
-    """The MLflow run that made the result: a link on a server, the run's id in a database."""
+    """The MLflow run that made the result: a link on a server, the run's id and the database elsewhere."""
     origin = result.manifest["provenance"].get("tracking")
     if origin is None:
         return {"mlflow_run": "not tracked"}
     from aflite_assets.tracking import RunReference
 
     reference = RunReference(**origin)
-    return {"mlflow_run": dg.MetadataValue.url(reference.url) if reference.url else reference.run_id}
+    if reference.url:
+        return {"mlflow_run": dg.MetadataValue.url(reference.url)}
+    return {"mlflow_run": reference.run_id, "mlflow_database": reference.tracking_uri}
 
 
 def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg.AssetCheckResult:
     """A check's outcome; `warn` marks those that never stop a run."""
     severity = dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR
-    return dg.AssetCheckResult(check_name=name, passed=bool(passed), severity=severity, metadata=metadata)
+    shown = {key: _listed(value) if isinstance(value, Mapping) else value for key, value in metadata.items()}
+    return dg.AssetCheckResult(check_name=name, passed=bool(passed), severity=severity, metadata=shown)
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    """One line per value, which the UI shows at once; a JSON object stands there behind a link."""
+    return "\n".join(f"{name}: {_cell(value)}" for name, value in values.items()) or "none"
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue:
-    """Rows of plain values as a table in the UI; a value that some rows lack is empty there."""
+    """Rows of plain values as a table in the UI, four digits of fractions; a value that some rows lack is empty."""
     listed = list(rows)
     names = list(dict.fromkeys(name for row in listed for name in row))
     records = [dg.TableRecord({name: _cell(row.get(name)) for name in names}) for row in listed]
@@ -119,7 +136,11 @@ def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue:
 def _cell(value: Any) -> str | int | float | bool:
     if value is None:
         return ""
-    return value if isinstance(value, bool | int | float | str) else str(value)
+    if isinstance(value, float):
+        return float(f"{value:.4g}") if abs(value) < 1000 else round(value, 1)
+    if isinstance(value, list | tuple):
+        return ", ".join(str(_cell(each)) for each in value)
+    return value if isinstance(value, bool | int | str) else str(value)
 
 
 __all__ = ["DATASETS", "REGISTRY", "IterationReport", "check", "materialized", "run_asset", "stage_options", "table"]

@@ -28,6 +28,13 @@ _FILTER_CHECKS = (
     ("removed_rows_predictable", "Every removed train row had a predictability of at least the threshold.", True),
     ("no_cautions", "The filter ended without a caution about its own result.", False),
 )
+_LOAD_WITH = """```python
+from datasets import load_dataset
+
+folder = {folder!r}
+load_dataset(folder, "filtered")
+```"""
+_SHOWN = ["iteration", "rows_in", "removed", "cutoff", "tied_at_cutoff", "representation_bias", "rows_per_class"]
 ITERATIONS = dg.MultiPartitionsDefinition(
     {
         "dataset": dg.StaticPartitionsDefinition(
@@ -131,9 +138,10 @@ def published_dataset(
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     rows = obtained.result.summary["rows"]
     folder = str(obtained.result.path)
+    context.log.info(f"Open it with datasets.load_dataset({folder!r}, 'filtered')")
     metadata = {
         "configurations": table({"configuration": name, **counts} for name, counts in rows.items()),
-        "load_with": dg.MetadataValue.md(f"```python\nload_dataset({folder!r}, 'filtered')\n```"),
+        "load_with": dg.MetadataValue.md(_LOAD_WITH.format(folder=folder)),
     }
     return materialized(obtained, metadata)
 
@@ -143,12 +151,16 @@ def _filter_metadata(obtained: Obtained) -> dict[str, Any]:
     shown = ("iterations", "stop_reason", "bias_before", "bias_after")
     return {
         "outcome": table(
-            {"representation": name, **{field: one[field] for field in shown}, "kept": one["kept"], "rows": one["rows"]}
+            {
+                "representation": name,
+                **{f"{split} rows kept": f"{kept} of {one['rows'][split]}" for split, kept in one["kept"].items()},
+                **{field: one[field] for field in shown},
+            }
             for name, one in summary.items()
         ),
-        "dagster/row_count": sum(next(iter(summary.values()))["kept"].values()),
+        "dagster/row_count": next(iter(summary.values()))["kept"]["train"],
         **{
-            f"iterations_{name}": table(pq.read_table(part.file("iterations.parquet")).to_pylist())
+            f"iterations_{name}": table(pq.read_table(part.file("iterations.parquet")).select(_SHOWN).to_pylist())
             for name, part in obtained.result.parts.items()
         },
         **{f"curve_{name}": picture for name, picture in filter_pictures(obtained.result).items()},

@@ -20,7 +20,7 @@ def warmup_split(
         "dagster/row_count": summary["rows"],
         "share_of_train": summary["share"],
         "rows_per_class": table({"class": name, "rows": rows} for name, rows in summary["rows_per_class"].items()),
-        "reason_for_none": summary["reason"] or "",
+        **({"why_no_rows": summary["reason"]} if summary["reason"] else {}),
     }
     return materialized(obtained, metadata)
 

@@ -1,8 +1,6 @@
 """Does a model fit the data and can it be had? Asked before anything expensive; no weights are loaded here."""
 
 from aflite_assets.errors import ModelError
-from aflite_assets.models.image_models import check_image_model
-from aflite_assets.models.text_models import check_text_checkpoint
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import (
     EncoderSpec,
@@ -25,9 +23,14 @@ def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> No
         ModelError: with what was given and what to give instead.
     """
     check_inputs(settings, examples)
+    # The libraries of texts and images take seconds to import, which datasets of features need not wait for.
     if isinstance(settings, TextModelSpec):
+        from aflite_assets.models.text_models import check_text_checkpoint
+
         check_text_checkpoint(settings.checkpoint, revision=settings.revision, max_length=settings.max_length)
     if isinstance(settings, ImageModelSpec):
+        from aflite_assets.models.image_models import check_image_model
+
         check_image_model(settings.architecture, checkpoint=settings.checkpoint)
 
 

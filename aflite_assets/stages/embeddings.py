@@ -69,7 +69,7 @@ def _extract(
     own = pa.array(probabilities, mask=np.isnan(probabilities))
     table = rows.table.select(columns).append_column("warmup_label_probability", own)
     pq.write_table(table.replace_schema_metadata(None), part.path / "rows.parquet")
-    return {"rows": len(rows), "width": features.shape[1], "megabytes": round(features.nbytes / 1e6, 1)}
+    return {"rows": len(rows), "width": features.shape[1], "megabytes": round(features.nbytes / 1e6, 3)}
 
 
 def _encode_all(

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.encoders import train_encoder
 from aflite_assets.results import Draft, ResultKey
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.specs import SpecView
@@ -53,6 +52,8 @@ def _train(
     device: DeviceSettings,
     progress: Progress,
 ) -> Mapping[str, Any]:
+    from aflite_assets.models.encoders import train_encoder  # takes seconds; given features have nothing to train
+
     progress.log(f"training encoder {name} on {len(rows)} warm-up rows")
     with tracker.child(name) as run:
         run.log_parameters(settings.model_dump(mode="json"))

@@ -134,8 +134,8 @@ def test_materialising_twice(
         assert second.success
         assert _versions(second) == versions
         assert [key["iteration"] for key in _iteration_events(fresh)] == [key["iteration"] for key in iterations]
-        found = {name: one.metadata["found"].value for name, one in _materializations(second).items()}
-        assert found == dict.fromkeys(STAGES, True)
+        reused = {name: one.metadata["reused"].value for name, one in _materializations(second).items()}
+        assert reused == dict.fromkeys(STAGES, True)
 
 
 def _iteration_events(instance: dg.DagsterInstance) -> list[dict[str, str]]:

@@ -1,0 +1,222 @@
+"""A running Dagster over a tiny dataset, and pages of a headless Chromium that go nowhere else."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page
+
+REPOSITORY = Path(__file__).parents[2]
+TINY_CIRCLES = {
+    "name": "tiny_circles",
+    "title": "Tiny <circles>",
+    "source": {
+        "format": "circles",
+        "splits": {"train": 400, "test": 200},
+        "inner_radius": 1.0,
+        "outer_radius": 3.0,
+        "radius_deviation": 0.15,
+        "biased_share": 0.75,
+        "bias_width": 8,
+        "bias_mean": 1.0,
+        "bias_deviation": 0.1,
+        "noise_deviation": 0.1,
+        "flipped_share": 0.05,
+    },
+    "labels": ["inner", "outer"],
+    "representations": {"given": {"kind": "identity"}},
+    "filter": {"target_size": 0.2, "train_size": 0.1, "slice_size": 0.2, "n_partitions": 16},
+    "evaluators": {"linear": {"kind": "linear"}},
+    "seeds": [0],
+    "report": {"scatter_features": [0, 1]},
+}
+CHROMIUM_FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DagsterServer:
+    """Where a running Dagster is found, and what it is asked."""
+
+    url: str
+    root: Path
+
+    @property
+    def log(self) -> Path:
+        """The file with everything it printed."""
+        return self.root / "dagster.log"
+
+    def ask(self, query: str, **variables: Any) -> dict[str, Any]:
+        """The data of a GraphQL query's answer."""
+        body = json.dumps({"query": query, "variables": variables}).encode()
+        request = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as response:
+            answer: dict[str, Any] = json.load(response)
+        assert "errors" not in answer, answer["errors"]
+        data: dict[str, Any] = answer["data"]
+        return data
+
+    def answers(self) -> bool:
+        """Whether the definitions are loaded."""
+        try:
+            return bool(self.ask("{assetNodes {id}}")["assetNodes"])
+        except OSError:
+            return False
+
+    def wait_until(self, condition: Callable[[], Any], *, seconds: float, what: str) -> Any:
+        """The first true value of `condition`, asked twice a second."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if value := condition():
+                return value
+            time.sleep(0.5)
+        pytest.fail(f"{what}: not within {seconds} seconds\n{self.log.read_text()[-5000:]}")
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What pages asked for and complained about."""
+
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def watch(self, page: "Page") -> None:
+        """Record from now on."""
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda line: self._hear(line))
+
+    def _hear(self, line: "ConsoleMessage") -> None:
+        if line.type == "error":
+            self.complaints.append(line.text)
+
+    def check(self, *allowed: str) -> None:
+        """Something was asked for, all of it begins with one of these, and nothing was complained about."""
+        assert self.requests
+        assert [address for address in self.requests if not address.startswith(allowed)] == []
+        assert self.complaints == []
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator["Browser"]:
+    """A headless Chromium of the system's."""
+    executable = shutil.which("chromium") or shutil.which("chromium-browser")
+    if executable is None:
+        pytest.skip("neither chromium nor chromium-browser is on the PATH")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, headless=True, args=CHROMIUM_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def dagster_server(chromium: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[DagsterServer]:
+    """Dagster as a user starts it, with one dataset of theirs and empty homes."""
+    root = tmp_path_factory.mktemp("browser")
+    environment = _environment(root)
+    # Several processes that create the history's database at once break it; one does it first.
+    subprocess.run([*_DAGSTER, "instance", "info"], env=environment, cwd=REPOSITORY, check=True, capture_output=True)
+    server = DagsterServer(f"http://127.0.0.1:{_free_port()}", root)
+    with _running(server, environment) as process:
+
+        def ready() -> bool:
+            assert process.poll() is None, server.log.read_text()
+            return server.answers()
+
+        server.wait_until(ready, seconds=90, what="Dagster answers")
+        yield server
+
+
+@pytest.fixture(scope="module")
+def dagster_page(chromium: "Browser", dagster_server: DagsterServer) -> Callable[[], AbstractContextManager["Page"]]:
+    """Opens a page of Dagster's; it fails when the page asked elsewhere or reported an error."""
+
+    @contextmanager
+    def opened() -> Iterator["Page"]:
+        traffic = Traffic()
+        page = chromium.new_page(base_url=dagster_server.url, viewport={"width": 1500, "height": 950})
+        traffic.watch(page)
+        yield page
+        page.close()
+        traffic.check(dagster_server.url, f"blob:{dagster_server.url}", "data:")
+
+    return opened
+
+
+@pytest.fixture
+def page(dagster_page: Callable[[], AbstractContextManager["Page"]]) -> Iterator["Page"]:
+    """A page of Dagster's."""
+    with dagster_page() as opened:
+        yield opened
+
+
+@pytest.fixture
+def file_page(chromium: "Browser") -> Iterator["Page"]:
+    """A page for a report; fails the test that made it ask for anything outside its file or report an error."""
+    traffic = Traffic()
+    page = chromium.new_page()
+    traffic.watch(page)
+    yield page
+    page.close()
+    traffic.check("file:", "data:", "blob:", "about:")
+
+
+_DAGSTER = [sys.executable, "-m", "dagster"]
+
+
+def _environment(root: Path) -> dict[str, str]:
+    for name in ("home", "dagster", "datasets"):
+        (root / name).mkdir()
+    shutil.copy(REPOSITORY / "dagster.yaml", root / "dagster")
+    (root / "datasets" / "tiny_circles.yaml").write_text(yaml.safe_dump(TINY_CIRCLES))
+    return os.environ | {
+        "AFLITE_HOME": str(root / "home"),
+        "AFLITE_DATASETS": str(root / "datasets"),
+        "DAGSTER_HOME": str(root / "dagster"),
+    }
+
+
+@contextmanager
+def _running(server: DagsterServer, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """`dagster dev` in a process group of its own, of which nothing is left afterwards."""
+    host, port = server.url.removeprefix("http://").split(":")
+    command = [*_DAGSTER, "dev", "-w", "workspace.yaml", "-h", host, "-p", port]
+    with server.log.open("wb") as log:
+        process = subprocess.Popen(
+            command, env=environment, cwd=REPOSITORY, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=30)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=10)
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,115 @@
+"""What a user sees: from an empty Dagster through *Materialize all* to plots, tables, checks and the report."""
+
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from aflite_assets.results import ResultStore
+from aflite_assets.sources.registry import load_registry
+from aflite_assets.stages.pipeline import STAGES
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+GROUPS = ["data", "warmup", "embedding", "filtering", "evaluation", "report"]
+PARTITION = "?view=partitions&partition=tiny_circles"
+RAW_CHECKS = [
+    "all_rows_labelled", "features_finite", "files_intact", "labels_known",
+    "no_repeats_across_splits", "repeated_texts_grouped", "row_ids_unique",
+]  # fmt: skip
+_RUNS = "{runsOrError {... on Runs {results {runId status tags {key value}}}}}"
+_EVENTS = """query ($keys: [AssetKeyInput!], $partitions: [String!]) {
+    assetNodes(assetKeys: $keys) {assetKey {path} assetMaterializations(partitions: $partitions) {runId}}}"""
+_DRAWN = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(v => v > 0)"
+
+
+@pytest.fixture(scope="module")
+def run(dagster_server: Any, dagster_page: Callable[[], AbstractContextManager["Page"]]) -> dict[str, Any]:
+    """The run that *Materialize all* on the lineage page launches for one partition, once it has ended."""
+    with dagster_page() as page:
+        page.goto("/asset-groups")
+        page.locator("button", has_text="Materialize all").first.click()
+        page.get_by_text("Select a partition or create one").click()
+        page.get_by_role("menuitem").filter(has_text="tiny_circles").click()
+        page.locator("button", has_text="Launch 1 run").click()
+        page.get_by_text("Launched run").first.wait_for()
+    ended: dict[str, Any] = dagster_server.wait_until(lambda: _ended(dagster_server), seconds=300, what="the run ends")
+    return ended
+
+
+def _ended(server: Any) -> dict[str, Any] | None:
+    runs = server.ask(_RUNS)["runsOrError"]["results"]
+    return runs[0] if runs and runs[0]["status"] in {"SUCCESS", "FAILURE", "CANCELED"} else None
+
+
+def test_lineage_shows_all_groups_and_assets(page: "Page") -> None:
+    page.goto("/asset-groups")
+    for group in GROUPS:
+        page.locator("svg foreignObject", has_text=group).first.wait_for()
+    page.keyboard.press("Alt+e")
+    for asset in ["dataset_registry", "iteration_sets", *STAGES]:
+        page.get_by_text(asset, exact=True).first.wait_for()
+
+
+def test_datasets_are_partitions(page: "Page") -> None:
+    page.goto("/assets/raw_dataset" + PARTITION)
+    for dataset in [*load_registry().specs, "tiny_circles"]:
+        page.get_by_title(dataset).first.wait_for()
+    assert page.locator("button", has_text="Materialize").first.is_enabled()
+
+
+def test_materialize_all_makes_every_asset_in_one_run(dagster_server: Any, run: dict[str, Any]) -> None:
+    assert run["status"] == "SUCCESS", dagster_server.log.read_text()[-5000:]
+    assert {"key": "dagster/partition", "value": "tiny_circles"} in run["tags"]
+    keys = [{"path": [name]} for name in STAGES]
+    nodes = dagster_server.ask(_EVENTS, keys=keys, partitions=["tiny_circles"])["assetNodes"]
+    made = {node["assetKey"]["path"][-1]: [event["runId"] for event in node["assetMaterializations"]] for node in nodes}
+    assert made == {name: [run["runId"]] for name in STAGES}
+
+
+def test_lineage_shows_what_was_made(run: dict[str, Any], page: "Page") -> None:
+    page.goto("/locations/aflite/asset-groups/report")
+    page.get_by_text(re.compile(r"^[1-9]\d*% filled$")).first.wait_for()
+
+
+def test_iterations_are_plotted(run: dict[str, Any], page: "Page") -> None:
+    page.goto("/assets/iteration_sets")
+    page.get_by_role("button", name="Plots").click()
+    page.get_by_text("representation_bias", exact=True).wait_for()
+    page.wait_for_function(
+        f"[...document.querySelectorAll('canvas')].length > 0 && "
+        f"[...document.querySelectorAll('canvas')].every({_DRAWN})"
+    )
+
+
+def test_report_tables_stand_on_the_asset(run: dict[str, Any], page: "Page") -> None:
+    page.goto("/assets/benchmark_report" + PARTITION)
+    table = page.locator("table table", has_text="trained on").first
+    table.wait_for()
+    text = table.inner_text()
+    assert "test, full (n = 200)" in text
+    assert {"full", "random", "filtered"} <= set(text.split())
+
+
+def test_checks_have_names_and_passed(run: dict[str, Any], page: "Page") -> None:
+    page.goto("/assets/raw_dataset?view=checks")
+    page.get_by_text("Checks (7)").wait_for()
+    for name in RAW_CHECKS:
+        # A shortened name stands in the page twice, once to be measured.
+        page.locator("div", has_text=re.compile(rf"^{name}{name}Succeeded$")).first.wait_for()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_report_opens_from_a_file(run: dict[str, Any], dagster_server: Any, file_page: "Page", width: int) -> None:
+    page = file_page
+    report = ResultStore(dagster_server.root / "home" / "results").current("benchmark_report", "tiny_circles")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(report.file("report.html").as_uri())
+    page.wait_for_load_state("load")
+    assert "Tiny <circles>" in page.locator("h1").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.evaluate("window.innerWidth")

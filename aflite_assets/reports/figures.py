@@ -37,7 +37,7 @@ _WIDTH, _HEIGHT, _DPI = 5.6, 3.5, 110
 
 
 def filtering_curve(filtered: FilteredSet) -> bytes:
-    """Representation bias (with the chance line) above, train rows left below, by iteration."""
+    """Representation bias (with the chance line) above, pool rows left below, by iteration."""
     table, chance = filter_table(filtered), chance_by_iteration(filtered)
     figure = _figure(height=4.4)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -48,7 +48,7 @@ def filtering_curve(filtered: FilteredSet) -> bytes:
     upper.set(ylabel="predictable rows (%)", ylim=(0, 102))
     upper.legend(frameon=False, loc="best", fontsize=9)
     lower.step(iterations, [row.rows_in for row in table], color=VERMILION, where="post")
-    lower.set(xlabel="iteration", ylabel="train rows left")
+    lower.set(xlabel="iteration", ylabel="pool rows left")
     lower.set_ylim(bottom=0)
     lower.yaxis.set_major_formatter(_thousands)
     lower.xaxis.get_major_locator().set_params(integer=True)

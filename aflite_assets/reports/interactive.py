@@ -47,7 +47,7 @@ def plotly_script() -> str:
 
 
 def curve_figure(filtered: FilteredSet) -> dict[str, JsonValue]:
-    """Data and layout: representation bias and chance above, train rows left below, on one iteration axis."""
+    """Data and layout: representation bias and chance above, pool rows left below, on one iteration axis."""
     table = filter_table(filtered)
     iterations = [row.iteration for row in table]
     bias = [row.representation_bias for row in table]
@@ -63,7 +63,7 @@ def curve_figure(filtered: FilteredSet) -> dict[str, JsonValue]:
             hover="%{y:.1%}",
         )
         | {"line": {"width": 2, "dash": "dash"}, "mode": "lines"},
-        _trace("train rows left", iterations, left, meta="series-rows", hover="%{y:,} (%{customdata:,} go)")
+        _trace("pool rows left", iterations, left, meta="series-rows", hover="%{y:,} (%{customdata:,} go)")
         | {"yaxis": "y2", "customdata": removed, "line": {"width": 2, "shape": "hv"}},
     ]
     return {"data": to_plain(traces), "layout": _layout(max(left, default=1))}
@@ -108,7 +108,7 @@ def _layout(most_rows: int) -> JsonValue:
             | {"title": {"text": "predictable rows"}, "domain": [0.42, 1], "range": [0, 1.03], "tickformat": ".0%"},
             "yaxis2": plain
             | {
-                "title": {"text": "train rows left"},
+                "title": {"text": "pool rows left"},
                 "domain": [0, 0.34],
                 "range": [0, 1.08 * most_rows],
                 "tickformat": ",d",

@@ -11,7 +11,7 @@ def test_plotly_knows_every_property_of_the_figure(planted: BenchmarkData) -> No
     assert [trace.name for trace in figure.data] == [
         "representation bias",
         "chance (most frequent class)",
-        "train rows left",
+        "pool rows left",
     ]
     assert figure.data[0].y[0] == 0.82
     assert list(figure.data[2].y) == [1200 - 114 * i for i in range(8)]

@@ -32,8 +32,8 @@ GLOSSARY = {
     "Interval": "Wilson's 95 % interval: how far the accuracy could be off because the test set is a sample.",
     "Iteration": "One pass of filtering: score all rows left, remove a slice of the most predictable. Counted from 0.",
     "Points": "Difference of two accuracies in per cent: from 80 % to 75 % is 5 points.",
-    "Pool": "The rows that classifiers are trained on and that filtering removes from: the train rows left after warm-up, "
-    "and the test rows too where the dataset's settings pool them.",
+    "Pool": "The rows that classifiers are trained on and that filtering removes from: the train rows left after "
+    "warm-up, and the test rows too where the dataset's settings pool them.",
     "Predictability": "Of the times a row was held out from training, the share in which the linear classifier "
     "predicted it right, from 0 to 1.",
     "Random": "As many rows as filtered has, drawn at random from full: what having fewer rows does by itself.",

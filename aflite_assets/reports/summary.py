@@ -22,6 +22,9 @@ from aflite_assets.reports.tables import (
 from aflite_assets.reports.text import count, percent, signed_points
 from aflite_assets.reports.wording import interval_text, stop_text
 
+ONE_ANSWER = 0.95
+"""A model that gives one class to this share of a test set is named in the cautions."""
+
 SMALL_TEST_SET = 300
 """Test sets with fewer rows are named in the summary: their 95 % interval is over 5 points to either side."""
 
@@ -204,6 +207,12 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
             "Filtered test rows were kept because a linear classifier could not predict them, so part of a fall on "
             "them is built in; what filtering does to training shows within one column, where the test rows stay."
         )
+    collapsed = _one_answer_cells(data)
+    if collapsed:
+        said.append(
+            f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, so their accuracy is "
+            f"that class's share and says that they learnt little: {_listed(collapsed)}."
+        )
     single = _single_seed_evaluators(data)
     if single:
         said.append(f"One seed only, so how much the numbers move with the seed is unknown: {_listed(single)}.")
@@ -214,6 +223,24 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
     if unfinished:
         said.append(f"{unfinished} of {len(data.cells)} cells have no result; the tables say which and why.")
     return tuple(said)
+
+
+def _one_answer_cells(data: BenchmarkData) -> list[str]:
+    """Evaluators and train sets with a seed that answers a natural test set of several classes with one class."""
+    mixed = {one.name for one in data.test_sets if not one.challenge and len(np.unique(one.labels)) > 1}
+    found = []
+    for cell in data.cells:
+        if (table := cell.predictions) is None:
+            continue
+        for name in sorted(mixed):
+            answers = table.filter(pc.equal(table["test_set"], name))["predicted"].to_numpy()
+            if len(answers) and np.bincount(answers).max() >= ONE_ANSWER * len(answers):
+                found.append(" ".join([cell.evaluator, "trained on", cell.train_set, *_of(cell.representation)]))
+    return list(dict.fromkeys(found))
+
+
+def _of(representation: str | None) -> list[str]:
+    return [] if representation is None else [f"({representation})"]
 
 
 def _single_seed_evaluators(data: BenchmarkData) -> list[str]:

@@ -1,6 +1,8 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from aflite_assets.reports.records import BenchmarkData, FilteredSet, TestSet
@@ -107,6 +109,20 @@ def test_cautions_name_single_seeds_small_sets_and_unfinished_cells(planted: Ben
         "Under 300 test rows, so wide intervals: validation (250) and validation filtered with roberta (100)." in said
     )
     assert "2 of 12 cells have no result; the tables say which and why." in said
+
+
+@pytest.mark.parametrize(("share", "named"), [(0.97, True), (0.9, False)])
+def test_a_model_that_gives_one_answer_is_named(planted: BenchmarkData, share: float, named: bool) -> None:
+    cell = next(c for c in planted.cells if c.train_set == "filtered" and c.predictions is not None)
+    assert cell.predictions is not None
+    rows = cell.predictions.num_rows
+    answers = np.where(np.arange(rows) % 100 < 100 * share, 2, 0)
+    one_answer = replace(cell, predictions=cell.predictions.set_column(2, "predicted", pa.array(answers)))
+    cells = tuple(one_answer if c is cell else c for c in planted.cells)
+    said = [line for line in cautions(replace(planted, cells=cells)) if "give one class" in line]
+    assert bool(said) == named
+    if named:
+        assert said[0].endswith("learnt little: linear trained on filtered (roberta).")
 
 
 def test_large_sets_and_many_seeds_need_no_caution(planted: BenchmarkData, make_planted: Any) -> None:

@@ -1,10 +1,7 @@
 """The result store: publishing whole or not at all, reuse by key, locks, the current version."""
 
-import multiprocessing
-import os
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -114,30 +111,33 @@ def test_kill_between_write_and_rename_is_never_read_and_can_resume(store: Resul
     assert not (result.path.parent / ".work" / result.key).exists()
 
 
-def _slow_writer(root: Path, together: Any, log: Path) -> None:
-    def write(draft: Draft) -> Mapping[str, Any]:
-        with log.open("a") as stream:
-            stream.write(f"{os.getpid()}\n")
-        time.sleep(0.5)
-        (draft.path / "rows.txt").write_text(str(os.getpid()))
-        return {}
+SLOW_WRITER = """
+import os, sys, time
+from pathlib import Path
+from aflite_assets.results import ResultKey, ResultStore
 
-    together.wait(30)
-    ResultStore(root).obtain("embeddings", "digits", key(a=1), write)
+folder = Path(sys.argv[1])
+
+def write(draft):
+    with (folder / "writes.log").open("a") as stream:
+        stream.write(f"{os.getpid()}\\n")
+    time.sleep(0.5)
+    (draft.path / "rows.txt").write_text(str(os.getpid()))
+    return {}
+
+(folder / f"ready-{os.getpid()}").touch()
+while len(list(folder.glob("ready-*"))) < 2:
+    time.sleep(0.01)
+ResultStore(folder).obtain("embeddings", "digits", ResultKey("1", {"a": 1}, {"raw_dataset": "abc"}), write)
+"""
 
 
-def test_two_writers_make_a_result_once(store: ResultStore, tmp_path: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    together, log = spawn.Barrier(2), tmp_path / "writes.log"
-    writers = [spawn.Process(target=_slow_writer, args=(store.root, together, log)) for _ in range(2)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join(60)
-    assert [writer.exitcode for writer in writers] == [0, 0]
-    result = store.find("embeddings", "digits", key(a=1))
+def test_two_writers_make_a_result_once(tmp_path: Path) -> None:
+    writers = [subprocess.Popen([sys.executable, "-c", SLOW_WRITER, str(tmp_path)]) for _ in range(2)]
+    assert [writer.wait(60) for writer in writers] == [0, 0]
+    result = ResultStore(tmp_path).find("embeddings", "digits", key(a=1))
     assert result is not None
-    assert log.read_text().split() == [result.file("rows.txt").read_text()]
+    assert (tmp_path / "writes.log").read_text().split() == [result.file("rows.txt").read_text()]
     assert {path.name for path in result.path.parent.iterdir()} == {result.key, "current.json", ".lock"}
 
 

@@ -13,28 +13,28 @@ from aflite_assets.tracking import MlflowTracker
 
 @pytest.fixture(scope="session")
 def template_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    home = tmp_path_factory.mktemp("template")
-    assert MlflowTracker(None, home).session.client.search_experiments()
-    return home / "mlflow" / "mlflow.db"
+    mlflow_home = tmp_path_factory.mktemp("template")
+    assert MlflowTracker(None, mlflow_home).session.client.search_experiments()
+    return mlflow_home / "mlflow" / "mlflow.db"
 
 
 @pytest.fixture
-def home(tmp_path: Path, template_database: Path) -> Path:
+def mlflow_home(tmp_path: Path, template_database: Path) -> Path:
     """A folder whose name needs quoting in addresses, with an empty database in it."""
-    home = tmp_path / "a home"
-    (home / "mlflow").mkdir(parents=True)
-    shutil.copy(template_database, home / "mlflow" / "mlflow.db")
-    return home
+    mlflow_home = tmp_path / "a home"
+    (mlflow_home / "mlflow").mkdir(parents=True)
+    shutil.copy(template_database, mlflow_home / "mlflow" / "mlflow.db")
+    return mlflow_home
 
 
 @pytest.fixture
-def client(home: Path) -> MlflowClient:
-    return MlflowClient(tracking_uri=f"sqlite:///{home}/mlflow/mlflow.db")
+def client(mlflow_home: Path) -> MlflowClient:
+    return MlflowClient(tracking_uri=f"sqlite:///{mlflow_home}/mlflow/mlflow.db")
 
 
 @pytest.fixture
-def tracker(home: Path) -> MlflowTracker:
-    return MlflowTracker(None, home)
+def tracker(mlflow_home: Path) -> MlflowTracker:
+    return MlflowTracker(None, mlflow_home)
 
 
 @pytest.fixture

@@ -23,11 +23,11 @@ from pathlib import Path
 import mlflow
 from aflite_assets.tracking import MlflowTracker
 
-home, number = Path(sys.argv[1]), sys.argv[2]
-(home / f"ready{number}").touch()
-while not (home / "go").exists():
+mlflow_home, number = Path(sys.argv[1]), sys.argv[2]
+(mlflow_home / f"ready{number}").touch()
+while not (mlflow_home / "go").exists():
     time.sleep(0.01)
-with MlflowTracker(None, home).run("evaluator_models", "snli", "key" + number) as run:
+with MlflowTracker(None, mlflow_home).run("evaluator_models", "snli", "key" + number) as run:
     run.log_metrics({"accuracy": int(number) / 4})
 """
 
@@ -75,14 +75,14 @@ def test_a_run_is_named_tagged_and_finished(tracker: MlflowTracker, runs_of: Run
     }
 
 
-def test_a_retry_continues_the_failed_run(tracker: MlflowTracker, home: Path, runs_of: RunsOf) -> None:
+def test_a_retry_continues_the_failed_run(tracker: MlflowTracker, mlflow_home: Path, runs_of: RunsOf) -> None:
     with pytest.raises(ValueError, match="out of memory"), tracker.run("embeddings", "snli", "k1"):
         raise ValueError("out of memory")
     (failed,) = runs_of("aflite/snli")
     assert failed.info.status == "FAILED"
     assert failed.data.tags["aflite.error"] == "ValueError: out of memory"
 
-    with MlflowTracker(None, home).run("embeddings", "snli", "k1") as run:
+    with MlflowTracker(None, mlflow_home).run("embeddings", "snli", "k1") as run:
         (again,) = runs_of("aflite/snli")
         assert again.info.status == "RUNNING"
         assert "aflite.error" not in again.data.tags
@@ -147,7 +147,7 @@ def test_an_experiment_another_machine_made_first_is_taken(
 
 
 def test_nothing_is_written_into_the_working_folder(
-    tracker: MlflowTracker, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tracker: MlflowTracker, mlflow_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -155,17 +155,17 @@ def test_nothing_is_written_into_the_working_folder(
     (tmp_path / "report.html").write_text("<p>words</p>")
     with tracker.run("benchmark_report", "snli", "k1") as run:
         run.log_artifact(tmp_path / "report.html")
-    copy = home / "mlflow" / "artifacts" / run.run_id / "artifacts" / "report.html"
+    copy = mlflow_home / "mlflow" / "artifacts" / run.run_id / "artifacts" / "report.html"
     assert copy.read_text() == "<p>words</p>"
     assert list(elsewhere.iterdir()) == []
 
 
-def test_telemetry_is_off_unless_the_user_says_otherwise(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_telemetry_is_off_unless_the_user_says_otherwise(mlflow_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MLFLOW_DISABLE_TELEMETRY", raising=False)
-    assert MlflowTracker(None, home).session.client
+    assert MlflowTracker(None, mlflow_home).session.client
     assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "true"
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "false")
-    assert MlflowTracker(None, home).session.client
+    assert MlflowTracker(None, mlflow_home).session.client
     assert os.environ["MLFLOW_DISABLE_TELEMETRY"] == "false"
 
 
@@ -174,10 +174,10 @@ def test_a_relative_database_is_refused(tmp_path: Path) -> None:
         MlflowTracker("sqlite:///mlflow.db", tmp_path)
 
 
-def test_a_given_database_is_used(home: Path, tmp_path: Path, runs_of: RunsOf) -> None:
-    tracker = MlflowTracker(f"sqlite:///{home}/mlflow/mlflow.db", tmp_path / "other")
+def test_a_given_database_is_used(mlflow_home: Path, tmp_path: Path, runs_of: RunsOf) -> None:
+    tracker = MlflowTracker(f"sqlite:///{mlflow_home}/mlflow/mlflow.db", tmp_path / "other")
     with tracker.run("embeddings", "snli", "k1") as run:
-        assert run.reference.tracking_uri == f"sqlite:///{home}/mlflow/mlflow.db"
+        assert run.reference.tracking_uri == f"sqlite:///{mlflow_home}/mlflow/mlflow.db"
     assert len(runs_of("aflite/snli")) == 1
 
 

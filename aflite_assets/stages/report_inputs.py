@@ -33,8 +33,7 @@ def trial_note(raw: PublishedResult) -> tuple[str, ...]:
         return ()
     rows = raw.summary["rows"]
     sizes = ", ".join(
-        f"{rows[split]:,} of {labelled:,} {split} rows"
-        for split, labelled in raw.summary.get("labelled_rows", raw.summary["source_rows"]).items()
+        f"{rows[split]:,} of {labelled:,} {split} rows" for split, labelled in raw.summary["labelled_rows"].items()
     )
     return (f"Trial run: the spec limits the dataset to {sizes}.",)
 

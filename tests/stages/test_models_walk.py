@@ -11,6 +11,7 @@ from datasets import ClassLabel, Image, load_dataset
 
 from aflite_assets.results import ResultStore
 from aflite_assets.sources.registry import parse_spec
+from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.pipeline import run_pipeline
 from aflite_assets.stages.published import read_control_sets
 
@@ -56,9 +57,10 @@ def _sentences(rows: int, seed: int) -> pa.Table:
     )
 
 
-def test_text_walk(checkpoint: str, tmp_path: Path, store: ResultStore) -> None:
+def _text_spec(checkpoint: str, folder: Path) -> DatasetSpec:
+    """Sentence pairs in files, a tiny encoder, and a challenge set with names and categories of its own."""
     for split, rows in (("train", 160), ("test", 40), ("odd", 24)):
-        pq.write_table(_sentences(rows, len(split)), tmp_path / f"{split}.parquet")
+        pq.write_table(_sentences(rows, len(split)), folder / f"{split}.parquet")
     model: dict[str, Any] = {
         "kind": "huggingface_text",
         "checkpoint": checkpoint,
@@ -68,12 +70,12 @@ def test_text_walk(checkpoint: str, tmp_path: Path, store: ResultStore) -> None:
         "learning_rate": 0.005,
     }
     columns = {"text": "premise", "text_pair": "hypothesis"}
-    spec = parse_spec(
+    return parse_spec(
         {
             "name": "pairs",
             "source": {
                 "format": "parquet",
-                "splits": {"train": str(tmp_path / "train.parquet"), "test": str(tmp_path / "test.parquet")},
+                "splits": {"train": str(folder / "train.parquet"), "test": str(folder / "test.parquet")},
             },
             "columns": columns,
             "labels": ["yes", "no"],
@@ -85,7 +87,7 @@ def test_text_walk(checkpoint: str, tmp_path: Path, store: ResultStore) -> None:
             "seeds": [0],
             "challenge_sets": {
                 "odd": {
-                    "source": {"format": "parquet", "splits": {"test": str(tmp_path / "odd.parquet")}},
+                    "source": {"format": "parquet", "splits": {"test": str(folder / "odd.parquet")}},
                     "columns": columns,
                     "labels": ["right", "wrong"],
                     "category": "kind",
@@ -94,7 +96,10 @@ def test_text_walk(checkpoint: str, tmp_path: Path, store: ResultStore) -> None:
             },
         }
     )
-    results = run_pipeline(spec, store=store)
+
+
+def test_text_walk(checkpoint: str, tmp_path: Path, store: ResultStore) -> None:
+    results = run_pipeline(_text_spec(checkpoint, tmp_path), store=store)
 
     names = {control.name for control in read_control_sets(results["control_sets"].result)}
     assert {"random", "single_pass"} <= names

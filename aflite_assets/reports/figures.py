@@ -98,26 +98,6 @@ def scatter(
     return _png(figure)
 
 
-def scatter_before_after(
-    points: np.ndarray,
-    labels: np.ndarray,
-    kept: np.ndarray,
-    label_names: Sequence[str],
-    *,
-    axis_names: tuple[str, str],
-) -> bytes:
-    """All points beside the kept ones (`kept`: bool, one per row) on the same axes, coloured by class."""
-    figure = _figure(width=7.6, height=4.0)
-    panels = figure.subplots(1, 2, sharex=True, sharey=True)
-    everything = np.ones(len(points), dtype=bool)
-    for axes, mask, name in zip(panels, (everything, kept), ("before", "after"), strict=True):
-        _scatter_into(axes, points[mask], labels[mask], label_names, scatter_limits(points))
-        axes.set(title=f"{name} ({mask.sum():,} rows)", xlabel=one_line(axis_names[0]))
-    panels[0].set_ylabel(one_line(axis_names[1]))
-    _class_legend(figure, panels[0])
-    return _png(figure)
-
-
 def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
     """x0, x1, y0, y1 around all points (rows x 2) with a margin of 5 %."""
     if not len(points):

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aflite_assets.diagnostics.balance import class_shares_moved
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
 from aflite_assets.sources.examples import Examples
@@ -50,7 +51,8 @@ def _controls(
     train, kept_train = full.in_split("train"), kept.filter(pa.compute.equal(kept["split"], "train"))
     classes = len(full.label_names)
     wanted = np.bincount(kept_train["label"].to_numpy(), minlength=classes)
-    moved = np.abs(wanted / wanted.sum() - np.bincount(train.labels, minlength=classes) / len(train)).max()
+    points = class_shares_moved(train.labels, kept_train["label"].to_numpy(), classes=classes)
+    moved = np.abs(points).max() / 100
     if moved > MATCHED_ABOVE:
         made += [
             ControlSet(name, "random_matched", seed, "train", _draw_matched(train, wanted, seed)) for seed in spec.seeds

@@ -10,7 +10,7 @@ from typing import Any
 
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, Obtained, PublishedResult, ResultKey, ResultStore
-from aflite_assets.sources.specs import DatasetSpec, SpecView
+from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.contents import field_contents
 from aflite_assets.stages.progress import Progress, silent
 from aflite_assets.tracking import NullTracker, TrackedRun, Tracker
@@ -159,4 +159,4 @@ def _log_origin(run: TrackedRun, draft: Draft, key: ResultKey) -> None:
         }
 
 
-__all__ = ["STAGES", "Inputs", "SpecView", "Stage", "numbers", "run_pipeline", "run_stage", "stage_key"]
+__all__ = ["STAGES", "Inputs", "Stage", "numbers", "run_pipeline", "run_stage", "stage_key"]

@@ -71,8 +71,6 @@ def test_scatter_stays_small_at_any_size(rows: int) -> None:
     points, labels = rng.normal(size=(rows, 2)), rng.integers(0, 3, rows)
     pixels = opened(figures.scatter(points, labels, NAMES, title="all", axis_names=("x", "y\x00")))
     assert has_colour(pixels, figures.BLUE) or rows < 100
-    kept = np.arange(rows) % 2 == 0
-    opened(figures.scatter_before_after(points, labels, kept, NAMES, axis_names=("x", "y")))
 
 
 def test_scatter_limits_hold_all_points() -> None:

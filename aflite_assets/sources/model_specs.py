@@ -1,8 +1,8 @@
 """Settings of encoders and evaluators as a dataset's YAML writes them; the models are in `aflite_assets.models`."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 """A dataset, representation, evaluator or challenge set; it becomes a partition key and a folder."""
@@ -34,6 +34,25 @@ class TextModelSpec(TrainingSpec):
     inputs: tuple[Literal["text", "text_pair"], ...] | None = Field(
         None, min_length=1, description="text columns the model sees; default all (a subset is a partial-input model)"
     )
+
+
+class SmallTransformerSpec(TrainingSpec):
+    """A small BERT and its word-piece tokenizer, both made from the texts it is trained on; downloads nothing."""
+
+    kind: Literal["small_transformer"]
+    vocabulary: int = Field(4_000, ge=100, le=100_000, description="word pieces at most")
+    width: int = Field(64, ge=8, le=1024, description="hidden units, a multiple of heads")
+    layers: int = Field(2, ge=1, le=24)
+    heads: int = Field(4, ge=1, le=64)
+    max_length: int = Field(64, ge=4, le=4096, description="tokens; longer inputs are truncated")
+    learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak of the linear schedule")
+    inputs: tuple[Literal["text", "text_pair"], ...] | None = Field(None, min_length=1)
+
+    @model_validator(mode="after")
+    def _divisible(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is no multiple of heads {self.heads}; choose one")
+        return self
 
 
 class ImageModelSpec(TrainingSpec):
@@ -70,5 +89,9 @@ class RbfSvmSpec(StrictSpec):
     inputs: tuple[Literal["text", "text_pair"], ...] | None = Field(None, min_length=1)
 
 
-EncoderSpec = Annotated[TextModelSpec | ImageModelSpec | IdentityEncoderSpec, Field(discriminator="kind")]
-EvaluatorSpec = Annotated[LinearModelSpec | RbfSvmSpec | TextModelSpec | ImageModelSpec, Field(discriminator="kind")]
+EncoderSpec = Annotated[
+    TextModelSpec | SmallTransformerSpec | ImageModelSpec | IdentityEncoderSpec, Field(discriminator="kind")
+]
+EvaluatorSpec = Annotated[
+    LinearModelSpec | RbfSvmSpec | TextModelSpec | SmallTransformerSpec | ImageModelSpec, Field(discriminator="kind")
+]

@@ -1,9 +1,9 @@
 """The places a dataset can be read from, as its YAML writes them; reading itself is in `loading` and `synthetic`."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, SecretStr, model_validator
 
 from aflite_assets.sources.model_specs import StrictSpec
 
@@ -11,28 +11,85 @@ Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
 SplitName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 
 
-class TableSource(StrictSpec):
+class TableFormat(StrictSpec):
+    """How files of rows and columns are written."""
+
+    format: Literal["parquet", "csv", "tsv", "jsonl"]
+    delimiter: str | None = Field(
+        None, min_length=1, max_length=1, description="csv and tsv; default: a comma for csv, a tab for tsv"
+    )
+    quoted: bool | None = Field(
+        None, description="csv and tsv: whether double quotes enclose fields; default: yes for csv, no for tsv"
+    )
+
+
+class TableSource(TableFormat):
     """Files of rows and columns, one or more per split; paths are relative to the YAML file."""
 
-    format: Literal["parquet", "csv", "jsonl"]
     splits: dict[SplitName, Files] = Field(min_length=1)
-    delimiter: str = Field(",", min_length=1, max_length=1, description="csv only")
-    quoted: bool = Field(True, description="csv only: whether double quotes enclose fields")
 
     def files(self) -> list[Path]:
         """Every file that the source consists of."""
         return [Path(name) for names in self.splits.values() for name in as_tuple(names)]
 
 
-class ImageFolderSource(StrictSpec):
-    """A folder per split with a folder of images per class."""
+class HubSource(StrictSpec):
+    """A dataset of the Hugging Face hub; code that comes with it is never run.
 
-    format: Literal["image_folder"]
-    splits: dict[SplitName, str] = Field(min_length=1)
+    A split names one or more of the hub's own splits, or files of the repository (anything with a dot in it, patterns
+    included). The result's key holds the commit that the revision stands for.
+    """
+
+    format: Literal["hub"]
+    id: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$", description="owner/name")
+    revision: str | None = Field(None, min_length=1, description="commit, tag or branch; needed unless refresh is set")
+    refresh: bool = Field(False, description="take the newest commit at every materialisation")
+    config: str | None = Field(None, description="the hub's name for a part of the dataset, also called subset")
+    splits: dict[SplitName, Files] = Field(min_length=1)
+    token: SecretStr | None = Field(
+        None, exclude=True, description="for gated datasets: ${secret:VARIABLE}; default: the one `hf auth login` keeps"
+    )
+
+    @model_validator(mode="after")
+    def _pinned(self) -> Self:
+        if self.revision is None and not self.refresh:
+            raise ValueError(
+                f"{self.id} has no revision, so it could change unseen; set revision to a commit of the hub's page "
+                "'Files and versions', or refresh: true to take the newest at every materialisation"
+            )
+        names = [name for value in self.splits.values() for name in as_tuple(value)]
+        if any("." in name for name in names) and not all("." in name for name in names):
+            raise ValueError(f"splits {names} mix the hub's splits with files; use one or the other")
+        return self
 
     def files(self) -> list[Path]:
-        """Every file below the splits' folders."""
-        return [path for folder in self.splits.values() for path in sorted(Path(folder).rglob("*")) if path.is_file()]
+        """None: the rows come from the hub's cache."""
+        return []
+
+
+class LabelledFolder(StrictSpec):
+    """A flat folder of images and the file that says their labels.
+
+    The file has a line per image: its name (with or without suffix), then its label, separated by a comma, a tab or
+    spaces; what follows on the line is ignored, and so is a first line that names no image.
+    """
+
+    folder: str = Field(min_length=1)
+    labels: str = Field(min_length=1, description="the label file")
+
+
+class ImageFolderSource(StrictSpec):
+    """A folder per split with a folder of images per class, or a flat folder of images with a label file."""
+
+    format: Literal["image_folder"]
+    splits: dict[SplitName, str | LabelledFolder] = Field(min_length=1)
+
+    def files(self) -> list[Path]:
+        """Every file below the splits' folders, and the label files."""
+        folders = [Path(place.folder if isinstance(place, LabelledFolder) else place) for place in self.splits.values()]
+        labels = [Path(place.labels) for place in self.splits.values() if isinstance(place, LabelledFolder)]
+        inside = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+        return list(dict.fromkeys([*inside, *labels]))
 
 
 class FeatureFiles(StrictSpec):
@@ -98,8 +155,30 @@ class DigitsSource(StrictSpec):
         return []
 
 
+class TemplateNliSource(StrictSpec):
+    """Sentence pairs from a small grammar, with planted artifacts on a stated share of the train rows.
+
+    The relation of a pair follows from its words. On a planted row one cue of the three known from NLI datasets is
+    added: a negation word in contradictions, a word of the hypothesis alone that goes with the label, or a hypothesis
+    made of the premise's words in entailments (Gururangan et al., NAACL 2018; McCoy et al., ACL 2019).
+    """
+
+    format: Literal["template_nli"]
+    splits: dict[SplitName, Annotated[int, Field(ge=6)]] = Field(min_length=1, description="rows per split")
+    planted_share: float = Field(ge=0, le=1, description="share of each class's rows that carry a cue")
+    cues: Literal["aligned", "reversed"] = Field(
+        "aligned", description="aligned: a cue goes with its label; reversed: it stands on rows of the other labels"
+    )
+    seed: int = Field(0, ge=0)
+
+    def files(self) -> list[Path]:
+        """None: the rows are drawn."""
+        return []
+
+
 SourceSpec = Annotated[
-    TableSource | ImageFolderSource | FeatureSource | CirclesSource | DigitsSource, Field(discriminator="format")
+    TableSource | HubSource | ImageFolderSource | FeatureSource | CirclesSource | DigitsSource | TemplateNliSource,
+    Field(discriminator="format"),
 ]
 
 

@@ -1,26 +1,43 @@
 """What a dataset's YAML file may say: the pydantic model of one dataset. Reading YAML is in `registry`."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, StrictFloat, StrictInt, model_validator
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.model_specs import EncoderSpec, EvaluatorSpec, Name, StrictSpec
-from aflite_assets.sources.source_specs import SourceSpec, SplitName
+from aflite_assets.sources.source_specs import Files, SourceSpec, SplitName, TableFormat, as_tuple
 
 Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, le=1)]
 """A whole number is a count of rows, a number with a decimal point a share (`1.0` is all, `1` is one row)."""
 
 
-def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
+LabelValue = int | str | None
+"""A label as the source writes it; values are compared as text, so that 1 and "1" are one."""
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise ValueError(f"{list(names)} names a class twice; every class needs a name of its own")
     return names
 
 
-ClassNames = Annotated[tuple[str, ...], Field(min_length=2), AfterValidator(_unique)]
+def _printable(name: str) -> str:
+    if not name.strip() or not name.isprintable():
+        raise ValueError(f"{name!r} is no name to print: it is empty or holds control characters; rename the class")
+    return name
+
+
+ClassName = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
+ClassNames = Annotated[tuple[ClassName, ...], Field(min_length=2), AfterValidator(_distinct)]
 """Names of the classes in class order."""
+
+ClassValues = Annotated[
+    dict[ClassName, LabelValue | Annotated[tuple[LabelValue, ...], Field(min_length=1)]], Field(min_length=2)
+]
+"""Names of the classes in class order, each with the value or values that stand for it in the source."""
 
 
 class ColumnsSpec(StrictSpec):
@@ -35,6 +52,9 @@ class ColumnsSpec(StrictSpec):
     )
     id: str | None = Field(None, description="the source's own row ids; default: a hash of the row's content")
     group: str | None = Field(None, description="rows with the same value belong together and are never split")
+    annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None, description="single annotators' labels: a list column, or one column per annotator"
+    )
     attributes: tuple[str, ...] = Field((), description="columns carried along for reports only")
 
     @model_validator(mode="after")
@@ -45,6 +65,23 @@ class ColumnsSpec(StrictSpec):
         if self.text_pair is not None and self.text is None:
             raise ValueError("text_pair is the second of two texts; name the first as text")
         return self
+
+
+class AnnotationsSpec(TableFormat):
+    """Single annotators' labels from files of their own, matched to the dataset's rows by named columns.
+
+    Several rows for one row of the dataset are several annotators. Rows that match nothing are left out.
+    """
+
+    files: Files
+    match: dict[str, str] = Field(min_length=1, description="the dataset's column: the files' column")
+    annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description="a column of one label or a list of labels, or one column per annotator"
+    )
+
+    def paths(self) -> list[Path]:
+        """The files, in their order."""
+        return [Path(name) for name in as_tuple(self.files)]
 
 
 class WarmupSpec(StrictSpec):
@@ -76,11 +113,21 @@ class ChallengeSpec(StrictSpec):
     source: SourceSpec
     split: SplitName = Field("test", description="the split that is tested on")
     columns: ColumnsSpec = ColumnsSpec()
-    labels: ClassNames | None = None
-    unlabelled: tuple[int | str | None, ...] = ()
+    labels: ClassNames | ClassValues | None = None
+    unlabelled: tuple[LabelValue, ...] = ()
     category: str | None = Field(None, description="column by which results are also shown apart")
     limit: int | None = Field(None, ge=1)
-    collapse: dict[str, str] | None = Field(None, description="the dataset's label name: this set's label name")
+    map: dict[str, str | None] | None = Field(
+        None,
+        description="each label of the dataset: the label of this set that it counts as, or null for none; "
+        "default: labels of the same name",
+    )
+    collapse: Literal["label", "probability"] = Field(
+        "label",
+        description="label: the predicted label is mapped; probability: the mapped labels' probabilities are added up, "
+        "labels that count as none are left out, and the largest sum is the prediction",
+    )
+    required: bool = Field(True, description="false: where its files are missing the set is left out and reported so")
 
     @model_validator(mode="after")
     def _split_exists(self) -> Self:
@@ -103,8 +150,14 @@ class DatasetSpec(StrictSpec):
     description: str = ""
     source: SourceSpec
     columns: ColumnsSpec = ColumnsSpec()
-    labels: ClassNames | None = Field(None, description="default: the values found, sorted")
-    unlabelled: tuple[int | str | None, ...] = Field((), description="label values of rows to drop and count")
+    annotations: AnnotationsSpec | None = None
+    labels: ClassNames | ClassValues | None = Field(
+        None, description="class names in class order, or a mapping of names to the source's values; default: as found"
+    )
+    unlabelled: tuple[LabelValue, ...] = Field((), description="label values of rows to drop and count")
+    undecodable_images: float = Field(
+        0.01, ge=0, lt=1, description="largest share of images that may fail to decode; they are dropped and counted"
+    )
     limit: dict[SplitName, Annotated[int, Field(ge=1)]] | None = Field(None, description="rows per split to try with")
     seed: int = Field(0, ge=0, description="of the limit, the warm-up split, the filter and the controls")
     warmup: WarmupSpec = WarmupSpec()
@@ -131,6 +184,8 @@ class DatasetSpec(StrictSpec):
                 raise ValueError(f"challenge_sets names {name!r}, which is a split of source; rename the challenge set")
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
+        if self.annotations is not None and self.columns.annotators is not None:
+            raise ValueError("columns.annotators and annotations both give single annotators' labels; keep one")
         return self
 
     def view(self, fields: Iterable[str]) -> "SpecView":

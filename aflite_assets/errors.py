@@ -20,6 +20,10 @@ class DataError(AfliteError, ValueError):
     """The data are not what the dataset's spec says: a missing column, an unknown label, a value that is not finite."""
 
 
+class MissingDataError(DataError):
+    """The data are not there: a file or folder is missing, or the hub cannot be asked and its cache is empty."""
+
+
 class ModelError(AfliteError):
     """An encoder or evaluator cannot be loaded or does not fit the data."""
 

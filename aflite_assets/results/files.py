@@ -39,12 +39,16 @@ def flush_folder(folder: Path) -> None:
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Replace a JSON file in one step: a reader sees the old content or the new, never a part."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    with aside.open("w", encoding="utf-8") as stream:
-        json.dump(value, stream, indent=2, allow_nan=False)
-        stream.write("\n")
-        stream.flush()
-        os.fsync(stream.fileno())
-    aside.replace(path)
+    try:
+        with aside.open("w", encoding="utf-8") as stream:
+            json.dump(value, stream, indent=2, allow_nan=False)
+            stream.write("\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
     flush_entry(path.parent)
 
 

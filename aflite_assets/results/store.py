@@ -7,6 +7,7 @@
                                              for writers that resume
 """
 
+import errno
 import json
 import logging
 import math
@@ -29,6 +30,7 @@ from aflite_assets.results.keys import ResultKey
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _log = logging.getLogger(__name__)
 
 Summary = Mapping[str, Any]
@@ -99,7 +101,7 @@ class ResultStore:
             StoreError: the folder cannot be written.
         """
         home = self._home(asset, partition)
-        with self._locked(home):
+        with self._locked(home), _full_disk_named(f"{asset} of {partition!r}", home):
             found = self.find(asset, partition, key)
             result = found or self._publish(asset, partition, key, home / key.digest, write)
             write_json(home / "current.json", {"key": key.digest, "data_version": result.data_version})
@@ -151,16 +153,29 @@ class ResultStore:
         draft.scratch.mkdir(exist_ok=True)
         try:
             summary = write(draft)
+            write_json(draft.path / MANIFEST, _manifest(draft, summary))
+            flush_folder(draft.path)
+            target.parent.mkdir(exist_ok=True)
+            draft.path.rename(target)
         except BaseException:
             _discard(draft)
             raise
-        write_json(draft.path / MANIFEST, _manifest(draft, summary))
-        flush_folder(draft.path)
-        target.parent.mkdir(exist_ok=True)
-        draft.path.rename(target)
         flush_entry(target.parent)
         shutil.rmtree(work, ignore_errors=True)
         return PublishedResult(asset, partition, key.digest, target)
+
+
+@contextmanager
+def _full_disk_named(result: str, home: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise StoreError(
+            f"{result} was not published: no space is left for {home} ({error.strerror}); free some, or set "
+            "AFLITE_HOME to a folder on a larger disk, and try again"
+        ) from error
 
 
 def _discard(draft: Draft) -> None:

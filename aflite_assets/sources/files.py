@@ -1,38 +1,44 @@
 """Reading one file of rows and columns as its format, every value as it was written; nothing is guessed or cached."""
 
 import json
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 
 from aflite_assets.errors import DataError
-from aflite_assets.sources.source_specs import TableSource
+from aflite_assets.sources.source_specs import TableFormat
 
 # Also the longest row that pyarrow's CSV reader takes.
 _CSV_BLOCK_BYTES = 64 * 2**20
+_JSON_LINE_CHARACTERS = 64 * 2**20
+_DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 
 
-def read_table_file(source: TableSource, path: Path) -> pa.Table:
+def read_table_file(form: TableFormat, path: Path) -> pa.Table:
     """The rows of one file.
 
-    CSV columns are text, whatever they look like ("007" stays "007"). JSON lines may lack keys (null), and a column
-    of mixed kinds of values is read as text.
+    The columns of csv and tsv are text, whatever they look like ("007" stays "007"). JSON lines may lack keys (null),
+    and a column of mixed kinds of values is read as text.
 
     Raises:
         DataError: the file is not what the source's format says.
     """
     try:
-        match source.format:
+        match form.format:
             case "parquet":
                 return _read_parquet(path)
-            case "csv":
-                return _read_csv(path, delimiter=source.delimiter, quoted=source.quoted)
+            case "csv" | "tsv":
+                tabs = form.format == "tsv"
+                quoted = not tabs if form.quoted is None else form.quoted
+                return _read_csv(path, delimiter=form.delimiter or ("\t" if tabs else ","), quoted=quoted)
             case "jsonl":
                 return _read_jsonl(path)
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
         raise DataError(
-            f"{str(path)!r} cannot be read as {source.format}: {str(error)[:500]}; "
+            f"{str(path)!r} cannot be read as {form.format}: {str(error)[:500]}; "
             "check the file, and format, delimiter and quoted in the spec"
         ) from error
 
@@ -52,15 +58,36 @@ def _read_csv(path: Path, *, delimiter: str, quoted: bool) -> pa.Table:
     reading = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES)
     with csv.open_csv(path, read_options=reading, parse_options=form) as stream:
         names = stream.schema.names
+    _check_delimiter(names, delimiter)
     texts = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
     return csv.read_csv(path, read_options=reading, parse_options=form, convert_options=texts)
 
 
+def _check_delimiter(names: list[str], delimiter: str) -> None:
+    """Refuse a file that would be one column, whose name holds what must be the delimiter."""
+    likely = [mark for mark in _DELIMITERS if mark != delimiter and mark in names[0]]
+    if len(names) == 1 and likely:
+        raise ValueError(
+            f"with {_DELIMITERS.get(delimiter, repr(delimiter))} as delimiter it has one column {names[0][:200]!r}, "
+            f"which {_DELIMITERS[likely[0]]} seems to separate; set delimiter: {json.dumps(likely[0])}"
+        )
+
+
 def _read_jsonl(path: Path) -> pa.Table:
-    with path.open(encoding="utf-8") as stream:
-        rows = [_json_row(number, line) for number, line in enumerate(stream, 1) if line.strip()]
+    with path.open(encoding="utf-8-sig", newline="\n") as stream:
+        rows = [_json_row(number, line) for number, line in _lines(stream) if line.strip()]
     names = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({name: _json_column([row.get(name) for row in rows]) for name in names})
+    return pa.table({name: _json_column(name, [row.get(name) for row in rows]) for name in names})
+
+
+def _lines(stream: TextIO) -> Iterator[tuple[int, str]]:
+    for number in count(1):
+        line = stream.readline(_JSON_LINE_CHARACTERS + 1)
+        if len(line) > _JSON_LINE_CHARACTERS:
+            raise ValueError(f"line {number} has more than {_JSON_LINE_CHARACTERS} characters")
+        if not line:
+            return
+        yield number, line
 
 
 def _json_row(number: int, line: str) -> dict[str, Any]:
@@ -73,8 +100,10 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
     return row
 
 
-def _json_column(values: list[Any]) -> pa.Array:
+def _json_column(name: str, values: list[Any]) -> pa.Array:
     try:
         return pa.array(values)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"column {name!r} holds half of a character pair, which is no text ({error})") from error
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         return pa.array([value if value is None or isinstance(value, str) else json.dumps(value) for value in values])

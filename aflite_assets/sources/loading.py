@@ -6,29 +6,40 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.errors import DataError
+from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results.files import file_sha256
 from aflite_assets.sources.files import read_table_file
-from aflite_assets.sources.images import IMAGE_SUFFIXES, IMAGE_TYPE
+from aflite_assets.sources.image_folders import image_table
 from aflite_assets.sources.source_specs import (
     CirclesSource,
     DigitsSource,
     FeatureFiles,
     FeatureSource,
+    HubSource,
     ImageFolderSource,
+    LabelledFolder,
     SourceSpec,
     TableSource,
+    TemplateNliSource,
     as_tuple,
 )
 from aflite_assets.sources.synthetic import circles, digits, list_column
 
 
 def content_fingerprint(source: SourceSpec) -> dict[str, str | int]:
-    """How many files a source has, and one sha256 over their paths and contents; empty for one that needs no file.
+    """What a source's content is known by, empty for one that is drawn from a seed.
+
+    Files: how many, and one sha256 over their paths and contents. A hub dataset: the commit its revision stands for.
 
     Raises:
-        DataError: a file or folder is missing.
+        MissingDataError: a file or folder is missing, or the hub cannot be asked.
+        DataError: the hub knows no such dataset or revision.
     """
+    if isinstance(source, HubSource):
+        from aflite_assets.sources.hub import resolve_commit
+
+        token = None if source.token is None else source.token.get_secret_value()
+        return {"commit": resolve_commit(source.id, source.revision, kind="dataset", token=token)}
     _require_files(source)
     hashes = [f"{path}\0{file_sha256(path)}" for path in source.files()]
     if not hashes:
@@ -36,14 +47,16 @@ def content_fingerprint(source: SourceSpec) -> dict[str, str | int]:
     return {"files": len(hashes), "sha256": hashlib.sha256("\n".join(hashes).encode()).hexdigest()}
 
 
-def load_source(source: SourceSpec) -> dict[str, pa.Table]:
+def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.Table]:
     """Every split of a source as a table with the source's own columns.
 
-    Image folders give `image`, `label` (the folder's name) and `path`; feature files give `features`, `label` and
-    optionally `group`.
+    Image folders give `image`, `label` (the folder's name or the label file's) and `path`; feature files give
+    `features`, `label` and optionally `group`. `rows` is for a first look: about so many rows of each split are read
+    where reading all is slow (hub datasets, image folders), and images are not hashed.
 
     Raises:
-        DataError: a file is missing or cannot be read as its format.
+        MissingDataError: a file or folder is missing, or a hub dataset is neither cached nor to be reached.
+        DataError: a file cannot be read as its format.
     """
     _require_files(source)
     match source:
@@ -51,22 +64,34 @@ def load_source(source: SourceSpec) -> dict[str, pa.Table]:
             return circles(source)
         case DigitsSource():
             return digits(source)
+        case TemplateNliSource():
+            from aflite_assets.sources.template_nli import template_nli
+
+            return template_nli(source)
+        case HubSource():
+            from aflite_assets.sources.hub import load_hub
+
+            return load_hub(source, rows=rows)
         case FeatureSource():
             return {split: _feature_table(split, files) for split, files in source.splits.items()}
         case ImageFolderSource():
-            return {split: _image_table(split, Path(folder)) for split, folder in source.splits.items()}
+            return {split: image_table(split, place, rows=rows) for split, place in source.splits.items()}
         case TableSource():
             return {split: _file_table(source, split, as_tuple(names)) for split, names in source.splits.items()}
 
 
 def _require_files(source: SourceSpec) -> None:
     if isinstance(source, ImageFolderSource):
-        for split, folder in source.splits.items():
+        for split, place in source.splits.items():
+            folder = place.folder if isinstance(place, LabelledFolder) else place
             if not Path(folder).is_dir():
-                raise DataError(f"split {split!r}: folder {folder!r} does not exist; correct the path in the spec")
-    for path in source.files():
-        if not path.is_file():
-            raise DataError(f"file {str(path)!r} does not exist; correct the path in the spec")
+                raise MissingDataError(f"split {split!r}: folder {folder!r} does not exist; correct the path")
+        labels = [Path(place.labels) for place in source.splits.values() if isinstance(place, LabelledFolder)]
+        missing = [path for path in labels if not path.is_file()]
+    else:
+        missing = [path for path in source.files() if not path.is_file()]
+    if missing:
+        raise MissingDataError(f"file {str(missing[0])!r} does not exist; correct the path in the spec")
 
 
 def _file_table(source: TableSource, split: str, names: tuple[str, ...]) -> pa.Table:
@@ -77,26 +102,6 @@ def _file_table(source: TableSource, split: str, names: tuple[str, ...]) -> pa.T
         raise DataError(
             f"split {split!r}: its files {list(names)} do not fit together ({error}); give them the same columns"
         ) from error
-
-
-def _image_table(split: str, folder: Path) -> pa.Table:
-    paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file())
-    inside = [path.relative_to(folder) for path in paths]
-    stray = [path for path in inside if len(path.parts) == 1]
-    if stray or not paths:
-        found = f"image {str(stray[0])!r} stands outside of them" if stray else "there is no image"
-        raise DataError(
-            f"split {split!r}: {str(folder)!r} must hold a folder of images per class, but {found} "
-            f"(images end in {', '.join(sorted(IMAGE_SUFFIXES))})"
-        )
-    images = [{"bytes": None, "path": str(path), "sha256": file_sha256(path)} for path in paths]
-    return pa.table(
-        {
-            "image": pa.array(images, IMAGE_TYPE),
-            "label": [path.parts[0] for path in inside],
-            "path": [path.as_posix() for path in inside],
-        }
-    )
 
 
 def _feature_table(split: str, files: FeatureFiles) -> pa.Table:

@@ -45,6 +45,9 @@ class HubSource(StrictSpec):
     revision: str | None = Field(None, min_length=1, description="commit, tag or branch; needed unless refresh is set")
     refresh: bool = Field(False, description="take the newest commit at every materialisation")
     config: str | None = Field(None, description="the hub's name for a part of the dataset, also called subset")
+    class_numbers: bool = Field(
+        False, description="read labels that the hub stores with class names as their numbers instead of their names"
+    )
     splits: dict[SplitName, Files] = Field(min_length=1)
     token: SecretStr | None = Field(
         None, exclude=True, description="for gated datasets: ${secret:VARIABLE}; default: the one `hf auth login` keeps"
@@ -71,7 +74,8 @@ class LabelledFolder(StrictSpec):
     """A flat folder of images and the file that says their labels.
 
     The file has a line per image: its name (with or without suffix), then its label, separated by a comma, a tab or
-    spaces; what follows on the line is ignored, and so is a first line that names no image.
+    spaces; what follows on the line is ignored, and so is a first line that names no image. Or every line is one label
+    and nothing else, in the order of the images' names.
     """
 
     folder: str = Field(min_length=1)

@@ -1,5 +1,7 @@
 """The result store: publishing whole or not at all, reuse by key, locks, the current version."""
 
+import errno
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,6 +13,7 @@ import pytest
 
 from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, ResultKey, ResultStore
+from aflite_assets.results import store as store_module
 from aflite_assets.results.store import check_files
 
 
@@ -79,6 +82,30 @@ def test_an_error_while_writing_leaves_nothing(store: ResultStore) -> None:
     assert not [path for path in store.root.rglob("*") if path.is_file() and path.name != ".lock"]
     with pytest.raises(StoreError, match=r"embeddings of 'digits' was never materialised"):
         store.current("embeddings", "digits")
+
+
+@pytest.mark.parametrize("moment", ["write", "flush_folder", "write_json"])
+def test_a_full_disk_is_named_and_leaves_nothing(
+    store: ResultStore, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def write(draft: Draft) -> Mapping[str, Any]:
+        (draft.path / "rows.txt").write_text("half")
+        if moment == "write":
+            full()
+        return {}
+
+    if moment != "write":
+        monkeypatch.setattr(store_module, moment, full)
+    with pytest.raises(
+        StoreError, match=r"embeddings of 'digits' was not published: .* \(No space left on device\); free some, or set"
+    ):
+        store.obtain("embeddings", "digits", key(a=1), write)
+    assert not [path for path in store.root.rglob("*") if path.is_file() and path.name != ".lock"]
+    monkeypatch.undo()
+    assert not store.obtain("embeddings", "digits", key(a=1), write_text("x")).reused
 
 
 KILLED_WRITER = """

@@ -50,6 +50,42 @@ def test_tab_separated_unquoted_text_keeps_its_quotes(tmp_path: Path) -> None:
     assert table.to_pydict() == {"a": ['"He said', ""], "b": ['no, "yes"', '"']}
 
 
+def test_tsv_is_tab_separated_and_unquoted_unless_said_otherwise(tmp_path: Path) -> None:
+    content = b'a\tb\n"x\ty"\n'
+    assert _read(tmp_path / "a.tsv", content, "tsv").to_pydict() == {"a": ['"x'], "b": ['y"']}
+    quoted = _read(tmp_path / "a.tsv", b'a\tb\n"x\tz"\ty\n', "tsv", quoted=True)
+    assert quoted.to_pydict() == {"a": ["x\tz"], "b": ["y"]}
+
+
+@pytest.mark.parametrize(
+    ("form", "content", "message"),
+    [
+        (
+            "csv",
+            b"text;label\na;0\n",
+            "a comma as delimiter it has one column 'text;label', which a semicolon seems to",
+        ),
+        ("csv", b"text\tlabel\na\t0\n", 'which a tab seems to separate; set delimiter: "\\t"'),
+        ("tsv", b"text,label\na,0\n", "with a tab as delimiter it has one column 'text,label', which a comma seems to"),
+    ],
+)
+def test_wrong_delimiter_is_named_with_the_likely_one(tmp_path: Path, form: str, content: bytes, message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
+        _read(tmp_path / "a.csv", content, form)
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+def test_cell_of_two_gigabytes_is_refused_without_reading_it(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "huge"
+    start = {"csv": b"text,label\n", "tsv": b"text\tlabel\n", "jsonl": b'{"text": "'}[form]
+    with path.open("wb") as stream:
+        stream.write(start)
+        stream.truncate(2 * 2**30)  # a hole in the file: no disk is used
+    reason = "line 1 has more than 67108864 characters" if form == "jsonl" else "straddling object"
+    with pytest.raises(DataError, match=f"huge' cannot be read as {form}: .*{reason}"):
+        _read(path, None, form)
+
+
 def test_csv_types_do_not_depend_on_how_far_the_reader_got(tmp_path: Path) -> None:
     content = "text,label\n" + "1,0\n" * 300_000 + "x,-\n"
     table = _read(tmp_path / "a.csv", content.encode(), "csv")
@@ -59,6 +95,10 @@ def test_csv_types_do_not_depend_on_how_far_the_reader_got(tmp_path: Path) -> No
 
 def test_csv_header_alone_is_no_rows(tmp_path: Path) -> None:
     assert _read(tmp_path / "a.csv", b"text,label\n", "csv").to_pydict() == {"text": [], "label": []}
+
+
+def test_jsonl_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    assert _read(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"a": 1}\n', "jsonl").to_pydict() == {"a": [1]}
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
@@ -117,7 +157,7 @@ def test_parquet_keeps_types_and_adds_no_column_for_its_folder(tmp_path: Path) -
         ("csv", b"a\n\xff\n", "invalid UTF8 data"),
         ("jsonl", b'{"a": 1}\n{"a": \n', "line 2 is no JSON"),
         ("jsonl", b"[1]\n", "line 1 holds list, not an object of columns"),
-        ("jsonl", b'{"a": "\\ud800"}\n', "surrogates not allowed"),
+        ("jsonl", b'{"a": "\\ud800"}\n', "column 'a' holds half of a character pair, which is no text"),
         ("jsonl", b'{"a": ' + b"[" * 100_000, "recursion"),
         ("jsonl", b"\xff\n", "can't decode byte 0xff"),
         ("parquet", b"PAR1 no parquet", "Parquet"),

@@ -158,6 +158,9 @@ class DatasetSpec(StrictSpec):
     undecodable_images: float = Field(
         0.01, ge=0, lt=1, description="largest share of images that may fail to decode; they are dropped and counted"
     )
+    holdout: dict[SplitName, Count] = Field(
+        default_factory=dict, description="splits to draw from train, in whole groups, for a source without them"
+    )
     limit: dict[SplitName, Annotated[int, Field(ge=1)]] | None = Field(None, description="rows per split to try with")
     seed: int = Field(0, ge=0, description="of the limit, the warm-up split, the filter and the controls")
     warmup: WarmupSpec = WarmupSpec()
@@ -171,11 +174,17 @@ class DatasetSpec(StrictSpec):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        splits = tuple(self.source.splits)
-        if "train" not in splits:
+        splits = (*self.source.splits, *self.holdout)
+        if "train" not in self.source.splits:
             raise ValueError(f"source has no split named train (it has {list(splits)}); name the split to filter train")
         if len(splits) < 2:
-            raise ValueError("source has the split train only; add a split to test on, such as test")
+            raise ValueError(
+                "source has the split train only; add a split to test on, such as test, or draw one from train with "
+                "holdout: {test: 0.2}"
+            )
+        for split in self.holdout:
+            if split in self.source.splits:
+                raise ValueError(f"holdout names {split!r}, which source already has; drop it or choose another name")
         for split in self.limit or ():
             if split not in splits:
                 raise ValueError(f"limit names a split {split!r} that source lacks (it has {list(splits)})")

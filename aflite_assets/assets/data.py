@@ -1,23 +1,19 @@
 """Assets of the group `data`: which datasets are known, and what they hold."""
 
 import dagster as dg
-import numpy as np
 
 from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, stage_options, table
+from aflite_assets.diagnostics.findings import DATA_CHECKS, Finding, data_findings
 from aflite_assets.results import PublishedResult
 from aflite_assets.results.store import check_files
-from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.decodable_images import UndecodableImages
 from aflite_assets.sources.registry import load_registry
+from aflite_assets.sources.tables import load_examples
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _RAW_CHECKS = (
     ("files_intact", "Published files have the content of the manifest.", True),
-    ("row_ids_unique", "Every row has an id of its own.", True),
-    ("labels_known", "Every label is one of the classes, and train has at least two of them.", True),
-    ("features_finite", "No feature is NaN or infinite; passes for texts and images, which have none.", True),
-    ("no_repeats_across_splits", "No row outside train stands in train as well.", False),
-    ("repeated_texts_grouped", "Train rows that share a text belong to a group.", False),
-    ("all_rows_labelled", "No row of the source was dropped for want of a label.", False),
+    *((one.name, one.description, one.blocking) for one in DATA_CHECKS),
 )
 
 
@@ -81,52 +77,22 @@ def challenge_sets(
 
 
 def _raw_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
-    from aflite_assets.sources.tables import load_examples
-
     damaged = check_files(result)
     if damaged:
         return [check("files_intact", False, damaged=damaged), *_skipped(damaged)]
-    raw = load_examples(result.path)
-    unique = len(np.unique(raw.row_ids))
-    classes = len(np.unique(raw.in_split("train").labels))
-    known = bool((raw.labels >= 0).all() and (raw.labels < len(raw.label_names)).all())
-    finite = raw.modality != "features" or bool(np.isfinite(raw.features).all())
-    dropped = result.summary["unlabelled_rows"]
-    return [
-        check("files_intact", True, files=len(result.manifest["files"])),
-        check("row_ids_unique", unique == len(raw), rows=len(raw), ids=unique),
-        check("labels_known", known and classes >= 2, classes_in_train=classes, classes=len(raw.label_names)),
-        check("features_finite", finite, input=raw.modality),
-        *_repeat_checks(raw),
-        check("all_rows_labelled", not any(dropped.values()), warn=True, dropped=dropped),
-    ]
+    undecodable = result.summary["undecodable_images"]
+    findings = data_findings(
+        load_examples(result.path),
+        unlabelled_rows=result.summary["unlabelled_rows"],
+        undecodable_images={split: UndecodableImages(**images) for split, images in undecodable.items()},
+    )
+    return [check("files_intact", True, files=len(result.manifest["files"])), *map(_as_check, findings)]
 
 
-def _repeat_checks(raw: Examples) -> list[dg.AssetCheckResult]:
-    from aflite_assets.diagnostics.repeats import repeated_texts, repeats_across_splits
-
-    across = repeats_across_splits(raw)
-    shared = repeated_texts(raw) if raw.modality == "text" and raw.groups is None else ()
-    advice = "remove them from the test split, or read its accuracy with them in mind" if across.rows else "none"
-    return [
-        check(
-            "no_repeats_across_splits",
-            across.rows == 0,
-            warn=True,
-            rows=across.rows,
-            share=across.share,
-            by_split=dict(across.by_split),
-            row_ids=list(across.row_ids),
-            what_to_do=advice,
-        ),
-        check(
-            "repeated_texts_grouped",
-            not shared,
-            warn=True,
-            columns={each.column: each.share for each in shared},
-            what_to_do="name the shared column as columns.group" if shared else "none",
-        ),
-    ]
+def _as_check(finding: Finding) -> dg.AssetCheckResult:
+    numbers = {name: round(value, 4) if isinstance(value, float) else value for name, value in finding.numbers.items()}
+    shown = {**numbers, "what_to_do": finding.what_to_do}
+    return check(finding.name, finding.passed, warn=not finding.blocking, **shown)
 
 
 def _skipped(damaged: list[str]) -> list[dg.AssetCheckResult]:

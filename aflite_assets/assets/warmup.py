@@ -1,12 +1,25 @@
 """Assets of the group `warmup`: the rows spent on the encoders, and the encoders."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import dagster as dg
 
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
+LARGEST_CUT_SHARE = 0.01
+"""Of the rows; so many may have more tokens than a model reads."""
 
-@dg.asset(**stage_options("warmup_split", group="warmup", kinds={"parquet"}))
+
+@dg.asset(
+    **stage_options(
+        "warmup_split",
+        group="warmup",
+        kinds={"parquet"},
+        checks=[("texts_fit_encoders", "At most 1 % of the rows have more tokens than a text model reads.", False)],
+    )
+)
 def warmup_split(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,
@@ -22,7 +35,30 @@ def warmup_split(
         "rows_per_class": table({"class": name, "rows": rows} for name, rows in summary["rows_per_class"].items()),
         **({"why_no_rows": summary["reason"]} if summary["reason"] else {}),
     }
-    return materialized(obtained, metadata)
+    return materialized(obtained, metadata, [_texts_fit(summary["text_lengths"])])
+
+
+def _texts_fit(lengths: Mapping[str, Mapping[str, Any]]) -> dg.AssetCheckResult:
+    if not lengths:
+        return check("texts_fit_encoders", True, warn=True, result="not applicable: text models only")
+    cut = {name: one for name, one in lengths.items() if one.get("share", 0) > LARGEST_CUT_SHARE}
+    advice = [
+        f"{name}: set max_length to {-(-one['fits_99'] // 8) * 8} (99 % of the rows fit in {one['fits_99']} tokens, "
+        f"the longest has {one['longest']}), or as near to it as the checkpoint reads"
+        for name, one in cut.items()
+    ]
+    shown = {name: _length_line(one) for name, one in lengths.items()}
+    return check("texts_fit_encoders", not cut, warn=True, **shown, what_to_do="\n".join(advice) or "none")
+
+
+def _length_line(one: Mapping[str, Any]) -> str:
+    if "not_measured" in one:
+        return f"not measured: {one['not_measured']}"
+    looked_at = f"{one['rows']}" if one["rows"] == one["of_rows"] else f"a sample of {one['rows']} of {one['of_rows']}"
+    return (
+        f"{one['over']} of {looked_at} rows ({one['share']:.2%}) have more than {one['max_length']} tokens and are "
+        f"cut; 99 % have at most {one['fits_99']}, the longest has {one['longest']}"
+    )
 
 
 @dg.asset(

@@ -1,21 +1,29 @@
 """Statistics about data, before and after filtering: plain functions on rows. No models, no drawing, no files."""
 
+from aflite_assets.diagnostics.annotators import AnnotatorAgreement, annotator_agreement
 from aflite_assets.diagnostics.balance import class_shares_moved, label_balance
+from aflite_assets.diagnostics.findings import Finding, data_findings
 from aflite_assets.diagnostics.kept_removed import attribute_shares, label_shares, mean_scores, text_lengths
-from aflite_assets.diagnostics.repeats import RepeatCount, RepeatedText, repeated_texts, repeats_across_splits
+from aflite_assets.diagnostics.repeats import input_codes, repeats_across_splits, repeats_in_train
+from aflite_assets.diagnostics.shared_texts import SharedText, shared_texts
 from aflite_assets.diagnostics.word_artifacts import WordArtifacts, word_artifacts
 
 __all__ = [
-    "RepeatCount",
-    "RepeatedText",
+    "AnnotatorAgreement",
+    "Finding",
+    "SharedText",
     "WordArtifacts",
+    "annotator_agreement",
     "attribute_shares",
     "class_shares_moved",
+    "data_findings",
+    "input_codes",
     "label_balance",
     "label_shares",
     "mean_scores",
-    "repeated_texts",
     "repeats_across_splits",
+    "repeats_in_train",
+    "shared_texts",
     "text_lengths",
     "word_artifacts",
 ]

@@ -1,5 +1,10 @@
 """How many rows each class has: per split, and how its share moves between two sets of rows."""
 
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 
@@ -29,6 +34,44 @@ def label_balance(examples: Examples) -> pa.Table:
         for label, rows in enumerate(counts.tolist()):
             records.append((split, label, examples.label_names[label], rows, rows / counts.sum()))
     return table_of(records, _BALANCE)
+
+
+@dataclass(frozen=True)
+class SplitBalance:
+    """One split's class sizes: the largest and the smallest class that it has, and the classes it has no row of.
+
+    Shares are of the split's rows, 0 to 1; `ratio` is the largest over the smallest.
+    """
+
+    split: str
+    rows: int
+    largest: str
+    largest_share: float
+    smallest: str
+    smallest_share: float
+    ratio: float
+    absent: tuple[str, ...]
+
+
+def split_balances(examples: Examples) -> tuple[SplitBalance, ...]:
+    """The balance of every split, in order of appearance."""
+    rows = label_balance(examples).to_pylist()
+    return tuple(_split_balance(split, list(classes)) for split, classes in groupby(rows, key=itemgetter("split")))
+
+
+def _split_balance(split: str, classes: list[dict[str, Any]]) -> SplitBalance:
+    present = [one for one in classes if one["rows"]]
+    *_, smallest = largest, *_ = sorted(present, key=itemgetter("rows"), reverse=True)
+    return SplitBalance(
+        split,
+        sum(one["rows"] for one in classes),
+        largest["label_name"],
+        largest["share"],
+        smallest["label_name"],
+        smallest["share"],
+        largest["rows"] / smallest["rows"],
+        tuple(one["label_name"] for one in classes if not one["rows"]),
+    )
 
 
 def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -> np.ndarray:

@@ -1,19 +1,18 @@
-"""Rows that stand more than once: inputs shared between splits, and texts shared between rows. No near-duplicates."""
+"""Rows whose whole input stands more than once: in two splits, in train, with other labels. No near-duplicates."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from aflite_assets.diagnostics.tables import codes_of, split_masks
+from aflite_assets.diagnostics.tables import content_codes, split_masks, text_codes
 from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.images import read_image
 
 SHOWN_ROWS = 10
-SHOWN_CHARACTERS = 200
+SHOWN_CONFLICTS = 5
 
 
 @dataclass(frozen=True)
@@ -31,26 +30,45 @@ class RepeatCount:
 
 
 @dataclass(frozen=True)
-class RepeatedText:
-    """How many train rows share one column's text with another train row.
+class TrainRepeats:
+    """Train rows whose whole input also stands in another train row.
 
-    `share` is of all train rows; `example` is the start of the text that stands most often (hostile: escape
-    it), in `example_rows` rows.
+    `same_label`: those with a row of their own label that is not of their group, the first few ids of them in
+    `same_label_ids`. `conflicting`: those with a row of another label, over `conflicting_inputs` inputs; a row can be
+    in both.
+    `conflicts`: the row ids of the first few such inputs, a tuple per input in row order.
     """
 
-    column: str
-    rows: int
-    share: float
-    example: str
-    example_rows: int
+    train_rows: int
+    same_label: int
+    same_label_ids: tuple[int, ...]
+    conflicting: int
+    conflicting_inputs: int
+    conflicts: tuple[tuple[int, ...], ...]
 
 
-def repeats_across_splits(examples: Examples) -> RepeatCount:
-    """Count the rows outside train that train also holds, byte for byte.
+def input_codes(examples: Examples) -> np.ndarray:
+    """A number per row (int64, from 0), equal for inputs that are equal byte for byte.
 
     An input is the pair of text and text_pair, the bytes of the features, or the image's SHA-256.
     """
-    codes = _input_codes(examples)
+    if examples.modality == "features":
+        return content_codes(row.data for row in examples.features)
+    if examples.modality == "image":
+        return content_codes(_image_sha256(image.as_py()) for image in examples.table["image"])
+    codes = text_codes(examples.table["text"]) + 1
+    if "text_pair" in examples.table.column_names:
+        pairs = text_codes(examples.table["text_pair"]) + 1
+        codes = codes * (pairs.max(initial=0) + 1) + pairs
+    return np.unique(codes, return_inverse=True)[1]
+
+
+def _image_sha256(image: Mapping[str, Any]) -> bytes:
+    return bytes.fromhex(image["sha256"]) if image["sha256"] else hashlib.sha256(read_image(image)).digest()
+
+
+def repeats_across_splits(examples: Examples, codes: np.ndarray) -> RepeatCount:
+    """Count the rows outside train that train also holds; `codes` are the rows' `input_codes`."""
     masks = dict(split_masks(examples.table))
     outside = ~masks.pop("train", np.zeros(len(examples), dtype=bool))
     repeated = outside & np.isin(codes, codes[~outside])
@@ -58,56 +76,39 @@ def repeats_across_splits(examples: Examples) -> RepeatCount:
         rows=int(repeated.sum()),
         share=float(repeated.sum() / max(outside.sum(), 1)),
         by_split={split: int((repeated & inside).sum()) for split, inside in masks.items()},
-        row_ids=tuple(int(row) for row in examples.row_ids[repeated][:SHOWN_ROWS]),
+        row_ids=_first(examples.row_ids[repeated], SHOWN_ROWS),
     )
 
 
-def repeated_texts(examples: Examples) -> tuple[RepeatedText, ...]:
-    """The text columns in which train rows share a text, most shared first; empty when there are none.
-
-    Rows that share a premise belong into one group: a random partition would put one into training and
-    the other among the held-out rows. Rows without a text are not counted as sharing it.
-    """
-    train = examples.in_split("train").table
-    found = [_shared_text(column, train[column]) for column in ("text", "text_pair") if column in train.column_names]
-    return tuple(sorted((each for each in found if each.rows), key=lambda each: -each.rows))
-
-
-def _shared_text(column: str, texts: pa.ChunkedArray) -> RepeatedText:
-    counted = texts.drop_null().value_counts()
-    counts = counted.field("counts").to_numpy()
-    if not len(counts):
-        return RepeatedText(column, 0, 0.0, "", 0)
-    most = int(counts.argmax())
-    rows = int(counts[counts > 1].sum())
-    example = counted.field("values")[most].as_py()[:SHOWN_CHARACTERS]
-    return RepeatedText(column, rows, rows / len(texts), example, int(counts[most]))
+def repeats_in_train(examples: Examples, codes: np.ndarray) -> TrainRepeats:
+    """Count the train rows that repeat another one, with its label or with another; `codes` are `input_codes`."""
+    train = dict(split_masks(examples.table)).get("train", np.zeros(len(examples), dtype=bool))
+    ids, inputs = examples.row_ids[train], codes[train]
+    pairs = np.unique(inputs * len(examples.label_names) + examples.labels[train], return_inverse=True)[1]
+    same = _sizes(pairs) > (1 if examples.groups is None else _sizes_in_groups(pairs, examples.groups[train]))
+    conflicting = _sizes(inputs) > _sizes(pairs)
+    in_conflict = inputs[conflicting]
+    shown = list(dict.fromkeys(in_conflict.tolist()))[:SHOWN_CONFLICTS]
+    return TrainRepeats(
+        train_rows=len(ids),
+        same_label=int(same.sum()),
+        same_label_ids=_first(ids[same], SHOWN_ROWS),
+        conflicting=len(in_conflict),
+        conflicting_inputs=len(np.unique(in_conflict)),
+        conflicts=tuple(_first(ids[inputs == one], SHOWN_ROWS) for one in shown),
+    )
 
 
-def _input_codes(examples: Examples) -> np.ndarray:
-    """A number per row, equal for equal inputs."""
-    if not len(examples):
-        return np.empty(0, dtype=np.int64)
-    if examples.modality == "features":
-        return codes_of(_column([hashlib.sha256(row).digest() for row in examples.features]))[0]
-    if examples.modality == "image":
-        return codes_of(_column(_image_hashes(examples.table["image"])))[0]
-    codes, _ = codes_of(examples.table["text"])
-    if "text_pair" in examples.table.column_names:
-        pair_codes, pairs = codes_of(examples.table["text_pair"])
-        codes = codes * len(pairs) + pair_codes
-    return codes
+def _sizes(codes: np.ndarray) -> np.ndarray:
+    """For each row, how many rows have its number."""
+    _, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    return counts[inverse]
 
 
-def _column(values: Sequence[str] | Sequence[bytes]) -> pa.ChunkedArray:
-    return pa.chunked_array([pa.array(values)])
+def _sizes_in_groups(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    numbers, inverse = np.unique(groups, return_inverse=True)
+    return _sizes(codes * len(numbers) + inverse)
 
 
-def _image_hashes(images: pa.ChunkedArray) -> list[str]:
-    known = pc.struct_field(images, "sha256").to_pylist()
-    contents = pc.struct_field(images, "bytes")
-    return [sha256 or _sha256(content) for sha256, content in zip(known, contents, strict=True)]
-
-
-def _sha256(content: Any) -> str:
-    return hashlib.sha256(content.as_buffer()).hexdigest()
+def _first(row_ids: np.ndarray, count: int) -> tuple[int, ...]:
+    return tuple(int(row) for row in row_ids[:count])

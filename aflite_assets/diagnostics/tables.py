@@ -1,10 +1,12 @@
 """Tables from records, numbers for values, masks for splits: what the statistics here share. No statistics."""
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def table_of(records: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
@@ -21,6 +23,21 @@ def codes_of(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
     """
     encoded = values.combine_chunks().dictionary_encode(null_encoding="encode")
     return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary
+
+
+def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> np.ndarray:
+    """A number per content, int64 from 0 in order of appearance, equal for equal bytes; -1 where there is none.
+
+    Contents are told apart by 128 bits of a hash: Arrow's own numbering stops at 2 GiB of different texts.
+    """
+    digests = [None if one is None else hashlib.blake2b(one, digest_size=16).digest() for one in contents]
+    numbers = pa.array(digests, pa.binary(16)).dictionary_encode().indices
+    return pc.fill_null(numbers, -1).to_numpy().astype(np.int64)
+
+
+def text_codes(texts: pa.ChunkedArray) -> np.ndarray:
+    """The same of a text column."""
+    return content_codes(text.as_buffer() for text in texts)
 
 
 def split_masks(table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:

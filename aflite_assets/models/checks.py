@@ -7,10 +7,16 @@ from aflite_assets.sources.model_specs import (
     EvaluatorSpec,
     IdentityEncoderSpec,
     ImageModelSpec,
+    SmallTransformerSpec,
     TextModelSpec,
 )
 
-MODALITY_OF = {TextModelSpec: "text", ImageModelSpec: "image", IdentityEncoderSpec: "features"}
+MODALITY_OF = {
+    TextModelSpec: "text",
+    SmallTransformerSpec: "text",
+    ImageModelSpec: "image",
+    IdentityEncoderSpec: "features",
+}
 """The input that each kind of model needs; the others take any."""
 
 
@@ -57,7 +63,7 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
 
 
 def _fitting(modality: str) -> str:
-    kinds = {"text": "huggingface_text", "image": "timm_image", "features": "identity"}
     if modality == "features":
         return "'identity' as encoder, 'linear' or 'rbf_svm' as evaluator"
-    return f"{kinds[modality]!r}, or 'linear' or 'rbf_svm' as evaluator"
+    kinds = {"text": "'huggingface_text' or 'small_transformer'", "image": "'timm_image'"}
+    return f"{kinds[modality]}, or 'linear' or 'rbf_svm' as evaluator"

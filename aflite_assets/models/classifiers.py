@@ -13,10 +13,13 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.image_inputs import ImageInputs
 from aflite_assets.models.image_models import new_image_model, saved_image_model
 from aflite_assets.models.isolation import quiet_libraries
+from aflite_assets.models.small_text import new_small_text_model
 from aflite_assets.models.text_inputs import tokenize
-from aflite_assets.models.text_models import pretrained_text_model
+from aflite_assets.models.text_models import TextModel, pretrained_text_model
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
+from aflite_assets.sources.model_specs import ImageModelSpec, SmallTransformerSpec, TextModelSpec
+
+NeuralModelSpec = TextModelSpec | SmallTransformerSpec | ImageModelSpec
 
 
 class ModelInputs(Protocol):
@@ -39,13 +42,13 @@ class NeuralClassifier:
     """A model with one output per label, and what turns examples into its inputs (`tokenizer` for texts)."""
 
     model: Any
-    settings: TextModelSpec | ImageModelSpec
+    settings: NeuralModelSpec
     n_classes: int
     tokenizer: Any = None
 
     def inputs(self, examples: Examples, *, augmentation_seed: int | None = None) -> ModelInputs:
         """The rows as the model takes them; with a seed, as it takes train rows (augmented if so set)."""
-        if isinstance(self.settings, TextModelSpec):
+        if isinstance(self.settings, TextModelSpec | SmallTransformerSpec):
             return tokenize(
                 examples,
                 self.tokenizer,
@@ -68,29 +71,37 @@ class NeuralClassifier:
                 self.tokenizer.save_pretrained(folder)
 
 
-def new_classifier(
-    settings: TextModelSpec | ImageModelSpec, label_names: Sequence[str], log: Callable[[str], None]
-) -> NeuralClassifier:
-    """A classifier to be trained; its new weights are drawn from torch's global generator.
+def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[str], None]) -> NeuralClassifier:
+    """A classifier to be trained on these rows; its new weights are drawn from torch's global generator.
 
     Raises:
         ModelError: the checkpoint or the architecture cannot be used.
+        DataError: a small transformer's texts have no words.
     """
-    if isinstance(settings, TextModelSpec):
-        text = pretrained_text_model(settings.checkpoint, revision=settings.revision, label_names=label_names, log=log)
-        return NeuralClassifier(text.model, settings, len(label_names), text.tokenizer)
-    model = new_image_model(
-        settings.architecture,
-        checkpoint=settings.checkpoint,
-        image_size=settings.image_size,
-        label_names=label_names,
+    names = train.label_names
+    if isinstance(settings, ImageModelSpec):
+        model = new_image_model(
+            settings.architecture,
+            checkpoint=settings.checkpoint,
+            image_size=settings.image_size,
+            label_names=names,
+        )
+        return NeuralClassifier(model, settings, len(names))
+    text = _new_text_model(settings, train, log)
+    return NeuralClassifier(text.model, settings, len(names), text.tokenizer)
+
+
+def _new_text_model(
+    settings: TextModelSpec | SmallTransformerSpec, train: Examples, log: Callable[[str], None]
+) -> TextModel:
+    if isinstance(settings, SmallTransformerSpec):
+        return new_small_text_model(settings, train)
+    return pretrained_text_model(
+        settings.checkpoint, revision=settings.revision, label_names=train.label_names, log=log
     )
-    return NeuralClassifier(model, settings, len(label_names))
 
 
-def saved_classifier(
-    settings: TextModelSpec | ImageModelSpec, folder: Path, label_names: Sequence[str]
-) -> NeuralClassifier:
+def saved_classifier(settings: NeuralModelSpec, folder: Path, label_names: Sequence[str]) -> NeuralClassifier:
     """A trained classifier that `NeuralClassifier.save` wrote into `folder`.
 
     Raises:
@@ -98,7 +109,7 @@ def saved_classifier(
     """
     if not (folder / "config.json").is_file():
         raise ModelError(f"{folder} holds no encoder (no config.json); materialise warmup_models again")
-    if isinstance(settings, TextModelSpec):
+    if not isinstance(settings, ImageModelSpec):
         new_weights: list[str] = []
         text = pretrained_text_model(str(folder), revision=None, label_names=label_names, log=new_weights.append)
         if new_weights:

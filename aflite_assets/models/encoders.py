@@ -112,13 +112,13 @@ def train_encoder(
 
     Raises:
         ModelError: the model cannot be used, has no representation, or diverged.
-        DataError: there are no rows, or an image cannot be decoded.
+        DataError: there are no rows, an image cannot be decoded, or a small transformer's texts have no words.
     """
     if isinstance(settings, IdentityEncoderSpec):
         raise ModelError("an identity encoder has nothing to train; give it no warm-up rows")
     check_inputs(settings, train)
     with isolated_random_state(seed), TemporaryDirectory() as scratch:
-        classifier = new_classifier(settings, train.label_names, log)
+        classifier = new_classifier(settings, train, log)
         # An architecture without a representation is found out before the training, not after.
         NeuralEncoder(classifier, device).encode(train.select(train.row_ids[:1]))
         result = train_classifier(classifier, train, seed=seed, device=device, scratch=Path(scratch), log=log)

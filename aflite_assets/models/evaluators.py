@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from aflite_assets.models.checks import check_inputs
 from aflite_assets.models.classical import evaluate_classical
-from aflite_assets.models.classifiers import new_classifier
+from aflite_assets.models.classifiers import NeuralModelSpec, new_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.isolation import isolated_random_state
 from aflite_assets.models.predictions import Predictions, predict
 from aflite_assets.models.training import train_classifier
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import EvaluatorSpec, ImageModelSpec, LinearModelSpec, RbfSvmSpec, TextModelSpec
+from aflite_assets.sources.model_specs import EvaluatorSpec, LinearModelSpec, RbfSvmSpec
 
 __all__ = ["Evaluation", "Predictions", "evaluate"]
 
@@ -65,7 +65,7 @@ def evaluate(
 
 
 def _evaluate_neural(
-    settings: TextModelSpec | ImageModelSpec,
+    settings: NeuralModelSpec,
     train: Examples,
     tests: Mapping[str, Examples],
     *,
@@ -76,7 +76,7 @@ def _evaluate_neural(
 ) -> Evaluation:
     scratch.mkdir(parents=True, exist_ok=True)
     with isolated_random_state(seed), TemporaryDirectory(dir=scratch, prefix="trainer-") as own:
-        classifier = new_classifier(settings, train.label_names, log)
+        classifier = new_classifier(settings, train, log)
         result = train_classifier(classifier, train, seed=seed, device=device, scratch=Path(own), log=log)
         started = time.perf_counter()
         predictions = {name: predict(classifier, test, device=device) for name, test in tests.items()}

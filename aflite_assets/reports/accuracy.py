@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.errors import DataError, InvalidInputError
@@ -43,14 +44,22 @@ class AccuracySummary:
 
 
 @dataclass(frozen=True)
+class Unscored:
+    """Why a cell is neither right nor wrong on a test set."""
+
+    status: Literal["failed", "not run", "no probabilities"]
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
 class Score:
     """One place of a table: an accuracy, or why there is none.
 
-    `status` is "done" with an accuracy (of at least one seed), else "failed", "not run", or "no rows" when
-    no test row is left. `unfinished_seeds` counts seeds that have no predictions for the test set.
+    `status` is "done" with an accuracy (of at least one seed), else as in `Unscored`, or "no rows" when no
+    test row is left. `unfinished_seeds` counts seeds without an accuracy on the test set.
     """
 
-    status: Literal["done", "failed", "not run", "no rows"]
+    status: Literal["done", "failed", "not run", "no probabilities", "no rows"]
     reason: str | None
     accuracy: AccuracySummary | None
     test_rows: int
@@ -91,72 +100,101 @@ def summarise(accuracies: Sequence[float], test_rows: int) -> AccuracySummary:
     return AccuracySummary(mean, deviation, len(accuracies), test_rows, wilson_interval(mean, test_rows))
 
 
-def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | None:
-    """Which rows of the test set the cell predicted right: bool, in the test set's row order.
+def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | Unscored:
+    """Which rows of the test set the cell predicted right: bool, in the test set's row order; or why unknown.
 
-    Predictions are mapped through `test_set.collapse` before they are compared. None when the cell has no
-    predictions for this test set at all.
+    Predictions are mapped through `test_set.class_map` before they are compared, by label or by probability as
+    `test_set.collapse` says; of equal sums of probabilities the lowest class number wins.
 
     Raises:
-        DataError: some rows are predicted twice or not at all, or a prediction is no class of the dataset.
+        DataError: some rows are predicted twice or not at all, a prediction is no class of the dataset, or
+            probabilities are not finite or not of the dataset's classes.
     """
     if cell.predictions is None:
-        return None
+        return Unscored("failed" if cell.status == "failed" else "not run", cell.reason)
     table = cell.predictions.filter(pc.equal(cell.predictions["test_set"], test_set.name))
     if not table.num_rows:
-        return None
-    predicted = _in_row_order(table["row_id"].to_numpy(), table["predicted"].to_numpy(), cell, test_set)
-    classes = len(test_set.label_names if test_set.collapse is None else test_set.collapse)
-    if np.any((predicted < 0) | (predicted >= classes)):
-        raise DataError(
-            f"{_where(cell, test_set)}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
-            f"are outside the dataset's [0, {classes}); train the evaluator again"
-        )
-    if test_set.collapse is not None:
-        predicted = test_set.collapse[predicted]
-    return np.asarray(predicted == test_set.labels)
+        return Unscored("not run")
+    where = f"{cell.evaluator!r} trained on {cell.train_set!r} (seed {cell.seed}), test set {test_set.name!r}"
+    places = _places(table["row_id"].to_numpy(), test_set.row_ids, where)
+    if test_set.class_map is None or not test_set.adds_probabilities:
+        return np.asarray(_by_label(table, test_set, where)[places] == test_set.labels)
+    if "probabilities" not in table.column_names or table["probabilities"].null_count:
+        return Unscored("no probabilities", f"{cell.evaluator} gives none to add up")
+    answers = _by_probability(table["probabilities"], test_set.class_map, len(test_set.label_names), where)
+    return np.asarray(answers[places] == test_set.labels)
 
 
 def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None) -> float | None:
     """Share of right predictions in [0, 1], over the rows that `mask` (bool, one per row) selects.
 
-    None when the cell has no predictions for the set or no row is selected.
+    None when the cell has no score on the set or no row is selected.
     """
     correct = correct_rows(cell, test_set)
-    if correct is None:
+    if isinstance(correct, Unscored):
         return None
     chosen = correct if mask is None else correct[mask]
     return float(chosen.mean()) if len(chosen) else None
 
 
-def score(cells: Sequence[Cell], correct: Sequence[np.ndarray | None], mask: np.ndarray) -> Score:
+def score(correct: Sequence[np.ndarray | Unscored], mask: np.ndarray) -> Score:
     """One table entry from the seeds of one evaluator and train set.
 
-    `correct[i]` is what `correct_rows` says of `cells[i]`; `mask` selects test rows, bool.
+    `correct` is what `correct_rows` says of each seed's cell; `mask` selects test rows, bool.
     """
-    finished = [rows for rows in correct if rows is not None]
-    test_rows, unfinished = int(mask.sum()), len(cells) - len(finished)
+    finished = [rows for rows in correct if isinstance(rows, np.ndarray)]
+    test_rows, unfinished = int(mask.sum()), len(correct) - len(finished)
     if not finished:
-        failed = next((cell for cell in cells if cell.status == "failed"), None)
-        reason = failed.reason if failed else next((cell.reason for cell in cells if cell.reason), None)
-        return Score("failed" if failed else "not run", reason, None, test_rows, unfinished)
+        why = min((each for each in correct if isinstance(each, Unscored)), key=_urgency, default=Unscored("not run"))
+        return Score(why.status, why.reason, None, test_rows, unfinished)
     if not test_rows:
         return Score("no rows", None, None, 0, unfinished)
     summary = summarise([float(rows[mask].mean()) for rows in finished], test_rows)
     return Score("done", None, summary, test_rows, unfinished)
 
 
-def _in_row_order(row_ids: np.ndarray, predicted: np.ndarray, cell: Cell, test_set: TestSet) -> np.ndarray:
-    order, wanted = np.argsort(row_ids, kind="stable"), np.argsort(test_set.row_ids, kind="stable")
-    if len(order) != len(wanted) or np.any(row_ids[order] != test_set.row_ids[wanted]):
+def _urgency(why: Unscored) -> tuple[bool, bool]:
+    """Failures come first, then whatever has a reason."""
+    return why.status != "failed", why.reason is None
+
+
+def _by_label(table: pa.Table, test_set: TestSet, where: str) -> np.ndarray:
+    """The set's class that each predicted class counts as, -1 for none."""
+    predicted = table["predicted"].to_numpy()
+    classes = len(test_set.label_names if test_set.class_map is None else test_set.class_map)
+    if np.any((predicted < 0) | (predicted >= classes)):
         raise DataError(
-            f"{_where(cell, test_set)}: {len(order)} predictions do not match the set's {len(wanted)} rows one "
+            f"{where}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
+            f"are outside the dataset's [0, {classes}); train the evaluator again"
+        )
+    return predicted if test_set.class_map is None else test_set.class_map[predicted]
+
+
+def _by_probability(column: pa.ChunkedArray, class_map: np.ndarray, own_classes: int, where: str) -> np.ndarray:
+    """The set's class that the dataset's classes with the largest sum of probabilities count as."""
+    rows, classes = len(column), len(class_map)
+    flat = column.combine_chunks().flatten().to_numpy()
+    if len(flat) != rows * classes or not np.isfinite(flat).all():
+        raise DataError(
+            f"{where}: {len(flat)} probabilities for {rows} rows and the dataset's {classes} classes, "
+            f"{int((~np.isfinite(flat)).sum())} of them not finite; train the evaluator again"
+        )
+    probabilities = flat.reshape(rows, classes)
+    # What nothing counts as must not win even where all sums are zero.
+    sums = np.full((rows, own_classes), -np.inf)
+    for target in np.unique(class_map[class_map >= 0]):
+        sums[:, target] = probabilities[:, class_map == target].sum(axis=1, dtype=np.float64)
+    return sums.argmax(axis=1)
+
+
+def _places(row_ids: np.ndarray, wanted_ids: np.ndarray, where: str) -> np.ndarray:
+    """Where in `row_ids` each of the test set's rows is."""
+    order, wanted = np.argsort(row_ids, kind="stable"), np.argsort(wanted_ids, kind="stable")
+    if len(order) != len(wanted) or np.any(row_ids[order] != wanted_ids[wanted]):
+        raise DataError(
+            f"{where}: {len(order)} predictions do not match the set's {len(wanted)} rows one "
             "to one; they come from different versions, materialise evaluator_models again"
         )
-    aligned = np.empty(len(order), dtype=np.int64)
-    aligned[wanted] = predicted[order]
-    return aligned
-
-
-def _where(cell: Cell, test_set: TestSet) -> str:
-    return f"{cell.evaluator!r} trained on {cell.train_set!r} (seed {cell.seed}), test set {test_set.name!r}"
+    places = np.empty(len(order), dtype=np.int64)
+    places[wanted] = order
+    return places

@@ -46,6 +46,7 @@ def render_report(data: BenchmarkData, *, seed: int = 0) -> str:
             evidence=[_evidence(table) for table in data.evidence],
             glossary=wording.GLOSSARY,
             train_set_meanings=wording.TRAIN_SET_MEANINGS,
+            set_notes={one.name: wording.set_notes(one, data.label_names) for one in data.test_sets},
             scripts=[Markup(script) for script in scripts],
             policy=_content_security_policy(scripts),
         )

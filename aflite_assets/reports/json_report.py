@@ -1,11 +1,14 @@
 """The numbers of the report as one JSON-serialisable dict, from the same tables that the page shows."""
 
+from collections.abc import Sequence
+
 from aflite_assets.reports.figures import predictability_counts
 from aflite_assets.reports.markdown import table_json
 from aflite_assets.reports.plain import JsonValue, to_plain
-from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet
+from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.reports.summary import chance_by_iteration, headlines, plain_summary
 from aflite_assets.reports.tables import challenge_table, filter_table, main_table
+from aflite_assets.reports.wording import set_notes
 
 SCHEMA_VERSION = 1
 
@@ -49,10 +52,23 @@ def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
                 "challenge": test_set.challenge,
                 "rows": len(test_set.row_ids),
                 "filtered_rows": {name: int(kept.sum()) for name, kept in test_set.kept.items()},
+                "label_names": list(test_set.label_names),
+                "class_map": _class_map(test_set, data.label_names),
+                "collapse": test_set.collapse,
+                "notes": list(set_notes(test_set, data.label_names)),
             }
             for test_set in data.test_sets
         ],
+        "missing_sets": dict(data.missing_sets),
     }
+
+
+def _class_map(test_set: TestSet, label_names: Sequence[str]) -> JsonValue:
+    """The set's label that each label of the dataset counts as, None for none; None where both have the same."""
+    if test_set.class_map is None:
+        return None
+    targets = [None if target < 0 else test_set.label_names[target] for target in test_set.class_map.tolist()]
+    return dict(zip(label_names, targets, strict=True))
 
 
 def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, JsonValue]:

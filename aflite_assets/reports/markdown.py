@@ -1,7 +1,7 @@
 """The report's tables as Markdown and JSON values, with all dataset text escaped."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from aflite_assets.reports.accuracy import Score
 from aflite_assets.reports.plain import JsonValue, to_plain
@@ -59,14 +59,17 @@ def _main_cells(row: MainRow) -> list[str]:
     return cells
 
 
-def challenge_markdown(rows: Sequence[ChallengeRow]) -> str:
-    """One table per challenge set, each under its name."""
+def challenge_markdown(
+    rows: Sequence[ChallengeRow], *, notes: Mapping[str, Sequence[str]], missing: Mapping[str, str]
+) -> str:
+    """One table per challenge set, each under its name and with its notes; then which are missing, and why."""
     names = dict.fromkeys(row.test_set for row in rows)
-    blocks = [_challenge_block(name, [row for row in rows if row.test_set == name]) for name in names]
+    blocks = [_challenge_block(name, [r for r in rows if r.test_set == name], notes.get(name, ())) for name in names]
+    blocks += [f"**{escape_markdown(n)}** not available: {escape_markdown(why)}\n" for n, why in missing.items()]
     return "\n".join(blocks)
 
 
-def _challenge_block(name: str, rows: Sequence[ChallengeRow]) -> str:
+def _challenge_block(name: str, rows: Sequence[ChallengeRow], notes: Sequence[str]) -> str:
     parts = [f"{part_text(part)} (n = {count(part.score.test_rows)})" for part in rows[0].parts]
     header = ["evaluator", "trained on", "train rows", f"overall (n = {count(rows[0].overall.test_rows)})", *parts]
     body = [
@@ -74,7 +77,8 @@ def _challenge_block(name: str, rows: Sequence[ChallengeRow]) -> str:
         + [score_markdown(score) for score in (row.overall, *(part.score for part in row.parts))]
         for row in rows
     ]
-    return f"**{escape_markdown(name)}**\n\n{markdown_table(header, body, numbers_from=2)}"
+    title = "\n\n".join([f"**{escape_markdown(name)}**", *map(escape_markdown, notes)])
+    return f"{title}\n\n{markdown_table(header, body, numbers_from=2)}"
 
 
 def filter_markdown(rows: Sequence[FilterRow]) -> str:

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,7 @@ TRAIN_SETS = ("full", "random", "filtered", "random_matched", "single_pass")
 """Train sets in the order in which tables show them."""
 
 CellStatus = Literal["done", "failed", "not run"]
+Collapse = Literal["label", "probability"]
 
 _PREDICTION_COLUMNS = ("test_set", "row_id", "predicted")
 _ITERATION_COLUMNS = (
@@ -54,7 +55,8 @@ class Cell:
 
     `representation` names the filtering that the train set belongs to; None for `full` only.
     `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
-    number of the dataset.
+    number of the dataset; for test sets with `adds_probabilities` also `probabilities`, list<float32> over the
+    dataset's classes, null where the evaluator gives none.
 
     Raises:
         InvalidInputError: the fields contradict each other.
@@ -96,8 +98,11 @@ class TestSet:
 
     `row_ids` and `labels` are int64, one per row; labels number the set's own `label_names`.
     `kept[representation]` (natural sets) marks the rows that survived filtering, bool.
-    `categories` (string per row) splits a challenge set. `collapse[c]` is this set's class for the
-    dataset's class `c`, -1 for none (then always wrong); None when both have the same classes.
+    `categories` (string per row) splits a challenge set. `class_map[c]`, int64, is this set's class for the
+    dataset's class `c`, -1 for none; None when both have the same classes. `collapse` says what is mapped:
+    "label" the predicted class, which is wrong where it counts as none; "probability" the probabilities, of
+    which those that count as one class are added up and the largest sum is the prediction. `notes`: what must
+    be read beside the numbers.
 
     Raises:
         InvalidInputError: lengths or class numbers do not fit, row ids repeat, a challenge set has `kept`.
@@ -112,7 +117,16 @@ class TestSet:
     label_names: tuple[str, ...]
     kept: Mapping[str, np.ndarray]
     categories: np.ndarray | None = None
-    collapse: np.ndarray | None = None
+    class_map: np.ndarray | None = None
+    collapse: Collapse = "label"
+    notes: tuple[str, ...] = ()
+
+    @property
+    def adds_probabilities(self) -> bool:
+        """Whether predictions come from probabilities: not where every class counts as one of its own."""
+        if self.class_map is None or self.collapse == "label":
+            return False
+        return bool((self.class_map < 0).any()) or len(np.unique(self.class_map)) < len(self.class_map)
 
     def __post_init__(self) -> None:
         where, rows, classes = f"test set {self.name!r}", len(self.row_ids), len(self.label_names)
@@ -129,9 +143,13 @@ class TestSet:
             )
         if self.categories is not None:
             _require(len(self.categories) == rows, f"{where}: {rows} rows but {len(self.categories)} categories")
-        if self.collapse is not None:
-            inside = bool(np.all((self.collapse >= -1) & (self.collapse < classes)))
-            _require(inside, f"{where}: collapse must lie in [-1, {classes}), got {self.collapse.tolist()}")
+        _require(
+            self.collapse in get_args(Collapse),
+            f"{where}: collapse is {self.collapse!r}; use one of {get_args(Collapse)}",
+        )
+        if self.class_map is not None:
+            inside = bool(np.all((self.class_map >= -1) & (self.class_map < classes)))
+            _require(inside, f"{where}: class_map must lie in [-1, {classes}), got {self.class_map.tolist()}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +193,8 @@ class BenchmarkData:
 
     `split_rows`: rows per split as loaded; `warmup_rows`: train rows spent on the encoders; `notes`: what
     must be read first (a trial run, for instance); `scatter_features`: the two feature columns to plot,
-    or None; `provenance`: versions, data version and seeds as text.
+    or None; `provenance`: versions, data version and seeds as text; `missing_sets`: challenge sets that could
+    not be had, each with the reason.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -196,9 +215,10 @@ class BenchmarkData:
     scatter_features: tuple[int, int] | None
     evidence: tuple[EvidenceTable, ...]
     provenance: Mapping[str, str]
+    missing_sets: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _require_unique([test_set.name for test_set in self.test_sets], "test set")
+        _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")
         _require_unique(list(self.representations), "representation")
         _require_unique(
             [(cell.evaluator, cell.train_set, cell.representation, cell.seed) for cell in self.cells], "cell"
@@ -226,13 +246,13 @@ def _require_unique(names: Sequence[Hashable], what: str) -> None:
 
 def _require_fitting_classes(test_set: TestSet, label_names: tuple[str, ...]) -> None:
     where = f"test set {test_set.name!r}"
-    if test_set.collapse is None:
+    if test_set.class_map is None:
         _require(
             test_set.label_names == label_names,
-            f"{where} has classes {test_set.label_names}, the dataset has {label_names}; give a collapse",
+            f"{where} has classes {test_set.label_names}, the dataset has {label_names}; give a class_map",
         )
     else:
         _require(
-            len(test_set.collapse) == len(label_names),
-            f"{where}: collapse has {len(test_set.collapse)} entries for the dataset's {len(label_names)} classes",
+            len(test_set.class_map) == len(label_names),
+            f"{where}: class_map has {len(test_set.class_map)} entries for the dataset's {len(label_names)} classes",
         )

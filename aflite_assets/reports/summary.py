@@ -19,7 +19,7 @@ from aflite_assets.reports.tables import (
     main_table,
     points,
 )
-from aflite_assets.reports.text import count, percent, signed_points
+from aflite_assets.reports.text import count, listed, percent, signed_points
 from aflite_assets.reports.wording import interval_text, stop_text
 
 ONE_ANSWER = 0.95
@@ -116,7 +116,7 @@ def headline_sentence(headline: Headline) -> str:
     full, random, filtered = headline.full.accuracy, headline.random.accuracy, headline.filtered.accuracy
     missing = [name for name in ("full", "random", "filtered") if getattr(headline, name).accuracy is None]
     if full is None or filtered is None or headline.drop_filtered is None:
-        return f"{where}: nothing to compare yet, because there is no result for {_listed(missing)}."
+        return f"{where}: nothing to compare yet, because there is no result for {listed(missing)}."
     text = (
         f"{where}: trained and tested on full it is right on {percent(full.mean)} % of the rows; trained and "
         f"tested on filtered it {_change(headline.drop_filtered)}, to {percent(filtered.mean)} %."
@@ -199,7 +199,7 @@ def _gain(test_set: str, random: Score, filtered: Score) -> str | None:
 
 
 def cautions(data: BenchmarkData) -> tuple[str, ...]:
-    """What these numbers do not say: effects built in, single seeds, small test sets, unfinished cells."""
+    """What these numbers do not say: effects built in, single seeds, small or missing sets, unfinished cells."""
     compared = [headline for name in data.representations for headline in headlines(data, name)]
     said = []
     if compared:
@@ -211,14 +211,16 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
     if collapsed:
         said.append(
             f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, so their accuracy is "
-            f"that class's share and says that they learnt little: {_listed(collapsed)}."
+            f"that class's share and says that they learnt little: {listed(collapsed)}."
         )
     single = _single_seed_evaluators(data)
     if single:
-        said.append(f"One seed only, so how much the numbers move with the seed is unknown: {_listed(single)}.")
+        said.append(f"One seed only, so how much the numbers move with the seed is unknown: {listed(single)}.")
     small = _small_test_sets(data)
     if small:
-        said.append(f"Under {SMALL_TEST_SET} test rows, so wide intervals: {_listed(small)}.")
+        said.append(f"Under {SMALL_TEST_SET} test rows, so wide intervals: {listed(small)}.")
+    if data.missing_sets:
+        said.append(f"Challenge sets not available and so not tested on: {listed(list(data.missing_sets))}.")
     unfinished = sum(cell.status != "done" for cell in data.cells)
     if unfinished:
         said.append(f"{unfinished} of {len(data.cells)} cells have no result; the tables say which and why.")
@@ -256,7 +258,3 @@ def _small_test_sets(data: BenchmarkData) -> list[str]:
         for representation, kept in test_set.kept.items():
             sizes.append((f"{test_set.name} filtered with {representation}", int(kept.sum())))
     return [f"{name} ({count(rows)})" for name, rows in sizes if rows < SMALL_TEST_SET]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

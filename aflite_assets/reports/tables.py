@@ -139,9 +139,9 @@ def _train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
 
 def _test_columns(cells: Sequence[Cell], test_set: TestSet, representation: str) -> TestColumns:
     correct = [correct_rows(cell, test_set) for cell in cells]
-    full = score(cells, correct, np.ones(len(test_set.row_ids), dtype=bool))
+    full = score(correct, np.ones(len(test_set.row_ids), dtype=bool))
     kept = test_set.kept.get(representation)
-    filtered = None if kept is None else score(cells, correct, kept)
+    filtered = None if kept is None else score(correct, kept)
     return TestColumns(test_set.name, full, filtered, None if filtered is None else points(full, filtered))
 
 
@@ -155,10 +155,8 @@ def points(before: Score, after: Score) -> float | None:
 def _challenge_row(test_set: TestSet, evaluator: str, train_set: str, cells: Sequence[Cell]) -> ChallengeRow:
     correct = [correct_rows(cell, test_set) for cell in cells]
     everything = np.ones(len(test_set.row_ids), dtype=bool)
-    parts = tuple(
-        ChallengePart(category, label, score(cells, correct, mask)) for category, label, mask in _parts(test_set)
-    )
-    overall = score(cells, correct, everything)
+    parts = tuple(ChallengePart(category, label, score(correct, mask)) for category, label, mask in _parts(test_set))
+    overall = score(correct, everything)
     return ChallengeRow(test_set.name, evaluator, train_set, _train_rows(cells), overall, parts)
 
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 MAX_SHOWN_CHARACTERS = 300
 """Longer dataset texts are cut in reports."""
@@ -65,6 +66,13 @@ def count(number: int) -> str:
 def counted(number: int, noun: str) -> str:
     """A count with its noun, which takes a plain s in the plural."""
     return f"{count(number)} {noun}" + ("" if number == 1 else "s")
+
+
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """The names with commas and a last "and"; beyond `most` a count of the rest."""
+    if most is not None and len(names) > most:
+        names = [*names[:most], f"{count(len(names) - most)} more"]
+    return ", ".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def value_text(value: object) -> str:

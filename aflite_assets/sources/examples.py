@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.errors import DataError
+from aflite_assets.sources.rows import rows_at
 
 Modality = Literal["features", "text", "image"]
 
@@ -20,7 +21,8 @@ class Examples:
 
     `table` has the columns of the raw dataset's contract: `row_id` int64, `source_id` string, `split`
     string, `label` int64, and `features` (list<float32>), or `text` with an optional `text_pair`, or
-    `image` (struct of bytes, path, sha256); optionally `group` int64 and columns named `attribute.*`.
+    `image` (struct of bytes, path, sha256); optionally `group` int64, `annotator_labels` list<int64>
+    (class numbers, empty where no annotator labelled the row) and columns named `attribute.*`.
     `label_names[c]` is the name of class `c`.
     """
 
@@ -51,9 +53,11 @@ class Examples:
     @cached_property
     def features(self) -> np.ndarray:
         """Rows x width float32; only for datasets of feature vectors."""
-        column = self.table["features"].combine_chunks()
-        values = np.asarray(column.flatten().to_numpy(), dtype=np.float32)
-        return values.reshape(len(column), len(values) // max(len(column), 1))
+        chunks = [chunk for chunk in self.table["features"].chunks if len(chunk)]
+        parts = [np.asarray(chunk.flatten().to_numpy(), np.float32).reshape(len(chunk), -1) for chunk in chunks]
+        if len(parts) < 2:
+            return parts[0] if parts else np.empty((0, 0), np.float32)
+        return np.concatenate(parts)
 
     @property
     def groups(self) -> np.ndarray | None:
@@ -76,7 +80,8 @@ class Examples:
 
     def in_split(self, split: str) -> "Examples":
         """The rows of one split, in order."""
-        return Examples(self.table.filter(pc.equal(self.table["split"], split)), self.label_names)
+        inside = pc.equal(self.table["split"], split).to_numpy()
+        return Examples(rows_at(self.table, np.flatnonzero(inside)), self.label_names)
 
     def select(self, row_ids: Iterable[int]) -> "Examples":
         """The rows with these ids, in the order given.
@@ -94,4 +99,4 @@ class Examples:
                 f"{len(missing)} of {len(wanted)} row ids are not in this table (first: {missing[0]}); "
                 "the row list and the table come from different versions, materialise the upstream assets again"
             )
-        return Examples(self.table.take(order[clipped]), self.label_names)
+        return Examples(rows_at(self.table, order[clipped]), self.label_names)

@@ -37,8 +37,11 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
             case "jsonl":
                 return _read_jsonl(path)
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
+        reason = str(error)[:500]
+        if "straddling object" in reason:
+            reason = f"a row has more than {_CSV_BLOCK_BYTES} bytes, as where a quote is never closed"
         raise DataError(
-            f"{str(path)!r} cannot be read as {form.format}: {str(error)[:500]}; "
+            f"{str(path)!r} cannot be read as {form.format}: {reason}; "
             "check the file, and format, delimiter and quoted in the spec"
         ) from error
 
@@ -77,7 +80,7 @@ def _read_jsonl(path: Path) -> pa.Table:
     with path.open(encoding="utf-8-sig", newline="\n") as stream:
         rows = [_json_row(number, line) for number, line in _lines(stream) if line.strip()]
     names = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({name: _json_column(name, [row.get(name) for row in rows]) for name in names})
+    return pa.table({name: _json_column([row.get(name) for row in rows]) for name in names})
 
 
 def _lines(stream: TextIO) -> Iterator[tuple[int, str]]:
@@ -97,13 +100,20 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
         raise ValueError(f"line {number} is no JSON ({error})") from error
     if not isinstance(row, dict):
         raise ValueError(f"line {number} holds {type(row).__name__}, not an object of columns")
+    if "\\ud" in line.lower():
+        _check_pairs(number, row)
     return row
 
 
-def _json_column(name: str, values: list[Any]) -> pa.Array:
+def _check_pairs(number: int, row: dict[str, Any]) -> None:
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"line {number} holds half of a character pair, which is no text ({error})") from error
+
+
+def _json_column(values: list[Any]) -> pa.Array:
     try:
         return pa.array(values)
-    except UnicodeEncodeError as error:
-        raise ValueError(f"column {name!r} holds half of a character pair, which is no text ({error})") from error
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         return pa.array([value if value is None or isinstance(value, str) else json.dumps(value) for value in values])

@@ -3,43 +3,36 @@
 from collections.abc import Mapping
 
 import numpy as np
-import pyarrow as pa
 
 from aflite_assets.errors import DataError
 from aflite_assets.sources.sampling import stratified_sample
 
 
-def hold_out(train: pa.Table, holdout: Mapping[str, int | float], *, seed: int) -> dict[str, pa.Table]:
-    """Split `train` into what stays and one table per name of `holdout`, each row in exactly one of them.
+def hold_out(
+    labels: np.ndarray, groups: np.ndarray | None, holdout: Mapping[str, int | float], *, seed: int
+) -> dict[str, np.ndarray]:
+    """Split the train rows into what stays and one part per name of `holdout`; positions, ascending int64.
 
-    `train` has the raw table's columns. A whole number is a count of rows, a fraction a share of the rows of `train`;
-    draws are stratified by label and take whole groups, so that they may fall short. Rows keep their order and their
-    `row_id`; `split` becomes the name.
+    `labels` int64 (rows,), `groups` int64 (rows,) or None. A whole number is a count of rows, a fraction a share of
+    all train rows; draws are stratified by label and take whole groups, so that they may fall short.
 
     Raises:
         DataError: a draw is empty, or nothing is left to train on.
     """
-    rest, drawn = train, {}
+    rest, drawn = np.arange(len(labels)), {}
     for number, (name, count) in enumerate(holdout.items()):
-        size = count if isinstance(count, int) else round(count * train.num_rows)
-        if not 1 <= size < rest.num_rows:
+        size = count if isinstance(count, int) else round(count * len(labels))
+        if not 1 <= size < len(rest):
             raise DataError(
-                f"holdout.{name} is {count}, which is {size} of {train.num_rows} train rows with {rest.num_rows} left; "
+                f"holdout.{name} is {count}, which is {size} of {len(labels)} train rows with {len(rest)} left; "
                 "choose a size that leaves rows on both sides"
             )
-        labels = rest["label"].to_numpy()
-        groups = rest["group"].to_numpy() if "group" in rest.column_names else None
-        chosen = np.zeros(rest.num_rows, bool)
-        chosen[stratified_sample(labels, groups, size, rng=np.random.default_rng([seed, 1, number]))] = True
-        if not chosen.any():
+        rng = np.random.default_rng([seed, 1, number])
+        chosen = stratified_sample(labels[rest], None if groups is None else groups[rest], size, rng=rng)
+        if not len(chosen):
             raise DataError(
                 f"holdout.{name} draws whole groups, and no group is as small as its {size} rows; raise it, or group "
                 "by another column"
             )
-        drawn[name], rest = _renamed(rest.filter(chosen), name), rest.filter(~chosen)
+        drawn[name], rest = rest[chosen], np.delete(rest, chosen)
     return {"train": rest, **drawn}
-
-
-def _renamed(part: pa.Table, name: str) -> pa.Table:
-    position = part.column_names.index("split")
-    return part.set_column(position, "split", pa.array([name] * part.num_rows, pa.string()))

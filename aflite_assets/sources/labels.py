@@ -1,6 +1,7 @@
 """From label values as a source writes them to class numbers and names."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -8,8 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.errors import DataError
-from aflite_assets.sources.values import as_text, as_texts
-from aflite_assets.sources.wording import did_you_mean
+from aflite_assets.sources.specs import LabelValue
+from aflite_assets.sources.values import as_text, as_texts, is_bytes, shown
+from aflite_assets.sources.wording import LONGEST_NAME, did_you_mean, is_printable_name
+
+MOST_CLASSES = 1_000
+"""More values than this are taken for classes only where the spec names them."""
+
+LabelNames = tuple[str, ...] | Mapping[str, LabelValue | tuple[LabelValue, ...]]
+"""Class names in class order, alone or each with the value or values that stand for it in the source."""
 
 
 @dataclass(frozen=True)
@@ -20,47 +28,92 @@ class Labels:
     names: tuple[str, ...]
 
 
+def class_names(names: LabelNames) -> tuple[str, ...]:
+    """The names alone, in class order."""
+    return tuple(names)
+
+
+def class_of(names: LabelNames) -> dict[str, int]:
+    """Every text that stands for a class in the source, with the class's number; a mapped null is left out.
+
+    A list of names: the names, and where none of them is a whole number also their positions "0", "1", ...
+    A mapping: the mapped values only; the names themselves only where they are mapped too. Booleans, as texts "True"
+    and "False", stand for the classes of true and false, else yes and no (in any case), else 1 and 0.
+
+    Raises:
+        DataError: two classes claim the same value.
+    """
+    return {text: number for text, number in _with_booleans(_claims(names)).items() if text is not None}
+
+
 def read_labels(
-    columns: Mapping[str, pa.ChunkedArray], *, names: tuple[str, ...] | None, unlabelled: tuple[int | str | None, ...]
+    columns: Mapping[str, pa.ChunkedArray], *, names: LabelNames | None, unlabelled: tuple[LabelValue, ...]
 ) -> Labels:
     """Number the label values of all splits.
 
-    Values are compared as text, so that 1, 1.0 and "1" are one label. With `names`, a value is one of them; where no
-    name is a whole number, a whole number or a boolean counts the names from 0. Without `names`, the classes are the
-    values found: whole numbers in their order, then texts in theirs. Empty values are null.
+    Values are compared as text, so that 1, 1.0 and "1" are one label; empty values are null. With `names`, the values
+    known are those of `class_of`, and null where it is mapped. Without, the classes are the values found: whole
+    numbers in their order, then texts in theirs.
 
     Raises:
-        DataError: a value is neither a class nor one of `unlabelled`.
+        DataError: a column holds no single values, a value is neither a class nor one of `unlabelled` or is both, two
+            classes claim a value; without `names`, over `MOST_CLASSES` values or one that is no name to print.
     """
-    values = {split: as_texts(_numbered(column, names)) for split, column in columns.items()}
+    for split, column in columns.items():
+        _require_single_values(split, column.type)
+    values = {split: as_texts(column) for split, column in columns.items()}
     dropped = {as_text(value) for value in unlabelled}
-    found = {value for column in values.values() for value in column} - dropped
-    if None in found:
+    found = Counter(value for column in values.values() for value in column if value not in dropped)
+    known = _found_names(found) if names is None else names
+    claims = _claims({name: name for name in known}) if names is None else _claims(known)
+    _refuse_dropped_classes(dropped, claims, class_names(known))
+    if None in found and None not in claims:
         _refuse_missing(values)
-    if names is None:
-        names = tuple(sorted((value for value in found if value is not None), key=_order))
-    classes = _classes(names)
-    unknown = sorted(value for value in found if value is not None and value not in classes)
-    if unknown:
-        rows = sum(column.count(unknown[0]) for column in values.values())
+    numbers = _with_booleans(claims) | dict.fromkeys(dropped, -1)
+    _refuse_unknown(found, numbers, known)
+    return Labels(
+        {s: np.array([numbers[v] for v in column], dtype=np.int64) for s, column in values.items()}, class_names(known)
+    )
+
+
+def _claims(names: LabelNames) -> dict[str | None, int]:
+    """Every value that stands for a class, as text."""
+    claims: dict[str | None, int] = {}
+    if not isinstance(names, Mapping):
+        claims.update({} if any(map(_is_whole, names)) else {str(row): row for row in range(len(names))})
+        return claims | {name: row for row, name in enumerate(names)}
+    for row, (name, values) in enumerate(names.items()):
+        for value in map(as_text, values if isinstance(values, tuple) else (values,)):
+            if claims.setdefault(value, row) != row:
+                other = class_names(names)[claims[value]]
+                raise DataError(f"labels: value {_shown(value)} stands for {other!r} and for {name!r}; keep it in one")
+    return claims
+
+
+def _with_booleans(claims: dict[str | None, int]) -> dict[str | None, int]:
+    folded = {text.lower(): number for text, number in claims.items() if text is not None}
+    for true, false in (("true", "false"), ("yes", "no"), ("1", "0")):
+        if true in folded and false in folded:
+            return {"True": folded[true], "False": folded[false], **claims}
+    return claims
+
+
+def _found_names(found: Counter[str | None]) -> tuple[str, ...]:
+    names = tuple(sorted((value for value in found if value is not None), key=_order))
+    if len(names) > MOST_CLASSES:
         raise DataError(
-            f"label {unknown[0]!r} ({rows} rows) is no class of labels {list(names)}"
-            + (f", nor are {unknown[1:6]}" if unknown[1:] else "")
-            + (did_you_mean(unknown[0], names) or "; add it to labels, or to unlabelled if such rows have no label")
+            f"the label column looks like ids, free text or measurements: it has {len(names):,} distinct values in "
+            f"{found.total():,} rows (such as {names[0][:80]!r}), but this is for single-label classification; "
+            "set columns.label to another column, or name the classes in labels if they are meant"
         )
-    numbers: dict[str | None, int] = {}
-    numbers.update(classes)
-    numbers.update(dict.fromkeys(dropped, -1))
-    return Labels({s: np.array([numbers[v] for v in column], dtype=np.int64) for s, column in values.items()}, names)
-
-
-def _numbered(column: pa.ChunkedArray, names: tuple[str, ...] | None) -> pa.ChunkedArray:
-    return column.cast(pa.int64()) if names is not None and pa.types.is_boolean(column.type) else column
-
-
-def _classes(names: tuple[str, ...]) -> dict[str, int]:
-    positions = {} if any(map(_is_whole, names)) else {str(row): row for row in range(len(names))}
-    return positions | {name: row for row, name in enumerate(names)}
+    bad = [name for name in names if not is_printable_name(name)]
+    if bad:
+        raise DataError(
+            f"label {shown(bad[0])} ({found[bad[0]]} rows) is no name to print: it is blank, longer than "
+            f"{LONGEST_NAME} characters or holds control characters; map names to the source's values in labels, as "
+            "{name: value, ...}"
+        )
+    return names
 
 
 def _order(value: str) -> tuple[bool, int, str]:
@@ -71,6 +124,42 @@ def _is_whole(value: str) -> bool:
     return re.fullmatch(r"-?[0-9]{1,18}", value) is not None
 
 
+def _shown(value: str | None) -> str:
+    return "null" if value is None else shown(value)
+
+
+def _require_single_values(split: str, kind: pa.DataType) -> None:
+    if pa.types.is_nested(kind) or is_bytes(kind) or pa.types.is_fixed_size_binary(kind):
+        raise DataError(
+            f"split {split!r}: the label column holds {shown(str(kind))}, but a row has one label, a text or a number; "
+            "set columns.label to such a column (several annotators' labels go to columns.annotators)"
+        )
+
+
+def _refuse_dropped_classes(dropped: set[str | None], claims: dict[str | None, int], names: tuple[str, ...]) -> None:
+    both = [value for value in claims if value in dropped]
+    if both:
+        raise DataError(
+            f"value {_shown(both[0])} stands for class {names[claims[both[0]]]!r} of labels and is in unlabelled; "
+            "keep it in one of them (a list of labels also counts its names from 0, a mapping of names to values "
+            "knows its values only)"
+        )
+
+
 def _refuse_missing(values: Mapping[str, list[str | None]]) -> None:
     split, rows = next((split, column.count(None)) for split, column in values.items() if None in column)
     raise DataError(f"split {split!r}: {rows} rows have an empty label; add null to unlabelled to drop and count them")
+
+
+def _refuse_unknown(found: Counter[str | None], numbers: dict[str | None, int], names: LabelNames) -> None:
+    unknown = sorted(value for value in found if value is not None and value not in numbers)
+    if not unknown:
+        return
+    classes = str(dict(names) if isinstance(names, Mapping) else list(names))[:500]
+    near = did_you_mean(unknown[0][:LONGEST_NAME], class_of(names) if isinstance(names, Mapping) else names)
+    raise DataError(
+        f"label {shown(unknown[0])} ({found[unknown[0]]} rows) is no class of labels {classes}"
+        + (f", nor are {', '.join(map(shown, unknown[1:6]))}" if unknown[1:] else "")
+        + (f" (values found: {', '.join(sorted(map(_shown, found))[:20])})" if isinstance(names, Mapping) else "")
+        + (near or "; add it to labels, or to unlabelled if such rows have no label")
+    )

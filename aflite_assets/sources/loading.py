@@ -36,10 +36,9 @@ def content_fingerprint(source: SourceSpec) -> dict[str, str | int]:
         DataError: the hub knows no such dataset or revision.
     """
     if isinstance(source, HubSource):
-        from aflite_assets.sources.hub import resolve_commit
+        from aflite_assets.sources.hub import source_commit
 
-        token = None if source.token is None else source.token.get_secret_value()
-        return {"commit": resolve_commit(source.id, source.revision, kind="dataset", token=token)}
+        return {"commit": source_commit(source)}
     _require_files(source)
     hashes = [f"{path}\0{file_sha256(path)}" for path in source.files()]
     if not hashes:

@@ -1,20 +1,28 @@
 """From YAML files to dataset specs: the folders of `AFLITE_DATASETS`, then the bundled ones. Opens no data."""
 
 import os
-from collections.abc import Hashable, Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from aflite_assets.errors import SpecError
-from aflite_assets.sources.spec_messages import explain
+from aflite_assets.sources.shown import received, shown_path
+from aflite_assets.sources.spec_checks import check_values
+from aflite_assets.sources.spec_messages import NAME_RULE, explain
+from aflite_assets.sources.spec_paths import absolute_path, absolute_paths
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.sources.wording import did_you_mean
+from aflite_assets.sources.yaml_files import read_yaml
 
 BUNDLED = Path(__file__).parent / "bundled"
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,63}")
+_LONGEST = 4000
 
 
 @dataclass(frozen=True)
@@ -37,7 +45,7 @@ class Registry:
 def spec_folders() -> list[Path]:
     """The folders searched for specs: those of `AFLITE_DATASETS` (separated like `PATH`), then the bundled one."""
     named = [part for part in os.environ.get("AFLITE_DATASETS", "").split(os.pathsep) if part]
-    return list(dict.fromkeys([*(_absolute_path(part, Path.cwd()) for part in named), BUNDLED]))
+    return list(dict.fromkeys([*(absolute_path(part, Path.cwd()) for part in named), BUNDLED]))
 
 
 def load_registry() -> Registry:
@@ -49,14 +57,18 @@ def load_registry() -> Registry:
     files: dict[str, Path] = {}
     failures: dict[Path, str] = {}
     for folder in spec_folders():
-        if not folder.is_dir():
-            failures[folder] = f"AFLITE_DATASETS names {str(folder)!r}, which is not a folder; correct or remove it"
-        for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
+        try:
+            paths = _spec_files(folder)
+        except SpecError as error:
+            failures[folder] = str(error)
+            continue
+        for path in paths:
             try:
                 spec = load_spec(path)
                 if spec.name in specs:
                     raise SpecError(
-                        f"{path}: the name {spec.name!r} is already taken by {files[spec.name]}; rename one"
+                        f"{shown_path(path)}: the name {spec.name!r} is already taken by "
+                        f"{shown_path(files[spec.name])}; rename one"
                     )
             except SpecError as error:
                 failures[path] = str(error)
@@ -68,77 +80,65 @@ def load_registry() -> Registry:
 def load_spec(path: Path) -> DatasetSpec:
     """The dataset that one YAML file describes; relative paths in it are taken from the file's folder.
 
+    Variables (`${NAME}`) are those of the process.
+
     Raises:
-        SpecError: the file cannot be read, is not a YAML mapping, or says something the model refuses.
+        SpecError: the file cannot be read, is not a YAML mapping, or says something the model refuses. A secret's
+            value is never in the message.
     """
-    try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise SpecError(f"{path}: cannot be read as YAML: {error}") from error
+    where = shown_path(path)
+    content = read_yaml(path, environment=os.environ)
     if not isinstance(content, dict):
-        raise SpecError(f"{path}: a dataset is a mapping of keys, but the file holds {type(content).__name__}")
-    content.setdefault("name", path.stem)
-    if content["name"] != path.stem:
-        raise SpecError(f"{path}: name is {content['name']!r}, but the file is {path.name!r}; make them the same")
-    try:
-        content = _absolute_paths(content, path.parent)
-    except (OSError, RecursionError) as error:
-        raise SpecError(f"{path}: a path in it cannot be followed: {error}; correct it") from error
-    return parse_spec(content, where=str(path))
+        raise SpecError(f"{where}: a dataset is a mapping of keys and values, but the file {_described(content)}")
+    if not _NAME.fullmatch(path.stem):
+        raise SpecError(f"{where}: name: {NAME_RULE} ({received(path.stem)}: the file's name); rename the file")
+    name = content.setdefault("name", path.stem)
+    if name != path.stem:
+        raise SpecError(
+            f"{where}: name: must be the file's name without its ending, {path.stem!r} ({received(name)}); "
+            "rename the file, or leave the key out"
+        )
+    return parse_spec(absolute_paths(content, path.parent), where=where)
 
 
 def parse_spec(content: Mapping[str, Any], *, where: str = "spec") -> DatasetSpec:
-    """A spec from plain values.
+    """A spec from plain values; paths in it are taken as they are, and a token is a `pydantic.SecretStr`.
 
     Raises:
         SpecError: names every refused field with its value, and for an unknown key or kind the nearest known one.
     """
+    problems = check_values(content, DatasetSpec)
+    messages = list(problems.values())
+    spec = None
     try:
-        return DatasetSpec.model_validate(content)
+        spec = DatasetSpec.model_validate(content)
     except ValidationError as error:
-        raise SpecError("\n".join(f"{where}: {message}" for message in explain(error, DatasetSpec))) from None
+        messages += explain(error, DatasetSpec, known=problems)
+    # Raised here, the error carries none of pydantic's with it, which holds every value, secrets among them.
+    if spec is None or messages:
+        raise SpecError(_joined(messages, where))
+    return spec
 
 
-class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, which by itself keeps the last of two equal keys and drops the first unsaid."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[tuple[str, str]] = set()
-        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
-            if (key.tag, key.value) in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key.value!r} stands twice", key.start_mark)
-            seen.add((key.tag, key.value))
-        return super().construct_mapping(node, deep)
+def _joined(messages: Sequence[str], where: str) -> str:
+    """A line per message, as many as a person would read; how many are left out stands at the end."""
+    lines = [f"{where}: {message}" for message in messages]
+    lengths = accumulate(len(line) + 1 for line in lines)
+    shown = max(1, sum(length <= _LONGEST for length in lengths))
+    left_out = [f"and {len(lines) - shown} more"] if len(lines) > shown else []
+    return "\n".join([*lines[:shown], *left_out])
 
 
-def _absolute_paths(content: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Make the files of sources and the local checkpoints of models independent of the working directory."""
-    sources = [content, *_mappings(content.get("challenge_sets"))]
-    for owner in sources:
-        if isinstance(owner.get("source"), dict) and isinstance(owner["source"].get("splits"), dict):
-            splits = {split: _absolute(files, folder) for split, files in owner["source"]["splits"].items()}
-            owner["source"]["splits"] = splits
-    for model in [*_mappings(content.get("representations")), *_mappings(content.get("evaluators"))]:
-        checkpoint = model.get("checkpoint")
-        if isinstance(checkpoint, str) and (checkpoint.startswith((".", "~")) or (folder / checkpoint).exists()):
-            model["checkpoint"] = _absolute(checkpoint, folder)
-    return content
+def _spec_files(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if path.suffix.lower() in (".yaml", ".yml"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise SpecError(f"AFLITE_DATASETS names {str(folder)!r}, which is not a folder; correct or remove it") from None
+    except OSError as error:
+        raise SpecError(
+            f"AFLITE_DATASETS names {str(folder)!r}, which cannot be read ({error.strerror}); correct or remove it"
+        ) from None
 
 
-def _absolute(files: Any, folder: Path) -> Any:
-    if isinstance(files, str):
-        return str(_absolute_path(files, folder))
-    if isinstance(files, list):
-        return [_absolute(name, folder) for name in files]
-    if isinstance(files, dict):
-        return {name: _absolute(value, folder) for name, value in files.items()}
-    return files
-
-
-def _absolute_path(name: str, folder: Path) -> Path:
-    # os.path leaves `~nobody` as it is, where pathlib raises.
-    return (folder / os.path.expanduser(name)).absolute()
-
-
-def _mappings(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value.values() if isinstance(item, dict)] if isinstance(value, dict) else []
+def _described(content: Any) -> str:
+    return "is empty" if content is None else f"holds {received(content).removeprefix('received ')}"

@@ -63,6 +63,8 @@ class HubSource(StrictSpec):
         names = [name for value in self.splits.values() for name in as_tuple(value)]
         if any("." in name for name in names) and not all("." in name for name in names):
             raise ValueError(f"splits {names} mix the hub's splits with files; use one or the other")
+        if self.config is not None and "." in names[0]:
+            raise ValueError(f"splits name files of the repository, so config {self.config!r} says nothing; drop it")
         return self
 
     def files(self) -> list[Path]:

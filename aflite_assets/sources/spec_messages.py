@@ -1,109 +1,171 @@
 """From what pydantic refused in a spec to messages that name the YAML's field, the value and the remedy."""
 
 import ast
-import types
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from aflite_assets.sources.shown import BOOLEANS, cut, received, shown_field, shown_key
+from aflite_assets.sources.spec_places import Location, is_model, locate, members, tags
+from aflite_assets.sources.spec_wishes import is_count, wish_of_kind
 from aflite_assets.sources.wording import did_you_mean
 
-_SHOWN = 200
-_REMEDIES = {
-    "string_type": "must be text; put it in quotes",
-    "string_pattern_mismatch": "use lower-case letters, digits and underscores only, no underscore first",
+NAME_RULE = "use lower-case letters, digits and underscores only, no underscore first, at most 64 characters"
+
+_LONGEST = 600
+_PATTERNS = {
+    "^[a-z0-9][a-z0-9_]*$": NAME_RULE,
+    r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$": "must be owner/name, as on the hub's page",
 }
+_WRONG_KIND = {
+    *("string_type", "int_type", "float_type", "bool_type", "tuple_type", "dict_type", "model_type"),
+    *("model_attributes_type", "int_from_float", "int_parsing", "float_parsing", "bool_parsing", "literal_error"),
+}  # fmt: skip
 
 
-def explain(error: ValidationError, model: type[BaseModel]) -> list[str]:
-    """One message per refused field of `model`; what each alternative of a field wants is joined with "or"."""
-    wanted: dict[tuple[str, str], list[str]] = {}
-    messages = []
-    for problem in error.errors(include_url=False):
-        shown, place = _locate(model, problem["loc"])
-        field = ".".join(shown)
-        known = _known_message(problem, field, place)
-        if known is not None:
-            messages.append(known)
-            continue
-        received = str(problem["input"])[:_SHOWN]
-        wanted.setdefault((field, received), []).append(_REMEDIES.get(problem["type"], problem["msg"]))
-    return messages + [
-        f"{field}: {', or '.join(dict.fromkeys(wishes))} (received {received!r})"
-        for (field, received), wishes in wanted.items()
-    ]
+class _Problem(NamedTuple):
+    """One refusal of pydantic's, with the place it is about."""
+
+    location: Location
+    place: Any
+    error: Any
+
+    @property
+    def wrong_kind(self) -> bool:
+        return self.error["type"] in _WRONG_KIND and not self.is_key
+
+    @property
+    def is_key(self) -> bool:
+        return self.error["type"] == "invalid_key" or self.error["loc"][-1:] == ("[key]",)
 
 
-def _known_message(problem: Any, field: str, place: Any) -> str | None:
+def explain(
+    error: ValidationError, model: type[BaseModel], *, known: Collection[Location] = frozenset()
+) -> Iterator[str]:
+    """One message per refused field of `model`; what each alternative of a field wants is joined with "or".
+
+    Places in `known` are left out, and what is below them.
+    """
+    problems = [_Problem(*locate(model, each["loc"]), each) for each in error.errors(include_url=False)]
+    told = {place for problem in problems for place in _above(problem.location)}
+    told |= {problem.location for problem in problems if not problem.wrong_kind}
+    grouped: dict[Location, list[_Problem]] = {}
+    for problem in problems:
+        place = problem.location
+        if _matters(problem, told) and place not in known and not any(above in known for above in _above(place)):
+            grouped.setdefault(place, []).append(problem)
+    for location, group in grouped.items():
+        field = shown_field(location)
+        for message in _of_field(group, field, model):
+            yield cut(message, _LONGEST)
+
+
+def _above(location: Location) -> list[Location]:
+    return [location[:length] for length in range(len(location))]
+
+
+def _matters(problem: _Problem, told: Collection[Location]) -> bool:
+    """False for what pydantic says only because it tried an alternative that nobody meant, or lost refused entries.
+
+    `told` are the places about which, or about something below, more is known than that the kind is wrong.
+    """
+    if problem.wrong_kind:
+        return problem.location not in told
+    error = problem.error
+    return not (error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
+
+
+def _of_field(group: list[_Problem], field: str, model: type[BaseModel]) -> Iterator[str]:
+    wishes: dict[str, list[str]] = {}
+    for problem in group:
+        whole = _whole_message(problem, field, model)
+        if whole is not None:
+            yield whole
+        else:
+            wishes.setdefault(received(problem.error["input"], problem.location), []).append(_wish(problem))
+    for given, wanted in wishes.items():
+        yield _about(field, f"{', or '.join(dict.fromkeys(wanted))} ({given})")
+
+
+def _whole_message(problem: _Problem, field: str, model: type[BaseModel]) -> str | None:
     """The whole message for the kinds of mistake that have one of their own."""
-    match problem["type"]:
+    match problem.error["type"]:
         case "missing":
             return f"{field} is missing; add it"
         case "value_error":
-            message = problem["msg"].removeprefix("Value error, ")
-            return f"{field}: {message}" if field else message
+            return _about(field, problem.error["msg"].removeprefix("Value error, "))
         case "extra_forbidden":
-            keys = list(place.model_fields)
-            return f"{field}: unknown key" + (did_you_mean(problem["loc"][-1], keys) or f" (known keys: {keys})")
+            return f"{field}: unknown key{_where_it_belongs(problem, model)}"
         case "union_tag_invalid" | "union_tag_not_found":
-            key = ast.literal_eval(problem["ctx"]["discriminator"])
-            tags = [tag for member in _members(place) for tag in get_args(member.model_fields[key].annotation)]
-            tag = problem["ctx"].get("tag")
-            if tag is None:
-                return f"{field}.{key} is missing; add it, one of {tags}"
-            return f"{field}.{key}: {tag!r} is unknown{did_you_mean(tag, tags)} (known: {tags})"
+            return _tag_message(problem, field)
+        case "invalid_key" | "string_type" if problem.is_key:
+            return _key_message(problem.error["input"], shown_field(problem.location[:-1]))
     return None
 
 
-def _locate(model: type[BaseModel], location: Sequence[int | str]) -> tuple[list[str], Any]:
-    """The keys that the YAML's writer would recognise, and the type that stands there.
-
-    For an unknown key the type is the model that refused it. pydantic's own parts are left out: the tag of a union's
-    member, the names of alternatives, and the mark of a refused mapping key.
-    """
-    shown: list[str] = []
-    place: Any = model
-    for part in location:
-        inner, is_key = _step(place, part)
-        if is_key:
-            shown.append(str(part))
-        if inner is None and _is_model(place):
-            return shown, place
-        place = inner
-    return shown, place
+def _where_it_belongs(problem: _Problem, model: type[BaseModel]) -> str:
+    key, keys = str(problem.location[-1]), list(problem.place.model_fields)
+    if len(problem.location) > 1 and key in model.model_fields:
+        return "; it belongs at the beginning of a line, under no other key"
+    parts = {name: members(field.annotation)[0] for name, field in model.model_fields.items()}
+    homes = [name for name, part in parts.items() if is_model(part) and key in part.model_fields]
+    elsewhere = f"; it is known under {' and '.join(homes)}" if len(problem.location) == 1 and homes else ""
+    return elsewhere + did_you_mean(key, keys) or f" (known keys: {keys})"
 
 
-def _step(place: Any, part: int | str) -> tuple[Any, bool]:
-    """The type behind one part of a location, and whether the part is a key of the YAML."""
-    if _is_model(place):
-        return (place.model_fields[part].annotation, True) if part in place.model_fields else (None, True)
-    members = _members(place)
-    if members[0] is not place:
-        if len(members) == 1:
-            return _step(members[0], part)
-        return next((member for member in members if _has_tag(member, part)), None), False
-    match get_origin(place):
-        case origin if origin is dict and part != "[key]":
-            return get_args(place)[1], True
-        case origin if origin is tuple:
-            return get_args(place)[0], True
-    return None, isinstance(part, int)
+def _tag_message(problem: _Problem, field: str) -> str:
+    key = ast.literal_eval(problem.error["ctx"]["discriminator"])
+    known = tags(members(problem.place), key)
+    tag = problem.error["input"].get(key)
+    if tag is None:
+        return f"{field}.{key} is missing; add it, one of {known}"
+    near = did_you_mean(tag, known) if isinstance(tag, str) else ""
+    return f"{field}.{key}: is unknown{near} ({received(tag, problem.location)}; known: {known})"
 
 
-def _members(place: Any) -> list[Any]:
-    """The alternatives of a union, `None` left out; a type that is no union is its only member."""
-    if get_origin(place) is Annotated:
-        return _members(get_args(place)[0])
-    if get_origin(place) in (Union, types.UnionType):
-        return [member for member in get_args(place) if member is not type(None)]
-    return [place]
+def _wish(problem: _Problem) -> str:
+    error = problem.error
+    if problem.wrong_kind or is_count(problem.place):
+        return wish_of_kind(problem.place, error["input"])
+    return _wish_of_limit(error["type"], error.get("ctx", {})) or error["msg"]
 
 
-def _has_tag(member: Any, tag: int | str) -> bool:
-    fields = member.model_fields.values() if _is_model(member) else ()
-    return any(get_origin(field.annotation) is Literal and tag in get_args(field.annotation) for field in fields)
+def _wish_of_limit(kind: str, limit: dict[str, Any]) -> str | None:
+    match kind:
+        case "greater_than_equal":
+            return f"must be at least {limit['ge']:g}"
+        case "greater_than":
+            return f"must be more than {limit['gt']:g}"
+        case "less_than_equal":
+            return f"must be at most {limit['le']:g}"
+        case "less_than":
+            return f"must be less than {limit['lt']:g}"
+        case "too_short":
+            return f"must have at least {_counted(limit['min_length'], 'entry', 'entries')}"
+        case "too_long":
+            return f"must have at most {_counted(limit['max_length'], 'entry', 'entries')}"
+        case "string_too_short":
+            return f"must have at least {_counted(limit['min_length'], 'character', 'characters')}"
+        case "string_too_long":
+            return f"must have at most {_counted(limit['max_length'], 'character', 'characters')}"
+        case "string_pattern_mismatch":
+            return _PATTERNS.get(limit["pattern"], f"must fit the pattern {limit['pattern']}")
+        case "string_unicode":
+            return "must be text in UTF-8; remove what is no character"
+        case "int_parsing_size":
+            return "must be a whole number below 9223372036854775808"
+    return None
 
 
-def _is_model(place: Any) -> bool:
-    return isinstance(place, type) and issubclass(place, BaseModel)
+def _key_message(key: Any, field: str) -> str:
+    why = f"; {BOOLEANS}" if isinstance(key, bool) else ""
+    return _about(field, f"the key {shown_key(key)} must be text{why}; put it in quotes")
+
+
+def _about(field: str, message: str) -> str:
+    return f"{field}: {message}" if field else message
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"

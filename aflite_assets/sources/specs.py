@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, StrictFloat, StrictInt, model_valida
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.model_specs import EncoderSpec, EvaluatorSpec, Name, StrictSpec
 from aflite_assets.sources.source_specs import Files, SourceSpec, SplitName, TableFormat, as_tuple
+from aflite_assets.sources.wording import LONGEST_NAME, is_printable_name
 
 Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, le=1)]
 """A whole number is a count of rows, a number with a decimal point a share (`1.0` is all, `1` is one row)."""
@@ -25,12 +26,15 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _printable(name: str) -> str:
-    if not name.strip() or not name.isprintable():
-        raise ValueError(f"{name!r} is no name to print: it is empty or holds control characters; rename the class")
+    if not is_printable_name(name):
+        raise ValueError(
+            f"{name[:LONGEST_NAME]!r} is no name to print: it is blank, longer than {LONGEST_NAME} characters or holds "
+            "control characters; rename the class"
+        )
     return name
 
 
-ClassName = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
+ClassName = Annotated[str, AfterValidator(_printable)]
 ClassNames = Annotated[tuple[ClassName, ...], Field(min_length=2), AfterValidator(_distinct)]
 """Names of the classes in class order."""
 

@@ -1,14 +1,32 @@
 """Values of a source's columns as text, the form in which labels, groups, ids and attributes are compared."""
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.errors import DataError
+
+_SHOWN = 200
 
 
 def as_texts(column: pa.ChunkedArray) -> list[str | None]:
-    """Each value as text: 1 and 1.0 are both "1"; null, NaN and the empty string are None."""
-    return [as_text(value) for value in column.to_pylist()]
+    """Each value as text: 1 and 1.0 are both "1"; null, NaN and the empty string are None.
+
+    Dates and times are written as ISO 8601 does; lists and structs as Python writes them.
+
+    Raises:
+        DataError: values that have no such form, such as structs with one name twice, or text that is no UTF-8.
+    """
+    try:
+        return [as_text(value) for value in _in_python(column).to_pylist()]
+    except (ValueError, ArithmeticError, LookupError, pa.ArrowException) as error:
+        raise DataError(
+            f"a column of {shown(str(column.type))} cannot be read as text ({shown(str(error))}); convert it to text "
+            "in the source, or name another column"
+        ) from error
 
 
 def as_text(value: Any) -> str | None:
@@ -17,4 +35,90 @@ def as_text(value: Any) -> str | None:
         return None
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, Decimal) and value == value.to_integral_value():
+        return str(int(value))
     return str(value)
+
+
+def shown(value: object) -> str:
+    """A value as an error message shows it: control characters escaped, the start of a long one."""
+    text = value if isinstance(value, str) else str(value)
+    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}... ({len(text):,} characters)"
+
+
+def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The same values without dictionary, run-end or extension encoding."""
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain(pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type))
+    if pa.types.is_dictionary(kind):
+        return plain(_decoded(column))
+    if pa.types.is_run_end_encoded(kind):
+        return plain(pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], kind.value_type))
+    return column
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values of a dictionary, text and bytes with 64-bit offsets.
+
+    With 32-bit ones a chunk whose repeated values come to over 2 GiB would be decoded into garbage.
+    """
+    kind = column.type.value_type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        kind = pa.large_string() if pa.types.is_string(kind) else pa.large_binary()
+    return pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks], kind)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column's values are numbers; true and false count as 1 and 0."""
+    types = pa.types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column's values are text."""
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether a column's values are bytes of any length."""
+    types = pa.types
+    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind))
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a column's values are lists."""
+    types = pa.types
+    return bool(
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+        or types.is_list_view(kind)
+        or types.is_large_list_view(kind)
+    )
+
+
+def _in_python(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column in a type all of whose values Python can hold."""
+    if isinstance(column.type, pa.UuidType):
+        return column
+    column = plain(column)
+    kind = column.type
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32())
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_time(kind) or pa.types.is_duration(kind):
+        return _without_zero_fractions(_temporal_text(column))
+    return column
+
+
+def _temporal_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Python's dates end in the year 9999, and know no time zone that its database lacks; Arrow's do not."""
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowException:
+        return column.cast(pa.timestamp(column.type.unit)).cast(pa.string())
+
+
+def _without_zero_fractions(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.replace_substring_regex(texts, r"\.0+(Z?)$", r"\1")

@@ -1,10 +1,26 @@
-"""Phrases that this package's error messages share."""
+"""Phrases that this package's error messages share, and what may be printed as a name."""
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
+
+LONGEST_NAME = 200
+"""Characters of a class's name."""
+
+_JOINERS = "\u200c\u200d"  # which scripts such as Persian and Hindi need
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """`; did you mean 'label'?` for the known name nearest to `name`, or nothing when none is near."""
     near = difflib.get_close_matches(str(name), list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def is_printable_name(name: str) -> bool:
+    """Whether a class may be called so: not blank, not over 200 characters, no character that controls the display.
+
+    Joiners and spaces of any script are allowed, which `str.isprintable` refuses.
+    """
+    hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    unprintable = any(unicodedata.category(letter) in hidden and letter not in _JOINERS for letter in name)
+    return bool(name.strip()) and len(name) <= LONGEST_NAME and not unprintable

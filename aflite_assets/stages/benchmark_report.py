@@ -12,6 +12,7 @@ from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.published import read_challenge_sets
 from aflite_assets.stages.report_inputs import (
     filtered_set,
     read_cells,
@@ -31,14 +32,19 @@ def run(
     from aflite_assets.reports.json_report import report_json
     from aflite_assets.reports.markdown import challenge_markdown, main_markdown
     from aflite_assets.reports.tables import challenge_table, main_table
+    from aflite_assets.reports.wording import set_notes
 
     data = report_data(spec, inputs, draft.partition)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
     tables = {f"accuracy_{one}": main_markdown(main_table(data, one)) for one in data.representations}
-    if any(test.challenge for test in data.test_sets):
+    if data.missing_sets or any(test.challenge for test in data.test_sets):
+        notes = {test.name: set_notes(test, data.label_names) for test in data.test_sets}
         tables |= {
-            f"challenge_sets_{one}": challenge_markdown(challenge_table(data, one)) for one in data.representations
+            f"challenge_sets_{one}": challenge_markdown(
+                challenge_table(data, one), notes=notes, missing=data.missing_sets
+            )
+            for one in data.representations
         }
     write_json(draft.path / "tables.json", tables)
     tracker.log_metrics(accuracies(data))
@@ -68,6 +74,8 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
     raw_result = inputs["raw_dataset"]
     raw = load_examples(raw_result.path)
     filtered = tuple(filtered_set(one, part) for one, part in inputs["filtered_sets"].parts.items())
+    tested = test_sets(raw, inputs["challenge_sets"], filtered, spec.challenge_sets)
+    adding = [test.name for test in tested if test.adds_probabilities]
     return BenchmarkData(
         name=name,
         title=spec.title or name,
@@ -77,12 +85,13 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
         warmup_rows=inputs["warmup_split"].summary["rows"],
         notes=(*trial_note(raw_result), *unlabelled_note(raw_result)),
         filtered=filtered,
-        cells=read_cells(inputs["evaluator_models"]),
-        test_sets=test_sets(raw, inputs["challenge_sets"], filtered, spec.challenge_sets),
+        cells=read_cells(inputs["evaluator_models"], probabilities_of=adding),
+        test_sets=tested,
         examples=raw,
         scatter_features=spec.report.scatter_features,
         evidence=read_evidence(inputs["bias_evidence"]),
         provenance=_provenance(spec, inputs),
+        missing_sets=read_challenge_sets(inputs["challenge_sets"]).missing,
     )
 
 

@@ -1,67 +1,134 @@
 """The stage of `challenge_sets`: out-of-distribution test sets in the form of the raw dataset."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from aflite_assets.errors import DataError
+import pyarrow as pa
+
+from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
+from aflite_assets.results.files import write_json
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.loading import load_source
-from aflite_assets.sources.raw_table import build_raw_table, implied_columns
+from aflite_assets.sources.raw_table import RawTable, build_raw_table, implied_columns
 from aflite_assets.sources.specs import ChallengeSpec, SpecView
 from aflite_assets.sources.tables import load_examples, save_examples
+from aflite_assets.stages.class_maps import class_map, is_identity
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import CATEGORY
+from aflite_assets.stages.published import CATEGORY, CHALLENGE_SETS
 from aflite_assets.tracking import TrackedRun
 
 
 def run(
     spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
 ) -> dict[str, Any]:
-    """Load every challenge set into a folder of its name, with its category column and its own labels."""
+    """Load every challenge set into a folder of its name, with its category column and its own labels.
+
+    A set with `required: false` whose files are missing is left out, with the reason; it is looked for again.
+    """
     raw = load_examples(inputs["raw_dataset"].path)
-    rows = {}
+    sets: dict[str, dict[str, Any]] = {}
+    missing: dict[str, str] = {}
     for name, challenge in spec.challenge_sets.items():
-        examples = _load(name, challenge, raw, seed=spec.seed)
+        try:
+            tables = load_challenge(name, challenge)
+        except MissingDataError as error:
+            if challenge.required:
+                raise
+            missing[name] = str(error)
+            progress.log(f"challenge set {name} is left out: {error}")
+            continue
+        built = build_challenge(name, challenge, tables, raw, seed=spec.seed)
         (draft.path / name).mkdir()
-        save_examples(examples, draft.path / name)
-        rows[name] = len(examples)
-        progress.log(f"challenge set {name}: {len(examples)} rows")
-    return {"sets": len(rows), "rows": rows}
+        save_examples(built.examples, draft.path / name)
+        sets[name] = _describe(name, challenge, built, raw)
+        progress.log(f"challenge set {name}: {len(built.examples)} rows")
+    # Reports print these, so a change in them must be a change of the data version.
+    write_json(draft.path / CHALLENGE_SETS, {"sets": sets, "missing": missing})
+    rows = {name: facts["rows"] for name, facts in sets.items()}
+    # A set that came or vanished after the key was made contradicts the key, so this result must not be found again.
+    keyed = draft.key.fields["contents"]["challenge_sets"]
+    contradicted = any((name in missing) != ("missing" in keyed[name]) for name in keyed)
+    return {"sets": len(sets), "rows": rows, "missing": missing, "incomplete": contradicted}
 
 
-def _load(name: str, challenge: ChallengeSpec, raw: Examples, *, seed: int) -> Examples:
-    tables = load_source(challenge.source)
+def load_challenge(name: str, challenge: ChallengeSpec, *, first_rows: int | None = None) -> dict[str, pa.Table]:
+    """The source's tables of one challenge set; of a large source only the first rows, if asked for.
+
+    Raises:
+        MissingDataError: the files are not there.
+        DataError: the files are not what the spec says.
+    """
+    try:
+        tables = load_source(challenge.source, rows=first_rows)
+    except DataError as error:
+        raise type(error)(f"challenge set {name!r}: {error}") from error
     if challenge.split not in tables:
         raise DataError(f"challenge set {name!r} has no split {challenge.split!r} (it has {sorted(tables)}); set split")
-    table = tables[challenge.split]
+    return tables
+
+
+def build_challenge(
+    name: str,
+    challenge: ChallengeSpec,
+    tables: Mapping[str, pa.Table],
+    raw: Examples,
+    *,
+    seed: int,
+    complete: bool = True,
+) -> RawTable:
+    """One challenge set in the raw dataset's form, with its category column and its own labels.
+
+    `complete=False` says that `tables` hold the first rows only.
+
+    Raises:
+        DataError: the rows are not what the spec says, or their input is not the dataset's kind.
+    """
     columns = implied_columns(challenge.source, challenge.columns)
     if challenge.category is not None:
         columns = columns.model_copy(update={"attributes": (*columns.attributes, challenge.category)})
     try:
         built = build_raw_table(
-            {challenge.split: table},
+            {challenge.split: tables[challenge.split]},
             columns=columns,
             label_names=challenge.labels,
             unlabelled=challenge.unlabelled,
             limit=None if challenge.limit is None else {challenge.split: challenge.limit},
             seed=seed,
+            complete=complete,
         )
     except DataError as error:
         raise DataError(f"challenge set {name!r}: {error}") from error
-    examples = built.examples
     if challenge.category is not None:
-        column = f"attribute.{challenge.category}"
+        examples, column = built.examples, f"attribute.{challenge.category}"
         names = [CATEGORY if old == column else old for old in examples.table.column_names]
-        examples = Examples(examples.table.rename_columns(names), examples.label_names)
-    _check_fits(name, challenge, examples, raw)
-    return examples
+        built = replace(built, examples=Examples(examples.table.rename_columns(names), examples.label_names))
+    _check_inputs(name, built.examples, raw)
+    return built
 
 
-def _check_fits(name: str, challenge: ChallengeSpec, examples: Examples, raw: Examples) -> None:
+def _describe(name: str, challenge: ChallengeSpec, built: RawTable, raw: Examples) -> dict[str, Any]:
+    """What readers of the set must know of it; `map` and `collapse` stay in the spec, which predictions outlive."""
+    own = built.examples.label_names
+    found = class_map(name, challenge, built.examples, raw.label_names)
+    return {
+        "rows": len(built.examples),
+        "source_rows": built.source_rows[challenge.split],
+        "unlabelled_rows": built.unlabelled_rows[challenge.split],
+        "label_names": list(own),
+        "dataset_classes": is_identity(found, own, raw.label_names),
+    }
+
+
+def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:
     if examples.modality != raw.modality:
-        raise DataError(f"challenge set {name!r} holds {examples.modality}, but the dataset {raw.modality}")
+        raise DataError(
+            f"challenge set {name!r} holds {examples.modality}, but the dataset {raw.modality}; "
+            "a model reads one kind of input, correct the set's columns"
+        )
     if raw.modality == "text":
         for column in ("text", "text_pair"):
             if (column in raw.table.column_names) != (column in examples.table.column_names):
@@ -70,19 +137,6 @@ def _check_fits(name: str, challenge: ChallengeSpec, examples: Examples, raw: Ex
                 )
     if raw.modality == "features" and examples.features.shape[1] != raw.features.shape[1]:
         raise DataError(
-            f"challenge set {name!r} has {examples.features.shape[1]} features, the dataset {raw.features.shape[1]}"
-        )
-    if challenge.collapse is None:
-        if examples.label_names != raw.label_names:
-            raise DataError(
-                f"challenge set {name!r} has labels {list(examples.label_names)}, the dataset {list(raw.label_names)}; "
-                "set labels to the same list, or collapse to map each label of the dataset to one of the set's"
-            )
-        return
-    if set(challenge.collapse) != set(raw.label_names) or not set(challenge.collapse.values()) <= set(
-        examples.label_names
-    ):
-        raise DataError(
-            f"challenge set {name!r}: collapse {challenge.collapse} must map every label of {list(raw.label_names)} "
-            f"to one of {list(examples.label_names)}"
+            f"challenge set {name!r} has {examples.features.shape[1]} features, the dataset {raw.features.shape[1]}; "
+            "both need the same columns"
         )

@@ -1,45 +1,103 @@
-"""Hashes of the files that spec fields name, so that a result's key sees content and not only paths."""
+"""What stands behind the files and hub ids that spec fields name, so that a result's key sees content and not names."""
 
+import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from aflite_assets.errors import MissingDataError
 from aflite_assets.results.files import file_sha256
+from aflite_assets.sources.hub import check_available, resolve_commit
 from aflite_assets.sources.loading import content_fingerprint
 from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
-from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.sources.source_specs import HubSource
+from aflite_assets.sources.specs import AnnotationsSpec, ChallengeSpec, DatasetSpec
+
+MISSING = {"missing": 1}
+"""The content of a challenge set that need not be there and is not."""
 
 
 def field_contents(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, Any]:
-    """Content hashes of the sources and local checkpoints that these fields name.
+    """Content hashes of the files, and commits of the hub's datasets and models, that these fields name.
 
     Raises:
-        DataError: a source's file is missing.
+        DataError: a file is missing, or a dataset of the hub cannot be had or does not exist.
+        ModelError: a checkpoint is neither a file or folder nor a model that the hub or its cache has.
     """
     contents: dict[str, Any] = {}
     for field in fields:
         match field:
             case "source":
                 contents[field] = content_fingerprint(spec.source)
+            case "annotations":
+                contents[field] = {} if spec.annotations is None else annotations_content(spec.annotations)
             case "challenge_sets":
-                contents[field] = {name: content_fingerprint(c.source) for name, c in spec.challenge_sets.items()}
+                contents[field] = {name: challenge_content(c) for name, c in spec.challenge_sets.items()}
             case "representations" | "evaluators":
                 models = getattr(spec, field)
                 contents[field] = {name: checkpoint_content(settings) for name, settings in models.items()}
     return contents
 
 
+def annotations_content(annotations: AnnotationsSpec) -> dict[str, str | int]:
+    """How many files of single annotators' labels there are, and one sha256 over their contents in their order.
+
+    Raises:
+        MissingDataError: a file is missing.
+    """
+    paths = annotations.paths()
+    for path in paths:
+        if not path.is_file():
+            raise MissingDataError(f"annotations: file {str(path)!r} does not exist; correct the path in the spec")
+    hashes = "\n".join(file_sha256(path) for path in paths)
+    return {"files": len(paths), "sha256": hashlib.sha256(hashes.encode()).hexdigest()}
+
+
+def challenge_content(challenge: ChallengeSpec) -> dict[str, str | int]:
+    """The content of a challenge set's source; `MISSING` where it need not be there and is not.
+
+    Raises:
+        MissingDataError: a required set's file is missing, or its dataset cannot be had from the hub.
+        DataError: the hub knows no such dataset or revision.
+    """
+    try:
+        if isinstance(challenge.source, HubSource) and not challenge.required:
+            # A pinned commit is known without the hub, and would be the same content when the set is there at last.
+            check_available(challenge.source)
+        return content_fingerprint(challenge.source)
+    except MissingDataError:
+        if challenge.required:
+            raise
+        return dict(MISSING)
+
+
 def checkpoint_content(settings: Any) -> dict[str, str]:
-    """sha256 of the files of a model's local checkpoint; empty for hub ids and models trained from scratch."""
+    """sha256 of the files of a model's local checkpoint, or the commit of a hub id; empty for models from scratch.
+
+    Raises:
+        ModelError: a hub id that neither the hub nor its cache has.
+    """
     if not isinstance(settings, TextModelSpec | ImageModelSpec) or settings.checkpoint is None:
         return {}
     place = Path(settings.checkpoint)
+    if (
+        isinstance(settings, TextModelSpec)
+        and not place.exists()
+        and not settings.checkpoint.startswith(("/", ".", "~"))
+    ):
+        return {"commit": _model_commit(settings.checkpoint, settings.revision)}
     files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
     root = place.parent if place.is_file() else place
     return {
         path.relative_to(root).as_posix(): _hash(path, path.stat().st_size, path.stat().st_mtime_ns) for path in files
     }
+
+
+@lru_cache(maxsize=256)
+def _model_commit(repo_id: str, revision: str | None) -> str:
+    """Asked for once per process, so that all cells of a grid have one commit."""
+    return resolve_commit(repo_id, revision, kind="model")
 
 
 @lru_cache(maxsize=4096)

@@ -1,7 +1,7 @@
 """The stage of `evaluator_models`: every evaluator on every train set and seed; each cell is a part of its own."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.contents import checkpoint_content
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import full_rows, read_control_sets, test_examples
+from aflite_assets.stages.published import full_rows, read_challenge_sets, read_control_sets, test_examples
 from aflite_assets.tracking import TrackedRun
 
 
@@ -55,6 +55,7 @@ def run(
     """Train and test the whole grid; a cell that fails is listed with its reason and does not stop the others."""
     raw = load_examples(inputs["raw_dataset"].path)
     tests = test_examples(raw, inputs["challenge_sets"])
+    mapped = read_challenge_sets(inputs["challenge_sets"]).mapped
     grid = [
         GridCell(evaluator, train_set, seed)
         for evaluator in spec.evaluators
@@ -70,7 +71,9 @@ def run(
             obtained = draft.part(
                 cell.name,
                 key,
-                partial(_evaluate, cell, settings, raw, tests, tracker=tracker, device=device, progress=progress),
+                partial(
+                    _evaluate, cell, settings, raw, tests, mapped, tracker=tracker, device=device, progress=progress
+                ),
             )
         except (AfliteError, RuntimeError, ValueError, MemoryError) as error:
             rows.append(_row(cell, "failed", f"{type(error).__name__}: {error}", reused=False))
@@ -140,6 +143,7 @@ def _evaluate(
     settings: Any,
     raw: Examples,
     tests: Mapping[str, Examples],
+    mapped: Collection[str],
     part: Draft,
     *,
     tracker: TrackedRun,
@@ -157,7 +161,7 @@ def _evaluate(
         evaluation = evaluate(
             settings, train, tests, seed=cell.seed, device=device, scratch=part.scratch, log=progress.log
         )
-        metrics = {**evaluation.metrics, **_accuracies(evaluation, tests)}
+        metrics = {**evaluation.metrics, **_accuracies(evaluation, tests, mapped)}
         run.log_metrics(metrics)
     pq.write_table(_predictions(evaluation, tests), part.path / "predictions.parquet")
     if evaluation.dynamics is not None:
@@ -165,13 +169,12 @@ def _evaluate(
     return metrics
 
 
-def _accuracies(evaluation: Evaluation, tests: Mapping[str, Examples]) -> dict[str, float]:
-    """Accuracy where the test set has the dataset's own classes; a collapsed one is the report's to compute."""
-    names = next(iter(tests.values())).label_names
+def _accuracies(evaluation: Evaluation, tests: Mapping[str, Examples], mapped: Collection[str]) -> dict[str, float]:
+    """Accuracy where classes are the dataset's own; where they are mapped it is the report's to compute."""
     return {
         f"accuracy.{name}": float((predictions.predicted == tests[name].labels).mean())
         for name, predictions in evaluation.predictions.items()
-        if tests[name].label_names == names
+        if name not in mapped
     }
 
 

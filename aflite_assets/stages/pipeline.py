@@ -33,9 +33,17 @@ class Stage:
 
 
 _STAGES = (
-    Stage("raw_dataset", (), ("source", "columns", "labels", "unlabelled", "limit", "seed")),
+    Stage(
+        "raw_dataset",
+        (),
+        (
+            "source", "columns", "annotations", "labels", "unlabelled", "undecodable_images", "holdout", "limit",
+            "seed",
+        ),
+        "2",
+    ),
     Stage("challenge_sets", ("raw_dataset",), ("challenge_sets", "seed")),
-    Stage("warmup_split", ("raw_dataset",), ("warmup", "representations", "evaluators", "filter", "seed")),
+    Stage("warmup_split", ("raw_dataset",), ("warmup", "representations", "evaluators", "filter", "seed"), "2"),
     Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed")),
     Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",)),
     Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "seed")),

@@ -1,6 +1,8 @@
 """How published results are read back, by later stages and by assets. Imports nothing heavy, computes nothing."""
 
 import functools
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -16,6 +18,27 @@ from aflite_assets.stages.progress import IterationReport, Progress
 
 CATEGORY = "attribute.category"
 """The column of a challenge set's categories."""
+
+CHALLENGE_SETS = "sets.json"
+"""The file of `ChallengeSets`."""
+
+
+@dataclass(frozen=True)
+class ChallengeSets:
+    """What `challenge_sets` holds beside the rows.
+
+    `sets` by name: rows, source_rows (before rows without a label were dropped and a limit drew), unlabelled_rows,
+    label_names, and dataset_classes: whether its classes are the dataset's by name and number. `missing` by name: why
+    a set that is not required could not be had.
+    """
+
+    sets: Mapping[str, Mapping[str, Any]]
+    missing: Mapping[str, str]
+
+    @property
+    def mapped(self) -> frozenset[str]:
+        """The sets on which a prediction must be mapped before it can be right."""
+        return frozenset(name for name, facts in self.sets.items() if not facts["dataset_classes"])
 
 
 @dataclass(frozen=True)
@@ -80,8 +103,13 @@ def report_iterations(representation: str, part: PublishedResult, progress: Prog
         progress.on_iteration(IterationReport(representation, **row))
 
 
+def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
+    """Which challenge sets were published and which are missing."""
+    return ChallengeSets(**json.loads(result.file(CHALLENGE_SETS).read_text(encoding="utf-8")))
+
+
 def test_examples(raw: Examples, challenges: PublishedResult) -> dict[str, Examples]:
     """Every set that is tested on, by name: the splits other than train as they are, then the challenge sets."""
     splits = [split for split in dict.fromkeys(raw.table["split"].to_pylist()) if split != "train"]
     sets = {split: raw.in_split(split) for split in splits}
-    return sets | {name: load_examples(challenges.path / name) for name in challenges.summary["rows"]}
+    return sets | {name: load_examples(challenges.path / name) for name in read_challenge_sets(challenges).sets}

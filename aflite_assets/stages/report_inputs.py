@@ -1,9 +1,11 @@
 """From published results to the records that reports are made of."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.errors import DataError
@@ -11,7 +13,10 @@ from aflite_assets.reports.records import Cell, EvidenceTable, FilteredSet, Test
 from aflite_assets.results import PublishedResult
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.specs import ChallengeSpec
-from aflite_assets.stages.published import CATEGORY, test_examples
+from aflite_assets.stages.class_maps import class_map
+from aflite_assets.stages.published import CATEGORY, read_challenge_sets, test_examples
+
+_PREDICTED = ["test_set", "row_id", "predicted"]
 
 
 def filtered_set(representation: str, part: PublishedResult) -> FilteredSet:
@@ -48,8 +53,8 @@ def unlabelled_note(raw: PublishedResult) -> tuple[str, ...]:
     )
 
 
-def read_cells(result: PublishedResult) -> tuple[Cell, ...]:
-    """Every cell of the grid, with its predictions where it is done."""
+def read_cells(result: PublishedResult, *, probabilities_of: Collection[str] = ()) -> tuple[Cell, ...]:
+    """Every cell of the grid, with its predictions where it is done; probabilities for these test sets only."""
     return tuple(
         Cell(
             evaluator=row["evaluator"],
@@ -59,14 +64,23 @@ def read_cells(result: PublishedResult) -> tuple[Cell, ...]:
             train_rows=row["train_rows"],
             status=row["status"],
             reason=row["reason"],
-            predictions=pq.read_table(
-                result.part(row["name"]).file("predictions.parquet"), columns=["test_set", "row_id", "predicted"]
-            )
+            predictions=_predictions(result.part(row["name"]), list(probabilities_of))
             if row["status"] == "done"
             else None,
         )
         for row in pq.read_table(result.file("cells.parquet")).to_pylist()
     )
+
+
+def _predictions(part: PublishedResult, probabilities_of: list[str]) -> pa.Table:
+    path = part.file("predictions.parquet")
+    if not probabilities_of:
+        return pq.read_table(path, columns=_PREDICTED)
+    tables = [
+        pq.read_table(path, columns=_PREDICTED, filters=[("test_set", "not in", probabilities_of)]),
+        pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=[("test_set", "in", probabilities_of)]),
+    ]
+    return pa.concat_tables(tables, promote_options="default")
 
 
 def test_sets(
@@ -75,18 +89,23 @@ def test_sets(
     filtered: tuple[FilteredSet, ...],
     specs: Mapping[str, ChallengeSpec],
 ) -> tuple[TestSet, ...]:
-    """Every set that is tested on: natural ones with what each filter kept, challenge sets with their collapse.
+    """Every set that is tested on: natural ones with what each filter kept, challenge sets with their class maps.
+
+    Challenge sets that are missing are left out.
 
     Raises:
-        DataError: the published challenge sets are not those of the spec.
+        DataError: the published challenge sets are not those of the spec, or no longer fit its maps.
     """
-    known = set(challenges.summary["rows"])
+    published = read_challenge_sets(challenges)
+    known = {*published.sets, *published.missing}
     if known != set(specs):
         raise DataError(
             f"challenge_sets holds {sorted(known)}, but the spec names {sorted(specs)}; materialise it again"
         )
     return tuple(
-        _challenge_set(name, examples, raw, specs[name]) if name in known else _natural_set(name, examples, filtered)
+        _challenge_set(name, examples, raw, specs[name], published.sets[name])
+        if name in published.sets
+        else _natural_set(name, examples, filtered)
         for name, examples in test_examples(raw, challenges).items()
     )
 
@@ -99,13 +118,12 @@ def _natural_set(name: str, examples: Examples, filtered: tuple[FilteredSet, ...
     return TestSet(name, False, examples.row_ids, examples.labels, examples.label_names, kept=kept)
 
 
-def _challenge_set(name: str, examples: Examples, raw: Examples, spec: ChallengeSpec) -> TestSet:
+def _challenge_set(
+    name: str, examples: Examples, raw: Examples, spec: ChallengeSpec, facts: Mapping[str, Any]
+) -> TestSet:
     categories = None
     if CATEGORY in examples.table.column_names:
         categories = np.array(examples.table[CATEGORY].to_pylist(), dtype=object)
-    collapse = None
-    if spec.collapse is not None:
-        collapse = np.array([examples.label_names.index(spec.collapse[label]) for label in raw.label_names], np.int64)
     return TestSet(
         name,
         True,
@@ -114,8 +132,16 @@ def _challenge_set(name: str, examples: Examples, raw: Examples, spec: Challenge
         examples.label_names,
         kept={},
         categories=categories,
-        collapse=collapse,
+        class_map=class_map(name, spec, examples, raw.label_names),
+        collapse=spec.collapse,
+        notes=_challenge_notes(facts),
     )
+
+
+def _challenge_notes(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    labelled, dropped = facts["source_rows"] - facts["unlabelled_rows"], facts["unlabelled_rows"]
+    notes = [f"The spec limits it to {facts['rows']:,} of {labelled:,} rows."] if facts["rows"] < labelled else []
+    return (*notes, *([f"Rows without a label were dropped: {dropped:,}."] if dropped else []))
 
 
 def read_evidence(result: PublishedResult) -> tuple[EvidenceTable, ...]:

@@ -1,5 +1,6 @@
 """The stage of `warmup_split`: the train rows spent on the encoders, once the whole plan is known to be possible."""
 
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,25 @@ from aflite_assets.models.checks import check_model
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
 from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.model_specs import SmallTransformerSpec, TextModelSpec
 from aflite_assets.sources.sampling import stratified_sample
-from aflite_assets.sources.specs import SpecView
+from aflite_assets.sources.specs import DatasetSpec, SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import without_rows
 from aflite_assets.stages.sizes import filter_settings, in_pool, warmup_rows
+from aflite_assets.stages.text_lengths import measure_text_lengths
 from aflite_assets.tracking import TrackedRun
+
+
+@dataclass(frozen=True)
+class WarmupDraw:
+    """The warm-up rows (`row_ids` and class numbers `labels`, int64) and how many were asked for."""
+
+    row_ids: np.ndarray
+    labels: np.ndarray
+    asked: int
 
 
 def run(
@@ -26,28 +38,71 @@ def run(
 ) -> dict[str, Any]:
     """Draw the warm-up rows (whole groups, stratified), after every model and size was checked against the data."""
     raw = load_examples(inputs["raw_dataset"].path)
-    train = raw.in_split("train")
-    for settings in [*spec.representations.values(), *spec.evaluators.values()]:
-        check_model(settings, raw)
-    needed = any(encoder.kind != "identity" for encoder in spec.representations.values())
-    size = warmup_rows(spec.warmup, len(train), needed=needed)
-    drawn = stratified_sample(train.labels, train.groups, size, rng=np.random.default_rng([spec.seed, 0]))
-    _check_plan(spec, raw, train.row_ids[drawn], needed=needed)
-    labels = train.labels[drawn]
-    pq.write_table(pa.table({"row_id": train.row_ids[drawn], "label": labels}), draft.path / "rows.parquet")
-    progress.log(f"warm-up rows: {len(drawn)} of {len(train)} train rows")
+    drawn = draw_warmup(spec, raw)
+    train_rows = inputs["raw_dataset"].summary["rows"]["train"]
+    pq.write_table(pa.table({"row_id": drawn.row_ids, "label": drawn.labels}), draft.path / "rows.parquet")
+    progress.log(f"warm-up rows: {len(drawn.row_ids)} of {train_rows} train rows")
+    counts = np.bincount(drawn.labels, minlength=len(raw.label_names)).tolist()
     return {
-        "rows": len(drawn),
-        "rows_asked": size,
-        "share": len(drawn) / len(train),
-        "rows_per_class": dict(
-            zip(raw.label_names, np.bincount(labels, minlength=len(raw.label_names)).tolist(), strict=True)
-        ),
-        "reason": None if needed else "no representation is a trained model",
+        "rows": len(drawn.row_ids),
+        "rows_asked": drawn.asked,
+        "share": len(drawn.row_ids) / train_rows,
+        "rows_per_class": dict(zip(raw.label_names, counts, strict=True)),
+        "reason": None if needs_warmup(spec) else "no representation is a trained model",
+        # Not in a published file: the data version, by which encoders and filtered sets are found again, must not
+        # change with an evaluator's max_length.
+        "text_lengths": text_lengths(spec, raw),
     }
 
 
-def _check_plan(spec: SpecView, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
+def draw_warmup(spec: DatasetSpec | SpecView, raw: Examples) -> WarmupDraw:
+    """Check every model and size against the data and draw the warm-up rows; none where no encoder is trained.
+
+    Raises:
+        ModelError: a model does not fit the data or cannot be had.
+        DataError: a size cannot be met.
+    """
+    check_models(spec, raw)
+    train = raw.in_split("train")
+    needed = needs_warmup(spec)
+    size = warmup_rows(spec.warmup, len(train), needed=needed)
+    drawn = stratified_sample(train.labels, train.groups, size, rng=np.random.default_rng([spec.seed, 0]))
+    _check_plan(spec, raw, train.row_ids[drawn], needed=needed)
+    return WarmupDraw(train.row_ids[drawn], train.labels[drawn], size)
+
+
+def check_models(spec: DatasetSpec | SpecView, raw: Examples) -> None:
+    """Check that every representation and evaluator reads this kind of data and can be had.
+
+    Raises:
+        ModelError: one does not or cannot.
+    """
+    for settings in [*spec.representations.values(), *spec.evaluators.values()]:
+        check_model(settings, raw)
+
+
+def needs_warmup(spec: DatasetSpec | SpecView) -> bool:
+    """Whether a representation is a model to be trained."""
+    return any(encoder.kind != "identity" for encoder in spec.representations.values())
+
+
+def text_lengths(spec: DatasetSpec | SpecView, raw: Examples) -> dict[str, dict[str, Any]]:
+    """How the texts' tokens compare with every text model's max_length, by the model's place in the spec.
+
+    Models that make their tokenizer when they are trained are named with the reason.
+    """
+    fields = ("representations", "evaluators")
+    models = {f"{field}.{name}": model for field in fields for name, model in getattr(spec, field).items()}
+    later = [name for name, model in models.items() if isinstance(model, SmallTransformerSpec)]
+    lengths: dict[str, dict[str, Any]] = {
+        name: {"not_measured": "its tokenizer is made when it is trained"} for name in later
+    }
+    tokenized = {name: model for name, model in models.items() if isinstance(model, TextModelSpec)}
+    measured = measure_text_lengths(tokenized, raw, seed=spec.seed)
+    return lengths | {name: {"of_rows": len(raw), **asdict(one)} for name, one in measured.items()}
+
+
+def _check_plan(spec: DatasetSpec | SpecView, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
     """Refuse what would fail later: a warm-up or a pool of one class, sizes that the pool cannot meet, large groups."""
     drawn = raw.select(warmup)
     if needed and len(np.unique(drawn.labels)) < 2:

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.diagnostics import class_shares_moved, label_balance
+from aflite_assets.diagnostics.balance import SplitBalance, split_balances
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.examples import Examples
 
@@ -26,6 +27,20 @@ def test_every_class_of_every_split_is_counted() -> None:
         {"split": "test", "label": 1, "label_name": "b", "rows": 0, "share": 0.0},
         {"split": "test", "label": 2, "label_name": "c", "rows": 1, "share": 1.0},
     ]
+
+
+def test_balance_of_every_split() -> None:
+    table = pa.table({"row_id": range(8), "split": ["train"] * 6 + ["test"] * 2, "label": [2, 0, 0, 1, 0, 1, 2, 2]})
+    assert split_balances(Examples(table, ("a", "b", "c"))) == (
+        SplitBalance("train", 6, "a", 0.5, "c", pytest.approx(1 / 6), 3.0, ()),
+        SplitBalance("test", 2, "c", 1.0, "c", 1.0, 1.0, ("a", "b")),
+    )
+
+
+def test_classes_of_one_size_are_named_first_and_last() -> None:
+    table = pa.table({"row_id": range(3), "split": ["train"] * 3, "label": [2, 1, 0]})
+    (found,) = split_balances(Examples(table, ("a", "b", "c")))
+    assert (found.largest, found.smallest, found.ratio) == ("a", "c", 1.0)
 
 
 def test_shares_moved_by_hand() -> None:

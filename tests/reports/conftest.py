@@ -24,11 +24,11 @@ ACCURACIES: Mapping[str, tuple[float, float, float]] = {
 
 
 def planted_predictions(test_set: TestSet, right: np.ndarray, n_classes: int) -> np.ndarray:
-    """Dataset class numbers that are right exactly where `right` says so, also through a collapse."""
-    collapse = np.arange(n_classes) if test_set.collapse is None else test_set.collapse
+    """Dataset class numbers that are right exactly where `right` says so, also through a class map."""
+    class_map = np.arange(n_classes) if test_set.class_map is None else test_set.class_map
     predicted = np.empty(len(right), dtype=np.int64)
     for i, (label, hit) in enumerate(zip(test_set.labels, right, strict=True)):
-        predicted[i] = np.flatnonzero((collapse == label) == hit)[0]
+        predicted[i] = np.flatnonzero((class_map == label) == hit)[0]
     return predicted
 
 
@@ -81,7 +81,7 @@ def natural_set(name: str, *, first_row: int, rows: int, kept: int) -> TestSet:
 
 
 def hans(rows: int = 300) -> TestSet:
-    """Two classes, three categories, each with both gold labels; neutral and contradiction collapse."""
+    """Two classes, three categories, each with both gold labels; neutral and contradiction count as one."""
     categories = np.array(["lexical_overlap", "subsequence", "constituent"])[np.arange(rows) // 2 % 3]
     return TestSet(
         "hans",

@@ -1,4 +1,6 @@
 import math
+from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -7,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.errors import DataError, InvalidInputError
-from aflite_assets.reports.accuracy import cell_accuracy, correct_rows, score, summarise, wilson_interval
+from aflite_assets.reports.accuracy import Unscored, cell_accuracy, correct_rows, score, summarise, wilson_interval
 from aflite_assets.reports.records import Cell, TestSet
 
 SHARES = st.floats(0, 1)
@@ -88,7 +90,7 @@ def test_mean_of_ones_does_not_pass_one(accuracies: list[float]) -> None:
 
 def test_rows_are_matched_by_id_not_by_order() -> None:
     correct = correct_rows(cell([10, 20, 30, 40], [1, 1, 2, 0]), three_class_set())
-    assert correct is not None
+    assert isinstance(correct, np.ndarray)
     assert correct.tolist() == [True, True, True, False]
 
 
@@ -102,7 +104,7 @@ def test_mask_selects_rows() -> None:
 def test_three_classes_collapse_to_two() -> None:
     two = TestSet("hans", True, np.arange(4), np.array([0, 1, 1, 0]), ("yes", "no"), {}, None, np.array([0, 1, 1]))
     correct = correct_rows(cell([0, 1, 2, 3], [0, 1, 2, 2], test_set="hans"), two)
-    assert correct is not None
+    assert isinstance(correct, np.ndarray)
     assert correct.tolist() == [True, True, True, False]
 
 
@@ -124,21 +126,108 @@ def test_a_prediction_outside_the_classes_is_refused() -> None:
         correct_rows(cell([10, 20, 30, 40], [0, 1, -1, 0]), three_class_set())
 
 
+def test_cells_without_predictions_say_why() -> None:
+    failed = Cell("a", "full", None, 0, 5, "failed", "out of memory")
+    assert correct_rows(failed, three_class_set()) == Unscored("failed", "out of memory")
+    assert correct_rows(Cell("a", "full", None, 1, 5, "not run"), three_class_set()) == Unscored("not run")
+    assert correct_rows(cell([1], [0], test_set="other"), three_class_set()) == Unscored("not run")
+
+
 def test_score_says_why_there_is_none() -> None:
     mask = np.ones(4, dtype=bool)
-    failed = Cell("a", "full", None, 0, 5, "failed", "out of memory")
-    waiting = Cell("a", "full", None, 1, 5, "not run")
-    assert score([waiting, failed], [None, None], mask).status == "failed"
-    assert score([waiting, failed], [None, None], mask).reason == "out of memory"
-    assert score([waiting], [None], mask).status == "not run"
-    assert score([], [], mask).status == "not run"
-    assert score([cell([], [])], [np.ones(4, dtype=bool)], ~mask).status == "no rows"
+    failed, waiting = Unscored("failed", "out of memory"), Unscored("not run")
+    assert score([waiting, failed], mask).status == "failed"
+    assert score([waiting, failed], mask).reason == "out of memory"
+    assert score([waiting, Unscored("no probabilities", "svm")], mask).reason == "svm"
+    assert score([waiting], mask).status == "not run"
+    assert score([], mask).status == "not run"
+    assert score([np.ones(4, dtype=bool)], ~mask).status == "no rows"
 
 
 def test_score_counts_unfinished_seeds() -> None:
-    cells = [cell([], []), Cell("a", "full", None, 1, 5, "not run")]
-    found = score(cells, [np.array([True, False, True, True]), None], np.ones(4, dtype=bool))
+    found = score([np.array([True, False, True, True]), Unscored("not run")], np.ones(4, dtype=bool))
     assert found.status == "done"
     assert found.unfinished_seeds == 1
     assert found.accuracy is not None
     assert found.accuracy.mean == 0.75
+
+
+PROBABILITIES = [
+    [0.4, 0.35, 0.25],  # entailment by label, non-entailment by probability
+    [0.6, 0.3, 0.1],
+    [0.1, 0.2, 0.7],
+    [0.5, 0.25, 0.25],  # a tie of sums goes to the lowest class number
+]
+
+
+def probable_cell(probabilities: list[list[float] | None], *, test_set: str = "hans") -> Cell:
+    predicted = [0 if row is None else int(np.argmax(row)) for row in probabilities]
+    base = cell(list(range(len(probabilities))), predicted, test_set=test_set)
+    assert base.predictions is not None
+    column = pa.array(probabilities, pa.list_(pa.float32()))
+    return replace(base, predictions=base.predictions.append_column("probabilities", column))
+
+
+def two_class_set(collapse: Literal["label", "probability"], class_map: list[int], labels: list[int]) -> TestSet:
+    names = ("entailment", "non-entailment")
+    rows = np.arange(len(labels))
+    return TestSet("hans", True, rows, np.array(labels), names, {}, class_map=np.array(class_map), collapse=collapse)
+
+
+def answers(tested: Cell, collapse: Literal["label", "probability"], class_map: list[int]) -> list[list[bool]]:
+    """Which rows are right if every row is of class 0, and if every row is of class 1."""
+    rows = 0 if tested.predictions is None else tested.predictions.num_rows
+    found = [correct_rows(tested, two_class_set(collapse, class_map, [gold] * rows)) for gold in (0, 1)]
+    assert all(isinstance(each, np.ndarray) for each in found)
+    return [each.tolist() for each in found if isinstance(each, np.ndarray)]
+
+
+def test_collapse_by_label_and_by_probability_differ() -> None:
+    tested = probable_cell([*PROBABILITIES])
+    assert answers(tested, "label", [0, 1, 1]) == [[True, True, False, True], [False, False, True, False]]
+    assert answers(tested, "probability", [0, 1, 1]) == [[False, True, False, True], [True, False, True, False]]
+
+
+def test_labels_that_count_as_none_are_wrong_by_label_and_left_out_by_probability() -> None:
+    tested = probable_cell([*PROBABILITIES])
+    assert answers(tested, "label", [0, 1, -1]) == [[True, True, False, True], [False, False, False, False]]
+    assert answers(tested, "probability", [0, 1, -1]) == [[True, True, False, True], [False, False, True, False]]
+
+
+def test_a_class_mask_is_the_likeliest_class_of_the_subset_by_probability_alone() -> None:
+    rows = [[0.1, 0.2, 0.3, 0.4], [0.5, 0.3, 0.15, 0.05], [0.3, 0.1, 0.4, 0.2]]
+    labels = np.array([1, 0, 1])
+    masked = TestSet("a", True, np.arange(3), labels, ("b", "c"), {}, class_map=np.array([-1, 0, 1, -1]))
+    assert cell_accuracy(probable_cell([*rows], test_set="a"), masked) == 1 / 3
+    assert cell_accuracy(probable_cell([*rows], test_set="a"), replace(masked, collapse="probability")) == 1
+
+
+def test_a_class_that_nothing_counts_as_never_wins() -> None:
+    tested = probable_cell([[0.0, 0.0, 1.0]])
+    assert answers(tested, "probability", [1, 1, -1]) == [[False], [True]]
+
+
+def test_probabilities_are_matched_by_row_id() -> None:
+    tested = probable_cell([*PROBABILITIES])
+    assert tested.predictions is not None
+    turned = replace(tested, predictions=tested.predictions.take(pa.array([2, 0, 3, 1])))
+    assert answers(turned, "probability", [0, 1, 1]) == answers(tested, "probability", [0, 1, 1])
+
+
+@pytest.mark.parametrize("given", [probable_cell([None, None]), cell([0, 1], [0, 1], test_set="hans")])
+def test_an_evaluator_without_probabilities_says_so(given: Cell) -> None:
+    found = correct_rows(given, two_class_set("probability", [0, 1, 1], [0, 1]))
+    assert found == Unscored("no probabilities", "linear gives none to add up")
+    assert cell_accuracy(given, two_class_set("probability", [0, 1, 1], [0, 1])) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[0.5, 0.5], [0.5, 0.5]], "4 probabilities for 2 rows and the dataset's 3 classes, 0 of them not finite"),
+        ([[0.5, 0.5, 0.0], [math.nan, 0.5, 0.5]], "6 probabilities for 2 rows .* 1 of them not finite"),
+    ],
+)
+def test_probabilities_of_other_classes_are_refused(rows: list[list[float]], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        correct_rows(probable_cell([*rows]), two_class_set("probability", [0, 1, 1], [0, 1]))

@@ -78,6 +78,22 @@ def test_page_shows_the_tables_numbers(page: Page, planted: BenchmarkData) -> No
         assert sentence in words
 
 
+def test_page_says_how_predictions_of_a_challenge_set_were_mapped(page: Page) -> None:
+    assert (
+        "wrong on the other. The predicted label is mapped (collapse: label): entailment counts as entailment; "
+        "neutral and contradiction count as non-entailment." in page.words()
+    )
+
+
+def test_missing_sets_are_shown_with_the_reason(make_planted: Any, planted: BenchmarkData) -> None:
+    natural = tuple(test_set for test_set in planted.test_sets if not test_set.challenge)
+    parsed = Page(render_report(make_planted(test_sets=natural, missing_sets={"anli": "file '<a>.csv' is gone"})))
+    words = parsed.words()
+    assert "Challenge sets anli not available: file '<a>.csv' is gone" in words
+    assert "Challenge sets not available and so not tested on: anli." in words
+    assert "challenge" in [attributes.get("id") for attributes in parsed.all("h2")]
+
+
 def test_no_table_cell_is_blank(planted_page: str) -> None:
     assert not re.search(r"<t[dh][^>]*>\s*</t[dh]>", planted_page)
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -32,6 +33,21 @@ def test_json_has_the_planted_numbers(planted: BenchmarkData) -> None:
     assert sum(histogram["kept"]) == 402
     assert sum(histogram["removed"]) == 798
     assert [cell["status"] for cell in written["cells"]].count("not run") == 1
+
+
+def test_json_says_how_predictions_were_mapped_and_what_is_missing(planted: BenchmarkData) -> None:
+    written: Any = report_json(replace(planted, missing_sets={"anli": "file 'a.csv' does not exist"}))
+    assert written["dataset"]["missing_sets"] == {"anli": "file 'a.csv' does not exist"}
+    test, _, hans = written["dataset"]["test_sets"]
+    assert (test["class_map"], test["notes"]) == (None, [])
+    assert hans["label_names"] == ["entailment", "non-entailment"]
+    assert hans["class_map"] == {
+        "entailment": "entailment",
+        "neutral": "non-entailment",
+        "contradiction": "non-entailment",
+    }
+    assert hans["collapse"] == "label"
+    assert len(hans["notes"]) == 1
 
 
 def test_nan_never_appears(make_planted: Any) -> None:

@@ -15,6 +15,7 @@ from aflite_assets.reports.markdown import (
 )
 from aflite_assets.reports.records import BenchmarkData
 from aflite_assets.reports.tables import challenge_table, filter_table, main_table
+from aflite_assets.reports.wording import set_notes
 
 DASH = "\N{EN DASH}"
 
@@ -60,8 +61,11 @@ def test_main_table_in_markdown(planted: BenchmarkData) -> None:
 
 
 def test_challenge_table_in_markdown(planted: BenchmarkData) -> None:
-    text = challenge_markdown(challenge_table(planted, "roberta"))
-    assert text.startswith("**hans**\n\n| evaluator | trained on | train rows | overall")
+    notes = {"hans": ("The spec limits it to 300 of 30,000 rows.", "a|b")}
+    text = challenge_markdown(challenge_table(planted, "roberta"), notes=notes, missing={})
+    assert text.startswith(
+        "**hans**\n\nThe spec limits it to 300 of 30,000 rows.\n\na\\|b\n\n| evaluator | trained on | train rows"
+    )
     assert r"constituent, non-entailment \(n = 50\)" in text
     assert f"| linear | filtered | 400 | 64.0, ±0.0 over 3 seeds, interval 58.4{DASH}69.2 |" in text
 
@@ -74,7 +78,12 @@ def test_filter_table_in_markdown(planted: BenchmarkData) -> None:
 
 def test_empty_tables_are_headings_alone() -> None:
     assert main_markdown(()).splitlines()[0] == "| evaluator | trained on | train rows |"
-    assert challenge_markdown(()) == ""
+    assert challenge_markdown((), notes={}, missing={}) == ""
+
+
+def test_missing_sets_are_named_with_the_reason() -> None:
+    text = challenge_markdown((), notes={}, missing={"anli": "file <gone> does not exist", "x_y": "no hub"})
+    assert text == "**anli** not available: file &lt;gone&gt; does not exist\n\n**x\\_y** not available: no hub\n"
 
 
 def test_tables_as_json_hold_the_same_numbers(planted: BenchmarkData) -> None:
@@ -87,6 +96,11 @@ def test_tables_as_json_hold_the_same_numbers(planted: BenchmarkData) -> None:
 
 
 def test_hostile_tables_stay_tables(hostile: BenchmarkData) -> None:
-    for line in challenge_markdown(challenge_table(hostile, "roberta")).splitlines():
+    title = hostile.title
+    for line in challenge_markdown(
+        challenge_table(hostile, "roberta"),
+        notes={one.name: set_notes(one, hostile.label_names) for one in hostile.test_sets},
+        missing={title: title},
+    ).splitlines():
         assert "<" not in line
         assert not re.search(r"(?<!\\)`", line)

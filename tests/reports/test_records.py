@@ -38,7 +38,8 @@ def test_contradicting_cells_are_refused(changes: dict[str, Any], message: str) 
         ({"challenge": True}, "challenge sets are not filtered"),
         ({"kept": {"r": np.array([1, 0])}}, r"kept\['r'\] must be bool of shape \(2,\), got int64"),
         ({"categories": np.array(["a"])}, "2 rows but 1 categories"),
-        ({"collapse": np.array([0, 2, 1])}, r"collapse must lie in \[-1, 2\), got \[0, 2, 1\]"),
+        ({"class_map": np.array([0, 2, 1])}, r"class_map must lie in \[-1, 2\), got \[0, 2, 1\]"),
+        ({"collapse": "logits"}, r"collapse is 'logits'; use one of \('label', 'probability'\)"),
     ],
 )
 def test_contradicting_test_sets_are_refused(changes: dict[str, Any], message: str) -> None:
@@ -66,12 +67,33 @@ def test_what_would_vanish_from_the_report_is_refused(planted: BenchmarkData, ma
         make_planted(cells=(*planted.cells, planted.cells[0]))
     with pytest.raises(InvalidInputError, match="test set given more than once"):
         make_planted(test_sets=(*planted.test_sets, planted.test_sets[0]))
+    with pytest.raises(InvalidInputError, match=r"test set given more than once: \['hans'\]"):
+        make_planted(missing_sets={"hans": "gone"})
 
 
 def test_classes_of_test_sets_must_fit(planted: BenchmarkData, make_planted: Any) -> None:
     swapped = TestSet("t", False, np.arange(1), np.zeros(1, dtype=int), planted.label_names[::-1], {})
-    with pytest.raises(InvalidInputError, match="give a collapse"):
+    with pytest.raises(InvalidInputError, match="give a class_map"):
         make_planted(test_sets=(swapped,))
     short = TestSet("t", True, np.arange(1), np.zeros(1, dtype=int), ("a", "b"), {}, None, np.array([0, 1]))
-    with pytest.raises(InvalidInputError, match="collapse has 2 entries for the dataset's 3 classes"):
+    with pytest.raises(InvalidInputError, match="class_map has 2 entries for the dataset's 3 classes"):
         make_planted(test_sets=(short,))
+
+
+@pytest.mark.parametrize(
+    ("class_map", "collapse", "adds"),
+    [
+        (None, "probability", False),
+        ([0, 1], "probability", False),
+        ([1, 0], "probability", False),
+        ([0, 1, 1], "probability", True),
+        ([0, -1, 1], "probability", True),
+        ([0, 1, 1], "label", False),
+    ],
+)
+def test_probabilities_are_added_only_where_classes_merge_or_drop_out(
+    class_map: list[int] | None, collapse: Any, adds: bool
+) -> None:
+    given = None if class_map is None else np.array(class_map)
+    one = TestSet("t", True, np.arange(2), np.arange(2), ("a", "b"), {}, class_map=given, collapse=collapse)
+    assert one.adds_probabilities is adds

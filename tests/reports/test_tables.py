@@ -66,7 +66,7 @@ def test_an_evaluator_without_a_cell_still_has_a_row(planted: BenchmarkData, mak
 
 def test_a_set_that_was_not_filtered_has_no_filtered_column(planted: BenchmarkData, make_planted: Any) -> None:
     sets = tuple(
-        TestSet(s.name, s.challenge, s.row_ids, s.labels, s.label_names, {}, s.categories, s.collapse)
+        TestSet(s.name, s.challenge, s.row_ids, s.labels, s.label_names, {}, s.categories, s.class_map)
         for s in planted.test_sets
     )
     test = main_row(make_planted(test_sets=sets), "linear", "full").tests[0]

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.reports.accuracy import AccuracySummary, Interval, Score
-from aflite_assets.reports.text import counted, one_line, printable, signed_points, truncated, value_text
+from aflite_assets.reports.text import counted, listed, one_line, printable, signed_points, truncated, value_text
 from aflite_assets.reports.wording import score_text, sizes_text, stop_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -63,6 +63,12 @@ def test_values_are_readable(value: object, shown: str) -> None:
 
 def test_counts_take_a_plural() -> None:
     assert [counted(n, "seed") for n in (0, 1, 1200)] == ["0 seeds", "1 seed", "1,200 seeds"]
+
+
+def test_lists_end_in_and() -> None:
+    assert [listed(names) for names in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
+    assert listed(["a", "b", "c"], 3) == "a, b and c"
+    assert listed(["a", "b", "c"], 2) == "a, b and 1 more"
 
 
 def score(deviation: float | None, seeds: int, unfinished: int) -> Score:

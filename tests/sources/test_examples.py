@@ -38,6 +38,18 @@ def test_columns_are_arrays_of_the_contract(examples: Examples) -> None:
     assert (examples.row_ids.dtype, examples.labels.dtype, examples.features.dtype) == ("int64", "int64", "float32")
 
 
+def test_features_of_many_chunks_are_one_matrix(examples: Examples) -> None:
+    parts = [examples.table.slice(0, 1), examples.table.slice(1, 0), examples.table.slice(1)]
+    np.testing.assert_array_equal(Examples(pa.concat_tables(parts), ()).features, FEATURES)
+
+
+def test_rows_of_one_split_are_not_copied() -> None:
+    table = pa.table({"split": ["train"] * 3 + ["dev"], "text": ["x" * 100_000] * 4})
+    before = pa.total_allocated_bytes()
+    assert len(Examples(table, ()).in_split("train")) == 3
+    assert pa.total_allocated_bytes() - before < 10_000
+
+
 def test_split_keeps_order_features_and_names(examples: Examples) -> None:
     test = examples.in_split("test")
     assert test.row_ids.tolist() == [1, 9]

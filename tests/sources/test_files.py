@@ -81,7 +81,7 @@ def test_cell_of_two_gigabytes_is_refused_without_reading_it(tmp_path: Path, for
     with path.open("wb") as stream:
         stream.write(start)
         stream.truncate(2 * 2**30)  # a hole in the file: no disk is used
-    reason = "line 1 has more than 67108864 characters" if form == "jsonl" else "straddling object"
+    reason = "line 1 has more than 67108864 characters" if form == "jsonl" else "a row has more than 67108864 bytes, as where a quote"
     with pytest.raises(DataError, match=f"huge' cannot be read as {form}: .*{reason}"):
         _read(path, None, form)
 
@@ -157,7 +157,8 @@ def test_parquet_keeps_types_and_adds_no_column_for_its_folder(tmp_path: Path) -
         ("csv", b"a\n\xff\n", "invalid UTF8 data"),
         ("jsonl", b'{"a": 1}\n{"a": \n', "line 2 is no JSON"),
         ("jsonl", b"[1]\n", "line 1 holds list, not an object of columns"),
-        ("jsonl", b'{"a": "\\ud800"}\n', "column 'a' holds half of a character pair, which is no text"),
+        ("jsonl", b'{"a": "\\ud800"}\n', "line 1 holds half of a character pair, which is no text"),
+        ("jsonl", b'{"b": 1}\n{"\\uDC00": 2}\n', "line 2 holds half of a character pair"),
         ("jsonl", b'{"a": ' + b"[" * 100_000, "recursion"),
         ("jsonl", b"\xff\n", "can't decode byte 0xff"),
         ("parquet", b"PAR1 no parquet", "Parquet"),

@@ -1,5 +1,6 @@
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from pydantic import TypeAdapter
 from aflite_assets.errors import DataError
 from aflite_assets.sources.raw_table import RawTable, build_raw_table, implied_columns
 from aflite_assets.sources.source_specs import SourceSpec
-from aflite_assets.sources.specs import ColumnsSpec
+from aflite_assets.sources.specs import AnnotationsSpec, ColumnsSpec
+from aflite_assets.sources.tables import load_examples, save_examples
 
 Build = Callable[..., RawTable]
 TRAIN = {"text": ["a", "b", "c", "d"], "label": ["yes", "-", "no", "yes"]}
@@ -50,7 +52,7 @@ def test_row_ids_are_positions_in_the_source_before_rows_are_dropped_and_counted
 
 
 def test_inputs_of_dropped_rows_count_for_ids_and_groups_all_the_same(build: Build) -> None:
-    with pytest.raises(DataError, match="split 'train': column 'uid' repeats '1' in row 1"):
+    with pytest.raises(DataError, match="split 'train': column 'uid' has '1' in rows 0 and 1"):
         build({"train": TRAIN | {"uid": [1, 1, 2, 3]}}, {"text": "text", "id": "uid"}, unlabelled=("-",))
 
 
@@ -145,11 +147,15 @@ def test_limit_that_leaves_one_class_or_nothing_says_so(build: Build) -> None:
         build({"dev": _balanced(8)}, {"text": "text", "group": "pair"}, limit={"dev": 1})
 
 
-def test_hostile_text_passes_unharmed(build: Build) -> None:
+def test_hostile_text_passes_unharmed(build: Build, tmp_path: Path) -> None:
     texts = ["<script>alert(1)</script>", "\x00\x01\x1b[2J", "\u202e\U0001f600", "=cmd|' /C calc'!A0"]
-    raw = build({"train": {"text": texts, "label": ["<b>", "\x00", "<b>", "\x00"]}})
+    raw = build(
+        {"train": {"text": texts, "label": ["<b>", "\x00", "<b>", "\x00"]}}, label_names={"a": "\x00", "<b>": "<b>"}
+    )
     assert raw.examples.texts() == texts
-    assert raw.examples.label_names == ("\x00", "<b>")
+    assert raw.examples.labels.tolist() == [1, 0, 1, 0]
+    save_examples(raw.examples, tmp_path)
+    assert load_examples(tmp_path).texts() == texts
 
 
 CIRCLES = {
@@ -165,6 +171,11 @@ FILES = {"features": "x", "labels": "y"}
     [
         (CIRCLES, {"features": "features", "attributes": ("biased", "flipped")}),
         ({"format": "digits"}, {"image": "image", "id": "id"}),
+        (
+            {"format": "template_nli", "splits": {"train": 6}, "planted_share": 0.5},
+            {"text": "text", "text_pair": "text_pair", "id": "id", "attributes": ("cue",)},
+        ),
+        ({"format": "hub", "id": "owner/name", "revision": "main", "splits": {"train": "train"}}, {}),
         ({"format": "image_folder", "splits": {"train": "a"}}, {"image": "image", "id": "path"}),
         ({"format": "features", "splits": {"train": FILES}}, {"features": "features"}),
         (
@@ -186,3 +197,62 @@ def test_groups_in_some_feature_splits_only_are_refused(build: Build) -> None:
     splits = {"train": {"x": [[1], [2]], "label": [0, 1], "group": [0, 1]}, "dev": {"x": [[1]], "label": [0]}}
     with pytest.raises(DataError, match=re.escape("split 'dev' has no column 'group' that columns.group names")):
         build(splits, {"features": "x", "group": "group"})
+
+
+@pytest.mark.parametrize("labels", [[0.5, 1.0, 2.0], ["0.5", "1", "1.5"]])
+def test_amounts_are_no_classes_unless_they_are_listed(build: Build, labels: list[Any]) -> None:
+    splits = {"train": {"text": ["a", "b", "c"], "label": labels}}
+    with pytest.raises(
+        DataError, match=r"column 'label' holds numbers with fractions \(such as 0.5\), which are amounts"
+    ):
+        build(splits)
+    assert build(splits, label_names=("0.5", "1", "2", "1.5")).examples.labels[0] == 0
+
+
+def test_names_with_a_point_are_classes(build: Build) -> None:
+    assert build({"train": {"text": ["a", "b"], "label": ["0.5", "v1.0"]}}).examples.label_names == ("0.5", "v1.0")
+
+
+def test_first_rows_alone_need_no_second_class_and_no_label(build: Build) -> None:
+    splits = {"train": {"text": ["a", "b"], "label": ["yes", "yes"]}, "dev": {"text": ["c"], "label": ["-"]}}
+    raw = build(splits, unlabelled=("-",), complete=False)
+    assert raw.examples.row_ids.tolist() == [0, 1]
+    assert build(splits, unlabelled=("-",), complete=False, limit={"train": 1}).examples.label_names == ("yes",)
+
+
+def test_first_rows_without_any_label_still_have_their_columns(build: Build) -> None:
+    raw = build({"train": {"x": [[1.0]], "label": ["-"]}}, {"features": "x"}, unlabelled=("-",), complete=False)
+    assert (len(raw.examples), raw.examples.modality) == (0, "features")
+
+
+IMAGES = {"image": pa.array([bytes([row]) * 5000 for row in range(100)]), "label": [row % 2 for row in range(100)]}
+
+
+def test_images_of_rows_that_stay_are_not_copied(build: Build) -> None:
+    before = pa.total_allocated_bytes()
+    whole = build({"train": IMAGES}, {"image": "image"})
+    few_dropped = build(
+        {"train": IMAGES | {"label": [0, 1, 2] + [0, 1] * 48 + [2]}}, {"image": "image"}, unlabelled=(2,)
+    )
+    assert pa.total_allocated_bytes() - before < 100_000
+    assert (len(whole.examples), len(few_dropped.examples)) == (100, 98)
+    assert few_dropped.examples.image_bytes(2) == bytes([3]) * 5000
+
+
+def test_annotators_labels_follow_the_groups_and_are_numbered_as_the_labels_are(build: Build) -> None:
+    values = TRAIN | {"given": [["yes", "no"], [], None, ["no", "-", ""]], "premise": ["p"] * 4}
+    columns = {"text": "text", "group": "premise", "annotators": "given", "attributes": ("premise",)}
+    table = build({"train": values}, columns, unlabelled=("-",)).examples.table
+    assert table.column_names[-3:] == ["group", "annotator_labels", "attribute.premise"]
+    assert table.schema.field("annotator_labels").type == pa.list_(pa.int64())
+    assert table["annotator_labels"].to_pylist() == [[1, 0], [], [0]]
+
+
+def test_annotators_of_first_rows_may_match_nothing(build: Build, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("uid,given\nx,yes\n")
+    annotations = AnnotationsSpec(format="csv", files=str(path), match={"text": "uid"}, annotators="given")
+    raw = build({"train": TRAIN}, unlabelled=("-",), annotations=annotations, complete=False)
+    assert raw.examples.table["annotator_labels"].to_pylist() == [[], [], []]
+    with pytest.raises(DataError, match="annotations: no row of the files matches"):
+        build({"train": TRAIN}, unlabelled=("-",), annotations=annotations)

@@ -91,7 +91,7 @@ def _text_spec(checkpoint: str, folder: Path) -> DatasetSpec:
                     "columns": columns,
                     "labels": ["right", "wrong"],
                     "category": "kind",
-                    "collapse": {"yes": "right", "no": "wrong"},
+                    "map": {"yes": "right", "no": "wrong"},
                 }
             },
         }

@@ -1,0 +1,94 @@
+"""Columns as `datasets` types them, in the form of every other source: class names as text, images with their bytes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+
+
+@dataclass(frozen=True)
+class ColumnForm:
+    """How columns are wanted: class names, or `class_numbers` as they are stored.
+
+    `read` gives the bytes of an image that a row only names, or None where the row may not name that file.
+    """
+
+    class_numbers: bool = False
+    read: Callable[[str], bytes | None] = lambda address: None
+
+
+def rows_at_once(schema: pa.Schema | None) -> int:
+    """How many rows of such columns to hold in memory together: few where a value can be a picture."""
+    return 100 if schema is None or "binary" in str(schema) else 1_000
+
+
+def plain_table(table: pa.Table, features: Mapping[str, Any], *, form: ColumnForm) -> pa.Table:
+    """The same rows with class numbers as the names of `features`, and images as struct<bytes, path>.
+
+    A number without a name is text too ("-1"), null stays null.
+    """
+    columns = {
+        name: _plain(_storage(table[name].combine_chunks()), features.get(name), form) for name in table.column_names
+    }
+    return pa.table(columns)
+
+
+def _plain(values: pa.Array, feature: Any, form: ColumnForm) -> pa.Array:
+    from datasets import ClassLabel, Image, LargeList, List
+
+    match feature:
+        case ClassLabel() if not form.class_numbers:
+            # A card in YAML gives the name `no` as a boolean, unless it is in quotes.
+            return _class_names(values, [str(name) for name in feature.names])
+        case Image() if pa.types.is_struct(values.type):
+            return _with_bytes(values, form.read)
+        case List() | LargeList() if isinstance(feature.feature, ClassLabel) and not _is_fixed(values.type):
+            # Taking the rows gives offsets that begin at 0, which a list with missing rows is made from.
+            values = values.take(pa.array(range(len(values)), pa.int64())) if values.offset else values
+            names = _plain(values.values, feature.feature, form)
+            return type(values).from_arrays(values.offsets, names, mask=values.is_null())
+    return values
+
+
+def _class_names(values: pa.Array, names: list[str]) -> pa.Array:
+    numbers = _numbers(values)
+    if numbers is None:
+        return values
+    named = pc.and_(pc.greater_equal(numbers, 0), pc.less(numbers, len(names)))
+    found = pa.array(names, pa.string()).take(pc.if_else(named, numbers, 0))
+    return pc.if_else(named, found, numbers.cast(pa.string()))
+
+
+def _numbers(values: pa.Array) -> pa.Array | None:
+    """Whole numbers, also those written as text; None where any value is something else, such as a name."""
+    if pa.types.is_string(values.type):
+        values = pc.if_else(pc.equal(values, ""), None, values)
+    elif not pa.types.is_integer(values.type):
+        return None
+    try:
+        return values.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+
+
+def _with_bytes(images: pa.Array, read: Callable[[str], bytes | None]) -> pa.Array:
+    content, paths = pc.struct_field(images, "bytes"), pc.struct_field(images, "path")
+    if pc.and_(content.is_null(), paths.is_valid()).true_count:
+        named = zip(content.to_pylist(), paths.to_pylist(), strict=True)
+        content = pa.array([data if data is not None or path is None else read(path) for data, path in named])
+    return pa.StructArray.from_arrays(
+        [content.cast(pa.binary()), paths.cast(pa.string())], fields=list(_IMAGE), mask=images.is_null()
+    )
+
+
+def _storage(values: pa.Array) -> pa.Array:
+    """Plain lists in place of the extension types that `datasets` has for matrices."""
+    return values.storage if isinstance(values, pa.ExtensionArray) else values
+
+
+def _is_fixed(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_fixed_size_list(kind))

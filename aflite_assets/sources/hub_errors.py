@@ -1,0 +1,147 @@
+"""What the hub's libraries raise, told as this project's errors; a token never shows in them. No requests."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
+
+from aflite_assets.errors import AfliteError, DataError, MissingDataError, ModelError
+
+Answer = TypeVar("Answer")
+_LOGIN = "log in with `hf auth login`, set HF_TOKEN, or set source.token: ${secret:HF_TOKEN}"
+_UNREACHED = "the hub at {} cannot be reached ({})"
+_SHOWN = 500
+
+
+@dataclass(frozen=True)
+class HubPlace:
+    """A repository of the hub as a spec names it; `revision` is a commit, tag or branch."""
+
+    kind: Literal["dataset", "model"]
+    id: str
+    revision: str
+    token: str | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        token = self.token.strip() if self.token else None
+        if token and not (token.isascii() and token.isprintable() and " " not in token):
+            raise DataError(
+                f"{self}: the token holds spaces, line breaks or letters that no token has; "
+                "check the variable that source.token names"
+            )
+        object.__setattr__(self, "token", token or None)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id!r}"
+
+    @property
+    def page(self) -> str:
+        """Where a person finds the repository."""
+        from huggingface_hub import constants
+
+        return f"{constants.ENDPOINT}/{'datasets/' if self.kind == 'dataset' else ''}{self.id}"
+
+
+def ask(place: HubPlace, call: Callable[[], Answer], *, doing: str) -> Answer:
+    """What `call` returns; what the hub's libraries raise in it comes back as this project's error.
+
+    Raises:
+        MissingDataError: for a dataset that cannot be had for now: no network, gated, or the hub is out of order.
+        DataError: for a dataset, anything else.
+        ModelError: for a model.
+    """
+    try:
+        return call()
+    except AfliteError:
+        raise
+    except Exception as error:
+        refusal = told(place, error, doing=doing)
+    # Outside of the handler, so that the library's error, whose request holds the token, is not chained.
+    raise refusal
+
+
+def told(place: HubPlace, error: BaseException, *, doing: str) -> AfliteError:
+    """The error to raise for what a library of the hub raised while `doing` something with the repository."""
+    known = (told for cause in _chain(error) if (told := _known(place, cause)) is not None)
+    missing, message = next(known, (False, None))
+    if message is None:
+        message = f"{doing} failed ({type(error).__name__}: {str(error)[:_SHOWN]}); see {place.page}"
+    kind = ModelError if place.kind == "model" else MissingDataError if missing else DataError
+    return kind(_without_tokens(f"{place}: {message}", place.token, os.environ.get("HF_TOKEN")))
+
+
+def unreachable(error: BaseException) -> bool:
+    """Whether a library's error means that there is no way to the hub, or that the hub is out of order."""
+    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.utils import httpx
+
+    for cause in _chain(error):
+        if isinstance(cause, HfHubHTTPError):
+            return cause.response.status_code >= 500
+        if isinstance(cause, httpx.RequestError | ConnectionError | TimeoutError):
+            return True
+    return False
+
+
+def _known(place: HubPlace, error: BaseException) -> tuple[bool, str] | None:
+    """Whether the data cannot be had for now, rather than never, and the message; None for what has no own message."""
+    from huggingface_hub import constants
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+    from huggingface_hub.utils import httpx
+
+    absent = f"revision {place.revision!r} is not in the cache {constants.HF_HOME!r}"
+    match error:
+        case GatedRepoError():
+            return True, _gated(place)
+        case RevisionNotFoundError():
+            where = f"set revision to a commit, tag or branch of {place.page}/commits/main"
+            return False, f"the hub knows no revision {place.revision!r}; {where}"
+        case RepositoryNotFoundError():
+            return False, f"it is not on the hub, or is private; correct the id, or for a private one {_LOGIN}"
+        case OfflineModeIsEnabled():
+            return True, f"HF_HUB_OFFLINE is set and {absent}; unset HF_HUB_OFFLINE where there is a network"
+        case HfHubHTTPError() if error.response.status_code == 401:
+            return False, f"the hub refuses the token that was sent; make a new one, then {_LOGIN}"
+        case HfHubHTTPError() if error.response.status_code in (429, *range(500, 600)):
+            answer = f"{error.response.status_code} ({str(error).strip()[:_SHOWN]})"
+            return True, f"the hub answers {answer}; try again later"
+        case httpx.RequestError() | ConnectionError() | TimeoutError():
+            reason = f"{type(error).__name__}: {str(error)[:_SHOWN]}"
+            return True, f"{_UNREACHED.format(constants.ENDPOINT, reason)} and {absent}; connect to the network"
+    # `datasets` tells of gated repositories in an error of its own and drops the one that has the answer's code.
+    return (True, _gated(place)) if "is a gated dataset" in str(error) else None
+
+
+def _gated(place: HubPlace) -> str:
+    from huggingface_hub import get_token
+
+    if place.token is None and get_token() is None:
+        return f"it is gated and no token was sent; accept its terms on {place.page}, then {_LOGIN}"
+    return (
+        f"it is gated and the token that was sent has no access; accept its terms on {place.page} with the account "
+        f"of that token, or {_LOGIN} of an account that has"
+    )
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        current = waiting.pop(0)
+        if current is not None and id(current) not in seen:
+            seen.add(id(current))
+            yield current
+            waiting += [current.__cause__, current.__context__]
+
+
+def _without_tokens(message: str, *tokens: str | None) -> str:
+    for token in tokens:
+        if token:
+            message = message.replace(token, "***")
+    return message

@@ -1,0 +1,44 @@
+"""Rows of a table by position, without copying more than must be: memory-mapped images do not fit into memory."""
+
+import numpy as np
+import pyarrow as pa
+
+_RUN_BYTES = 4096
+"""What the records of one more chunk in each column cost; a run of rows that holds less is better copied."""
+
+_TAKE_BYTES = 2**30
+"""Arrow's `take` gathers a column as one array first, and an array of text or bytes can hold 2 GiB."""
+
+
+def rows_at(table: pa.Table, positions: np.ndarray) -> pa.Table:
+    """The rows at these positions (int64, each in [0, rows)), in their order.
+
+    Ascending positions without repeats give the table itself or slices of it, which copy nothing, as long as the rows
+    between two gaps hold more than the slices cost.
+    """
+    if not len(positions):
+        return table.slice(0, 0)
+    gaps = np.flatnonzero(np.diff(positions) != 1) + 1
+    if not len(gaps):
+        return table if len(positions) == table.num_rows else table.slice(int(positions[0]), len(positions))
+    if (np.diff(positions) < 1).any():
+        return _reordered(table, positions)
+    if len(gaps) * _RUN_BYTES < table.nbytes * (len(positions) / table.num_rows):
+        runs = zip(positions[np.r_[0, gaps]], np.diff(np.r_[0, gaps, len(positions)]), strict=True)
+        return pa.concat_tables([table.slice(int(start), int(length)) for start, length in runs])
+    return table.filter(_mask(table, positions))
+
+
+def _reordered(table: pa.Table, positions: np.ndarray) -> pa.Table:
+    chosen, order = np.unique(positions, return_inverse=True)
+    part = table.filter(_mask(table, chosen))
+    if len(order) < 2 or part.nbytes * (len(order) / len(chosen)) < _TAKE_BYTES:
+        return part.take(order)
+    half = len(order) // 2
+    return pa.concat_tables([_reordered(part, order[:half]), _reordered(part, order[half:])])
+
+
+def _mask(table: pa.Table, positions: np.ndarray) -> pa.Array:
+    mask = np.zeros(table.num_rows, bool)
+    mask[positions] = True
+    return pa.array(mask)

@@ -1,0 +1,82 @@
+"""How paths, keys and values of a YAML file stand in messages: short, printable, and without what may be secret."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+BOOLEANS = "yes/no/on/off and true/false are booleans in YAML"
+
+_LONGEST = 200
+_LONGEST_PATH = 3000
+_MOST = 5
+
+
+def shown_path(path: Path) -> str:
+    """The path; quoted and escaped where it holds line breaks or bytes that are no text."""
+    return cut(str(path) if str(path).isprintable() else repr(str(path)), _LONGEST_PATH)
+
+
+def shown_field(keys: Iterable[Any]) -> str:
+    """`evaluators.linear.kind`: the keys that lead to a field."""
+    return cut(".".join(shown_key(key) for key in keys))
+
+
+def received(value: Any, keys: Iterable[Any] = ()) -> str:
+    """`received '2'`: what stood there, at the place that `keys` lead to.
+
+    Of mappings the keys alone are shown, and nothing below a key `token`, wherever that stands: it may be a secret.
+    """
+    if "token" in keys:
+        return "received what is not shown here"
+    match value:
+        case None:
+            return "received nothing"
+        case Mapping():
+            return f"received a mapping with the keys {_listed(value)}" if value else "received an empty mapping"
+        case list() | tuple():
+            return f"received the list [{_listed(value)}]" if value else "received an empty list"
+        case int() | float() if not _is_huge(value):
+            return f"received {shown_value(value)!r}"
+    return f"received {shown_value(value)}"
+
+
+def shown_value(value: Any) -> str:
+    """A value as YAML has it, text in quotes; of mappings and lists no content."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str():
+            return repr(cut(value))
+        case int() | float():
+            return "a number too large to show" if _is_huge(value) else str(value)
+        case SecretStr():
+            return "a secret"
+        case Mapping():
+            return "{…}"
+        case list() | tuple():
+            return "[…]"
+    return type(value).__name__
+
+
+def shown_key(key: Any) -> str:
+    """A key alone: as it is where it is printable text."""
+    return cut(key) if isinstance(key, str) and key and key.isprintable() else shown_value(key)
+
+
+def cut(text: str, longest: int = _LONGEST) -> str:
+    """The text, or its beginning when it is longer than `longest` characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _is_huge(number: float) -> bool:
+    # Python refuses to write out whole numbers of thousands of digits.
+    return abs(number) >= 1e300
+
+
+def _listed(values: Iterable[Any]) -> str:
+    entries = list(values)
+    return cut(", ".join(shown_value(entry) for entry in entries[:_MOST]) + (", …" if len(entries) > _MOST else ""))

@@ -1,0 +1,68 @@
+"""Which texts of a dataset's YAML file are paths, and what they are relative to: the folder of the file."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def absolute_path(name: str, folder: Path) -> Path:
+    """`name` from `folder` on, `~` resolved; an unknown user's `~name` is an ordinary name."""
+    # os.path leaves `~nobody` as it is, where pathlib raises.
+    return (folder / os.path.expanduser(name)).absolute()
+
+
+def absolute_paths(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The same content with the files of sources and annotations and the local checkpoints made absolute.
+
+    A checkpoint is a path if it begins with `.` or `~` or something of that name is in the folder; the splits of a hub
+    source never are. What has no path's form, or cannot be one, stays as it is for the models to refuse.
+    """
+
+    def owner(value: Any) -> Any:
+        return _changed(value, {"source": source, "annotations": annotations})
+
+    def source(value: Any) -> Any:
+        is_hub = isinstance(value, Mapping) and value.get("format") == "hub"
+        return value if is_hub else _changed(value, {"splits": lambda splits: _each(splits, path)})
+
+    def annotations(value: Any) -> Any:
+        return _changed(value, {"files": path})
+
+    def model(value: Any) -> Any:
+        return _changed(value, {"checkpoint": lambda name: path(name) if _is_local(name, folder) else name})
+
+    def path(value: Any) -> Any:
+        if isinstance(value, str):
+            return str(absolute_path(value, folder)) if _may_be_a_path(value) else value
+        return _each(value, path)
+
+    parts = {name: lambda value: _each(value, model) for name in ("representations", "evaluators")}
+    return dict(_changed(owner(content), parts | {"challenge_sets": lambda value: _each(value, owner)}))
+
+
+def _changed(value: Any, changes: Mapping[str, Callable[[Any], Any]]) -> Any:
+    """A mapping with some of its keys' values changed, in its own order; anything else as it is."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: changes[key](inner) if key in changes else inner for key, inner in value.items()}
+
+
+def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: change(inner) for key, inner in value.items()}
+    return [change(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _is_local(name: Any, folder: Path) -> bool:
+    if not isinstance(name, str) or not _may_be_a_path(name):
+        return False
+    try:
+        return name.startswith((".", "~")) or (folder / name).exists()
+    except OSError:  # longer than a file's name can be
+        return False
+
+
+def _may_be_a_path(name: str) -> bool:
+    """Whether the operating system can be asked for it at all."""
+    return bool(name.strip()) and "\0" not in name and name.encode("utf-8", "replace").decode() == name

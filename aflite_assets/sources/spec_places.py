@@ -1,0 +1,119 @@
+"""Which type of the spec models stands at a place of a spec. What is said about a wrong value is in `spec_messages`."""
+
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+Location = tuple[int | str, ...]
+"""The keys, and the positions in lists, that lead to a value."""
+
+
+def typed_values(place: Any, value: Any, location: Location = ()) -> Iterator[tuple[Location, Any, Any]]:
+    """Every value below `value` with its location and the annotation that stands there, `value` itself first.
+
+    What has no place in the models (unknown keys, a list where a mapping is wanted) is left out.
+    """
+    yield location, value, place
+    if isinstance(value, Mapping):
+        inner = _mapping_places(place, value)
+    elif isinstance(value, list | tuple):
+        inner = [(number, item, entry_type(place, tuple)) for number, item in enumerate(value)]
+    else:
+        return
+    for key, item, annotation in inner:
+        if annotation is not None:
+            yield from typed_values(annotation, item, (*location, key))
+
+
+def locate(place: Any, location: Sequence[int | str]) -> tuple[Location, Any]:
+    """From pydantic's location to the keys that the YAML's writer would recognise, and the type that stands there.
+
+    For an unknown key the type is the model that refused it. pydantic's own parts are left out: the tag of a union's
+    member, the names of alternatives, and the mark of a refused mapping key.
+    """
+    shown: list[int | str] = []
+    inner = place
+    for part in location:
+        alternatives = members(inner)
+        if part == "[key]":
+            continue
+        if len(alternatives) > 1:
+            inner = _alternative(alternatives, part)
+            continue
+        owner = alternatives[0]
+        shown.append(part)
+        if is_model(owner) and part not in owner.model_fields:
+            return tuple(shown), owner
+        place = inner = _below(owner, part)
+    return tuple(shown), place
+
+
+def members(place: Any) -> list[Any]:
+    """The alternatives of a union, `None` left out; a type that is no union is its only member."""
+    if get_origin(place) is Annotated:
+        return members(get_args(place)[0])
+    if get_origin(place) in (Union, types.UnionType):
+        return [inner for member in get_args(place) if member is not type(None) for inner in members(member)]
+    return [place]
+
+
+def entry_type(place: Any, container: type) -> Any:
+    """What the entries of a place's mappings (`container` is `dict`) or lists (`tuple`) are; None if it takes none."""
+    for member in members(place):
+        if get_origin(member) is container:
+            return get_args(member)[1 if container is dict else 0]
+    return None
+
+
+def is_model(place: Any) -> bool:
+    """Whether a mapping with known keys stands there."""
+    return isinstance(place, type) and issubclass(place, BaseModel)
+
+
+def tag_key(models: list[type[BaseModel]]) -> str:
+    """The key by which several models are told apart: the one for which each has a choice of its own."""
+    return next(name for name in _choices(models[0]) if all(name in _choices(model) for model in models))
+
+
+def tags(models: list[type[BaseModel]], key: str) -> list[str]:
+    """The values of `key` by which these models are told apart."""
+    return [tag for model in models for tag in _choices(model)[key]]
+
+
+def _mapping_places(place: Any, value: Mapping[Any, Any]) -> list[tuple[Any, Any, Any]]:
+    models = [member for member in members(place) if is_model(member)]
+    if not models:
+        return [(key, item, entry_type(place, dict)) for key, item in value.items()]
+    model = models[0] if len(models) == 1 else next((each for each in models if _is_meant(each, value)), None)
+    fields = {} if model is None else model.model_fields
+    return [(key, item, fields[key].annotation) for key, item in value.items() if key in fields]
+
+
+def _is_meant(model: type[BaseModel], value: Mapping[Any, Any]) -> bool:
+    return any(isinstance(value.get(key), str) and value[key] in choices for key, choices in _choices(model).items())
+
+
+def _alternative(alternatives: list[Any], label: int | str) -> Any:
+    """The member that pydantic means by `label`: a tag, a model's name, or the description of a type."""
+    # The description of a mapping may hold those of the lists that are its values.
+    container = dict if str(label).startswith("dict[") else tuple
+    for member in alternatives:
+        if not is_model(member):
+            if get_origin(member) is container:
+                return member
+        elif label == member.__name__ or any(label in choices for choices in _choices(member).values()):
+            return member
+    return None
+
+
+def _below(owner: Any, part: int | str) -> Any:
+    if is_model(owner):
+        return owner.model_fields[part].annotation
+    return entry_type(owner, dict) if get_origin(owner) is dict else entry_type(owner, tuple)
+
+
+def _choices(model: type[BaseModel]) -> dict[str, tuple[Any, ...]]:
+    fields = {name: field.annotation for name, field in model.model_fields.items()}
+    return {name: get_args(annotation) for name, annotation in fields.items() if get_origin(annotation) is Literal}

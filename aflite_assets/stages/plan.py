@@ -1,0 +1,133 @@
+"""What one dataset's run will consist of, as far as its sizes tell: rows, sizes, iterations, train sets, cells.
+
+Nothing is read and nothing is timed here; seconds are in `estimate`.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aflite_assets.algorithm import FilterSettings
+from aflite_assets.sources.model_specs import IdentityEncoderSpec, LinearModelSpec, RbfSvmSpec
+from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.stages.sizes import filter_settings
+
+
+@dataclass(frozen=True)
+class PlannedTrainSet:
+    """One train set of the evaluators' grid.
+
+    `rows` if the filter runs to its target size. `drawn_per_seed`: another draw for each seed; the others are the same
+    rows for all. `certain` is False for a control that is made only where class shares move.
+    """
+
+    name: str
+    representation: str | None
+    rows: int
+    drawn_per_seed: bool = False
+    certain: bool = True
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Counts of one run.
+
+    `rows` by split and `test_rows` by test set (splits other than train, then challenge sets); `pool_rows` enter the
+    filter and count in its sizes, `scored_rows` are only scored by it. `most_iterations` includes the last one, which
+    removes nothing.
+    """
+
+    rows: Mapping[str, int]
+    test_rows: Mapping[str, int]
+    warmup_rows: int
+    pool_rows: int
+    scored_rows: int
+    settings: FilterSettings
+    most_iterations: int
+    train_sets: tuple[PlannedTrainSet, ...]
+    evaluators: int
+    seeds: int
+
+    @property
+    def embedded_rows(self) -> int:
+        """Rows that every encoder turns into features."""
+        return sum(self.rows.values()) - self.warmup_rows
+
+    @property
+    def cells(self) -> int:
+        """Evaluators x train sets x seeds, without the controls that may not be needed."""
+        return self.evaluators * self.seeds * sum(train_set.certain for train_set in self.train_sets)
+
+    @property
+    def most_cells(self) -> int:
+        """The same with them."""
+        return self.evaluators * self.seeds * len(self.train_sets)
+
+
+def plan_run(
+    spec: DatasetSpec,
+    rows: Mapping[str, int],
+    *,
+    challenge_rows: Mapping[str, int],
+    warmup_rows: int,
+    largest_group: int = 1,
+) -> RunPlan:
+    """The plan for splits of these many rows; `largest_group` is that of the pool and matters to whole-group removal.
+
+    Raises:
+        DataError: the filter's sizes cannot be met.
+    """
+    outside = {split: count for split, count in rows.items() if split != "train"}
+    train = rows["train"] - warmup_rows
+    policy = spec.filter.evaluation_rows
+    pool = train + sum(outside.values()) if policy == "pooled" else train
+    settings = filter_settings(spec.filter, pool, warmup_rows)
+    return RunPlan(
+        rows=rows,
+        test_rows={**outside, **challenge_rows},
+        warmup_rows=warmup_rows,
+        pool_rows=pool,
+        scored_rows=sum(outside.values()) if policy == "scored" else 0,
+        settings=settings,
+        most_iterations=most_iterations(settings, pool, largest_group=largest_group),
+        train_sets=tuple(_train_sets(spec, rows["train"], train, pool, settings)),
+        evaluators=len(spec.evaluators),
+        seeds=len(spec.seeds),
+    )
+
+
+def most_iterations(settings: FilterSettings, pool_rows: int, *, largest_group: int = 1) -> int:
+    """Iterations until the target size is reached, and the last pass, which removes nothing.
+
+    A slice of whole groups may stay below its size by all but one row of the largest group that it had no room for.
+    """
+    room = pool_rows - settings.target_size
+    least = settings.slice_size - (largest_group - 1 if settings.remove == "groups" else 0)
+    return math.ceil(room / max(least, 1)) + 1
+
+
+def pool_in_iteration(plan: RunPlan, iteration: int) -> int:
+    """Pool rows that enter an iteration when every slice is full."""
+    return max(plan.pool_rows - iteration * plan.settings.slice_size, plan.settings.target_size)
+
+
+def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
+    """Models fitted on one train set; without randomness one serves all seeds that have the same rows."""
+    same = isinstance(settings, LinearModelSpec | RbfSvmSpec) and not train_set.drawn_per_seed
+    return 1 if same else seeds
+
+
+def _train_sets(
+    spec: DatasetSpec, train: int, unspent: int, pool: int, settings: FilterSettings
+) -> list[PlannedTrainSet]:
+    sets = [PlannedTrainSet("full", None, train if spec.full_includes_warmup else unspent)]
+    filtered = round(settings.target_size * unspent / pool)
+    for name, encoder in spec.representations.items():
+        sets += [
+            PlannedTrainSet("filtered", name, filtered),
+            PlannedTrainSet("random", name, filtered, drawn_per_seed=True),
+            PlannedTrainSet("random_matched", name, filtered, drawn_per_seed=True, certain=False),
+        ]
+        if not isinstance(encoder, IdentityEncoderSpec):
+            sets.append(PlannedTrainSet("single_pass", name, filtered))
+    return sets

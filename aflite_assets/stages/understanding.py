@@ -1,0 +1,203 @@
+"""What the project understands of a dataset before anything is trained: its rows, its challenge sets, its plan.
+
+Small sources are read whole, by the stages' own code, since that is what finds mistakes; of large ones the first rows.
+Nothing is published.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from aflite_assets.errors import MissingDataError
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.images import IMAGE_SUFFIXES
+from aflite_assets.sources.loading import content_fingerprint
+from aflite_assets.sources.raw_table import RawTable
+from aflite_assets.sources.source_specs import HubSource, ImageFolderSource, LabelledFolder, SourceSpec
+from aflite_assets.sources.specs import ChallengeSpec, DatasetSpec
+from aflite_assets.stages.challenge_sets import build_challenge, load_challenge
+from aflite_assets.stages.class_maps import class_map
+from aflite_assets.stages.plan import RunPlan, plan_run
+from aflite_assets.stages.raw_dataset import LoadedTable, read_raw
+from aflite_assets.stages.sizes import resolve_count, warmup_rows
+from aflite_assets.stages.warmup_split import check_models, draw_warmup, needs_warmup
+
+FIRST_ROWS = 1_000
+"""Rows per split that are read of a large source."""
+
+MOST_HUB_ROWS = 100_000
+"""A hub dataset of more rows is downloaded when it is materialised, not to be looked at."""
+
+MOST_IMAGES = 20_000
+"""Folders of more images are not read, decoded and hashed whole."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How much of a source is read: `first_rows` of each split, None for all.
+
+    `rows` are those of the whole source by split; None where nothing says how many there are.
+    """
+
+    first_rows: int | None
+    rows: Mapping[str, int] | None
+
+
+@dataclass(frozen=True)
+class UnderstoodData:
+    """The raw table of what was read.
+
+    `rows` by split are those that a run will have: after dropping, holding out and the limit where all was read, else
+    at most these, or None where nothing says. `content` is the source's fingerprint, empty where it has none or was
+    read in part; `seconds` is what reading took.
+    """
+
+    raw: LoadedTable
+    reading: Reading
+    rows: Mapping[str, int] | None
+    content: Mapping[str, str | int]
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows were read."""
+        return self.reading.first_rows is None
+
+
+@dataclass(frozen=True)
+class UnderstoodChallenge:
+    """A challenge set: `rows` in a run (of a set read in part: at most), `counts_as` its label for each of the dataset.
+
+    A label of the dataset that counts as none has None.
+    """
+
+    name: str
+    raw: RawTable
+    rows: int
+    complete: bool
+    counts_as: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class UnderstoodChallenges:
+    """Those found, and by name why optional ones are missing."""
+
+    found: tuple[UnderstoodChallenge, ...]
+    missing: Mapping[str, str]
+
+
+def understand_data(spec: DatasetSpec) -> UnderstoodData:
+    """Read the source, whole or its first rows, and build the raw table as the stage does.
+
+    Raises:
+        DataError: the data are not what the spec says.
+    """
+    started = time.perf_counter()
+    reading = reading_of(spec.source)
+    raw = read_raw(spec, first_rows=reading.first_rows)
+    complete = reading.first_rows is None
+    rows = _counts(raw.examples) if complete else _expected_rows(spec, reading.rows)
+    content = content_fingerprint(spec.source) if complete or isinstance(spec.source, HubSource) else {}
+    return UnderstoodData(raw, reading, rows, content, time.perf_counter() - started)
+
+
+def understand_challenges(spec: DatasetSpec, data: UnderstoodData) -> UnderstoodChallenges:
+    """Read the challenge sets and map their classes as the stage does; optional ones may be missing.
+
+    Raises:
+        DataError: a set does not fit the dataset.
+        MissingDataError: a set that is required is not there.
+    """
+    found: list[UnderstoodChallenge] = []
+    missing: dict[str, str] = {}
+    for name, challenge in spec.challenge_sets.items():
+        try:
+            found.append(_understand_challenge(name, challenge, data.raw.examples, seed=spec.seed))
+        except MissingDataError as error:
+            if challenge.required:
+                raise
+            missing[name] = str(error)
+    return UnderstoodChallenges(tuple(found), missing)
+
+
+def understand_plan(spec: DatasetSpec, data: UnderstoodData, challenges: UnderstoodChallenges) -> RunPlan:
+    """Check models and sizes as the stages do, and count what a run consists of.
+
+    Of data read in part the sizes are checked by their counts alone.
+
+    Raises:
+        ModelError: a model does not fit the data or cannot be had.
+        DataError: a size cannot be met.
+    """
+    raw = data.raw.examples
+    rows = data.rows or _counts(raw)
+    if data.complete:
+        warmup = draw_warmup(spec, raw)
+        spent = len(warmup.row_ids)
+    else:
+        check_models(spec, raw)
+        spent = warmup_rows(spec.warmup, rows["train"], needed=needs_warmup(spec))
+    return plan_run(
+        spec,
+        rows,
+        challenge_rows={challenge.name: challenge.rows for challenge in challenges.found},
+        warmup_rows=spent,
+        largest_group=_largest_group(raw),
+    )
+
+
+def reading_of(source: SourceSpec) -> Reading:
+    """Whole, unless it is a large or unknown part of the hub, or a large folder of images."""
+    if isinstance(source, HubSource):
+        from aflite_assets.sources.hub import row_counts
+
+        counts = row_counts(source)
+        small = counts is not None and sum(counts.values()) <= MOST_HUB_ROWS
+        return Reading(None if small else FIRST_ROWS, counts)
+    if isinstance(source, ImageFolderSource):
+        counts = {split: _images(place) for split, place in source.splits.items()}
+        return Reading(None if sum(counts.values()) <= MOST_IMAGES else FIRST_ROWS, counts)
+    return Reading(None, None)
+
+
+def _understand_challenge(name: str, challenge: ChallengeSpec, raw: Examples, *, seed: int) -> UnderstoodChallenge:
+    reading = reading_of(challenge.source)
+    tables = load_challenge(name, challenge, first_rows=reading.first_rows)
+    complete = reading.first_rows is None
+    built = build_challenge(name, challenge, tables, raw, seed=seed, complete=complete)
+    own = built.examples.label_names
+    found = class_map(name, challenge, built.examples, raw.label_names).tolist()
+    counts_as = {
+        label: None if number < 0 else own[number] for label, number in zip(raw.label_names, found, strict=True)
+    }
+    rows = len(built.examples) if complete else (reading.rows or {}).get(challenge.split, len(built.examples))
+    return UnderstoodChallenge(name, built, min(rows, challenge.limit or rows), complete, counts_as)
+
+
+def _expected_rows(spec: DatasetSpec, counts: Mapping[str, int] | None) -> dict[str, int] | None:
+    """Rows by split when none is dropped: those of the source, what is held out of train, and the limit."""
+    if counts is None:
+        return None
+    rows = dict(counts)
+    for split, size in spec.holdout.items():
+        rows[split] = resolve_count(size, counts["train"], field=f"holdout.{split}")
+        rows["train"] -= rows[split]
+    return {split: min(number, (spec.limit or {}).get(split, number)) for split, number in rows.items()}
+
+
+def _counts(raw: Examples) -> dict[str, int]:
+    splits = raw.table["split"].to_pylist()
+    return {split: splits.count(split) for split in dict.fromkeys(splits)}
+
+
+def _images(place: str | LabelledFolder) -> int:
+    folder = Path(place.folder if isinstance(place, LabelledFolder) else place)
+    return sum(path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith(".") for path in folder.rglob("*"))
+
+
+def _largest_group(raw: Examples) -> int:
+    groups = raw.groups
+    return 1 if groups is None else int(np.unique(groups, return_counts=True)[1].max())

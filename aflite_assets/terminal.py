@@ -1,0 +1,63 @@
+"""Plain text for terminals: what a dataset holds made safe to print, tables, numbers with units. No content here."""
+
+import textwrap
+from collections.abc import Sequence
+
+_WIDTH = 110
+_UNITS = (("µs", 1e-6, 1e-3), ("ms", 1e-3, 1.0), ("s", 1.0, 90.0), ("min", 60.0, 5_400.0), ("h", 3_600.0, 172_800.0))
+
+
+def escaped(text: str) -> str:
+    """The text on one line with everything that a terminal would not print as a character written as an escape.
+
+    Control characters, ANSI sequences, direction overrides, invisible characters and lone surrogates become `\\x1b` and
+    the like, so that a dataset can neither colour, move nor hide what is printed.
+    """
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else _escape(sign) for sign in text)
+
+
+def escaped_lines(text: str) -> str:
+    """The same for text of several lines, which stay lines."""
+    return "\n".join(escaped(line) for line in text.split("\n"))
+
+
+def shortened(text: str, length: int) -> str:
+    """The text made safe, cut to `length` signs with an ellipsis as the last."""
+    safe = escaped(text[: length + 1])
+    return safe if len(safe) <= length else f"{safe[: length - 1]}…"
+
+
+def indented(text: str) -> list[str]:
+    """Lines of the text, broken between words and indented by two spaces."""
+    return textwrap.wrap(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def table(rows: Sequence[Sequence[str]], *, numbers: Sequence[int] = ()) -> list[str]:
+    """Lines of aligned columns; the first row is the head, columns in `numbers` are aligned right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if column in numbers else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def duration(seconds: float) -> str:
+    """Two digits in the unit that suits, from µs to days."""
+    for unit, size, below in _UNITS:
+        if seconds < below:
+            return f"{_two_digits(seconds / size)} {unit}"
+    return f"{_two_digits(seconds / 86_400)} days"
+
+
+def _two_digits(number: float) -> str:
+    return f"{number:,.0f}" if number >= 9.95 else f"{number:.1f}"
+
+
+def _escape(sign: str) -> str:
+    return sign.encode("unicode_escape").decode("ascii")

@@ -1,0 +1,148 @@
+"""How findings and text lengths stand in Dagster: names, severities, numbers, what to do."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.assets import common, data, warmup
+from aflite_assets.diagnostics.findings import DATA_CHECKS
+from aflite_assets.results import ResultStore
+from aflite_assets.sources.registry import Registry, parse_spec
+from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+
+BLOCKING = {"files_intact", "row_ids_unique", "labels_known", "features_finite"}
+
+
+@pytest.fixture
+def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """60 premises with a hypothesis per label and no groups; a hostile empty text; two rows without a label.
+
+    The dataset stands under the name of a partition that the definitions were loaded with.
+    """
+    rows = range(182)
+    train = pa.table(
+        {
+            "premise": [f"<script>\x1b premise{row // 3}" for row in rows],
+            "hypothesis": ["" if row == 7 else f"hypothesis{row}" for row in rows],
+            "label": [-1 if row >= 180 else row % 3 for row in rows],
+        }
+    )
+    pq.write_table(train, tmp_path / "train.parquet")
+    test = pa.table({"premise": ["a", "b", "c"], "hypothesis": ["d", "e", "f"], "label": [0, 1, 2]})
+    pq.write_table(test, tmp_path / "test.parquet")
+    spec = parse_spec(
+        {
+            "name": "circles_1",
+            "source": {"format": "parquet", "splits": {n: str(tmp_path / f"{n}.parquet") for n in ("train", "test")}},
+            "columns": {"text": "premise", "text_pair": "hypothesis"},
+            "labels": ["entailment", "neutral", "contradiction"],
+            "unlabelled": [-1],
+            "representations": {"small": {"kind": "small_transformer"}},
+            "evaluators": {"linear": {"kind": "linear"}},
+        }
+    )
+    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": spec}, {}, {}))
+
+
+def evaluations(*assets: Any, raise_on_error: bool = True) -> dict[str, dg.AssetCheckEvaluation]:
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            list(assets),
+            partition_key="circles_1",
+            instance=instance,
+            raise_on_error=raise_on_error,
+            resources={
+                "result_store": ResultStoreResource(),
+                "compute_device": ComputeDevice(device="cpu"),
+                "experiment_tracker": ExperimentTracker(),
+            },
+        )
+        return {one.check_name: one for one in result.get_asset_check_evaluations()}
+
+
+def shown(one: dg.AssetCheckEvaluation) -> dict[str, Any]:
+    return {name: value.value for name, value in one.metadata.items()}
+
+
+def test_declared_checks_are_the_findings() -> None:
+    declared = {key.name: data.raw_dataset.get_spec_for_check_key(key) for key in data.raw_dataset.check_keys}
+    assert set(declared) == {"files_intact", *(one.name for one in DATA_CHECKS)}
+    assert {name for name, spec in declared.items() if spec.blocking} == BLOCKING
+    assert declared["no_empty_texts"].description == "No text is empty or white space alone."
+
+
+def test_findings_stand_on_the_asset(pairs: None) -> None:
+    checks = evaluations(data.raw_dataset)
+    assert len(checks) == 1 + len(DATA_CHECKS)
+    assert {name for name, one in checks.items() if not one.passed} == {
+        "all_rows_labelled", "no_empty_texts", "repeated_texts_grouped",
+    }  # fmt: skip
+    warnings = {name for name, one in checks.items() if one.severity == dg.AssetCheckSeverity.WARN}
+    assert set(checks) - warnings == BLOCKING
+    empty = shown(checks["no_empty_texts"])
+    assert empty == {
+        "empty": 1,
+        "text_pair.train.empty": 1,
+        "text_pair.train.row_ids": "7",
+        "what_to_do": "fill these texts or drop their rows in the source: a model sees nothing there",
+        "dataset": "circles_1",
+    }
+    repeated = shown(checks["repeated_texts_grouped"])
+    assert repeated["text.most_frequent"] == r"'<script>\x1b premise0' in 3 rows"
+    assert repeated["text.majority_share"] == 0.3333
+    assert repeated["text.accuracy_rows_held_out"] < 0.15 < repeated["text.accuracy_texts_held_out"]
+    assert shown(checks["all_rows_labelled"])["train.dropped"] == 2
+    assert shown(checks["images_decode"])["result"] == "not applicable: images only"
+    assert shown(checks["classes_balanced"])["train.ratio"] == 1.0
+
+
+def test_a_damaged_result_is_not_read(pairs: None, home: Path) -> None:
+    evaluations(data.raw_dataset)
+    path = ResultStore(home / "results").current("raw_dataset", "circles_1").file("rows-00000.parquet")
+    path.write_bytes(b"damaged")
+    checks = evaluations(data.raw_dataset, raise_on_error=False)
+    assert len(checks) == 1 + len(DATA_CHECKS)
+    assert not any(one.passed for one in checks.values())
+    assert shown(checks["no_empty_texts"])["skipped"] == "files are damaged: ['rows-00000.parquet']"
+
+
+def test_small_transformers_are_not_measured(pairs: None) -> None:
+    checks = evaluations(data.raw_dataset, warmup.warmup_split)
+    outcome = checks["texts_fit_encoders"]
+    assert outcome.passed
+    assert shown(outcome)["representations.small"] == "not measured: its tokenizer is made when it is trained"
+
+
+def lengths(over: int, *, of_rows: int = 200) -> dict[str, Any]:
+    return {
+        "of_rows": of_rows, "rows": 200, "max_length": 64, "over": over, "share": over / 200, "longest": 300,
+        "fits_99": 121,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("over", "passed"), [(2, True), (3, False)])
+def test_over_one_percent_of_cut_rows_is_told_with_the_length_to_set(over: int, passed: bool) -> None:
+    outcome = warmup._texts_fit({"representations.bert": lengths(over), "evaluators.bert": lengths(0, of_rows=999)})
+    assert (outcome.passed, outcome.severity) == (passed, dg.AssetCheckSeverity.WARN)
+    texts = {name: value.value for name, value in outcome.metadata.items()}
+    assert texts["representations.bert"] == (
+        f"{over} of 200 rows ({over / 2:.2f}%) have more than 64 tokens and are cut; 99 % have at most 121, the "
+        "longest has 300"
+    )
+    assert texts["evaluators.bert"].startswith("0 of a sample of 200 of 999 rows (0.00%)")
+    advice = (
+        "representations.bert: set max_length to 128 (99 % of the rows fit in 121 tokens, the longest has 300), or as "
+        "near to it as the checkpoint reads"
+    )
+    assert texts["what_to_do"] == ("none" if passed else advice)
+
+
+def test_datasets_without_text_models_pass() -> None:
+    outcome = warmup._texts_fit({})
+    assert outcome.passed
+    assert outcome.metadata["result"].value == "not applicable: text models only"
+    assert len(outcome.metadata) == 1

@@ -1,0 +1,79 @@
+"""A process of its own that reads datasets from a hub: libraries take the hub's address when they are imported.
+
+Run as `python -m tests.sources.hub.hub_worker ROOT`, or `--without-hub` in place of ROOT for an address that nobody
+answers. Each line on standard input is a JSON object with the source of a spec and what to `do`; each line on standard
+output is its outcome.
+"""
+
+import json
+import os
+import sys
+import time
+import traceback
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from aflite_assets.home import prepare_libraries
+from aflite_assets.sources.source_specs import HubSource
+from tests.sources.hub.hub_server import hub_server
+
+
+def main(root: str) -> None:
+    """Answer requests until standard input ends."""
+    with nullcontext("http://127.0.0.1:9") if root == "--without-hub" else hub_server(Path(root)) as address:
+        os.environ["HF_ENDPOINT"] = address
+        prepare_libraries()
+        for line in sys.stdin:
+            request = json.loads(line)
+            before = time.monotonic()
+            try:
+                outcome: dict[str, Any] = {"result": _do(request)}
+            except Exception as error:
+                outcome = {"error": type(error).__name__, "message": str(error), "trace": _trace(error)}
+            outcome["seconds"] = time.monotonic() - before
+            print(json.dumps(outcome), file=_OUT, flush=True)
+
+
+# What libraries print must not get between the answers.
+_OUT, sys.stdout = sys.stdout, sys.stderr
+
+
+def _do(request: dict[str, Any]) -> Any:
+    from aflite_assets.sources import hub
+
+    if request["do"] == "resolve_model":
+        return hub.resolve_commit(request["id"], request.get("revision"), kind="model")
+    source = HubSource.model_validate(request["source"])
+    match request["do"]:
+        case "load":
+            tables = hub.load_hub(source, rows=request.get("rows"))
+            return {split: _shown(table) for split, table in tables.items()}
+        case "commit":
+            return hub.source_commit(source)
+        case "row_counts":
+            return hub.row_counts(source)
+        case "check_available":
+            return hub.check_available(source)
+    raise ValueError(request["do"])
+
+
+def _shown(table: pa.Table) -> dict[str, Any]:
+    return {
+        "schema": {field.name: str(field.type) for field in table.schema},
+        "rows": json.loads(json.dumps(table.to_pylist(), default=lambda value: value.hex())),
+    }
+
+
+def _trace(error: BaseException) -> str:
+    """The error and everything that hangs on it, also what is not printed."""
+    texts = ["".join(traceback.format_exception(error))]
+    for other in (error.__cause__, error.__context__):
+        texts += [_trace(other)] if other is not None else []
+    return "\n".join(texts)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,190 @@
+"""The counts of an estimate are those of the run that follows; its times are only seen to add up."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.sources.registry import parse_spec
+from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.stages import measured_filter, measured_models
+from aflite_assets.stages.estimate import CostEstimate, CostLine, Work, estimate_cost
+from aflite_assets.stages.pipeline import run_pipeline
+from aflite_assets.stages.plan import RunPlan
+from aflite_assets.stages.understanding import understand_challenges, understand_data, understand_plan
+
+NETWORK: dict[str, Any] = {
+    "kind": "timm_image",
+    "architecture": "test_resnet",
+    "image_size": 16,
+    "epochs": 2,
+    "batch_size": 16,
+}
+DIGITS: dict[str, Any] = {
+    "name": "few_digits",
+    "source": {"format": "digits"},
+    "limit": {"train": 150, "test": 40},
+    "warmup": {"size": 50},
+    "representations": {"net": NETWORK},
+    "filter": {"target_size": 50, "train_size": 40, "slice_size": 25, "n_partitions": 4, "threshold": 0.0},
+    "evaluators": {"linear": {"kind": "linear"}, "net": {**NETWORK, "epochs": 1}},
+    "seeds": [0, 1],
+    "challenge_sets": {"others": {"source": {"format": "digits", "seed": 1}, "limit": 30}},
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick() -> Iterator[None]:
+    """Measurements too short to be right, long enough to be made."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (measured_models, measured_filter):
+            patch.setattr(module, "ENOUGH_SECONDS", 0.001)
+        yield
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """A dataset's plan and estimate, and what was measured for it."""
+
+    spec: DatasetSpec
+    plan: RunPlan
+    estimate: CostEstimate
+    measured: list[str]
+
+
+def _foreseen(spec: DatasetSpec) -> Foreseen:
+    data = understand_data(spec)
+    plan = understand_plan(spec, data, understand_challenges(spec, data))
+    logged: list[str] = []
+    estimate = estimate_cost(spec, data.raw.examples, plan, device=DeviceSettings("cpu"), log=logged.append)
+    return Foreseen(spec, plan, estimate, logged)
+
+
+@pytest.fixture(scope="module")
+def digits() -> Foreseen:
+    return _foreseen(parse_spec(DIGITS))
+
+
+@pytest.fixture(scope="module")
+def digits_run(digits: Foreseen, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Obtained]:
+    return run_pipeline(digits.spec, store=ResultStore(tmp_path_factory.mktemp("digits")))
+
+
+def _cells(results: dict[str, Obtained]) -> list[dict[str, Any]]:
+    cells: list[dict[str, Any]] = pq.read_table(results["evaluator_models"].result.file("cells.parquet")).to_pylist()
+    return cells
+
+
+def _work(estimate: CostEstimate, stage: str, what: str) -> dict[str, int]:
+    (line,) = (line for line in estimate.lines if (line.stage, line.what) == (stage, what))
+    return {work.unit: work.count for work in line.work}
+
+
+def test_one_network_is_measured_once(digits: Foreseen) -> None:
+    # It stands as encoder and, with other epochs, as evaluator.
+    assert digits.measured == [f"measuring {what}" for what in ("training", "encoding", "filtering", "fitting")]
+    assert digits.estimate.not_measured == ()
+    assert digits.estimate.device == "cpu"
+    assert all((line.seconds or 0) > 0 for line in digits.estimate.lines)
+    assert digits.estimate.seconds == pytest.approx(sum(line.seconds or 0 for line in digits.estimate.lines))
+
+
+def test_a_run_has_the_sizes_foreseen(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+    plan = digits.plan
+    summary = {name: obtained.result.summary for name, obtained in digits_run.items()}
+    assert summary["raw_dataset"]["rows"] == plan.rows
+    assert summary["warmup_split"]["rows"] == plan.warmup_rows
+    assert summary["embeddings"]["net"]["rows"] == plan.embedded_rows
+    used = json.loads(digits_run["filtered_sets"].result.part("net").file("filter.json").read_text())["settings"]
+    assert {name: used[name] for name in plan.settings.as_dict()} == plan.settings.as_dict()
+    assert summary["filtered_sets"]["net"]["iterations"] == plan.most_iterations
+
+
+def test_a_run_has_the_cells_foreseen(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+    plan, cells = digits.plan, _cells(digits_run)
+    matched = any(cell["train_set"] == "random_matched" for cell in cells)
+    assert len(cells) == (plan.most_cells if matched else plan.cells)
+    assert {cell["train_set"]: cell["train_rows"] for cell in cells} == {
+        train_set.name: train_set.rows for train_set in plan.train_sets if train_set.certain or matched
+    }
+    predictions = digits_run["evaluator_models"].result.part("linear.full.0").file("predictions.parquet")
+    counts = pq.read_table(predictions)["test_set"].value_counts().to_pylist()
+    assert {entry["values"]: entry["counts"] for entry in counts} == plan.test_rows
+
+
+def test_the_work_is_what_the_models_report(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+    estimate, cells = digits.estimate, _cells(digits_run)
+    grid = digits_run["evaluator_models"].result
+    # Classes this small always move, so that every control is made.
+    assert len(cells) == digits.plan.most_cells
+    networks = [grid.part(cell["name"]).summary for cell in cells if cell["evaluator"] == "net"]
+    assert _work(estimate, "evaluator_models", "net") == {
+        "model": len(networks),
+        "step": sum(summary["steps"] for summary in networks),
+        "row": len(networks) * (40 + 30),
+    }
+    fitted = _work(estimate, "evaluator_models", "linear")["fit"]
+    assert grid.summary["fitted"] == fitted + len(networks)
+    trained = digits_run["warmup_models"].result.summary["net"]["steps"]
+    assert _work(estimate, "warmup_models", "net") == {"model": 1, "step": trained}
+    assert _work(estimate, "embeddings", "net") == {"model": 1, "row": 100 + 40}
+
+
+def test_the_filter_fits_what_was_foreseen(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+    filtering = _work(digits.estimate, "filtered_sets", "net")
+    file = digits_run["filtered_sets"].result.part("net").file("iterations.parquet")
+    iterations = pq.read_table(file).to_pylist()
+    assert filtering["fit"] == 4 * len(iterations)
+    pool = sum(row["rows_in"] - 40 for row in iterations)
+    # The rows that are only scored go at a rate of their own; at most all of them stay to the end.
+    assert 4 * pool <= filtering["held-out row"] <= 4 * (pool + 40 * len(iterations))
+
+
+def test_given_features_are_filtered_as_they_are(circles_spec: DatasetSpec, store: ResultStore) -> None:
+    foreseen = _foreseen(circles_spec)
+    plan = foreseen.plan
+    assert [line.stage for line in foreseen.estimate.lines] == ["filtered_sets", "evaluator_models", "evaluator_models"]
+    results = run_pipeline(circles_spec, store=store)
+    assert results["warmup_split"].result.summary["rows"] == plan.warmup_rows == 0
+    assert results["filtered_sets"].result.summary["given"]["iterations"] <= plan.most_iterations
+    assert plan.cells <= len(_cells(results)) <= plan.most_cells
+
+
+def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.csv").write_text("text,label\n" + "".join(f"word{i} {i % 2},{i % 2}\n" for i in range(60)))
+    model = {"kind": "huggingface_text", "checkpoint": "nobody/nothing", "epochs": 2, "batch_size": 4}
+    content: dict[str, Any] = {
+        "name": "far",
+        "source": {"format": "csv", "splits": {"train": str(tmp_path / "a.csv"), "test": str(tmp_path / "a.csv")}},
+        "columns": {"text": "text"},
+        "warmup": {"size": 10},
+        "representations": {"far": model},
+        "filter": {"train_size": 10, "n_partitions": 3},
+        "evaluators": {"far": model, "linear": {"kind": "linear"}},
+        "seeds": [0],
+    }
+    # The check itself would ask the hub for the configuration.
+    monkeypatch.setattr("aflite_assets.stages.warmup_split.check_model", lambda settings, examples: None)
+    estimate = _foreseen(parse_spec(content)).estimate
+    assert [(line.stage, line.what) for line in estimate.not_measured] == [
+        ("warmup_models", "far"),
+        ("embeddings", "far"),
+        ("evaluator_models", "far"),
+    ]
+    assert _work(estimate, "warmup_models", "far") == {"model": 1, "step": 2 * 3}
+    (filtering,) = (line for line in estimate.lines if line.stage == "filtered_sets")
+    assert filtering.note == "the encoder taken to be 768 wide"
+    assert (filtering.seconds or 0) > 0
+
+
+def test_a_line_without_all_its_parts_has_no_seconds() -> None:
+    whole = CostLine("a", "b", (Work(3, "step", 0.5), Work(2, "row", 0.25)), spent=0.0)
+    part = CostLine("a", "b", (Work(3, "step", None), Work(2, "row", 0.25)), spent=0.0)
+    assert (whole.seconds, part.seconds) == (2.0, None)
+    assert CostEstimate((whole, part), "cpu").seconds == 2.0

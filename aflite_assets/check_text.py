@@ -14,10 +14,13 @@ from aflite_assets.sources.specs import Count, DatasetSpec
 from aflite_assets.stages.control_sets import MATCHED_ABOVE
 from aflite_assets.stages.estimate import CostEstimate, Work
 from aflite_assets.stages.plan import RunPlan
+from aflite_assets.stages.published import CATEGORY
 from aflite_assets.stages.understanding import UnderstoodChallenge, UnderstoodChallenges, UnderstoodData
-from aflite_assets.terminal import duration, escaped, indented, table
+from aflite_assets.terminal import duration, escaped, indented, shortened, table
 
 MOST_CLASSES = 20
+MOST_CATEGORIES = 6
+MOST_SIGNS = 40
 FIRST_ROWS = 3
 
 
@@ -151,10 +154,14 @@ def _class_counts(examples: Examples) -> dict[str, np.ndarray]:
 def _class_table(counts: Mapping[str, np.ndarray], names: tuple[str, ...]) -> Iterator[str]:
     rows = [("class", *counts)]
     for number, name in enumerate(names[:MOST_CLASSES]):
-        rows.append((escaped(name), *(count(int(column[number])) for column in counts.values())))
+        rows.append((_name(name), *(count(int(column[number])) for column in counts.values())))
     yield from table(rows, numbers=range(1, len(rows[0])))
     if len(names) > MOST_CLASSES:
         yield f"… and {count(len(names) - MOST_CLASSES)} more classes"
+
+
+def _name(name: str) -> str:
+    return shortened(name, MOST_SIGNS)
 
 
 def _input(examples: Examples) -> str:
@@ -178,17 +185,19 @@ def _challenge(challenge: UnderstoodChallenge) -> Iterator[str]:
     )
     for label, own in challenge.counts_as.items():
         if label != own:
-            yield f"  {escaped(label)} counts as {'none' if own is None else escaped(own)}"
+            yield f"  {_name(label)} counts as {'none' if own is None else _name(own)}"
     yield from (f"  {line}" for line in _class_table(_by_category(raw.examples), raw.examples.label_names))
 
 
 def _by_category(examples: Examples) -> dict[str, np.ndarray]:
+    """Rows per class, in all and by category where there are few of them."""
     classes = len(examples.label_names)
     columns = {"rows": np.bincount(examples.labels, minlength=classes)}
-    if "attribute.category" in examples.table.column_names:
-        values = np.array([str(value) for value in examples.table["attribute.category"].to_pylist()])
-        for value in dict.fromkeys(values[:10_000].tolist()):
-            columns[escaped(value)] = np.bincount(examples.labels[values == value], minlength=classes)
+    if CATEGORY in examples.table.column_names:
+        values = np.array(["none" if value is None else value for value in examples.table[CATEGORY].to_pylist()])
+        categories = np.unique(values).tolist()
+        for category in categories if len(categories) <= MOST_CATEGORIES else ():
+            columns[_name(category)] = np.bincount(examples.labels[values == category], minlength=classes)
     return columns
 
 

@@ -14,7 +14,7 @@ from aflite_assets.sources.examples import Examples
 Numbers = Mapping[str, int | float | str]
 
 _SHOWN_CHARACTERS = 80
-_SHOWN_ENTRIES = 10
+_SHOWN_ENTRIES = 20
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def quoted(text: str) -> str:
 
 
 def listed(values: Iterable[object]) -> str:
-    """The first ten values in a line, and how many more there are."""
+    """The first twenty values in a line, and how many more there are."""
     entries = [quoted(value) if isinstance(value, str) else str(value) for value in values]
     more = len(entries) - _SHOWN_ENTRIES
     return ", ".join(entries[:_SHOWN_ENTRIES]) + (f" and {more} more" if more > 0 else "")

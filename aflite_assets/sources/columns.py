@@ -4,10 +4,9 @@ Feature vectors are in `feature_columns`, labels in `labels`, single annotators'
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -128,27 +127,6 @@ def content_ids(inputs: Sequence[pa.ChunkedArray]) -> pa.Array:
     """A hash of each row's inputs, 16 hexadecimal digits: equal inputs have equal ones. One row in memory at a time."""
     contents = [_contents(values) for values in inputs]
     return pa.array([_content_hash(row) for row in zip(*contents, strict=True)], pa.string())
-
-
-def group_numbers(tables: Mapping[str, pa.Table], name: str | None) -> dict[str, np.ndarray]:
-    """Number the values of the group column over all splits, int64, in order of appearance; nothing without one.
-
-    Raises:
-        DataError: a row has no group.
-    """
-    if name is None:
-        return {}
-    numbers: dict[str | None, int] = {}
-    by_split = {}
-    for split, table in tables.items():
-        groups = as_texts(table[name])
-        if None in groups:
-            raise DataError(
-                f"split {split!r}: column {name!r} names no group in {groups.count(None)} rows "
-                f"(first: row {groups.index(None)}); every row needs one"
-            )
-        by_split[split] = np.array([numbers.setdefault(group, len(numbers)) for group in groups], np.int64)
-    return by_split
 
 
 def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:

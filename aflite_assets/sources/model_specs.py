@@ -11,7 +11,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 class StrictSpec(BaseModel):
     """Base of all spec models: unknown keys are refused and values never change."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
 
 class TrainingSpec(StrictSpec):

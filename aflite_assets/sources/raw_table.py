@@ -13,11 +13,11 @@ from aflite_assets.sources.columns import (
     attribute_column,
     content_ids,
     given_ids,
-    group_numbers,
     input_columns,
     require_columns,
 )
 from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.groups import group_numbers
 from aflite_assets.sources.holdout import hold_out
 from aflite_assets.sources.labels import LabelNames, class_of, read_labels
 from aflite_assets.sources.rows import rows_at
@@ -108,7 +108,7 @@ def build_raw_table(
     _require_one_width(inputs)
     reader = LabelReader(class_of(label_names), unlabelled)
     annotators = _annotator_columns(tables, inputs, columns, annotations, reader, complete=complete)
-    splits = _split_rows(labels.numbers, groups, holdout or {}, seed=seed)
+    splits = _split_rows(labels.numbers, groups, holdout or {}, seed=seed, complete=complete)
     kept = _limited(splits, labels.numbers, groups, limit or {}, seed=seed, complete=complete)
     parts, start = [], 0
     for split, table in tables.items():
@@ -142,15 +142,20 @@ def _split_rows(
     holdout: Mapping[str, int | float],
     *,
     seed: int,
+    complete: bool,
 ) -> dict[str, _Split]:
     """The labelled rows of every split: the source's own, then those drawn from train."""
     splits = {name: _Split(name, np.flatnonzero(numbers >= 0)) for name, numbers in labels.items()}
-    if holdout:
-        rows = splits["train"].rows
+    if not holdout:
+        return splits
+    rows = splits["train"].rows
+    if complete:
         own = groups["train"][rows] if "train" in groups else None
         drawn = hold_out(labels["train"][rows], own, holdout, seed=seed)
-        splits |= {name: _Split("train", rows[positions]) for name, positions in drawn.items()}
-    return splits
+        return splits | {name: _Split("train", rows[positions]) for name, positions in drawn.items()}
+    # Of the first rows neither sizes nor groups say anything: every split gets the like of them.
+    names = ("train", *holdout)
+    return splits | {name: _Split("train", rows[number :: len(names)]) for number, name in enumerate(names)}
 
 
 def _limited(
@@ -167,7 +172,9 @@ def _limited(
     for number, (name, split) in enumerate(splits.items()):
         own, rows = labels[split.source], split.rows
         if complete:
-            _check_classes(name, own[rows], "correct the source or drop the split from the spec")
+            drawn = len(splits) > len(labels)
+            remedy = "hold out fewer rows" if drawn else "correct the source or drop the split from the spec"
+            _check_classes(name, own[rows], remedy)
         size = limit.get(name, len(rows))
         if size < len(rows):
             within = groups[split.source][rows] if split.source in groups else None

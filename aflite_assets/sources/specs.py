@@ -55,7 +55,11 @@ class ColumnsSpec(StrictSpec):
         None, description="a list column, or one column per feature"
     )
     id: str | None = Field(None, description="the source's own row ids; default: a hash of the row's content")
-    group: str | None = Field(None, description="rows with the same value belong together and are never split")
+    group: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="rows with the same value belong together and are never split; with several columns, rows that "
+        "share a value of any of them",
+    )
     annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
         None, description="single annotators' labels: a list column, or one column per annotator"
     )

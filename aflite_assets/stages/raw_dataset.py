@@ -5,20 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from aflite_assets.errors import DataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
 from aflite_assets.sources.decodable_images import UndecodableImages, drop_undecodable
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.holdout import hold_out
 from aflite_assets.sources.loading import load_source
 from aflite_assets.sources.raw_table import RawTable, build_raw_table, implied_columns
-from aflite_assets.sources.rows import rows_at
-from aflite_assets.sources.sampling import stratified_sample
 from aflite_assets.sources.specs import DatasetSpec, SpecView
 from aflite_assets.sources.tables import save_examples
 from aflite_assets.stages.pipeline import Inputs
@@ -28,13 +21,8 @@ from aflite_assets.tracking import TrackedRun
 
 @dataclass(frozen=True)
 class LoadedTable(RawTable):
-    """The raw table as it is published.
+    """The raw table as it is published: without images that do not decode, which are counted by split."""
 
-    `labelled_rows` by split, held-out ones included: before the limit was drawn and before undecodable images were
-    dropped, which `undecodable_images` counts by split.
-    """
-
-    labelled_rows: Mapping[str, int]
     undecodable_images: Mapping[str, UndecodableImages]
 
 
@@ -79,20 +67,14 @@ def read_raw(
         columns=implied_columns(spec.source, spec.columns),
         label_names=spec.labels,
         unlabelled=spec.unlabelled,
-        limit=None if spec.holdout else spec.limit,
+        limit=spec.limit,
         seed=spec.seed,
+        holdout=spec.holdout,
         annotations=spec.annotations,
         complete=complete,
     )
-    examples = raw.examples
-    labelled = {split: rows - raw.unlabelled_rows[split] for split, rows in raw.source_rows.items()}
-    if spec.holdout:
-        drawn = _held_out(examples, spec.holdout, seed=spec.seed) if complete else _dealt(examples, spec.holdout)
-        labelled = {split: part.num_rows for split, part in drawn.items()}
-        limited = _limited(drawn, spec.limit or {}, seed=spec.seed, complete=complete)
-        examples = Examples(pa.concat_tables(limited), examples.label_names)
-    decodable = drop_undecodable(examples, largest_share=spec.undecodable_images, complete=complete, log=log)
-    return LoadedTable(decodable.examples, raw.source_rows, raw.unlabelled_rows, labelled, decodable.dropped)
+    decodable = drop_undecodable(raw.examples, largest_share=spec.undecodable_images, complete=complete, log=log)
+    return LoadedTable(decodable.examples, raw.source_rows, raw.unlabelled_rows, raw.labelled_rows, decodable.dropped)
 
 
 def describe(examples: Examples) -> dict[str, Any]:
@@ -109,52 +91,3 @@ def describe(examples: Examples) -> dict[str, Any]:
         "modality": examples.modality,
         "groups": None if examples.groups is None else len(set(examples.groups.tolist())),
     }
-
-
-def _by_split(examples: Examples) -> dict[str, pa.Table]:
-    return {split: examples.in_split(split).table for split in dict.fromkeys(examples.table["split"].to_pylist())}
-
-
-def _held_out(examples: Examples, holdout: Mapping[str, int | float], *, seed: int) -> dict[str, pa.Table]:
-    """Every split's rows, the splits that are drawn from train after those of the source."""
-    parts = _by_split(examples)
-    drawn = hold_out(parts["train"], holdout, seed=seed)
-    if len(np.unique(drawn["train"]["label"])) < 2:
-        raise DataError(
-            f"holdout {dict(holdout)} leaves {drawn['train'].num_rows} train rows of one class, filtering needs at "
-            "least two; hold out fewer rows"
-        )
-    return {**parts, "train": drawn.pop("train"), **drawn}
-
-
-def _dealt(examples: Examples, holdout: Mapping[str, int | float]) -> dict[str, pa.Table]:
-    """The same of the first rows of a source, of which neither counts nor groups say anything."""
-    parts = _by_split(examples)
-    train = parts["train"]
-    dealt = {
-        name: rows_at(train, np.arange(number, train.num_rows, len(holdout) + 1))
-        for number, name in enumerate(("train", *holdout))
-    }
-    position = train.column_names.index("split")
-    return parts | {
-        name: part.set_column(position, "split", pa.array([name] * part.num_rows, pa.string()))
-        for name, part in dealt.items()
-    }
-
-
-def _limited(parts: Mapping[str, pa.Table], limit: Mapping[str, int], *, seed: int, complete: bool) -> list[pa.Table]:
-    limited = []
-    for number, (split, part) in enumerate(parts.items()):
-        wanted = limit.get(split, part.num_rows)
-        if wanted < part.num_rows:
-            groups = part["group"].to_numpy() if "group" in part.column_names else None
-            rng = np.random.default_rng([seed, number])
-            part = rows_at(part, stratified_sample(part["label"].to_numpy(), groups, wanted, rng=rng))
-            classes = len(np.unique(part["label"]))
-            if complete and classes < (2 if split == "train" else 1):
-                raise DataError(
-                    f"split {split!r}: the limit of {wanted} rows leaves {part.num_rows} rows of {classes} classes; "
-                    "raise it"
-                )
-        limited.append(part)
-    return limited

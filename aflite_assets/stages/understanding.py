@@ -189,8 +189,9 @@ def _expected_rows(spec: DatasetSpec, counts: Mapping[str, int] | None) -> dict[
 
 
 def _counts(raw: Examples) -> dict[str, int]:
-    splits = raw.table["split"].to_pylist()
-    return {split: splits.count(split) for split in dict.fromkeys(splits)}
+    return {
+        split.as_py(): rows.as_py() for split, rows in zip(*raw.table["split"].value_counts().flatten(), strict=True)
+    }
 
 
 def _images(place: str | LabelledFolder) -> int:

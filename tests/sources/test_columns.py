@@ -12,7 +12,6 @@ from aflite_assets.sources.columns import (
     attribute_column,
     content_ids,
     given_ids,
-    group_numbers,
     input_columns,
     require_columns,
 )
@@ -263,22 +262,3 @@ def test_ids_of_the_source_are_its_text() -> None:
 def test_ids_that_repeat_or_are_empty_are_refused(uid: list[Any], problem: str) -> None:
     with pytest.raises(DataError, match=rf"split 'dev': column 'uid' .*{re.escape(problem)}; name a column of unique"):
         given_ids("dev", "uid", pa.chunked_array([uid]))
-
-
-def test_groups_are_numbered_over_all_splits_in_order_of_appearance() -> None:
-    tables = {"train": pa.table({"g": ["b", "a", "b"]}), "dev": pa.table({"g": ["c", "a"]})}
-    numbers = group_numbers(tables, "g")
-    assert {split: array.tolist() for split, array in numbers.items()} == {"train": [0, 1, 0], "dev": [2, 1]}
-    assert group_numbers(tables, None) == {}
-
-
-def test_group_written_as_number_and_as_text_is_one_group() -> None:
-    tables = {"train": pa.table({"g": [7, 8]}), "dev": pa.table({"g": ["8", "x"]}), "test": pa.table({"g": [7.0]})}
-    assert [array.tolist() for array in group_numbers(tables, "g").values()] == [[0, 1], [1, 2], [0]]
-
-
-@pytest.mark.parametrize("missing", [None, np.nan])
-def test_missing_groups_are_counted(missing: Any) -> None:
-    table = pa.table({"g": pa.array([1.0, missing, missing], pa.float64())})
-    with pytest.raises(DataError, match=r"column 'g' names no group in 2 rows \(first: row 1\); every row needs one"):
-        group_numbers({"dev": table}, "g")

@@ -34,7 +34,7 @@ DIGITS: dict[str, Any] = {
     "representations": {"net": NETWORK},
     "filter": {"target_size": 50, "train_size": 40, "slice_size": 25, "n_partitions": 4, "threshold": 0.0},
     "evaluators": {"linear": {"kind": "linear"}, "net": {**NETWORK, "epochs": 1}},
-    "seeds": [0, 1],
+    "seeds": [3],
     "challenge_sets": {"others": {"source": {"format": "digits", "seed": 1}, "limit": 30}},
 }
 
@@ -113,7 +113,7 @@ def test_a_run_has_the_cells_foreseen(digits: Foreseen, digits_run: dict[str, Ob
     assert {cell["train_set"]: cell["train_rows"] for cell in cells} == {
         train_set.name: train_set.rows for train_set in plan.train_sets if train_set.certain or matched
     }
-    predictions = digits_run["evaluator_models"].result.part("linear.full.0").file("predictions.parquet")
+    predictions = digits_run["evaluator_models"].result.part("linear.full.3").file("predictions.parquet")
     counts = pq.read_table(predictions)["test_set"].value_counts().to_pylist()
     assert {entry["values"]: entry["counts"] for entry in counts} == plan.test_rows
 
@@ -153,7 +153,13 @@ def test_given_features_are_filtered_as_they_are(circles_spec: DatasetSpec, stor
     results = run_pipeline(circles_spec, store=store)
     assert results["warmup_split"].result.summary["rows"] == plan.warmup_rows == 0
     assert results["filtered_sets"].result.summary["given"]["iterations"] <= plan.most_iterations
-    assert plan.cells <= len(_cells(results)) <= plan.most_cells
+    cells = _cells(results)
+    made = {cell["train_set"] for cell in cells}
+    assert len(cells) == len(made) * plan.evaluators * plan.seeds
+    assert plan.cells <= len(cells) <= plan.most_cells
+    # Of each model, the sets that are drawn anew for each of two seeds, and the others.
+    drawn = [train_set.drawn_per_seed for train_set in plan.train_sets if train_set.name in made]
+    assert results["evaluator_models"].result.summary["fitted"] == 2 * (2 * sum(drawn) + drawn.count(False))
 
 
 def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,10 @@ def test_a_check_with_timing_ends_with_the_cost(
         monkeypatch.setattr(module, "ENOUGH_SECONDS", 0.001)
     code, out, err = _checked(make(), capsys, "--device", "cpu")
     assert code == 0, err
-    assert next(line for line in err.splitlines() if line.startswith("measuring")) == "measuring training ..."
+    assert (
+        next(line for line in err.splitlines() if line.startswith("measuring"))
+        == "measuring training of small_transformer ..."
+    )
     assert "estimated cost on this machine (cpu, " in out
     cost = out[out.index("estimated cost") :]
     for words in ("warmup_models     small", "embeddings        small", "evaluator_models  pair_only", "total"):

@@ -71,8 +71,8 @@ def estimate_cost(
     """Measure each distinct model and the filter on few of `raw`'s rows, and multiply by the plan's counts.
 
     Train sets are counted as if the filter ran to its target size, and with the controls that may not be needed. What
-    the other stages take (statistics, the report) is seconds to minutes and left out. `log` is told what is
-    being measured.
+    the other stages take (statistics, the report) is seconds to minutes and left out. `log` is told what is being
+    measured.
 
     Raises:
         ModelError: the device is not there, or a model cannot be trained on these data.

@@ -16,6 +16,7 @@ import numpy as np
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import LinearModelSpec, RbfSvmSpec, TextModelSpec
+from aflite_assets.sources.rows import rows_at
 from aflite_assets.sources.sampling import stratified_sample
 
 ENOUGH_SECONDS = 1.5
@@ -171,7 +172,7 @@ def sample(examples: Examples, rows: int) -> Examples:
     if rows >= len(examples):
         return examples
     drawn = stratified_sample(examples.labels, None, rows, rng=np.random.default_rng(0))
-    return Examples(examples.table.take(drawn), examples.label_names)
+    return Examples(rows_at(examples.table, drawn), examples.label_names)
 
 
 def _fit_seconds(settings: Any, train: Examples, tests: Examples | None) -> float:

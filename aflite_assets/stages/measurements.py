@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.rows import rows_at
 from aflite_assets.stages.measured_filter import FilterSpeed, encoder_like_features, measure_filter, rows_to_measure
 from aflite_assets.stages.measured_models import (
     ClassicalSpeed,
@@ -31,8 +31,8 @@ class Measurements:
     def __init__(self, raw: Examples, plan: RunPlan, device: DeviceSettings, log: Callable[[str], None]) -> None:
         self._raw, self._plan = raw, plan
         self._train = raw.in_split("train")
-        outside = raw.table.filter(pc.not_equal(raw.table["split"], "train"))
-        self._tests = Examples(outside, raw.label_names)
+        outside = np.flatnonzero(raw.table["split"].to_numpy(zero_copy_only=False) != "train")
+        self._tests = Examples(rows_at(raw.table, outside), raw.label_names)
         self._device, self._log = device, log
         self._made: dict[tuple[str, Any], Any] = {}
 
@@ -41,7 +41,7 @@ class Measurements:
         if not weights_are_here(settings):
             return None, 0.0
         return self._once(
-            ("training", training_key(settings)),
+            (f"training of {settings.kind}", training_key(settings)),
             lambda: measure_neural(settings, self._train, self._tests, device=self._device),
         )
 
@@ -50,18 +50,20 @@ class Measurements:
         if not weights_are_here(settings):
             return None, 0.0
         return self._once(
-            ("encoding", training_key(settings)), lambda: measure_encoding(settings, self._train, device=self._device)
+            (f"encoding by {settings.kind}", training_key(settings)),
+            lambda: measure_encoding(settings, self._train, device=self._device),
         )
 
     def classical(self, settings: Any) -> tuple[ClassicalSpeed, float]:
         """Fits and predictions of a scikit-learn model."""
         return self._once(
-            ("fitting", settings.model_dump_json()), lambda: measure_classical(settings, self._train, self._tests)
+            (f"fits of {settings.kind}", settings.model_dump_json()),
+            lambda: measure_classical(settings, self._train, self._tests),
         )
 
     def filter(self, width: int | None) -> tuple[FilterSpeed, float]:
         """The filter's classifiers on features of this width; None: on the dataset's own."""
-        return self._once(("filtering", width), lambda: self._measure_filter(width))
+        return self._once(("the filter's classifiers", width), lambda: self._measure_filter(width))
 
     def _measure_filter(self, width: int | None) -> FilterSpeed:
         features, labels = self._own_features() if width is None else self._features_like(width)

@@ -88,7 +88,12 @@ def _work(estimate: CostEstimate, stage: str, what: str) -> dict[str, int]:
 
 def test_one_network_is_measured_once(digits: Foreseen) -> None:
     # It stands as encoder and, with other epochs, as evaluator.
-    assert digits.measured == [f"measuring {what}" for what in ("training", "encoding", "filtering", "fitting")]
+    assert digits.measured == [
+        "measuring training of timm_image",
+        "measuring encoding by timm_image",
+        "measuring the filter's classifiers",
+        "measuring fits of linear",
+    ]
     assert digits.estimate.not_measured == ()
     assert digits.estimate.device == "cpu"
     assert all((line.seconds or 0) > 0 for line in digits.estimate.lines)

@@ -46,6 +46,8 @@ def _do(request: dict[str, Any]) -> Any:
 
     if request["do"] == "resolve_model":
         return hub.resolve_commit(request["id"], request.get("revision"), kind="model")
+    if request["do"] == "bundled":
+        return _bundled(request["name"], request.get("environment", {}))
     source = HubSource.model_validate(request["source"])
     match request["do"]:
         case "load":
@@ -58,6 +60,31 @@ def _do(request: dict[str, Any]) -> Any:
         case "check_available":
             return hub.check_available(source)
     raise ValueError(request["do"])
+
+
+def _bundled(name: str, environment: dict[str, str]) -> dict[str, Any]:
+    """The tables of a bundled dataset and of its challenge sets, and what each label counts as there."""
+    from aflite_assets.sources.registry import BUNDLED, load_spec
+    from aflite_assets.stages.challenge_sets import build_challenge, load_challenge
+    from aflite_assets.stages.class_maps import counts_as
+    from aflite_assets.stages.raw_dataset import read_raw
+
+    os.environ.update(environment)
+    spec = load_spec(BUNDLED / f"{name}.yaml")
+    raw = read_raw(spec).examples
+    challenges = {}
+    for set_name, challenge in spec.challenge_sets.items():
+        tables = load_challenge(set_name, challenge)
+        examples = build_challenge(set_name, challenge, tables, raw, seed=spec.seed).examples
+        maps = counts_as(set_name, challenge, examples, raw.label_names)
+        challenges[set_name] = {"rows": _rows(examples), "counts_as": maps}
+    return {"rows": _rows(raw), "challenge_sets": challenges}
+
+
+def _rows(examples: Any) -> list[dict[str, Any]]:
+    names = [name for name in examples.table.column_names if name not in ("row_id", "source_id", "image")]
+    rows = examples.table.select(names).to_pylist()
+    return [row | {"label": examples.label_names[row["label"]]} for row in rows]
 
 
 def _shown(table: pa.Table) -> dict[str, Any]:

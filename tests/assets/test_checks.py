@@ -128,7 +128,7 @@ def lengths(over: int, *, of_rows: int = 200) -> dict[str, Any]:
 def test_over_one_percent_of_cut_rows_is_told_with_the_length_to_set(over: int, passed: bool) -> None:
     outcome = warmup._texts_fit({"representations.bert": lengths(over), "evaluators.bert": lengths(0, of_rows=999)})
     assert (outcome.passed, outcome.severity) == (passed, dg.AssetCheckSeverity.WARN)
-    texts = {name: value.value for name, value in outcome.metadata.items()}
+    texts = {name: str(value.value) for name, value in outcome.metadata.items()}
     assert texts["representations.bert"] == (
         f"{over} of 200 rows ({over / 2:.2f}%) have more than 64 tokens and are cut; 99 % have at most 121, the "
         "longest has 300"

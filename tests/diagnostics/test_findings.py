@@ -76,10 +76,10 @@ def test_numbers_are_plain_and_print(make_examples: Callable[..., Examples]) -> 
 
 
 def test_findings_leave_the_global_generator_alone(make_examples: Callable[..., Examples]) -> None:
-    before = np.random.get_state()[1].tolist()
+    before = np.random.get_state(legacy=False)["state"]["key"].tolist()
     examples = make_examples(["train"] * 60, [0, 1] * 30, text=[f"t{row // 2}" for row in range(60)])
     assert data_findings(examples) == data_findings(examples)
-    assert np.random.get_state()[1].tolist() == before
+    assert np.random.get_state(legacy=False)["state"]["key"].tolist() == before
 
 
 def test_knowing_the_checks_loads_nothing_heavy() -> None:

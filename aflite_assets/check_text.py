@@ -51,10 +51,10 @@ def challenge_section(challenges: UnderstoodChallenges) -> Iterator[str]:
         yield f"challenge set {name} is left out: {escaped(reason)}"
 
 
-def plan_section(spec: DatasetSpec, plan: RunPlan) -> Iterator[str]:
+def plan_section(spec: DatasetSpec, data: UnderstoodData, plan: RunPlan) -> Iterator[str]:
     """Sizes as numbers of rows, iterations, train sets, cells."""
     settings = plan.settings
-    yield "plan"
+    yield f"plan{_basis(data)}"
     lines = [
         ("warm-up", _warmup(spec, plan)),
         ("pool", f"{counted(plan.pool_rows, 'row')} to filter{_policy(spec, plan)}"),
@@ -199,6 +199,14 @@ def _by_category(examples: Examples) -> dict[str, np.ndarray]:
         for category in categories if len(categories) <= MOST_CATEGORIES else ():
             columns[_name(category)] = np.bincount(examples.labels[values == category], minlength=classes)
     return columns
+
+
+def _basis(data: UnderstoodData) -> str:
+    if data.complete:
+        return ""
+    if data.rows is None:
+        return " for the rows read alone, since nothing says how many there are"
+    return " by the source's own counts, in which rows may be that are dropped"
 
 
 def _warmup(spec: DatasetSpec, plan: RunPlan) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from aflite_assets.errors import AfliteError, SpecError
+from aflite_assets.errors import AfliteError, DataError, SpecError
 from aflite_assets.home import prepare_libraries
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.sources.specs import DatasetSpec
@@ -80,10 +80,13 @@ def _check(options: argparse.Namespace) -> None:
         raw.examples, unlabelled_rows=raw.unlabelled_rows, undecodable_images=raw.undecodable_images
     )
     _section(findings_section(findings))
+    blocking = [finding.name for finding in findings if finding.blocking and not finding.passed]
+    if blocking:
+        raise DataError(f"a run would stop at {', '.join(blocking)}; correct the data as said there")
     challenges = understand_challenges(spec, data)
     _section(challenge_section(challenges))
     plan = understand_plan(spec, data, challenges)
-    _section(plan_section(spec, plan))
+    _section(plan_section(spec, data, plan))
     _section(lengths_section(text_lengths(spec, raw.examples)))
     if not options.no_timing:
         from aflite_assets.stages.estimate import estimate_cost

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 import yaml
+from PIL import Image
 
 from aflite_assets.command_line import _write, main
-from aflite_assets.stages import measured_filter, measured_models
+from aflite_assets.diagnostics.findings import Finding
+from aflite_assets.stages import measured_filter, measured_models, understanding
 
 SPEC: dict[str, Any] = {
     "title": "Pairs",
@@ -175,6 +177,47 @@ def test_rows_that_repeat_across_splits_are_a_warning(make: Make, capsys: pytest
     assert code == 0
     warning = out[out.index("warning: no_repeats_across_splits") :].splitlines()
     assert warning[1].startswith("  rows 20, share 1, test.rows 20")
+
+
+def test_what_blocks_a_run_is_refused(
+    make: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocking = Finding("labels_known", False, True, {"rows": 3, "share": 0.123456}, "name them")
+    monkeypatch.setattr("aflite_assets.diagnostics.findings.data_findings", lambda raw, **_: (blocking,))
+    code, out, err = _checked(make(), capsys)
+    assert code == 1
+    assert "error: labels_known\n  rows 3, share 0.123\n  name them\n" in out
+    assert err == "a run would stop at labels_known; correct the data as said there\n"
+
+
+def test_of_many_images_the_first_are_shown_and_all_are_counted(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for split, rows in (("train", 30), ("test", 6)):
+        for name in ("cat", "dog"):
+            (tmp_path / "pictures" / split / name).mkdir(parents=True)
+            for number in range(rows):
+                Image.new("RGB", (5, 4), (number, 0, 0)).save(
+                    tmp_path / "pictures" / split / name / f"{number:02d}.png"
+                )
+    folders = {split: f"pictures/{split}" for split in ("train", "test")}
+    network = {"kind": "timm_image", "architecture": "test_resnet"}
+    file = make(
+        source={"format": "image_folder", "splits": folders},
+        columns={},
+        labels=["cat", "dog"],
+        representations={"net": network},
+        evaluators={"linear": {"kind": "linear"}},
+    )
+    monkeypatch.setattr(understanding, "MOST_IMAGES", 20)
+    monkeypatch.setattr(understanding, "FIRST_ROWS", 8)
+    code, out, err = _checked(file, capsys)
+    assert code == 0, err
+    assert "read: the first 8 rows of each split, or a few of each class" in out
+    assert "train          8           0      60" in out
+    assert "image: 5 x 4 pixels, PNG RGB, " in out
+    assert "plan by the source's own counts" in out
+    assert "warm-up      10 rows of 60 train rows" in out
 
 
 def test_a_device_that_is_not_there_is_refused(

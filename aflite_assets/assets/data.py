@@ -8,7 +8,9 @@ from aflite_assets.results import PublishedResult
 from aflite_assets.results.store import check_files
 from aflite_assets.sources.decodable_images import UndecodableImages
 from aflite_assets.sources.registry import load_registry
+from aflite_assets.sources.shown import shown_path
 from aflite_assets.sources.tables import load_examples
+from aflite_assets.stages.published import read_challenge_sets
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _RAW_CHECKS = (
@@ -30,12 +32,12 @@ def dataset_registry(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
     """Which dataset files were understood and which were not, and why. Reload definitions after changing a file."""
     registry = load_registry()
     for path, reason in registry.failures.items():
-        context.log.error(f"{path}: {reason}")
-    failures = {str(path): reason for path, reason in registry.failures.items()}
+        context.log.error(f"{shown_path(path)}: {reason}")
+    failures = {shown_path(path): reason for path, reason in registry.failures.items()}
     return dg.MaterializeResult(
         metadata={
             "datasets": table(
-                {"name": name, "title": spec.title, "file": str(registry.files[name])}
+                {"name": name, "title": spec.title, "file": shown_path(registry.files[name])}
                 for name, spec in registry.specs.items()
             ),
             "failures": table({"file": path, "reason": reason} for path, reason in failures.items()),
@@ -63,7 +65,10 @@ def raw_dataset(
     return materialized(obtained, metadata, _raw_checks(obtained.result))
 
 
-@dg.asset(**stage_options("challenge_sets", group="data", kinds={"parquet"}))
+_CHALLENGE_CHECKS = (("challenge_sets_available", "Every challenge set that the spec names could be loaded.", False),)
+
+
+@dg.asset(**stage_options("challenge_sets", group="data", kinds={"parquet"}, checks=_CHALLENGE_CHECKS))
 def challenge_sets(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,
@@ -72,8 +77,20 @@ def challenge_sets(
 ) -> dg.MaterializeResult:
     """Out-of-distribution test sets in the raw dataset's form, each with its category column and its own labels."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
-    rows = obtained.result.summary["rows"]
-    return materialized(obtained, {"sets": table({"set": name, "rows": count} for name, count in rows.items())})
+    found = read_challenge_sets(obtained.result)
+    shown = ("rows", "source_rows", "unlabelled_rows", "label_names")
+    metadata = {
+        "sets": table({"set": name, **{field: facts[field] for field in shown}} for name, facts in found.sets.items()),
+        "missing": table({"set": name, "reason": reason} for name, reason in found.missing.items()),
+    }
+    available = check(
+        "challenge_sets_available",
+        not found.missing,
+        warn=True,
+        missing=found.missing,
+        what_to_do="get the files that are named and materialise again" if found.missing else "none",
+    )
+    return materialized(obtained, metadata, [available])
 
 
 def _raw_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:

@@ -1,4 +1,4 @@
-"""Writing and reading the raw table's Parquet shards."""
+"""Writing and reading the raw table: Parquet shards, and encoded images in Arrow files that are mapped into memory."""
 
 import json
 from collections.abc import Iterator
@@ -12,21 +12,35 @@ from aflite_assets.sources.examples import Examples
 
 SHARD_BYTES = 512 * 2**20
 
+_ROWS = "rows-{:05d}.parquet"
+_IMAGES = "images-{:05d}.arrow"
+
 
 def save_examples(examples: Examples, folder: Path, *, shard_bytes: int = SHARD_BYTES) -> int:
     """Write Parquet shards of at most `shard_bytes` in memory, label names in the schema; returns how many.
 
-    A row that is larger by itself is a shard of its own.
+    A row that is larger by itself is a shard of its own. Images go into an Arrow file per shard: a reader maps it, so
+    that images need not fit into memory as they must where Parquet is decoded.
     """
-    table = examples.table.replace_schema_metadata({"label_names": json.dumps(examples.label_names)})
+    names = examples.table.column_names
+    facts = {"label_names": json.dumps(examples.label_names), "columns": json.dumps(names)}
+    table = examples.table.replace_schema_metadata(facts)
     shards = list(_shards(table, shard_bytes))
     for number, shard in enumerate(shards):
-        pq.write_table(shard, folder / f"rows-{number:05d}.parquet")
+        if "image" in names:
+            images = shard.select(["image"])
+            with (
+                pa.OSFile(str(folder / _IMAGES.format(number)), "wb") as file,
+                pa.ipc.new_file(file, images.schema) as out,
+            ):
+                out.write_table(images)
+            shard = shard.drop_columns(["image"])
+        pq.write_table(shard, folder / _ROWS.format(number))
     return len(shards)
 
 
 def load_examples(folder: Path) -> Examples:
-    """The rows that `save_examples` wrote, in their order, memory-mapped.
+    """The rows that `save_examples` wrote, in their order.
 
     Raises:
         DataError: the folder holds no shard.
@@ -34,9 +48,18 @@ def load_examples(folder: Path) -> Examples:
     paths = sorted(folder.glob("rows-*.parquet"))
     if not paths:
         raise DataError(f"{str(folder)!r} holds no rows-*.parquet; materialise the asset it belongs to again")
-    shards = [pq.read_table(path, memory_map=True) for path in paths]
-    names = json.loads(shards[0].schema.metadata[b"label_names"])
-    return Examples(pa.concat_tables(shards), tuple(names))
+    shards = [_with_images(pq.read_table(path, memory_map=True), folder, n) for n, path in enumerate(paths)]
+    facts = shards[0].schema.metadata
+    table = pa.concat_tables(shards).select(json.loads(facts[b"columns"]))
+    return Examples(table, tuple(json.loads(facts[b"label_names"])))
+
+
+def _with_images(rows: pa.Table, folder: Path, number: int) -> pa.Table:
+    path = folder / _IMAGES.format(number)
+    if not path.is_file():
+        return rows
+    images = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+    return rows.append_column("image", images["image"])
 
 
 def _shards(table: pa.Table, shard_bytes: int) -> Iterator[pa.Table]:

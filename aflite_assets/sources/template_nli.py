@@ -2,7 +2,7 @@
 
 The grammar. A premise says two things, each of another person; a hypothesis says one thing of a person of the premise:
 
-    Clara cradles the poodle while Ivan stays outside.    Clara holds a dog.
+    Clara cradles the poodle while Ivan looks rather sad.    Clara holds a dog.
 
 Every topic (`TOPICS`: where somebody is, what they hold, wear, do, eat, how old they are, how they feel) has kinds,
 and each kind has members: a poodle is a dog. The *close* wording names a member ("cradles the poodle"), the *broad*
@@ -61,7 +61,7 @@ class Topic:
 TOPICS = (
     Topic(
         "explores the {}",
-        "stays",
+        "stays somewhere",
         "{}",
         {
             "upstairs": ("attic", "loft", "balcony"),
@@ -100,8 +100,8 @@ TOPICS = (
         },
     ),
     Topic(
-        "is {}",
-        "does",
+        "starts {} today",
+        "does some",
         "{}",
         {
             "housework": ("sweeping", "ironing", "dusting"),
@@ -111,7 +111,7 @@ TOPICS = (
     ),
     Topic(
         "feels {} now",
-        "looks",
+        "looks rather",
         "{}",
         {
             "happy": ("merry", "cheerful", "delighted"),

@@ -1,6 +1,6 @@
 """The stage of `challenge_sets`: out-of-distribution test sets in the form of the raw dataset."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
+from aflite_assets.sources.decodable_images import drop_undecodable
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.loading import load_source
 from aflite_assets.sources.raw_table import RawTable, build_raw_table, implied_columns
@@ -42,6 +43,7 @@ def run(
             progress.log(f"challenge set {name} is left out: {error}")
             continue
         built = build_challenge(name, challenge, tables, raw, seed=spec.seed)
+        built = _decodable(name, built, largest_share=spec.undecodable_images, log=progress.log)
         (draft.path / name).mkdir()
         save_examples(built.examples, draft.path / name)
         sets[name] = _describe(name, challenge, built, raw)
@@ -108,6 +110,14 @@ def build_challenge(
         built = replace(built, examples=Examples(examples.table.rename_columns(names), examples.label_names))
     _check_inputs(name, built.examples, raw)
     return built
+
+
+def _decodable(name: str, built: RawTable, *, largest_share: float, log: Callable[[str], None]) -> RawTable:
+    try:
+        decodable = drop_undecodable(built.examples, largest_share=largest_share, log=log)
+    except DataError as error:
+        raise DataError(f"challenge set {name!r}: {error}") from error
+    return replace(built, examples=decodable.examples)
 
 
 def _describe(name: str, challenge: ChallengeSpec, built: RawTable, raw: Examples) -> dict[str, Any]:

@@ -97,10 +97,11 @@ def measure_neural(settings: Any, train: Examples, tests: Examples, *, device: D
     trial = _Trial(settings, train, tests, device)
     trial.run(0)
     low = trial.run(1)
-    steps = 2
-    while (high := trial.run(steps)).total - low.total < ENOUGH_SECONDS and steps < MOST_STEPS:
-        each = max(high.total - low.total, 1e-3) / (steps - 1)
+    steps, high = 2, trial.run(2)
+    while (longer := high.training - low.training) < ENOUGH_SECONDS and steps < MOST_STEPS:
+        each = max(longer, 1e-3) / (steps - 1)
         steps = min(max(2 * steps, math.ceil(1.2 * ENOUGH_SECONDS / each)), MOST_STEPS)
+        high = trial.run(steps)
     step = _slope(low.training, high.training, low.steps, high.steps)
     row = _slope(low.prediction, high.prediction, low.rows, high.rows)
     model = max(high.wall - high.steps * step - high.rows * row, 0.0)
@@ -198,10 +199,6 @@ class _Run:
     training: float
     prediction: float
     wall: float
-
-    @property
-    def total(self) -> float:
-        return self.training + self.prediction
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ _STAGES = (
         ),
         "2",
     ),
-    Stage("challenge_sets", ("raw_dataset",), ("challenge_sets", "seed")),
+    Stage("challenge_sets", ("raw_dataset",), ("challenge_sets", "undecodable_images", "seed"), "2"),
     Stage("warmup_split", ("raw_dataset",), ("warmup", "representations", "evaluators", "filter", "seed"), "2"),
     Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed")),
     Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",)),
@@ -61,6 +61,7 @@ _STAGES = (
         "evaluator_models",
         ("raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets"),
         ("evaluators", "seeds", "full_includes_warmup"),
+        "2",
     ),
     Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ()),
     Stage(
@@ -73,6 +74,7 @@ _STAGES = (
             "title", "description", "challenge_sets", "limit", "report", "evaluators", "seeds", "seed",
             "full_includes_warmup",
         ),
+        "2",
     ),
 )  # fmt: skip
 STAGES: Mapping[str, Stage] = {stage.name: stage for stage in _STAGES}

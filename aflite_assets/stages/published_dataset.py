@@ -1,17 +1,20 @@
 """The stage of `published_dataset`: a folder with a card that `datasets.load_dataset` opens."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
 from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.images import read_image
+from aflite_assets.sources.rows import rows_at
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
@@ -22,6 +25,8 @@ from aflite_assets.tracking import TrackedRun
 
 WEIGHT_BOUNDS = (0.25, 4.0)
 """Least and most a row may weigh."""
+
+_BLOCK_ROWS = 1_000
 
 
 @dataclass(frozen=True)
@@ -82,9 +87,9 @@ def _configurations(raw: Examples, rows: pa.Table, random: np.ndarray, suffix: s
     kept = rows.filter(rows["kept"])["row_id"].to_numpy()
     removed = rows.filter(pc.invert(rows["kept"]))["row_id"].to_numpy()
     for name, row_ids in (("filtered", kept), ("easy", removed), ("random", random)):
-        chosen = Examples(raw.table.filter(pa.array(np.isin(raw.row_ids, row_ids))), raw.label_names)
-        if len(chosen):
-            yield Configuration(f"{name}{suffix}", _by_split(_content(chosen.table)))
+        chosen = rows_at(raw.table, np.flatnonzero(np.isin(raw.row_ids, row_ids)))
+        if chosen.num_rows:
+            yield Configuration(f"{name}{suffix}", _by_split(_content(chosen)))
     yield Configuration(f"full_tagged{suffix}", _by_split(_tagged(raw, rows)))
 
 
@@ -94,9 +99,10 @@ def _content(table: pa.Table) -> pa.Table:
 
 
 def _by_split(table: pa.Table) -> dict[str, pa.Table]:
+    splits = np.array(table["split"].to_pylist(), object)
     return {
-        split: table.filter(pc.equal(table["split"], split)).drop_columns(["split"])
-        for split in dict.fromkeys(table["split"].to_pylist())
+        split: rows_at(table, np.flatnonzero(splits == split)).drop_columns(["split"])
+        for split in dict.fromkeys(splits)
     }
 
 
@@ -131,35 +137,26 @@ def row_weights(label_probability: pa.ChunkedArray) -> pa.ChunkedArray:
     )
 
 
-def _to_parquet(table: pa.Table, raw: Examples, path: Any) -> None:
-    """Write through `datasets`, so that the label's names and the image type travel in the file."""
+def _to_parquet(table: pa.Table, raw: Examples, path: Path) -> None:
+    """Write with the schema of `datasets`, so that label names and the image type travel in the file.
+
+    In blocks, since the images of a large dataset do not fit into memory.
+    """
     import datasets
 
-    with _without_progress_bars():
-        data = datasets.Dataset(_with_image_bytes(table) if raw.modality == "image" else table)
-        data = data.cast_column("label", datasets.ClassLabel(names=list(raw.label_names)))
-        if raw.modality == "image":
-            data = data.cast_column("image", datasets.Image())
-        data.to_parquet(str(path))
-
-
-@contextmanager
-def _without_progress_bars() -> Iterator[None]:
-    from datasets.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
-
-    shown = not are_progress_bars_disabled()
-    disable_progress_bars()
-    try:
-        yield
-    finally:
-        if shown:
-            enable_progress_bars()
+    features = datasets.Features.from_arrow_schema(table.schema.remove_metadata())
+    features["label"] = datasets.ClassLabel(names=list(raw.label_names))
+    if raw.modality == "image":
+        features["image"] = datasets.Image()
+    schema = features.arrow_schema
+    with pq.ParquetWriter(path, schema) as writer:
+        for start in range(0, table.num_rows, _BLOCK_ROWS):
+            block = table.slice(start, _BLOCK_ROWS)
+            writer.write_table((_with_image_bytes(block) if raw.modality == "image" else block).cast(schema))
 
 
 def _with_image_bytes(table: pa.Table) -> pa.Table:
     """Images as bytes, so that the folder stands on its own."""
-    from aflite_assets.sources.images import read_image
-
     values = [{"bytes": read_image(image), "path": None} for image in table["image"].to_pylist()]
     column = pa.array(values, pa.struct([("bytes", pa.binary()), ("path", pa.string())]))
     return table.set_column(table.column_names.index("image"), "image", column)

@@ -64,6 +64,17 @@ def test_one_large_row_does_not_hide_behind_the_mean(tmp_path: Path) -> None:
     assert max(nbytes for nbytes, _ in _shard_sizes(table, tmp_path)) <= 4500
 
 
+def test_images_are_mapped_into_memory_and_not_read(tmp_path: Path) -> None:
+    images = [{"bytes": bytes([row]) * 100_000, "path": None, "sha256": None} for row in range(100)]
+    table = pa.table({"row_id": np.arange(100), "image": pa.array(images, IMAGE_TYPE), "label": [0, 1] * 50})
+    assert save_examples(Examples(table, ("a", "b")), tmp_path, shard_bytes=3_000_000) == 4
+    before = pa.total_allocated_bytes()
+    loaded = load_examples(tmp_path)
+    assert pa.total_allocated_bytes() - before < 1_000_000
+    assert loaded.table.column_names == ["row_id", "image", "label"]
+    assert [loaded.image_bytes(row)[0] for row in (0, 57, 99)] == [0, 57, 99]
+
+
 def test_no_rows_are_one_empty_shard(tmp_path: Path) -> None:
     assert save_examples(Examples(pa.table({"row_id": np.arange(0)}), ("a", "b")), tmp_path) == 1
     assert (len(load_examples(tmp_path)), load_examples(tmp_path).label_names) == (0, ("a", "b"))

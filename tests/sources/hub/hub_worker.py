@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import traceback
+import warnings
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,8 @@ def _do(request: dict[str, Any]) -> Any:
 
     if request["do"] == "resolve_model":
         return hub.resolve_commit(request["id"], request.get("revision"), kind="model")
+    if request["do"] == "materialise":
+        return _materialise(Path(request["file"]), request["environment"])
     if request["do"] == "bundled":
         return _bundled(request["name"], request.get("environment", {}))
     source = HubSource.model_validate(request["source"])
@@ -79,6 +82,29 @@ def _bundled(name: str, environment: dict[str, str]) -> dict[str, Any]:
         maps = counts_as(set_name, challenge, examples, raw.label_names)
         challenges[set_name] = {"rows": _rows(examples), "counts_as": maps}
     return {"rows": _rows(raw), "challenge_sets": challenges}
+
+
+def _materialise(file: Path, environment: dict[str, str]) -> dict[str, Any]:
+    """Run the first stage of a dataset's file, tracked by MLflow; everything that is kept goes below the home."""
+    from aflite_assets.home import aflite_home
+    from aflite_assets.results import ResultStore
+    from aflite_assets.sources.registry import load_spec
+    from aflite_assets.stages.pipeline import run_stage
+    from aflite_assets.stages.progress import Progress
+    from aflite_assets.tracking import MlflowTracker
+
+    os.environ.update(environment)
+    # mlflow 3.17's database models use a loader that SQLAlchemy 2.1 deprecates.
+    warnings.filterwarnings("ignore", message="The ``noload`` loader strategy is deprecated")
+    said: list[str] = []
+    obtained = run_stage(
+        "raw_dataset",
+        load_spec(file),
+        store=ResultStore(aflite_home() / "results"),
+        tracker=MlflowTracker(None, aflite_home()),
+        progress=Progress(said.append, lambda report: None),
+    )
+    return {"summary": obtained.result.summary, "said": said}
 
 
 def _rows(examples: Any) -> list[dict[str, Any]]:

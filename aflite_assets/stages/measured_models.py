@@ -20,7 +20,10 @@ from aflite_assets.sources.rows import rows_at
 from aflite_assets.sources.sampling import stratified_sample
 
 ENOUGH_SECONDS = 1.5
-"""Sizes are doubled until what they differ by takes this long."""
+"""Steps are doubled until what they differ by takes this long, fits until the last takes twice as long."""
+
+SLOW_SECONDS = 5.0
+"""A first step that takes longer is followed by two more, and not by four."""
 
 MOST_STEPS = 128
 FEW_ROWS = 8
@@ -97,7 +100,8 @@ def measure_neural(settings: Any, train: Examples, tests: Examples, *, device: D
     trial = _Trial(settings, train, tests, device)
     trial.run(0)
     low = trial.run(1)
-    steps, high = 2, trial.run(2)
+    steps = 2 if low.training > SLOW_SECONDS else 4
+    high = trial.run(steps)
     while (longer := high.training - low.training) < ENOUGH_SECONDS and steps < MOST_STEPS:
         each = max(longer, 1e-3) / (steps - 1)
         steps = min(max(2 * steps, math.ceil(1.2 * ENOUGH_SECONDS / each)), MOST_STEPS)
@@ -109,8 +113,9 @@ def measure_neural(settings: Any, train: Examples, tests: Examples, *, device: D
 
 
 def _slope(low: float, high: float, few: int, many: int) -> float:
-    """Seconds per unit; where there is one size only (few test rows), its whole time counts."""
-    return max(high - low, 0.0) / (many - few) if many > few else high / many
+    """Seconds per unit, at most the larger size's mean; that alone where there is one size only (few test rows)."""
+    mean = high / many
+    return min(max(high - low, 0.0) / (many - few), mean) if many > few else mean
 
 
 def measure_encoding(settings: Any, train: Examples, *, device: DeviceSettings) -> EncodingSpeed:
@@ -150,13 +155,13 @@ def _seconds_to_encode(encode: Callable[[Examples], Any], examples: Examples) ->
 
 
 def measure_classical(settings: LinearModelSpec | RbfSvmSpec, train: Examples, tests: Examples) -> ClassicalSpeed:
-    """Fit on more and more rows until it takes a second or two or all are used, then predict as many."""
+    """Fit on more and more rows until it takes some seconds or all are used, then predict as many."""
     started = time.perf_counter()
-    rows = min(SMALLEST_FIT, len(train))
-    _fit_seconds(settings, sample(train, rows), None)
+    _fit_seconds(settings, sample(train, 2 * FEW_ROWS), None)
     low, high = GROWTH[type(settings)]
+    rows = min(SMALLEST_FIT, len(train))
     seconds, growth = _fit_seconds(settings, sample(train, rows), None), low
-    while rows < len(train) and seconds < ENOUGH_SECONDS:
+    while rows < len(train) and seconds < 2 * ENOUGH_SECONDS:
         more = min(2 * rows, len(train))
         after = _fit_seconds(settings, sample(train, more), None)
         growth = min(max(math.log(after / seconds) / math.log(more / rows), low), high)

@@ -8,7 +8,7 @@ from aflite_assets.results import PublishedResult
 from aflite_assets.results.store import check_files
 from aflite_assets.sources.decodable_images import UndecodableImages
 from aflite_assets.sources.registry import load_registry
-from aflite_assets.sources.shown import shown_path
+from aflite_assets.sources.spec_files.shown import shown_path
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.published import read_challenge_sets
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource

@@ -36,7 +36,7 @@ def content_fingerprint(source: SourceSpec) -> dict[str, str | int]:
         DataError: the hub knows no such dataset or revision.
     """
     if isinstance(source, HubSource):
-        from aflite_assets.sources.hub import source_commit
+        from aflite_assets.sources.hub.loading import source_commit
 
         return {"commit": source_commit(source)}
     _require_files(source)
@@ -68,7 +68,7 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
 
             return template_nli(source)
         case HubSource():
-            from aflite_assets.sources.hub import load_hub
+            from aflite_assets.sources.hub.loading import load_hub
 
             return load_hub(source, rows=rows)
         case FeatureSource():

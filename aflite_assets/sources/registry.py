@@ -11,13 +11,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from aflite_assets.errors import SpecError
-from aflite_assets.sources.shown import received, shown_path
-from aflite_assets.sources.spec_checks import check_values
-from aflite_assets.sources.spec_messages import NAME_RULE, explain
-from aflite_assets.sources.spec_paths import absolute_path, absolute_paths
+from aflite_assets.sources.spec_files.checks import check_values
+from aflite_assets.sources.spec_files.messages import NAME_RULE, explain
+from aflite_assets.sources.spec_files.paths import absolute_path, absolute_paths
+from aflite_assets.sources.spec_files.shown import received, shown_path
+from aflite_assets.sources.spec_files.yaml_files import read_yaml
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.sources.wording import did_you_mean
-from aflite_assets.sources.yaml_files import read_yaml
 
 BUNDLED = Path(__file__).parent / "bundled"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from aflite_assets.errors import MissingDataError
 from aflite_assets.results.files import file_sha256
-from aflite_assets.sources.hub import check_available, resolve_commit
+from aflite_assets.sources.hub.loading import check_available, resolve_commit
 from aflite_assets.sources.loading import content_fingerprint
 from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
 from aflite_assets.sources.source_specs import HubSource

@@ -152,7 +152,7 @@ def understand_plan(spec: DatasetSpec, data: UnderstoodData, challenges: Underst
 def reading_of(source: SourceSpec) -> Reading:
     """Whole, unless it is a large or unknown part of the hub, or a large folder of images."""
     if isinstance(source, HubSource):
-        from aflite_assets.sources.hub import row_counts
+        from aflite_assets.sources.hub.loading import row_counts
 
         counts = row_counts(source)
         small = counts is not None and sum(counts.values()) <= MOST_HUB_ROWS

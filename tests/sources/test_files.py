@@ -81,7 +81,11 @@ def test_cell_of_two_gigabytes_is_refused_without_reading_it(tmp_path: Path, for
     with path.open("wb") as stream:
         stream.write(start)
         stream.truncate(2 * 2**30)  # a hole in the file: no disk is used
-    reason = "line 1 has more than 67108864 characters" if form == "jsonl" else "a row has more than 67108864 bytes, as where a quote"
+    reason = (
+        "line 1 has more than 67108864 characters"
+        if form == "jsonl"
+        else "a row has more than 67108864 bytes, as where a quote"
+    )
     with pytest.raises(DataError, match=f"huge' cannot be read as {form}: .*{reason}"):
         _read(path, None, form)
 

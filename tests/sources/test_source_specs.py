@@ -73,3 +73,17 @@ def test_sources_out_of_range_are_refused(content: dict[str, Any], field: str) -
 def test_one_name_or_several_as_a_tuple() -> None:
     assert as_tuple("a") == ("a",)
     assert as_tuple(("a", "b")) == ("a", "b")
+
+
+def test_hub_files_have_no_configuration() -> None:
+    source = {"format": "hub", "id": "a/b", "revision": "main", "config": "c", "splits": {"train": "train.csv"}}
+    with pytest.raises(
+        ValidationError, match="splits name files of the repository, so config 'c' says nothing; drop it"
+    ):
+        _source(**source)
+
+
+def test_hub_splits_and_files_are_not_mixed() -> None:
+    source = {"format": "hub", "id": "a/b", "revision": "main", "splits": {"train": "train", "test": "test.csv"}}
+    with pytest.raises(ValidationError, match=r"splits \['train', 'test.csv'\] mix the hub's splits with files"):
+        _source(**source)

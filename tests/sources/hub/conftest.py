@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,7 @@ class Hub:
     def publish(
         self,
         id: str,
-        files: dict[str, bytes | str],
+        files: Mapping[str, bytes | str],
         *,
         commit: str = ONE,
         refs: dict[str, str] | None = None,

@@ -43,7 +43,7 @@ _OUT, sys.stdout = sys.stdout, sys.stderr
 
 
 def _do(request: dict[str, Any]) -> Any:
-    from aflite_assets.sources import hub
+    from aflite_assets.sources.hub import loading as hub
 
     if request["do"] == "resolve_model":
         return hub.resolve_commit(request["id"], request.get("revision"), kind="model")

@@ -1,0 +1,138 @@
+"""The command `aflite`: arguments, the order of a check, exit codes. What is printed is worded in `check_text`."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from aflite_assets.command_line.terminal import escaped_lines
+from aflite_assets.errors import AfliteError, DataError, SpecError
+from aflite_assets.home import prepare_libraries
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.sources.specs import DatasetSpec
+
+REFUSED = 1
+"""Exit code of a file that was refused; 0 is fine and 2 wrong usage."""
+
+_CHECK = """\
+Reads a dataset's description and its data, and says what was understood: rows, classes, challenge sets, sizes, and what
+a run would cost on this machine. Nothing is published and no model is kept. Large datasets of the hub and large image
+folders are read in part. Exits with 1 and a message where the file, the data or the plan is refused.
+"""
+
+_SCHEMA = """\
+Writes the JSON Schema of dataset files, for editors that complete and check YAML: name the file in the first line of a
+dataset's file, `# yaml-language-server: $schema=<file>`.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; `arguments` default to the process's. Returns the exit code.
+
+    Raises:
+        SystemExit: with code 2 for wrong usage, with 0 after `--help`.
+    """
+    options = _parser().parse_args(arguments)
+    prepare_libraries()
+    try:
+        options.command(options)
+    except AfliteError as error:
+        _write(sys.stderr, [escaped_lines(str(error))])
+        return REFUSED
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="aflite", description="Filtering datasets with AFLite: what comes before.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    check = commands.add_parser("check", help="check a dataset's file and estimate a run's cost", description=_CHECK)
+    check.add_argument("file", metavar="FILE", help="a dataset's YAML file, or the name of a registered dataset")
+    check.add_argument("--no-timing", action="store_true", help="measure and estimate nothing")
+    check.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="where models are timed (default: auto)"
+    )
+    check.set_defaults(command=_check)
+    schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
+    schema.set_defaults(command=_schema)
+    return parser
+
+
+def _check(options: argparse.Namespace) -> None:
+    # Imported here: libraries must be prepared first, and --help need not wait for them.
+    from aflite_assets.command_line.check_text import (
+        challenge_section,
+        data_section,
+        estimate_section,
+        findings_section,
+        lengths_section,
+        plan_section,
+    )
+    from aflite_assets.diagnostics.findings import data_findings
+    from aflite_assets.stages.understanding import understand_challenges, understand_data, understand_plan
+    from aflite_assets.stages.warmup_split import text_lengths
+
+    spec = _spec(options.file)
+    data = understand_data(spec)
+    _section(data_section(spec, data))
+    raw = data.raw
+    findings = data_findings(
+        raw.examples, unlabelled_rows=raw.unlabelled_rows, undecodable_images=raw.undecodable_images
+    )
+    _section(findings_section(findings))
+    blocking = [finding.name for finding in findings if finding.blocking and not finding.passed]
+    if blocking:
+        raise DataError(f"a run would stop at {', '.join(blocking)}; correct the data as said there")
+    challenges = understand_challenges(spec, data)
+    _section(challenge_section(challenges))
+    plan = understand_plan(spec, data, challenges)
+    _section(plan_section(spec, data, plan))
+    _section(lengths_section(text_lengths(spec, raw.examples)))
+    if not options.no_timing:
+        from aflite_assets.stages.estimate import estimate_cost
+
+        device = DeviceSettings(options.device)
+        estimate = estimate_cost(spec, raw.examples, plan, device=device, log=_progress)
+        _section(estimate_section(estimate))
+
+
+def _schema(_: argparse.Namespace) -> None:
+    from aflite_assets.sources.spec_files.schema import schema_text
+
+    _write(sys.stdout, schema_text().splitlines())
+
+
+def _spec(name: str) -> DatasetSpec:
+    """The spec of a file, or of a name that the registry knows; a file of that name that failed says why."""
+    from aflite_assets.sources.registry import load_registry, load_spec
+
+    path = Path(name)
+    if path.exists() or path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
+        return load_spec(path)
+    registry = load_registry()
+    for place, message in registry.failures.items():
+        if place.stem == name and name not in registry.specs:
+            raise SpecError(message)
+    return registry[name]
+
+
+def _section(lines: Iterable[str]) -> None:
+    written = list(lines)
+    if written:
+        _write(sys.stdout, [*written, ""])
+
+
+def _progress(line: str) -> None:
+    _write(sys.stderr, [f"{line} ..."])
+
+
+def _write(stream: TextIO, lines: Sequence[str]) -> None:
+    """Lines in the stream's encoding; what it cannot hold is written as escapes."""
+    encoding = stream.encoding or "utf-8"
+    text = "".join(f"{line}\n" for line in lines)
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

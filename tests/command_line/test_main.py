@@ -1,0 +1,257 @@
+"""The command as a user meets it: what it prints, where, and with which exit code."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from PIL import Image
+
+from aflite_assets.command_line.main import _write, main
+from aflite_assets.diagnostics.findings import Finding
+from aflite_assets.stages import measured_filter, measured_models, understanding
+
+SPEC: dict[str, Any] = {
+    "title": "Pairs",
+    "source": {"format": "csv", "splits": {"train": "train.csv", "test": "test.csv"}},
+    "columns": {"text": "premise", "text_pair": "hypothesis", "group": "premise", "attributes": ["kind"]},
+    "labels": ["yes", "no"],
+    "unlabelled": ["-"],
+    "warmup": {"size": 10},
+    "representations": {"small": {"kind": "small_transformer", "width": 8, "layers": 1, "heads": 1, "epochs": 1}},
+    "filter": {"target_size": 0.5, "train_size": 12, "slice_size": 5, "n_partitions": 4},
+    "evaluators": {"linear": {"kind": "linear"}, "pair_only": {"kind": "linear", "inputs": ["text_pair"]}},
+    "seeds": [0, 1],
+}
+Make = Callable[..., Path]
+
+
+def _csv(rows: list[tuple[str, str, str, str]]) -> str:
+    lines = ["premise,hypothesis,label,kind"]
+    return "\n".join([*lines, *(",".join(f'"{value}"' for value in row) for row in rows)]) + "\n"
+
+
+def _rows(split: str, count: int) -> list[tuple[str, str, str, str]]:
+    return [(f"{split} premise {i // 2}", f"{split} hypothesis {i}", ("no", "yes")[i % 2], "k") for i in range(count)]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Writes two CSV files and the YAML file that describes them; changes are merged into the description."""
+
+    def write(*, rows: list[tuple[str, str, str, str]] | None = None, name: str = "pairs.yaml", **changes: Any) -> Path:
+        (tmp_path / "train.csv").write_text(_csv(_rows("train", 60) if rows is None else rows))
+        (tmp_path / "test.csv").write_text(_csv(_rows("test", 20)))
+        content = {**SPEC, **changes}
+        (tmp_path / name).write_text(yaml.safe_dump(content, sort_keys=False))
+        return tmp_path / name
+
+    return write
+
+
+def _checked(file: Path | str, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str, str]:
+    code = main(["check", str(file), *(options or ("--no-timing",))])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_a_check_says_what_was_understood(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _checked(make(rows=[*_rows("train", 60), ("train p x", "h", "-", "k")]), capsys)
+    assert (code, err) == (0, "")
+    for line in (
+        "pairs: Pairs",
+        "train         61           1      60",
+        "test          20           0      20",
+        "yes       30    10",
+        "row 0 of train: label no",
+        "  text_pair: train hypothesis 0",
+        "  attribute.kind: k",
+        "challenge sets: none",
+    ):
+        assert line in out, out
+    assert "sentence pairs in 40 groups" in out
+    assert "warm-up      10 rows of 60 train rows" in out
+    assert "target_size  25 rows (0.5) are kept at least" in out
+    assert "iterations   6 at most" in out
+    assert "16 = 2 evaluators x 4 train sets x 2 seeds; 20 with *" in out
+    assert "estimated cost" not in out
+
+
+def test_a_check_with_timing_ends_with_the_cost(
+    make: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (measured_models, measured_filter):
+        monkeypatch.setattr(module, "ENOUGH_SECONDS", 0.001)
+    code, out, err = _checked(make(), capsys, "--device", "cpu")
+    assert code == 0, err
+    assert (
+        next(line for line in err.splitlines() if line.startswith("measuring"))
+        == "measuring training of small_transformer ..."
+    )
+    assert "estimated cost on this machine (cpu, " in out
+    cost = out[out.index("estimated cost") :]
+    for words in ("warmup_models     small", "embeddings        small", "evaluator_models  pair_only", "total"):
+        assert words in cost
+    assert "24 fits x" in cost
+
+
+def test_a_bundled_dataset_is_checked_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = _checked("circles_1", capsys)
+    assert code == 0
+    assert "circles_1: Concentric circles, widest separation" in out
+    assert "challenge set unbiased: 2,000 rows" in out
+    assert "warm-up      none, no encoder is trained" in out
+    assert "features: 18 numbers: " in out
+
+
+def test_images_are_shown_by_their_size(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = _checked("digits", capsys)
+    assert code == 0
+    assert "image: 8 x 8 pixels, PNG" in out
+
+
+HOSTILE = "\x1b[31mred\x1b[0m <script>alert(1)</script> \x07\u202eevil\x9b"
+
+
+def test_hostile_texts_are_shown_as_escapes(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(f"{HOSTILE} {i}", f"nul \x00 {i}", label, HOSTILE) for i in range(30) for label in ("yes", "no")]
+    code, out, _ = _checked(make(rows=rows, title="\x1b]0;title\x07"), capsys)
+    assert code == 0
+    assert r"text: \x1b[31mred\x1b[0m <script>alert(1)</script> \x07\u202eevil\x9b 0" in out
+    assert r"text_pair: nul \x00 0" in out
+    assert all(sign == "\n" or sign.isprintable() for sign in out)
+
+
+def test_hostile_labels_are_refused_in_safe_words(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [(f"p {i}", f"h {i}", label, "k") for i in range(30) for label in ("yes", "\x1b[31mno")]
+    code, out, err = _checked(make(rows=rows, labels=None), capsys)
+    assert (code, out) == (1, "")
+    assert r"\x1b[31mno" in err
+    assert all(sign == "\n" or sign.isprintable() for sign in err)
+
+
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("an unknown key", {"warmpu": {"size": 10}}, "warmup"),
+    ("a missing file", {"source": {"format": "csv", "splits": {"train": "no.csv", "test": "test.csv"}}}, "no.csv"),
+    ("a missing column", {"columns": {"text": "premis"}}, "premise"),
+    ("a model for images", {"evaluators": {"net": {"kind": "timm_image", "architecture": "resnet10t"}}}, "reads image"),
+]
+
+
+@pytest.mark.parametrize(("changes", "named"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+def test_what_is_refused_is_named_on_stderr(
+    changes: dict[str, Any], named: str, make: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = _checked(make(**changes), capsys)
+    assert code == 1
+    assert named in err
+    assert "Traceback" not in err
+
+
+def test_sizes_that_cannot_be_met_are_refused_after_what_was_understood(
+    make: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = _checked(make(filter={"target_size": 500}), capsys)
+    assert code == 1
+    assert "row 0 of train" in out
+    assert "target_size is 500, which is 500 of 50 rows" in err
+
+
+def test_a_registered_file_that_failed_says_why(
+    make: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AFLITE_DATASETS", str(make(seeds=[]).parent))
+    code, _, err = _checked("pairs", capsys)
+    assert code == 1
+    assert "seeds" in err
+    code, _, err = _checked("paris", capsys)
+    assert code == 1
+    assert "no dataset is named 'paris'" in err
+
+
+def test_rows_that_repeat_across_splits_are_a_warning(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = _checked(make(rows=[*_rows("train", 60), *_rows("test", 20)]), capsys)
+    assert code == 0
+    warning = out[out.index("warning: no_repeats_across_splits") :].splitlines()
+    assert warning[1].startswith("  rows 20, share 1, test.rows 20")
+
+
+def test_what_blocks_a_run_is_refused(
+    make: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocking = Finding("labels_known", False, True, {"rows": 3, "share": 0.123456}, "name them")
+    monkeypatch.setattr("aflite_assets.diagnostics.findings.data_findings", lambda raw, **_: (blocking,))
+    code, out, err = _checked(make(), capsys)
+    assert code == 1
+    assert "error: labels_known\n  rows 3, share 0.123\n  name them\n" in out
+    assert err == "a run would stop at labels_known; correct the data as said there\n"
+
+
+def test_of_many_images_the_first_are_shown_and_all_are_counted(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for split, rows in (("train", 30), ("test", 6)):
+        for name in ("cat", "dog"):
+            (tmp_path / "pictures" / split / name).mkdir(parents=True)
+            for number in range(rows):
+                Image.new("RGB", (5, 4), (number, 0, 0)).save(
+                    tmp_path / "pictures" / split / name / f"{number:02d}.png"
+                )
+    folders = {split: f"pictures/{split}" for split in ("train", "test")}
+    network = {"kind": "timm_image", "architecture": "test_resnet"}
+    file = make(
+        source={"format": "image_folder", "splits": folders},
+        columns={},
+        labels=["cat", "dog"],
+        representations={"net": network},
+        evaluators={"linear": {"kind": "linear"}},
+    )
+    monkeypatch.setattr(understanding, "MOST_IMAGES", 20)
+    monkeypatch.setattr(understanding, "FIRST_ROWS", 8)
+    code, out, err = _checked(file, capsys)
+    assert code == 0, err
+    assert "read: the first 8 rows of each split, or a few of each class" in out
+    assert "train          8           0      60" in out
+    assert "image: 5 x 4 pixels, PNG RGB, " in out
+    assert "plan by the source's own counts" in out
+    assert "warm-up      10 rows of 60 train rows" in out
+
+
+def test_a_device_that_is_not_there_is_refused(
+    make: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    code, _, err = _checked(make(), capsys, "--device", "cuda")
+    assert code == 1
+    assert "device 'cuda' was asked for" in err
+
+
+def test_help_says_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, words in ((["--help"], ("check", "schema")), (["check", "--help"], ("--no-timing", "--device"))):
+        with pytest.raises(SystemExit, match="0"):
+            main(arguments)
+        out = capsys.readouterr().out
+        assert all(word in out for word in words)
+
+
+@pytest.mark.parametrize("arguments", [[], ["check"], ["chekc", "x"], ["check", "x", "--device", "tpu"]])
+def test_wrong_usage_is_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments)
+    assert "usage: aflite" in capsys.readouterr().err
+
+
+def test_schema_is_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    assert {"source", "evaluators"} <= set(schema["properties"])
+
+
+def test_a_terminal_that_lacks_a_sign_gets_an_escape() -> None:
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding="ascii")
+    _write(stream, ["Größe …"])
+    assert written.getvalue() == rb"Gr\xf6\xdfe \u2026" + b"\n"

@@ -1,0 +1,397 @@
+"""Mistakes that people make with their own data, each as they would meet it: `aflite check` says what to do."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from aflite_assets.command_line.main import main
+
+Spec = dict[str, Any]
+Change = Callable[[Spec, Path], object]
+
+LABELS = ("entailment", "neutral", "contradiction")
+
+
+def _rows(n: int, start: int) -> list[dict[str, Any]]:
+    return [
+        {"id": start + row, "premise": f"premise {start + row}", "hypothesis": f"so {row}", "gold": LABELS[row % 3]}
+        for row in range(n)
+    ]
+
+
+def _csv(path: Path, rows: list[dict[str, Any]], delimiter: str = ",") -> None:
+    lines = [delimiter.join(rows[0]), *(delimiter.join(str(value) for value in row.values()) for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Spec:
+    """A dataset that is right: sentence pairs in CSV, 90 to train on and 30 to test on."""
+    _csv(tmp_path / "train.csv", _rows(90, 0))
+    _csv(tmp_path / "test.csv", _rows(30, 90))
+    return {
+        "source": {"format": "csv", "splits": {"train": "train.csv", "test": "test.csv"}},
+        "columns": {"text": "premise", "text_pair": "hypothesis", "label": "gold", "id": "id"},
+        "labels": list(LABELS),
+        "warmup": {"size": 0.2},
+        "representations": {"small": {"kind": "small_transformer"}},
+        "filter": {"target_size": 0.5, "train_size": 20, "slice_size": 5, "n_partitions": 4},
+        "evaluators": {"linear": {"kind": "linear"}},
+        "seeds": [0],
+    }
+
+
+def _check(folder: Path, spec: Spec | str) -> int:
+    path = folder / "mine.yaml"
+    path.write_text(spec if isinstance(spec, str) else yaml.safe_dump(spec, sort_keys=False))
+    return main(["check", "--no-timing", str(path)])
+
+
+def test_the_dataset_itself_is_right(tmp_path: Path, spec: Spec, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _check(tmp_path, spec) == 0
+    assert "  iterations   9 at most" in capsys.readouterr().out
+
+
+def _set(place: str, value: Any) -> Change:
+    """Put a value at a dotted place of the spec."""
+
+    def change(spec: Spec, folder: Path) -> None:
+        *parents, name = place.split(".")
+        for parent in parents:
+            spec = spec.setdefault(parent, {})
+        spec[name] = value
+
+    return change
+
+
+def _row(column: str, value: Any, *, row: int = 4) -> Change:
+    """Put a value into one train row, which goes to JSON lines, so that it may be anything."""
+
+    def change(spec: Spec, folder: Path) -> None:
+        rows = _rows(90, 0)
+        rows[row][column] = value
+        (folder / "train.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        (folder / "test.jsonl").write_text("\n".join(map(json.dumps, _rows(30, 90))))
+        spec["source"] = {"format": "jsonl", "splits": {"train": "train.jsonl", "test": "test.jsonl"}}
+
+    return change
+
+
+def _train(content: bytes | str) -> Change:
+    def change(spec: Spec, folder: Path) -> None:
+        (folder / "train.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    return change
+
+
+def _all(*changes: Change) -> Change:
+    def change(spec: Spec, folder: Path) -> None:
+        for one in changes:
+            one(spec, folder)
+
+    return change
+
+
+def _features(*, rows: int = 90, labels: int = 90, bad: float | None = None) -> Change:
+    """Given features in .npy files instead of texts."""
+
+    def change(spec: Spec, folder: Path) -> None:
+        features = np.random.default_rng(0).normal(size=(rows, 3)).astype(np.float32)
+        if bad is not None:
+            features[7, 1] = bad
+        for split in ("train", "test"):
+            np.save(folder / f"{split}.npy", features)
+            np.save(folder / f"{split}_labels.npy", np.arange(labels) % 3)
+        files = {s: {"features": f"{s}.npy", "labels": f"{s}_labels.npy"} for s in ("train", "test")}
+        spec |= {"source": {"format": "features", "splits": files}, "columns": {}, "warmup": {}}
+        spec["representations"] = {"given": {"kind": "identity"}}
+
+    return change
+
+
+def _ragged(spec: Spec, folder: Path) -> None:
+    _features()(spec, folder)
+    for split in ("train", "test"):
+        rows = [[0.5, 1.0, 2.0]] * 30
+        rows[9] = [0.5, 1.0]
+        pq.write_table(pa.table({"x": rows, "label": [row % 3 for row in range(30)]}), folder / f"{split}.parquet")
+    spec["source"] = {"format": "parquet", "splits": {"train": "train.parquet", "test": "test.parquet"}}
+    spec["columns"] = {"features": "x"}
+
+
+def _images(*, broken: int = 0, loose: bool = False, labels: str | None = None) -> Change:
+    """Images in folders, in place of the texts."""
+
+    def change(spec: Spec, folder: Path) -> None:
+        from PIL import Image
+
+        for split in ("train", "test"):
+            for number in range(90):
+                place = folder / "images" / split / LABELS[number % 3]
+                place.mkdir(parents=True, exist_ok=True)
+                Image.new("L", (8, 8), number).save(place / f"{number}.png")
+        for number in range(broken):
+            (folder / "images" / "train" / LABELS[number % 3] / f"{number}.png").write_bytes(b"\x89PNG broken")
+        if loose:
+            Image.new("L", (8, 8)).save(folder / "images" / "train" / "loose.png")
+        splits: dict[str, Any] = {split: f"images/{split}" for split in ("train", "test")}
+        if labels is not None:
+            (folder / "labels.txt").write_text(labels)
+            splits["test"] = {"folder": "images/test/neutral", "labels": "labels.txt"}
+        spec |= {"source": {"format": "image_folder", "splits": splits}, "columns": {}}
+        spec["representations"] = {"small": {"kind": "timm_image", "architecture": "test_resnet"}}
+
+    return change
+
+
+def _checkpoint(configuration: dict[str, Any]) -> Change:
+    def change(spec: Spec, folder: Path) -> None:
+        (folder / "model").mkdir()
+        (folder / "model" / "config.json").write_text(json.dumps(configuration))
+        spec["representations"] = {"encoder": {"kind": "huggingface_text", "checkpoint": "model"}}
+
+    return change
+
+
+def _challenge(**values: Any) -> Change:
+    def change(spec: Spec, folder: Path) -> None:
+        rows = [row | {"gold": "entailment" if row["gold"] == "entailment" else "other"} for row in _rows(12, 500)]
+        _csv(folder / "hard.csv", rows)
+        source = {"format": "csv", "splits": {"test": "hard.csv"}}
+        columns = {"text": "premise", "text_pair": "hypothesis", "label": "gold"}
+        spec["challenge_sets"] = {"hard": {"source": source, "columns": columns} | values}
+
+    return change
+
+
+def _annotations(rows: list[dict[str, Any]], **values: Any) -> Change:
+    def change(spec: Spec, folder: Path) -> None:
+        _csv(folder / "votes.csv", rows)
+        spec["annotations"] = {"format": "csv", "files": "votes.csv", "match": {"id": "row"}, "annotators": "vote"}
+        spec["annotations"] |= values
+
+    return change
+
+
+def _repeated_id(spec: Spec, folder: Path) -> None:
+    _row("id", 0)(spec, folder)
+
+
+def _huge_cell(spec: Spec, folder: Path) -> None:
+    with (folder / "train.csv").open("ab") as stream:
+        stream.truncate(2 * 2**30)  # a hole in the file: no disk is used
+
+
+MISTAKES: dict[str, tuple[Change, str]] = {
+    # Files
+    "missing file": (_set("source.splits.train", "trian.csv"), r"file '.*trian\.csv' does not exist; correct"),
+    "folder for a file": (_set("source.splits.train", "."), r"file '.*' does not exist"),
+    "not the format": (_set("source.format", "parquet"), r"train\.csv' cannot be read as parquet: .*check the file"),
+    "wrong delimiter": (
+        lambda spec, folder: _csv(folder / "train.csv", _rows(90, 0), ";"),
+        r"'id;premise;hypothesis;gold', which a semicolon seems to separate; set delimiter: \";\"",
+    ),
+    "not UTF-8": (_train(b"id,premise,hypothesis,gold\n1,caf\xe9,b,neutral\n"), "read as csv: .*invalid UTF8"),
+    "a field too many": (
+        _train("id,premise,hypothesis,gold\n1,a,b,neutral,x\n"), "cannot be read as csv: .*Expected 4 columns, got 5",
+    ),
+    "empty file": (_train(""), r"train\.csv' cannot be read as csv: Empty CSV file"),
+    "header alone": (_train("id,premise,hypothesis,gold\n"), "split 'train' has no rows; correct the source or drop"),
+    "a cell of two gigabytes": (_huge_cell, "cannot be read as csv: a row has more than 67108864 bytes"),
+    "broken line of JSON": (
+        _all(_row("id", 4), lambda spec, folder: (folder / "test.jsonl").write_text('{"id": 1}\n{"id": \n')),
+        r"test\.jsonl' cannot be read as jsonl: line 2 is no JSON",
+    ),
+    # Columns and rows
+    "missing column": (
+        _set("columns.text", "premis"), r"no column 'premis' that columns\.text names .*did you mean 'premise'",
+    ),
+    "no input": (_set("columns", {"label": "gold"}), "columns names no input"),
+    "repeated id": (_repeated_id, "split 'train': column 'id' has '0' in rows 0 and 4; name a column of unique"),
+    "empty text": (_row("premise", None), "split 'train'.*'premise'.*row 4"),
+    "no group": (_all(_row("id", None), _set("columns", {
+        "text": "premise", "text_pair": "hypothesis", "label": "gold", "group": "id",
+    })), r"column 'id' names no group in 1 rows \(first: row 4\); every row"),
+    "half of a character": (_row("premise", "\ud800"), r"train\.jsonl' cannot be read as .*line 5 holds half of a"),
+    # Labels
+    "unknown label": (
+        _row("gold", "entailmnet"),
+        r"label 'entailmnet' \(1 rows\) is no class of labels .*; did you mean 'entailment'",
+    ),
+    "empty label": (_row("gold", None), "split 'train': 1 rows have an empty label; add null to unlabelled"),
+    "one class": (
+        _all(_set("labels", ["entailment", "neutral", "contradiction"]), _set("unlabelled", ["neutral"])),
+        "value 'neutral' stands for class 'neutral' of labels and is in unlabelled; keep it in one",
+    ),
+    "one class in train": (
+        _train("id,premise,hypothesis,gold\n1,a,b,neutral\n2,c,d,neutral\n"),
+        r"split 'train' has one class only \(class number 1\), filtering needs at least two",
+    ),
+    "one label named": (_set("labels", ["entailment"]), r"labels: .*at least 2"),
+    "a class twice": (_set("labels", ["a", "b", "a"]), "labels: .*names a class twice"),
+    "value of two classes": (
+        _set("labels", {"yes": "entailment", "no": ["neutral", "entailment", "contradiction"]}),
+        "labels: value 'entailment' stands for 'yes' and for 'no'; keep it in one",
+    ),
+    "control characters in a class": (_set("labels", ["a\x1b[2J", "b"]), r"labels\.0: .*is no name to print"),
+    "label of too many values": (
+        _all(_set("labels", None), _set("columns.label", "premise"), _set("columns.text", "gold"),
+             lambda spec, folder: _csv(folder / "train.csv", _rows(1500, 0))),
+        "the label column looks like ids, free text or measurements: it has 1,5.. distinct values",
+    ),
+    # Features
+    "NaN": (_features(bad=np.nan), r"1 of 90 rows have features that are missing, NaN or infinite .*\(first: row 7\)"),
+    "infinity": (_features(bad=np.inf), r"1 of 90 rows have features that are missing, NaN or infinite"),
+    "row counts that differ": (_features(labels=89), "90 feature rows but 89 values of label; the files must list"),
+    "ragged features": (_ragged, "row 0 has 3 features, but row 9 has 2; every row must have the same number"),
+    # Images
+    "broken images": (_images(broken=3), r"3 of 90 images.*undecodable_images"),
+    "image without a class": (_images(loose=True), r"image 'loose\.png' stands outside of them; move it"),
+    "label file of other images": (_images(labels="x 1\ny 2\n"), "line 2 of '.*labels.txt' is about 'y', but"),
+    "text encoder for images": (
+        _all(_images(), _set("representations", {"small": {"kind": "small_transformer"}})),
+        "a model of kind 'small_transformer' reads text, but the dataset's rows are image; choose 'timm_image'",
+    ),
+    # Sizes
+    "target over the pool": (_set("filter.target_size", 500), r"filter\.target_size is 500, which is 500 of 72 rows"),
+    "train size over the target": (
+        _set("filter.train_size", 50), r"filter\.train_size is 50 rows and target_size 36; .*lower train_size or raise",
+    ),
+    "threshold": (_set("filter.threshold", 1.5), r"filter\.threshold: .*1.*\(received '1\.5'\)"),
+    "no partitions": (_set("filter.n_partitions", 0), r"filter\.n_partitions: .*1.*\(received '0'\)"),
+    "negative slice": (_set("filter.slice_size", -5), r"filter\.slice_size: .*\(received '-5'\)"),
+    "large groups": (
+        _all(_set("columns.group", "hypothesis"), _set("warmup.size", 0.4), lambda spec, folder: _csv(
+            folder / "train.csv", [row | {"hypothesis": f"so {row['id'] % 3}"} for row in _rows(90, 0)]
+        )),
+        "smallest group|groups are taken whole|largest group",
+    ),
+    "warm-up of everything": (_set("warmup.size", 1.0), r"warmup\.size 1\.0 leaves 0 of 90 train rows; lower it"),
+    "hold out everything": (_set("holdout", {"dev": 90}), r"holdout\.dev is 90, which is 90 of 90 train rows"),
+    # Splits
+    "no train split": (
+        _set("source.splits", {"training": "train.csv", "test": "test.csv"}), "source has no split named train",
+    ),
+    "nothing to test on": (_set("source.splits", {"train": "train.csv"}), r"draw one from train with holdout"),
+    "limit of another split": (_set("limit", {"dev": 5}), "limit names a split 'dev' that source lacks"),
+    # Models
+    "unknown encoder": (
+        _set("representations.small.kind", "huggingface_txt"), "kind: is unknown; did you mean 'huggingface_text'",
+    ),
+    "unknown evaluator": (_set("evaluators.linear.kind", "liner"), "kind: is unknown; did you mean 'linear'"),
+    "unknown setting": (_set("filter.treshold", 0.5), r"filter\.treshold: unknown key; did you mean 'threshold'"),
+    "missing checkpoint": (
+        _set("representations", {"e": {"kind": "huggingface_text", "checkpoint": "./nowhere"}}),
+        r"checkpoint folder '.*nowhere' does not exist",
+    ),
+    "checkpoint of another architecture": (
+        _checkpoint({"model_type": "vit"}), "checkpoint '.*model' (is a 'vit', for which|cannot be loaded)",
+    ),
+    "unknown architecture": (
+        _all(_images(), _set("representations.small.architecture", "resnet_x")), "'resnet_x'",
+    ),
+    "second text that is not there": (
+        _all(_set("columns", {"text": "premise", "label": "gold"}), _set("evaluators", {
+            "partial": {"kind": "linear", "inputs": ["text_pair"]},
+        })),
+        "inputs names text_pair, which the dataset lacks; it has text",
+    ),
+    # Annotators and challenge sets
+    "unknown vote": (
+        _annotations([{"row": 3, "vote": "neutrl"}]), "'neutrl'.*did you mean 'neutral'",
+    ),
+    "votes about other rows": (_annotations([{"row": 9999, "vote": "neutral"}]), "9999"),
+    "challenge set of other labels": (_challenge(), r"\['other'\] are no labels of the dataset .*; set map to say"),
+    "map that lacks a label": (
+        _challenge(map={"entailment": "entailment", "neutral": "other"}),
+        r"challenge set 'hard': map lacks the dataset's labels \['contradiction'\]",
+    ),
+    "map to an unknown label": (
+        _challenge(map={"entailment": "entailment", "neutral": "othr", "contradiction": "other"}),
+        "map counts 'neutral' as 'othr', which is no label of the set .*did you mean 'other'",
+    ),
+    "missing category": (
+        _challenge(category="heuristic", map=dict.fromkeys(LABELS, "other")), "no column 'heuristic'",
+    ),
+    "hub dataset without revision": (
+        _set("source", {"format": "hub", "id": "a/b", "splits": {"train": "train", "test": "test"}}),
+        "a/b has no revision, so it could change unseen; set revision to a commit",
+    ),
+    "token in the file": (
+        _set("source", {"format": "hub", "id": "a/b", "refresh": True, "token": "hf_SECRET", "splits": {
+            "train": "train", "test": "test",
+        }}),
+        r"source\.token: .*\$\{secret:",
+    ),
+    # Names
+    "path in a name": (_set("representations", {"../up": {"kind": "small_transformer"}}), r"representations\.\.\./up"),
+    "name of another file": (_set("name", "../../etc"), r"name: must be the file's name"),
+}  # fmt: skip
+
+
+def test_there_are_at_least_forty() -> None:
+    assert len(MISTAKES) >= 40
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistake_is_named_and_leaves_nothing(
+    mistake: str, spec: Spec, tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change, message = MISTAKES[mistake]
+    change(spec, tmp_path)
+    assert _check(tmp_path, spec) == 1
+    written = capsys.readouterr().err
+    assert re.search(message, written, re.DOTALL), written
+    assert "Traceback" not in written
+    assert "hf_SECRET" not in written
+    assert len(written) < 3000
+    assert not (home / "results").exists()
+
+
+TEXTS: dict[str, tuple[str, str]] = {
+    "no YAML": ("source: [", r"mine\.yaml: .*YAML|line"),
+    "a list": ("- a\n- b\n", "a mapping of keys and values, but the file holds the list"),
+    "nothing": ("", "a mapping of keys and values, but the file is empty"),
+    "a key twice": ("labels: [a, b]\nlabels: [c, d]\n", "'labels'.*twice"),
+    "a bomb": (
+        "a: &a [x, x, x, x, x, x, x, x, x]\n"
+        + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)),
+        "100,000|too many|values",
+    ),
+    "a tag": ("title: !!python/object/apply:os.system ['true']\n", "python/object"),
+    "itself": ("title: &a [*a]\n", "itself|recursive|contains"),
+    "a variable that is not set": ("title: ${NOT_SET_ANYWHERE}\n", "NOT_SET_ANYWHERE"),
+    "a secret elsewhere": ("title: ${secret:HOME}\n", r"token"),
+    "a boolean for a name": ("labels: [yes, no]\n", "quotes"),
+    "a null byte": ("title: a\x00b\n", r"mine\.yaml"),
+}
+
+
+@pytest.mark.parametrize("mistake", TEXTS)
+def test_broken_file_is_named(mistake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, message = TEXTS[mistake]
+    assert _check(tmp_path, text) == 1
+    written = capsys.readouterr().err
+    assert re.search(message, written), written
+    assert "mine.yaml" in written
+    assert len(written) < 5000
+
+
+def test_hostile_texts_are_no_mistake_and_come_out_escaped(
+    tmp_path: Path, spec: Spec, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = "\x00\x1b[2J<script>alert(1)</script>\u202e"
+    _row("premise", hostile, row=0)(spec, tmp_path)
+    spec["labels"] = {"<b>entails</b>": "entailment", "&neutral": "neutral", "'contradicts'": "contradiction"}
+    assert _check(tmp_path, spec) == 0
+    written = capsys.readouterr().out
+    assert not set(written) & {"\x00", "\x1b", "\u202e"}
+    assert "<script>" in written

@@ -1,0 +1,74 @@
+"""What the documents show works: every example file and every piece of YAML in them."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from aflite_assets.command_line.main import main
+from aflite_assets.sources.registry import load_spec, parse_spec
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.yaml"))
+GUIDE = ROOT / "docs" / "your_own_dataset.md"
+MODELS = {"representations": {"given": {"kind": "identity"}}, "evaluators": {"linear": {"kind": "linear"}}}
+
+
+def _yaml_blocks(document: Path) -> list[str]:
+    return re.findall(r"```yaml\n(.*?)```", document.read_text(), re.DOTALL)
+
+
+def _bert(folder: Path) -> str:
+    """A checkpoint too small to be of use, for the checks that read its configuration and its tokenizer."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+
+    words = {word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "a", "is"])}
+    tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    special = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)
+    config = BertConfig(vocab_size=7, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8)
+    BertForSequenceClassification(config).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_short_and_valid(path: Path) -> None:
+    assert len(path.read_text().splitlines()) < 25
+    assert load_spec(path).title
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_understood_on_real_data(
+    path: Path, example_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DATA", str(example_data))
+    monkeypatch.setenv("ENCODER", _bert(tmp_path / "bert"))
+    assert main(["check", "--no-timing", str(path)]) == 0
+    written = capsys.readouterr().out
+    rows = {
+        "cifar10": (4000, 1000), "fever_symmetric": (708, 712), "hans": (2400, 600), "my_multi_nli": (15718, 3929),
+        "my_qnli": (4586, 1146), "snli_original": (1273, 1254),
+    }[path.stem]  # fmt: skip
+    for split, count in zip(("train", "test"), rows, strict=True):
+        assert re.search(rf"^{split} .* {count:,}$", written, re.MULTILINE), written
+
+
+def test_the_guide_names_every_example() -> None:
+    linked = set(re.findall(r"\(examples/([\w.]+)\)", GUIDE.read_text()))
+    assert linked == {path.name for path in EXAMPLES}
+
+
+@pytest.mark.parametrize("block", _yaml_blocks(GUIDE))
+def test_yaml_in_the_guide_is_valid(block: str) -> None:
+    content: dict[str, Any] = yaml.safe_load(block)
+    source = {"format": "csv", "splits": {"train": "a.csv", "test": "b.csv"}}
+    assert parse_spec({"name": "mine", "source": source, **MODELS, **content})
+
+
+@pytest.mark.parametrize("block", _yaml_blocks(ROOT / "README.md"))
+def test_yaml_in_the_readme_is_valid(block: str) -> None:
+    assert parse_spec({"name": "mine", **yaml.safe_load(block)})

@@ -2,7 +2,7 @@
 
 The grammar. A premise says two things, each of another person; a hypothesis says one thing of a person of the premise:
 
-    Clara cradles the poodle while Ivan looks rather sad.    Clara holds a dog.
+    Clara cradles the poodle while Ivan looks sad.    Clara holds a dog.
 
 Every topic (`TOPICS`: where somebody is, what they hold, wear, do, eat, how old they are, how they feel) has kinds,
 and each kind has members: a poodle is a dog. The *close* wording names a member ("cradles the poodle"), the *broad*
@@ -61,63 +61,39 @@ class Topic:
 TOPICS = (
     Topic(
         "explores the {}",
-        "stays somewhere",
+        "stays",
         "{}",
-        {
-            "upstairs": ("attic", "loft", "balcony"),
-            "downstairs": ("cellar", "basement", "pantry"),
-            "outside": ("garden", "meadow", "orchard"),
-        },
+        {"upstairs": ("attic", "loft"), "downstairs": ("cellar", "basement"), "outside": ("garden", "meadow")},
     ),
     Topic(
         "cradles the {}",
         "holds",
         "a {}",
-        {
-            "dog": ("poodle", "beagle", "terrier"),
-            "cat": ("tabby", "siamese", "persian"),
-            "bird": ("parrot", "pigeon", "falcon"),
-        },
+        {"dog": ("poodle", "beagle"), "cat": ("tabby", "siamese"), "bird": ("parrot", "pigeon")},
     ),
     Topic(
-        "wears {} linen",
+        "wears {}",
         "dresses in",
         "{}",
-        {
-            "red": ("scarlet", "crimson", "ruby"),
-            "blue": ("navy", "azure", "cobalt"),
-            "green": ("emerald", "olive", "mint"),
-        },
+        {"red": ("scarlet", "crimson"), "blue": ("navy", "azure"), "green": ("emerald", "olive")},
     ),
     Topic(
-        "turned {} yesterday",
+        "turned {}",
         "counts among",
         "{}",
-        {
-            "children": ("four", "six", "nine"),
-            "teenagers": ("thirteen", "fifteen", "seventeen"),
-            "adults": ("thirty", "fifty", "seventy"),
-        },
+        {"children": ("four", "six"), "teenagers": ("thirteen", "fifteen"), "adults": ("thirty", "fifty")},
     ),
     Topic(
-        "starts {} today",
-        "does some",
+        "starts {}",
+        "does",
         "{}",
-        {
-            "housework": ("sweeping", "ironing", "dusting"),
-            "sports": ("jogging", "swimming", "skating"),
-            "crafts": ("knitting", "carving", "weaving"),
-        },
+        {"housework": ("sweeping", "ironing"), "sports": ("jogging", "swimming"), "crafts": ("knitting", "carving")},
     ),
     Topic(
-        "feels {} now",
-        "looks rather",
+        "feels {}",
+        "looks",
         "{}",
-        {
-            "happy": ("merry", "cheerful", "delighted"),
-            "sad": ("gloomy", "tearful", "miserable"),
-            "angry": ("furious", "irate", "enraged"),
-        },
+        {"happy": ("merry", "cheerful"), "sad": ("gloomy", "tearful"), "angry": ("furious", "irate")},
     ),
 )
 

@@ -46,7 +46,11 @@ def test_models_that_fit_pass(rows: dict[str, Examples], text_settings: TextMode
     [
         ("text", "image", r"'huggingface_text' reads text, but .* are image; choose 'timm_image', or 'linear'"),
         ("text", "features", r"reads text, but .* are features; choose 'identity' as encoder, 'linear'"),
-        (IMAGE, "text", r"'timm_image' reads image, but .* are text; choose 'huggingface_text', or 'linear'"),
+        (
+            IMAGE,
+            "text",
+            r"'timm_image' reads image, but .* are text; choose 'huggingface_text' or 'small_transformer', or 'linear'",
+        ),
         (IDENTITY, "text", r"'identity' reads features, but the dataset's rows are text"),
         (IDENTITY, "image", r"'identity' reads features, but the dataset's rows are image"),
     ],

@@ -15,14 +15,14 @@ LABELS = ("agrees", "contradicts")
 
 def test_only_train_rows_are_augmented(png_images: Callable[..., Examples]) -> None:
     settings = ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=16, augmentation="flip_crop")
-    with isolated_random_state(0):
-        classifier = new_classifier(settings, ("red", "green"), lambda _: None)
     examples = png_images(4)
+    with isolated_random_state(0):
+        classifier = new_classifier(settings, examples, lambda _: None)
     plain = classifier.inputs(examples).batch(range(4))["pixel_values"]
     train = classifier.inputs(examples, augmentation_seed=0).batch(range(4))["pixel_values"]
     assert plain.equal(classifier.inputs(examples).batch(range(4))["pixel_values"])
     assert not plain.equal(train)
-    off = new_classifier(settings.model_copy(update={"augmentation": "none"}), ("red", "green"), lambda _: None)
+    off = new_classifier(settings.model_copy(update={"augmentation": "none"}), examples, lambda _: None)
     assert plain.equal(off.inputs(examples, augmentation_seed=0).batch(range(4))["pixel_values"])
 
 
@@ -31,7 +31,7 @@ def test_a_saved_classifier_stands_alone(
 ) -> None:
     examples = keyword_pairs(6)
     with isolated_random_state(0):
-        classifier = new_classifier(text_settings, LABELS, lambda _: None)
+        classifier = new_classifier(text_settings, examples, lambda _: None)
     classifier.save(tmp_path / "model")
     assert "model.safetensors" in {path.name for path in (tmp_path / "model").iterdir()}
     elsewhere = text_settings.model_copy(update={"checkpoint": "/nowhere"})
@@ -47,10 +47,10 @@ def test_a_classifier_for_other_labels_is_refused(text_settings: TextModelSpec, 
         saved_classifier(text_settings, bert_folder, ("x", "y", "z"))
 
 
-def test_an_image_classifier_for_other_labels_is_refused(tmp_path: Path) -> None:
+def test_an_image_classifier_for_other_labels_is_refused(png_images: Callable[..., Examples], tmp_path: Path) -> None:
     settings = ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=16)
     with isolated_random_state(0):
-        new_classifier(settings, ("red", "green"), lambda _: None).save(tmp_path)
+        new_classifier(settings, png_images(2), lambda _: None).save(tmp_path)
     with pytest.raises(ModelError, match=r"was not trained on the dataset's 3 labels"):
         saved_classifier(settings, tmp_path, ("x", "y", "z"))
 

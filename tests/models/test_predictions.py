@@ -21,7 +21,7 @@ def test_rows_come_back_in_order_whatever_the_batches(
 ) -> None:
     examples = keyword_pairs(11)
     with isolated_random_state(0):
-        classifier = new_classifier(text_settings, ("a", "b", "c"), lambda _: None)
+        classifier = new_classifier(text_settings, Examples(examples.table, ("a", "b", "c")), lambda _: None)
     monkeypatch.setattr(predictions, "INFERENCE_BATCH", 4)
     found = predict(classifier, examples, device=cpu)
     with torch.inference_mode():
@@ -38,7 +38,7 @@ def test_no_rows_give_no_predictions(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], cpu: DeviceSettings
 ) -> None:
     with isolated_random_state(0):
-        classifier = new_classifier(text_settings, ("a", "b"), lambda _: None)
+        classifier = new_classifier(text_settings, keyword_pairs(2), lambda _: None)
     found = predict(classifier, keyword_pairs(2).select([]), device=cpu)
     assert found.probabilities is not None
     assert found.probabilities.shape == (0, 2)

@@ -28,7 +28,7 @@ def _train(
 ) -> tuple[NeuralClassifier, TrainingResult]:
     said: list[str] = [] if lines is None else lines
     with isolated_random_state(seed):
-        classifier = new_classifier(settings, examples.label_names, said.append)
+        classifier = new_classifier(settings, examples, said.append)
         result = train_classifier(
             classifier,
             examples,
@@ -174,7 +174,7 @@ def test_weights_move_as_the_settings_say(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
     still = text_settings.model_copy(update={"epochs": 1, "learning_rate": 1e-12})
-    before = new_classifier(still, ("agrees", "contradicts"), lambda _: None).model.state_dict()
+    before = new_classifier(still, keyword_pairs(2), lambda _: None).model.state_dict()
     after, _ = _train(still, keyword_pairs(10), tmp_path)
     moved, _ = _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(10), tmp_path)
     name = "bert.pooler.dense.weight"
@@ -195,7 +195,7 @@ def test_a_diverged_training_stops(
 ) -> None:
     examples = keyword_pairs(10)
     with isolated_random_state(0):
-        classifier = new_classifier(text_settings, examples.label_names, lambda _: None)
+        classifier = new_classifier(text_settings, examples, lambda _: None)
         torch.nn.init.constant_(classifier.model.classifier.bias, float("nan"))
         with pytest.raises(
             ModelError, match=r"training diverged: the loss of epoch 1 is nan; lower learning_rate \(now 0.005\)"

@@ -89,7 +89,7 @@ def large_hub(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
 
     counts = {"train": 300_000, "test": 2_000}
     monkeypatch.setattr(
-        "aflite_assets.sources.hub.row_counts", lambda source: {split: counts[split] for split in source.splits}
+        "aflite_assets.sources.hub.loading.row_counts", lambda source: {split: counts[split] for split in source.splits}
     )
     monkeypatch.setattr(raw_dataset, "load_source", load)
     return asked
@@ -123,7 +123,7 @@ def test_a_size_that_a_large_dataset_cannot_meet_is_refused(large_hub: list[int 
 def test_rows_of_a_hub_that_says_no_number_are_those_read(
     large_hub: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aflite_assets.sources.hub.row_counts", lambda source: None)
+    monkeypatch.setattr("aflite_assets.sources.hub.loading.row_counts", lambda source: None)
     spec = _hub()
     data = understand_data(spec)
     assert (data.complete, data.rows) == (False, None)

@@ -15,6 +15,7 @@ from transformers import (
 
 from aflite_assets.errors import ModelError
 from aflite_assets.models.isolation import quiet_libraries
+from aflite_assets.sources.hub.loading import model_commit, resolve_commit
 
 LOADING_ERRORS = (OSError, ValueError, KeyError, RuntimeError, ImportError)
 """What transformers raises for folders and hub ids that it cannot load."""
@@ -69,7 +70,7 @@ def pretrained_text_model(
         try:
             model, report = AutoModelForSequenceClassification.from_pretrained(
                 checkpoint,
-                revision=revision or "main",
+                revision=_commit(checkpoint, revision),
                 num_labels=len(names),
                 id2label=names,
                 label2id={name: number for number, name in names.items()},
@@ -102,6 +103,8 @@ def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
     except LOADING_ERRORS as cache_error:
         if Path(checkpoint).is_dir():
             raise _unusable(checkpoint, cache_error) from cache_error
+    # One request, where transformers would ask many times before it says that nobody answers.
+    resolve_commit(checkpoint, None, kind="model")
     try:
         return _configuration(checkpoint, revision, local=False)
     except LOADING_ERRORS as error:
@@ -113,15 +116,20 @@ def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
 
 def _configuration(checkpoint: str, revision: str | None, *, local: bool) -> Any:
     return AutoConfig.from_pretrained(
-        checkpoint, revision=revision or "main", trust_remote_code=False, local_files_only=local
+        checkpoint, revision=_commit(checkpoint, revision), trust_remote_code=False, local_files_only=local
     )
+
+
+def _commit(checkpoint: str, revision: str | None) -> str:
+    """Of a hub id the commit that is loaded, the one that keys name; of a folder what transformers ignores."""
+    return "main" if Path(checkpoint).is_dir() else model_commit(checkpoint, revision)
 
 
 def _load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
     try:
         tokenizer = AutoTokenizer.from_pretrained(
             checkpoint,
-            revision=revision or "main",
+            revision=_commit(checkpoint, revision),
             trust_remote_code=False,
             local_files_only=Path(checkpoint).is_dir(),
         )

@@ -3,6 +3,7 @@
 How well annotators agree is in `diagnostics.annotators`.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -17,8 +18,9 @@ from aflite_assets.errors import DataError
 from aflite_assets.sources.cells import check_texts
 from aflite_assets.sources.columns import require_column
 from aflite_assets.sources.files import read_table_file
+from aflite_assets.sources.labels import label_text, label_texts
 from aflite_assets.sources.specs import AnnotationsSpec, LabelValue
-from aflite_assets.sources.values import as_text, as_texts, is_bytes, is_list, plain, shown
+from aflite_assets.sources.values import as_texts, is_bytes, is_list, plain, shown
 from aflite_assets.sources.wording import did_you_mean
 
 _LIST_VALUES = 2**31 - 1
@@ -125,7 +127,7 @@ def _read_labels(
     rows = np.concatenate([of_column.rows for of_column in cells])
     texts = [text for of_column in cells for text in of_column.texts]
     numbers: dict[str | None, int] = {None: -1}
-    numbers.update((as_text(value), -1) for value in reader.unlabelled)
+    numbers.update((label_text(value), -1) for value in reader.unlabelled)
     numbers.update(reader.classes)
     classes = np.array([numbers.get(text, _UNKNOWN) for text in texts], np.int64)
     owned = owners[rows] >= 0
@@ -136,7 +138,7 @@ def _read_labels(
 
 
 def _cells(place: str, table: pa.Table, name: str) -> _Cells:
-    require_column(place, table.column_names, name, field="annotations.annotators")
+    require_column(place, Counter(table.column_names), name, field="annotations.annotators")
     column = plain(table[name])
     rows = np.arange(len(column))
     if is_list(column.type):
@@ -148,7 +150,7 @@ def _cells(place: str, table: pa.Table, name: str) -> _Cells:
             "number; name a column of labels or of lists of labels, or one column per annotator"
         )
     check_texts(place, name, column, rows=rows)
-    return _Cells(rows, as_texts(column))
+    return _Cells(rows, label_texts(column))
 
 
 def _refuse_unknown(
@@ -189,7 +191,7 @@ def _keys(place: str, table: pa.Table, names: tuple[str, ...]) -> list[Key | Non
     """Each row's values in the match columns as text; None where one is empty."""
     columns = []
     for name in names:
-        require_column(place, table.column_names, name, field="annotations.match")
+        require_column(place, Counter(table.column_names), name, field="annotations.match")
         if pa.types.is_nested(plain(table[name]).type):
             raise DataError(
                 f"{place}: column {name!r} holds {shown(str(table[name].type))}, which annotations.match cannot "

@@ -4,7 +4,8 @@ Feature vectors are in `feature_columns`, labels in `labels`, single annotators'
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -31,8 +32,9 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
         DataError: names the field, the column and the nearest column there is; or the row of a text that is too long
             or no UTF-8; or the column of lists where one value is wanted.
     """
+    known = Counter(table.column_names)
     for field, column in _named(columns):
-        require_column(f"split {split!r}", table.column_names, column, field=f"columns.{field}")
+        require_column(f"split {split!r}", known, column, field=f"columns.{field}")
     if all(getattr(columns, name) is None for name in _INPUTS):
         raise DataError(
             f"columns names no input (split {split!r} has {_listed(table.column_names)}); set columns.text, image or "
@@ -48,17 +50,19 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
             )
 
 
-def require_column(place: str, known: Sequence[str], column: str, *, field: str) -> None:
-    """Refuse a table (`place`, with the columns `known`) that lacks the column which a field of the spec names.
+def require_column(place: str, known: Mapping[str, int], column: str, *, field: str) -> None:
+    """Refuse a table that lacks the column which a field of the spec names.
+
+    `place` names the table; `known` says how often each of its columns' names stands in it.
 
     Raises:
         DataError: the column is missing or stands twice.
     """
-    if known.count(column) > 1:
-        raise DataError(f"{place} has {known.count(column)} columns named {column!r}; rename all but one")
+    if known.get(column, 0) > 1:
+        raise DataError(f"{place} has {known[column]} columns named {column!r}; rename all but one")
     if column not in known:
         raise DataError(
-            f"{place} has no column {column!r} that {field} names (it has {_listed(known)})"
+            f"{place} has no column {column!r} that {field} names (it has {_listed(list(known))})"
             + (did_you_mean(column, known) or "; correct the spec")
         )
 

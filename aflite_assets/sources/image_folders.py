@@ -23,7 +23,7 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
         DataError: no images, images outside of the class folders, or a label file that does not fit them.
     """
     folder = Path(place.folder if isinstance(place, LabelledFolder) else place)
-    paths = _image_paths(folder)
+    paths = image_paths(folder)
     if not paths:
         raise DataError(
             f"split {split!r}: {str(folder)!r} holds no image (images end in {', '.join(sorted(IMAGE_SUFFIXES))})"
@@ -46,13 +46,26 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
     )
 
 
-def _image_paths(folder: Path) -> list[Path]:
-    """Sorted paths below the folder. A Mac leaves a hidden `._name.jpg`, which is no image, beside each `name.jpg`."""
-    return [
-        path.relative_to(folder)
-        for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith(".") and path.is_file()
-    ]
+def image_paths(folder: Path) -> list[Path]:
+    """The images below a folder, relative to it and sorted; what is hidden is left alone.
+
+    A Mac leaves a hidden `._name.jpg`, which is no image, beside each `name.jpg`; notebooks leave hidden folders.
+
+    Raises:
+        DataError: a folder in it is a link, which would be passed over.
+    """
+    found = []
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if any(part.startswith(".") for part in inside.parts):
+            continue
+        if path.is_symlink() and path.is_dir():
+            raise DataError(
+                f"{str(path)!r} is a link to a folder, which is not followed; copy the folder, or link files"
+            )
+        if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file():
+            found.append(inside)
+    return found
 
 
 def _labels_from_folders(split: str, folder: Path, paths: list[Path]) -> list[str]:
@@ -68,6 +81,7 @@ def _labels_from_folders(split: str, folder: Path, paths: list[Path]) -> list[st
 def _labels_from_file(split: str, file: Path, paths: list[Path]) -> list[str]:
     fields = _label_lines(split, file)
     if len(fields) == len(paths) and all(len(parts) == 1 for parts in fields):
+        _refuse_unclear_order(split, file, paths)
         return [parts[0] for parts in fields]
     names = {key: row for row, path in enumerate(paths) for key in (path.as_posix(), path.name, path.stem)}
     labels: dict[int, str] = {}
@@ -105,7 +119,35 @@ def _names_and_labels(split: str, file: Path, fields: list[list[str]]) -> list[t
             f"split {split!r}: line {short} of {str(file)!r} is {fields[short - 1]}; a line is an image's name and its "
             "label, separated by a comma, a tab or spaces, or every line is a label, in the order of the images' names"
         )
+    wordy = next((number for number, parts in enumerate(fields, 1) if number > 1 and _is_wordy(parts)), None)
+    if wordy is not None:
+        raise DataError(
+            f"split {split!r}: line {wordy} of {str(file)!r} has words after the label {fields[wordy - 1][1]!r}; write "
+            "class names without spaces"
+        )
     return [(parts[0], parts[1]) for parts in fields]
+
+
+def _is_wordy(parts: list[str]) -> bool:
+    """Whether more than boxes follow the label: a box is four numbers, the next one begins with the label again."""
+    return any(part != parts[1] and not re.fullmatch(r"-?[0-9.]+", part) for part in parts[2:])
+
+
+def _refuse_unclear_order(split: str, file: Path, paths: list[Path]) -> None:
+    """A list of labels alone goes by the order of names, in which some would put img10 before img2."""
+    natural = sorted(
+        paths,
+        key=lambda path: [
+            (part.isdigit(), int(part) if part.isdigit() else 0, part)
+            for part in re.split(r"([0-9]+)", path.as_posix())
+        ],
+    )
+    other = next((pair for pair in zip(paths, natural, strict=True) if pair[0] != pair[1]), None)
+    if other is not None:
+        raise DataError(
+            f"split {split!r}: {str(file)!r} holds labels alone, and the order of the images' names is not clear "
+            f"({str(other[0])!r} or {str(other[1])!r} first?); write lines of name and label, or pad the numbers"
+        )
 
 
 def _first_of_each(labels: list[str], rows: int) -> list[int]:

@@ -16,6 +16,8 @@ from aflite_assets.sources.wording import LONGEST_NAME, did_you_mean, is_printab
 MOST_CLASSES = 1_000
 """More values than this are taken for classes only where the spec names them."""
 
+_WHOLE_WITH_FRACTION = re.compile(r"(-?[0-9]+)\.0+")
+
 LabelNames = tuple[str, ...] | Mapping[str, LabelValue | tuple[LabelValue, ...]]
 """Class names in class order, alone or each with the value or values that stand for it in the source."""
 
@@ -26,6 +28,22 @@ class Labels:
 
     numbers: Mapping[str, np.ndarray]
     names: tuple[str, ...]
+
+
+def label_text(value: LabelValue | float) -> str | None:
+    """A label as text, the form in which labels are compared: 1, 1.0, "1" and "1.0" are all "1", empty ones None."""
+    text = as_text(value)
+    whole = None if text is None else _WHOLE_WITH_FRACTION.fullmatch(text)
+    return whole[1] if whole else text
+
+
+def label_texts(column: pa.ChunkedArray) -> list[str | None]:
+    """Each value of a column as `label_text` has it.
+
+    Raises:
+        DataError: values that cannot be read as text.
+    """
+    return [label_text(value) for value in as_texts(column)]
 
 
 def class_names(names: LabelNames) -> tuple[str, ...]:
@@ -51,8 +69,8 @@ def read_labels(
 ) -> Labels:
     """Number the label values of all splits.
 
-    Values are compared as text, so that 1, 1.0 and "1" are one label; empty values are null. With `names`, the values
-    known are those of `class_of`, and null where it is mapped. Without, the classes are the values found: whole
+    Values are compared as `label_text`, so that 1, 1.0 and "1" are one label; empty values are null. With `names`, the
+    values known are those of `class_of`, and null where it is mapped. Without, the classes are the values found: whole
     numbers in their order, then texts in theirs.
 
     Raises:
@@ -61,8 +79,8 @@ def read_labels(
     """
     for split, column in columns.items():
         _require_single_values(split, column.type)
-    values = {split: as_texts(column) for split, column in columns.items()}
-    dropped = {as_text(value) for value in unlabelled}
+    values = {split: label_texts(column) for split, column in columns.items()}
+    dropped = {label_text(value) for value in unlabelled}
     found = Counter(value for column in values.values() for value in column if value not in dropped)
     known = _found_names(found) if names is None else names
     claims = _claims({name: name for name in known}) if names is None else _claims(known)
@@ -80,10 +98,12 @@ def _claims(names: LabelNames) -> dict[str | None, int]:
     """Every value that stands for a class, as text."""
     claims: dict[str | None, int] = {}
     if not isinstance(names, Mapping):
-        claims.update({} if any(map(_is_whole, names)) else {str(row): row for row in range(len(names))})
-        return claims | {name: row for row, name in enumerate(names)}
+        texts = [label_text(name) for name in names]
+        numbered = any(text is not None and _is_whole(text) for text in texts)
+        claims.update({} if numbered else {str(row): row for row in range(len(names))})
+        return claims | {text: row for row, text in enumerate(texts)}
     for row, (name, values) in enumerate(names.items()):
-        for value in map(as_text, values if isinstance(values, tuple) else (values,)):
+        for value in map(label_text, values if isinstance(values, tuple) else (values,)):
             if claims.setdefault(value, row) != row:
                 other = class_names(names)[claims[value]]
                 raise DataError(f"labels: value {_shown(value)} stands for {other!r} and for {name!r}; keep it in one")
@@ -113,7 +133,25 @@ def _found_names(found: Counter[str | None]) -> tuple[str, ...]:
             f"{LONGEST_NAME} characters or holds control characters; map names to the source's values in labels, as "
             "{name: value, ...}"
         )
+    _refuse_unlike_names(names)
     return names
+
+
+def _refuse_unlike_names(names: tuple[str, ...]) -> None:
+    """Refuse values found in the data that can hardly be classes beside each other."""
+    words = [name for name in names if not _is_whole(name)]
+    alike = Counter(name.strip().casefold() for name in names).most_common(1)
+    if alike and alike[0][1] > 1:
+        both = [name for name in names if name.strip().casefold() == alike[0][0]]
+        raise DataError(
+            f"labels {', '.join(map(shown, both))} differ in case or spaces only; write them alike in the source, "
+            "or map them to classes in labels: {name: [value, value], ...}"
+        )
+    if words and names[0].startswith("-") and _is_whole(names[0]):
+        raise DataError(
+            f"label {names[0]!r} stands among names such as {shown(words[0])}; add {names[0]} to unlabelled if such "
+            "rows have no label, or name the classes in labels"
+        )
 
 
 def _order(value: str) -> tuple[bool, int, str]:

@@ -1,7 +1,10 @@
 """From a source spec to one Arrow table per split, as the source has it; columns get their meaning in `raw_table`."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from tokenize import TokenError
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +12,7 @@ import pyarrow as pa
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results.files import file_sha256
 from aflite_assets.sources.files import read_table_file
-from aflite_assets.sources.image_folders import image_table
+from aflite_assets.sources.image_folders import image_paths, image_table
 from aflite_assets.sources.source_specs import (
     CirclesSource,
     DigitsSource,
@@ -17,7 +20,6 @@ from aflite_assets.sources.source_specs import (
     FeatureSource,
     HubSource,
     ImageFolderSource,
-    LabelledFolder,
     SourceSpec,
     TableSource,
     TemplateNliSource,
@@ -40,7 +42,10 @@ def content_fingerprint(source: SourceSpec) -> dict[str, str | int]:
 
         return {"commit": source_commit(source)}
     _require_files(source)
-    hashes = [f"{path}\0{file_sha256(path)}" for path in source.files()]
+    files = source.files()
+    if isinstance(source, ImageFolderSource):
+        files += [folder / path for folder in dict.fromkeys(source.folders()) for path in image_paths(folder)]
+    hashes = [f"{path}\0{file_sha256(path)}" for path in files]
     if not hashes:
         return {}
     return {"files": len(hashes), "sha256": hashlib.sha256("\n".join(hashes).encode()).hexdigest()}
@@ -79,16 +84,19 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
             return {split: _file_table(source, split, as_tuple(names)) for split, names in source.splits.items()}
 
 
+def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
+    """The source with the content that a key was made from: a hub dataset at that commit, others as they are."""
+    if not isinstance(source, HubSource) or "commit" not in content:
+        return source
+    return source.model_copy(update={"revision": content["commit"], "refresh": False})
+
+
 def _require_files(source: SourceSpec) -> None:
     if isinstance(source, ImageFolderSource):
-        for split, place in source.splits.items():
-            folder = place.folder if isinstance(place, LabelledFolder) else place
-            if not Path(folder).is_dir():
-                raise MissingDataError(f"split {split!r}: folder {folder!r} does not exist; correct the path")
-        labels = [Path(place.labels) for place in source.splits.values() if isinstance(place, LabelledFolder)]
-        missing = [path for path in labels if not path.is_file()]
-    else:
-        missing = [path for path in source.files() if not path.is_file()]
+        for split, folder in zip(source.splits, source.folders(), strict=True):
+            if not folder.is_dir():
+                raise MissingDataError(f"split {split!r}: folder {str(folder)!r} does not exist; correct the path")
+    missing = [path for path in source.files() if not path.is_file()]
     if missing:
         raise MissingDataError(f"file {str(missing[0])!r} does not exist; correct the path in the spec")
 
@@ -121,11 +129,11 @@ def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
     try:
         # Reads the .npy format only, and never a pickle.
         array = np.lib.format.open_memmap(name, mode="r")
-    except ValueError as error:
+    except (ValueError, OSError, EOFError, SyntaxError, TokenError) as error:
         raise DataError(
             f"split {split!r}: {name!r} is no plain .npy file ({error}); save numbers, not objects"
         ) from error
-    if array.ndim != dimensions or array.dtype.kind not in "biuf":
+    if array.ndim != dimensions or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise DataError(
             f"split {split!r}: {name!r} holds {array.ndim} dimensions of {array.dtype}; "
             f"it must hold numbers in {dimensions} dimension{'s' if dimensions > 1 else ''}"

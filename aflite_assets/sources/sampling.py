@@ -52,16 +52,23 @@ def _whole_groups(
     labels: np.ndarray, groups: np.ndarray, size: int, quota: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     _, group_of_row = np.unique(groups, return_inverse=True)
-    counts = np.zeros((group_of_row.max(initial=-1) + 1, len(quota)), np.int64)
-    np.add.at(counts, (group_of_row, labels), 1)
-    order = rng.permutation(len(counts))
-    taken = np.zeros(len(counts), bool)
-    drawn = np.zeros(len(quota), np.int64)
+    # Each group's classes with their rows, one group after the other: most groups have few of many classes.
+    pairs, rows = np.unique(group_of_row * len(quota) + labels, return_counts=True)
+    classes, bounds = (
+        pairs % len(quota),
+        np.searchsorted(pairs, np.arange(group_of_row.max(initial=-1) + 2) * len(quota)),
+    )
+    order = rng.permutation(len(bounds) - 1)
+    taken = np.zeros(len(order), bool)
+    drawn, total = np.zeros(len(quota), np.int64), 0
     for limit in (quota, np.full(len(quota), size)):
-        for group in order[~taken[order]]:
-            after = drawn + counts[group]
-            if after.sum() <= size and (after <= limit).all():
-                taken[group], drawn = True, after
-            if drawn.sum() == size:
+        for group in order[~taken[order]].tolist():
+            inside = slice(bounds[group], bounds[group + 1])
+            within = drawn[classes[inside]] + rows[inside] <= limit[classes[inside]]
+            if total + rows[inside].sum() <= size and within.all():
+                taken[group] = True
+                drawn[classes[inside]] += rows[inside]
+                total += int(rows[inside].sum())
+            if total == size:
                 break
     return np.flatnonzero(taken[group_of_row])

@@ -42,7 +42,9 @@ class HubSource(StrictSpec):
 
     format: Literal["hub"]
     id: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$", description="owner/name")
-    revision: str | None = Field(None, min_length=1, description="commit, tag or branch; needed unless refresh is set")
+    revision: str | None = Field(
+        None, min_length=1, max_length=200, description="commit, tag or branch; needed unless refresh is set"
+    )
     refresh: bool = Field(False, description="take the newest commit at every materialisation")
     config: str | None = Field(None, description="the hub's name for a part of the dataset, also called subset")
     class_numbers: bool = Field(
@@ -91,11 +93,12 @@ class ImageFolderSource(StrictSpec):
     splits: dict[SplitName, str | LabelledFolder] = Field(min_length=1)
 
     def files(self) -> list[Path]:
-        """Every file below the splits' folders, and the label files."""
-        folders = [Path(place.folder if isinstance(place, LabelledFolder) else place) for place in self.splits.values()]
-        labels = [Path(place.labels) for place in self.splits.values() if isinstance(place, LabelledFolder)]
-        inside = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
-        return list(dict.fromkeys([*inside, *labels]))
+        """The label files; the images are found by `image_folders.image_paths`."""
+        return [Path(place.labels) for place in self.splits.values() if isinstance(place, LabelledFolder)]
+
+    def folders(self) -> list[Path]:
+        """The splits' folders."""
+        return [Path(place.folder if isinstance(place, LabelledFolder) else place) for place in self.splits.values()]
 
 
 class FeatureFiles(StrictSpec):
@@ -111,6 +114,13 @@ class FeatureSource(StrictSpec):
 
     format: Literal["features"]
     splits: dict[SplitName, FeatureFiles] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _grouped_alike(self) -> Self:
+        without = [split for split, files in self.splits.items() if files.groups is None]
+        if 0 < len(without) < len(self.splits):
+            raise ValueError(f"groups are given for some splits, but not for {without}; give them for all or none")
+        return self
 
     def files(self) -> list[Path]:
         """Every file that the source consists of."""

@@ -12,7 +12,7 @@ from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
 from aflite_assets.sources.decodable_images import drop_undecodable
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.loading import load_source
+from aflite_assets.sources.loading import at_content, load_source
 from aflite_assets.sources.raw_table import RawTable, build_raw_table, implied_columns
 from aflite_assets.sources.specs import ChallengeSpec, SpecView
 from aflite_assets.sources.tables import load_examples, save_examples
@@ -33,7 +33,9 @@ def run(
     raw = load_examples(inputs["raw_dataset"].path)
     sets: dict[str, dict[str, Any]] = {}
     missing: dict[str, str] = {}
+    keyed = draft.key.fields["contents"]["challenge_sets"]
     for name, challenge in spec.challenge_sets.items():
+        challenge = challenge.model_copy(update={"source": at_content(challenge.source, keyed[name])})
         try:
             tables = load_challenge(name, challenge)
         except MissingDataError as error:
@@ -52,7 +54,6 @@ def run(
     write_json(draft.path / CHALLENGE_SETS, {"sets": sets, "missing": missing})
     rows = {name: facts["rows"] for name, facts in sets.items()}
     # A set that came or vanished after the key was made contradicts the key, so this result must not be found again.
-    keyed = draft.key.fields["contents"]["challenge_sets"]
     contradicted = any((name in missing) != ("missing" in keyed[name]) for name in keyed)
     return {"sets": len(sets), "rows": rows, "missing": missing, "incomplete": contradicted}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from aflite_assets.errors import MissingDataError
 from aflite_assets.results.files import file_sha256
-from aflite_assets.sources.hub.loading import check_available, resolve_commit
+from aflite_assets.sources.hub.loading import check_available, model_commit
 from aflite_assets.sources.loading import content_fingerprint
 from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
 from aflite_assets.sources.source_specs import HubSource
@@ -86,18 +86,12 @@ def checkpoint_content(settings: Any) -> dict[str, str]:
         and not place.exists()
         and not settings.checkpoint.startswith(("/", ".", "~"))
     ):
-        return {"commit": _model_commit(settings.checkpoint, settings.revision)}
+        return {"commit": model_commit(settings.checkpoint, settings.revision)}
     files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
     root = place.parent if place.is_file() else place
     return {
         path.relative_to(root).as_posix(): _hash(path, path.stat().st_size, path.stat().st_mtime_ns) for path in files
     }
-
-
-@lru_cache(maxsize=256)
-def _model_commit(repo_id: str, revision: str | None) -> str:
-    """Asked for once per process, so that all cells of a grid have one commit."""
-    return resolve_commit(repo_id, revision, kind="model")
 
 
 @lru_cache(maxsize=4096)

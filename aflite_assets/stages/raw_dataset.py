@@ -10,8 +10,9 @@ from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
 from aflite_assets.sources.decodable_images import UndecodableImages, drop_undecodable
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.loading import load_source
+from aflite_assets.sources.loading import at_content, load_source
 from aflite_assets.sources.raw_table import RawTable, build_raw_table, implied_columns
+from aflite_assets.sources.source_specs import SourceSpec
 from aflite_assets.sources.specs import DatasetSpec, SpecView
 from aflite_assets.sources.tables import save_examples
 from aflite_assets.stages.pipeline import Inputs
@@ -30,7 +31,8 @@ def run(
     spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
 ) -> dict[str, Any]:
     """Read the source, check it against the spec and publish the rows as Parquet shards."""
-    raw = read_raw(spec, log=progress.log)
+    source = at_content(spec.source, draft.key.fields["contents"]["source"])
+    raw = read_raw(spec, source=source, log=progress.log)
     save_examples(raw.examples, draft.path)
     summary = describe(raw.examples)
     dropped = raw.undecodable_images
@@ -51,20 +53,25 @@ def run(
 
 
 def read_raw(
-    spec: DatasetSpec | SpecView, *, first_rows: int | None = None, log: Callable[[str], None] = lambda line: None
+    spec: DatasetSpec | SpecView,
+    *,
+    source: SourceSpec | None = None,
+    first_rows: int | None = None,
+    log: Callable[[str], None] = lambda line: None,
 ) -> LoadedTable:
     """Read the source and give it the raw dataset's form: columns, labels, held-out splits, limit, sound images.
 
-    With `first_rows` only about so many rows of each split are looked at where reading all is slow. Then classes may
-    be missing, the held-out splits get equal parts of the train rows, and any share of the images may be broken.
+    `source` is read in place of the spec's, where that is to be pinned. With `first_rows` only about so many rows of
+    each split are looked at where reading all is slow. Then classes may be missing, the held-out splits get equal parts
+    of the train rows, and any share of the images may be broken.
 
     Raises:
         DataError: the source is not what the spec says, a split cannot be drawn, or too many images do not decode.
     """
-    complete = first_rows is None
+    complete, source = first_rows is None, source or spec.source
     raw = build_raw_table(
-        load_source(spec.source, rows=first_rows),
-        columns=implied_columns(spec.source, spec.columns),
+        load_source(source, rows=first_rows),
+        columns=implied_columns(source, spec.columns),
         label_names=spec.labels,
         unlabelled=spec.unlabelled,
         limit=spec.limit,

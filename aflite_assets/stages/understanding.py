@@ -13,7 +13,7 @@ import numpy as np
 
 from aflite_assets.errors import MissingDataError
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.images import IMAGE_SUFFIXES
+from aflite_assets.sources.image_folders import image_paths
 from aflite_assets.sources.loading import content_fingerprint
 from aflite_assets.sources.raw_table import RawTable
 from aflite_assets.sources.source_specs import HubSource, ImageFolderSource, LabelledFolder, SourceSpec
@@ -195,8 +195,7 @@ def _counts(raw: Examples) -> dict[str, int]:
 
 
 def _images(place: str | LabelledFolder) -> int:
-    folder = Path(place.folder if isinstance(place, LabelledFolder) else place)
-    return sum(path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith(".") for path in folder.rglob("*"))
+    return len(image_paths(Path(place.folder if isinstance(place, LabelledFolder) else place)))
 
 
 def _largest_group(raw: Examples) -> int:

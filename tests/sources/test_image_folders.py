@@ -66,8 +66,10 @@ def test_images_outside_of_class_folders_are_refused(tmp_path: Path, image_folde
         image_table("train", str(tmp_path / "nothing"))
 
 
-def test_hidden_files_are_no_images(image_folder: Path) -> None:
+def test_hidden_files_and_folders_hold_no_images(image_folder: Path) -> None:
     (image_folder / "cat" / "._0.png").write_bytes(b"resource fork")
+    shutil.copytree(image_folder / "dog", image_folder / ".ipynb_checkpoints")
+    shutil.copytree(image_folder / "dog", image_folder / "cat" / ".thumbs")
     assert image_table("train", str(image_folder)).num_rows == 6
 
 
@@ -95,9 +97,27 @@ def test_label_file_of_labels_alone_follows_the_order_of_names(flat_folder: Path
     assert image_table("val", _flat(flat_folder, "7\n1\n7\n1\n1\n9\n"))["label"].to_pylist() == list("717119")
 
 
+def test_links_to_folders_are_refused_since_they_would_be_passed_over(image_folder: Path, tmp_path: Path) -> None:
+    shutil.move(image_folder / "dog", tmp_path / "elsewhere")
+    (image_folder / "dog").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DataError, match=r"dog' is a link to a folder, which is not followed; copy the folder"):
+        image_table("train", str(image_folder))
+
+
+def test_labels_alone_need_a_clear_order_of_names(flat_folder: Path) -> None:
+    for number, path in enumerate(sorted(flat_folder.iterdir()), 8):
+        path.rename(flat_folder / f"img{number}.png")
+    with pytest.raises(DataError, match=r"not clear \('img10\.png' or 'img8\.png' first\?\); write lines of name and"):
+        image_table("val", _flat(flat_folder, "1\n2\n3\n4\n5\n6\n"))
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
+        (
+            "ILSVRC2012_val_00000001 a\nILSVRC2012_val_00000002,golden retriever\n",
+            "line 2 of {file} has words after",
+        ),
         ("7\n1\n", "line 1 of {file} is ['7']; a line is an image's name and its label, separated by a comma, a tab"),
         ("ILSVRC2012_val_00000001 a\nb\n", "line 2 of {file} is ['b']"),
         ("x y\nILSVRC2012_val_00000007 a\n", "line 2 of {file} is about 'ILSVRC2012_val_00000007', but the folder has"),

@@ -229,12 +229,12 @@ def test_absolute_and_home_paths_stay(
 def test_paths_of_features_and_of_challenge_sets_are_relative_to_the_file(
     load: Callable[..., Any], tmp_path: Path
 ) -> None:
-    files = {"features": "x.npy", "labels": "y.npy"}
-    source = {"format": "features", "splits": {"train": files, "test": files | {"groups": "g.npy"}}}
+    files = {"features": "x.npy", "labels": "y.npy", "groups": "g.npy"}
+    source = {"format": "features", "splits": {"train": files, "test": files}}
     spec = load(source=source, challenge_sets={"hard": {"source": source}})
     for each in (spec.source, spec.challenge_sets["hard"].source):
         assert isinstance(each, FeatureSource)
-        assert each.files() == [tmp_path / name for name in ("x.npy", "y.npy", "x.npy", "y.npy", "g.npy")]
+        assert each.files() == [tmp_path / name for name in ("x.npy", "y.npy", "g.npy") * 2]
 
 
 def test_label_files_annotations_and_checkpoints_are_relative_to_the_file_and_hub_splits_are_not(

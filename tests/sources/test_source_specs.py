@@ -32,15 +32,20 @@ def test_files_of_tables_are_those_of_all_splits() -> None:
 
 def test_files_of_features_leave_absent_groups_out() -> None:
     files = {"features": "x.npy", "labels": "y.npy"}
-    source = _source(format="features", splits={"train": files | {"groups": "g.npy"}, "test": files})
-    assert [str(path) for path in source.files()] == ["x.npy", "y.npy", "g.npy", "x.npy", "y.npy"]
+    source = _source(format="features", splits={"train": files | {"groups": "g.npy"}})
+    assert [str(path) for path in source.files()] == ["x.npy", "y.npy", "g.npy"]
 
 
-def test_files_of_image_folders_are_all_below_them(image_folder: Path) -> None:
-    files = _source(format="image_folder", splits={"train": str(image_folder)}).files()
-    assert [path.relative_to(image_folder).as_posix() for path in files] == [
-        "cat/0.png", "cat/1.png", "cat/2.png", "dog/3.png", "dog/4.png", "dog/5.png",
-    ]  # fmt: skip
+def test_image_folders_name_their_folders_and_label_files() -> None:
+    source = _source(format="image_folder", splits={"train": "a", "dev": {"folder": "b", "labels": "b.txt"}})
+    assert source.files() == [Path("b.txt")]
+    assert source.folders() == [Path("a"), Path("b")]
+
+
+def test_groups_are_given_for_all_splits_or_none() -> None:
+    files = {"features": "x.npy", "labels": "y.npy"}
+    with pytest.raises(ValidationError, match=r"given for some splits, but not for \['test'\]; give them"):
+        _source(format="features", splits={"train": files | {"groups": "g.npy"}, "test": files})
 
 
 def test_drawn_sources_have_no_files() -> None:

@@ -1,12 +1,13 @@
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aflite_assets.errors import DataError, MissingDataError, ModelError
+from aflite_assets.sources.hub import loading as hub
 from aflite_assets.sources.model_specs import ImageModelSpec, SmallTransformerSpec, TextModelSpec
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.stages import contents
@@ -29,7 +30,7 @@ def challenged(circles_content: dict[str, Any]) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str | None]]]:
     """The models whose commit the hub was asked for, by a hub that knows all but me/unknown."""
     models: list[tuple[str, str | None]] = []
 
@@ -40,9 +41,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
             raise ModelError("model 'me/unknown': it is not on the hub")
         return hashlib.sha1(repr(models[-1]).encode()).hexdigest()
 
-    monkeypatch.setattr(contents, "resolve_commit", resolve)
-    contents._model_commit.cache_clear()
-    return models
+    monkeypatch.setattr(hub, "resolve_commit", resolve)
+    hub.model_commit.cache_clear()
+    yield models
+    hub.model_commit.cache_clear()
 
 
 def _text(checkpoint: str, revision: str | None = None) -> TextModelSpec:

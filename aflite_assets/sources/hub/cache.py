@@ -18,8 +18,10 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from aflite_assets.errors import DataError
+from aflite_assets.results.files import flush_entry, flush_folder
+from aflite_assets.sources.values import plain
 
-_FORM = "aflite-1"
+_FORM = "aflite-2"
 """Changes when a part would be written otherwise than before."""
 
 
@@ -50,7 +52,9 @@ def keep(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir()
         _write(aside, make())
+        flush_folder(aside)
         aside.rename(folder)
+        flush_entry(folder.parent)
 
 
 def kept(folder: Path) -> pa.Table | None:
@@ -62,7 +66,7 @@ def kept(folder: Path) -> pa.Table | None:
     if not folder.is_dir():
         return None
     try:
-        parts = [pa.ipc.open_stream(pa.memory_map(str(path))).read_all() for path in sorted(folder.glob("*.arrow"))]
+        parts = [pa.ipc.open_file(pa.memory_map(str(path))).read_all() for path in sorted(folder.glob("*.arrow"))]
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{str(folder)!r} is damaged ({error}); delete it, and it is made again") from error
     return joined(parts, what=f"the parts of {folder.name!r}")
@@ -107,7 +111,16 @@ def _reference(repo_id: str, revision: str) -> Path:
 
 def _write(folder: Path, tables: Iterable[pa.Table]) -> None:
     """One file per run of tables with the same columns: types that were made out from rows can change on the way."""
-    for number, (schema, run) in enumerate(groupby(tables, key=lambda table: table.schema)):
-        with pa.ipc.new_stream(str(folder / f"{number:05d}.arrow"), schema) as writer:
+    for number, (schema, run) in enumerate(groupby(map(_decoded, tables), key=lambda table: table.schema)):
+        # The form with a footer, so that a file cut short is no shorter dataset but an error.
+        with pa.ipc.new_file(str(folder / f"{number:05d}.arrow"), schema) as writer:
             for table in run:
                 writer.write_table(table)
+
+
+def _decoded(table: pa.Table) -> pa.Table:
+    """Without dictionaries: one file cannot hold different ones of a column."""
+    coded = [number for number, kind in enumerate(table.schema.types) if pa.types.is_dictionary(kind)]
+    for number in coded:
+        table = table.set_column(number, table.schema.names[number], plain(table.column(number)))
+    return table

@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
 
-from aflite_assets.errors import DataError, MissingDataError
+from aflite_assets.errors import MissingDataError
 from aflite_assets.sources.hub.cache import joined, keep, kept, part_folder, remember_commit, remembered_commit
 from aflite_assets.sources.hub.columns import ColumnForm
 from aflite_assets.sources.hub.errors import HubPlace, ask, told, unreachable
@@ -159,6 +160,16 @@ class _Reader:
         if not self._reached:
             ask(self._repository.place, self._repository.check_reachable, doing="asking the hub for it")
             self._reached = True
+
+
+@lru_cache(maxsize=256)
+def model_commit(repo_id: str, revision: str | None) -> str:
+    """The commit of a model, asked for once per process: so a result's key names the one that is loaded.
+
+    Raises:
+        ModelError: as `resolve_commit`.
+    """
+    return resolve_commit(repo_id, revision, kind="model")
 
 
 def _place(source: HubSource) -> HubPlace:

@@ -58,7 +58,7 @@ def _number_problem(value: float, types: list[Any]) -> str | None:
         return f"must be a finite number below {_LARGEST}"
     # pydantic would take 1.0 for the text "1", which is not how a source writes it.
     if isinstance(value, float) and value.is_integer() and {int, str} <= set(types):
-        return "must be a whole number or text; put it in quotes"
+        return "must be a whole number or text; write it without a fraction"
     return None
 
 

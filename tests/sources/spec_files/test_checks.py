@@ -66,7 +66,7 @@ def test_other_numbers_and_texts_are_left_to_the_models(value: Any) -> None:
 
 
 def test_label_values_with_a_decimal_point_are_ambiguous() -> None:
-    said = {"labels.b": "labels.b: must be a whole number or text; put it in quotes (received '1.0')"}
+    said = {"labels.b": "labels.b: must be a whole number or text; write it without a fraction (received '1.0')"}
     assert _problems(labels={"a": 0, "b": 1.0}) == said
 
 

@@ -230,3 +230,27 @@ def test_a_column_of_too_many_values_is_no_label_column() -> None:
 def test_a_row_has_one_label(values: list[Any]) -> None:
     with pytest.raises(DataError, match=r"split 'split0': the label column holds .*, but a row has one label"):
         _read(values)
+
+
+@pytest.mark.parametrize("values", [[1.0, 0.0], ["1.0", "0.0"], [1, 0], ["1", "0.0"]])
+@pytest.mark.parametrize("names", [("1.0", "0.0"), ("1", "0"), {"spam": "1.0", "ham": "0"}, {"spam": 1, "ham": 0}])
+def test_whole_numbers_are_one_label_with_and_without_a_fraction(values: list[Any], names: LabelNames) -> None:
+    assert _numbers(_read(values, names=names)) == [[0, 1]]
+
+
+def test_whole_numbers_of_two_files_are_one_class_each() -> None:
+    labels = _read(["0", "1"], ["0.0", "1.0"])
+    assert (labels.names, _numbers(labels)) == (("0", "1"), [[0, 1], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["entailment", "neutral", "-1"], "label '-1' stands among names such as 'entailment'; add -1 to unlabelled"),
+        (["a", " A", "b"], "labels ' A', 'a' differ in case or spaces only; write them alike"),
+        ([True, "true", "no"], "labels 'True', 'true' differ in case"),
+    ],
+)
+def test_values_found_that_can_hardly_be_classes_are_refused(values: list[Any], message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
+        _read([str(value) for value in values])

@@ -100,10 +100,12 @@ class HubRepository:
     def holds(self, address: str) -> bool:
         """Whether an address that a row names is a file of this repository, on the hub or downloaded.
 
-        A row of a hostile dataset can name any file of the computer.
+        A row of a hostile dataset can name any file of the computer. Of an address of several steps the last is where
+        the bytes come from, and the first is what is opened.
         """
-        place = address.rsplit("::", 1)[-1]
-        return ".." not in place and place.startswith((self.address, str(self.snapshot) + os.sep))
+        first, *_, last = address.split("::") if "::" in address else ("zip://", address)
+        own = ".." not in last and last.startswith((self.address, str(self.snapshot) + os.sep))
+        return own and first.startswith("zip://")
 
     def _download(self, path: str) -> Path:
         from huggingface_hub import hf_hub_download

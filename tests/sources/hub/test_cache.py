@@ -95,3 +95,25 @@ def test_what_a_branch_stood_for_is_remembered(cache: Path) -> None:
         assert remembered_commit("me/data", "refs/convert/parquet") == commit
     assert remembered_commit("me/data", "main") is None
     assert [path.name for path in (cache / "me--data" / "refs").iterdir()] == ["refs%2Fconvert%2Fparquet"]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_a_file_cut_short_is_no_shorter_dataset(cache: Path, share: float) -> None:
+    keep(cache / "part", lambda: [pa.table({"n": range(start, start + 1000)}) for start in range(0, 20_000, 1000)])
+    (path,) = (cache / "part").iterdir()
+    whole = path.read_bytes()
+    for damaged in (
+        whole[: int(share * len(whole))],
+        whole[: int(share * len(whole))] + bytes(len(whole) - int(share * len(whole))),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=r"part' is damaged \(.*\); delete it, and it is made again"):
+            kept(cache / "part")
+
+
+def test_parts_with_different_dictionaries_are_kept(cache: Path) -> None:
+    parts = [pa.table({"n": pa.array(values).dictionary_encode()}) for values in (["a", "b"], ["c"])]
+    keep(cache / "part", lambda: parts)
+    table = kept(cache / "part")
+    assert table is not None
+    assert table["n"].to_pylist() == ["a", "b", "c"]

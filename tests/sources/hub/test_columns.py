@@ -70,3 +70,8 @@ def test_few_rows_at_once_where_there_may_be_pictures() -> None:
     assert rows_at_once(pa.schema([("text", pa.string())])) == 1000
     assert rows_at_once(pa.schema([("image", pa.struct([("bytes", pa.binary())]))])) == 100
     assert rows_at_once(None) == 100
+
+
+@pytest.mark.parametrize("names", [["1", "2", "3", "4", "5"], ["-1", "0", "1"]])
+def test_texts_that_are_names_are_these_classes_also_where_names_are_numbers(names: list[str]) -> None:
+    assert _plain(pa.array(names), ClassLabel(names=names)).to_pylist() == names

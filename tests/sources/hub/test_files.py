@@ -52,5 +52,6 @@ def test_only_files_of_the_repository_may_be_named_by_rows() -> None:
         f"{repository.snapshot}/../../../../token",
         f"{repository.snapshot}-other/1.png",
         f"{repository.snapshot}/1.zip::/etc/hostname",
+        f"/etc/hostname::hf://datasets/me/data@{'a' * 40}/x",
     ):
         assert not repository.holds(address)

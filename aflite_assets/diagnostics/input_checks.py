@@ -3,12 +3,15 @@
 import numpy as np
 
 from aflite_assets.diagnostics.checked_data import CheckedData, Outcome, listed, not_applicable, quoted
-from aflite_assets.diagnostics.partial_input import FOLDS, text_only_accuracy
+from aflite_assets.diagnostics.partial_input import FOLDS, TextOnlyAccuracy, text_only_accuracy
 from aflite_assets.diagnostics.shared_texts import SharedText, shared_texts
 from aflite_assets.diagnostics.texts import empty_texts
 
 LARGEST_SHARED_SHARE = 0.05
 """Of the train rows; so many may share a text with a row of another group."""
+
+LEAKING_ACCURACY = 0.05
+"""Difference of a text's own accuracy, rows held out against texts held out, by which partitions mislead."""
 
 LARGEST_SCALE_RATIO = 1e4
 """Largest over smallest standard deviation of the feature columns."""
@@ -125,22 +128,27 @@ def repeated_texts_grouped(data: CheckedData) -> Outcome:
     numbers: dict[str, int | float | str] = {"largest_share": LARGEST_SHARED_SHARE}
     for one in found:
         numbers |= {f"{one.column}.share": one.share, f"{one.column}.share_across_groups": one.ungrouped_share}
-    # Groups by premise leave hypotheses that stand twice; only the column that is shared most is asked for.
-    asked = found if data.examples.groups is None else found[:1]
-    leaking = [one for one in asked if one.ungrouped_share > LARGEST_SHARED_SHARE and one.texts >= FOLDS]
+    suspects = [one for one in found if one.ungrouped_share > LARGEST_SHARED_SHARE and one.texts >= FOLDS]
+    accuracies = {one.column: text_only_accuracy(data.train, one.column, seed=SEED) for one in suspects}
+    # Groups by premise leave hypotheses that stand twice: a column beside the most shared one must do harm to count.
+    required = suspects if data.examples.groups is None else [one for one in suspects if one is found[0]]
+    leaking = [one for one in suspects if one in required or _leaks(accuracies[one.column])]
     if not leaking:
         return Outcome(True, numbers)
     for one in leaking:
-        numbers |= _why_it_leaks(data, one)
-    return Outcome(False, numbers, _group_advice(data, leaking[0]))
+        numbers |= _why_it_leaks(one, accuracies[one.column])
+    return Outcome(False, numbers, _group_advice(data, [one.column for one in leaking]))
 
 
-def _why_it_leaks(data: CheckedData, shared: SharedText) -> dict[str, int | float | str]:
+def _leaks(accuracy: TextOnlyAccuracy | None) -> bool:
+    return accuracy is not None and abs(accuracy.random - accuracy.grouped) > LEAKING_ACCURACY
+
+
+def _why_it_leaks(shared: SharedText, accuracy: TextOnlyAccuracy | None) -> dict[str, int | float | str]:
     column = shared.column
     numbers: dict[str, int | float | str] = {
         f"{column}.most_frequent": f"{quoted(shared.example)} in {shared.example_rows} rows"
     }
-    accuracy = text_only_accuracy(data.train, column, seed=SEED)
     if accuracy is None:
         return numbers
     return numbers | {
@@ -151,11 +159,14 @@ def _why_it_leaks(data: CheckedData, shared: SharedText) -> dict[str, int | floa
     }
 
 
-def _group_advice(data: CheckedData, shared: SharedText) -> str:
-    source = f"the column that columns.{shared.column} names"
+def _group_advice(data: CheckedData, columns: list[str]) -> str:
+    source = f"the column that columns.{columns[0]} names"
     if data.examples.groups is None:
         return (
             f"set columns.group to {source}, so that rows of one text are never split between training and held-out "
             "side; where the two accuracies differ, scores without groups measure the split and not the row"
         )
-    return f"set columns.group to {source} instead: the groups given leave its texts on both sides of a partition"
+    return (
+        f"add {source} to the list of columns.group, so that rows that share either are one group: the groups given "
+        "leave its texts on both sides of a partition"
+    )

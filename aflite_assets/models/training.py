@@ -136,7 +136,7 @@ class EpochDynamics:
     @property
     def accuracy(self) -> float:
         """Share of rows whose label had the highest logit."""
-        return float(self.correct.float().mean())
+        return float(self.correct.double().mean())
 
 
 @dataclass

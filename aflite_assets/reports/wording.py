@@ -16,7 +16,7 @@ _COLLAPSES = {
 }
 
 TRAIN_SET_MEANINGS = {
-    "full": "all train rows that were not spent on warm-up",
+    "full": "all train rows; those spent on warm-up among them only where the settings say so",
     "random": "as many rows as filtered has, drawn at random from full",
     "filtered": "the rows that filtering kept",
     "random_matched": "like random, with the class sizes of filtered",
@@ -36,7 +36,8 @@ GLOSSARY = {
     "Evaluator": "A model trained from scratch, or from its pretrained checkpoint, on one train set and then "
     "tested. It is not the model that filtered.",
     "Filtered": "The rows that AFLite kept: those that its classifiers could not predict reliably.",
-    "Full": "All train rows that were not spent on warm-up. On the test side: all rows of the test set.",
+    "Full": "All train rows; those spent on warm-up among them only where the settings say so. On the test side: all "
+    "rows of the test set.",
     "Interval": "Wilson's 95 % interval: how far the accuracy could be off because the test set is a sample.",
     "Iteration": "One pass of filtering: score all rows left, remove a slice of the most predictable. Counted from 0.",
     "Points": "Difference of two accuracies in per cent: from 80 % to 75 % is 5 points.",

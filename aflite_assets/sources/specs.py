@@ -147,7 +147,9 @@ class ChallengeSpec(StrictSpec):
 class ReportSpec(StrictSpec):
     """What only the report shows."""
 
-    scatter_features: tuple[int, int] | None = Field(None, description="two feature columns to plot")
+    scatter_features: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
+        None, description="two feature columns to plot"
+    )
 
 
 class DatasetSpec(StrictSpec):

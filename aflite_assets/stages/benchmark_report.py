@@ -14,11 +14,13 @@ from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import read_challenge_sets
 from aflite_assets.stages.report_inputs import (
+    check_scatter_features,
     filtered_set,
     read_cells,
     read_evidence,
     test_sets,
     trial_note,
+    undecodable_note,
     unlabelled_note,
 )
 from aflite_assets.tracking import TrackedRun
@@ -73,6 +75,8 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
     """Everything that the report of one dataset shows."""
     raw_result = inputs["raw_dataset"]
     raw = load_examples(raw_result.path)
+    if spec.report.scatter_features is not None:
+        check_scatter_features(spec.report.scatter_features, raw)
     filtered = tuple(filtered_set(one, part) for one, part in inputs["filtered_sets"].parts.items())
     tested = test_sets(raw, inputs["challenge_sets"], filtered, spec.challenge_sets)
     adding = [test.name for test in tested if test.adds_probabilities]
@@ -83,7 +87,7 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
         label_names=raw.label_names,
         split_rows=raw_result.summary["rows"],
         warmup_rows=inputs["warmup_split"].summary["rows"],
-        notes=(*trial_note(raw_result), *unlabelled_note(raw_result)),
+        notes=(*trial_note(raw_result), *unlabelled_note(raw_result), *undecodable_note(raw_result)),
         filtered=filtered,
         cells=read_cells(inputs["evaluator_models"], probabilities_of=adding),
         test_sets=tested,

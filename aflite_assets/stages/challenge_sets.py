@@ -10,7 +10,7 @@ from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
-from aflite_assets.sources.decodable_images import drop_undecodable
+from aflite_assets.sources.decodable_images import DecodableExamples, drop_undecodable
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.loading import at_content, load_source
 from aflite_assets.sources.raw_table import RawTable, build_raw_table, implied_columns
@@ -21,6 +21,9 @@ from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import CATEGORY, CHALLENGE_SETS
 from aflite_assets.tracking import TrackedRun
+
+MOST_CATEGORIES = 200
+"""Results are shown apart for each."""
 
 
 def run(
@@ -45,13 +48,16 @@ def run(
             progress.log(f"challenge set {name} is left out: {error}")
             continue
         built = build_challenge(name, challenge, tables, raw, seed=spec.seed)
-        built = _decodable(name, built, largest_share=spec.undecodable_images, log=progress.log)
+        decodable = decodable_challenge(name, built, largest_share=spec.undecodable_images, log=progress.log)
+        built = replace(built, examples=decodable.examples)
         (draft.path / name).mkdir()
         save_examples(built.examples, draft.path / name)
-        sets[name] = _describe(name, challenge, built, raw)
+        broken = sum(images.rows for images in decodable.dropped.values())
+        sets[name] = _describe(name, challenge, built, raw) | {"undecodable_images": broken}
         progress.log(f"challenge set {name}: {len(built.examples)} rows")
-    # Reports print these, so a change in them must be a change of the data version.
-    write_json(draft.path / CHALLENGE_SETS, {"sets": sets, "missing": missing})
+    # Reports print these, so a change in them must be a change of the data version. Reasons name paths, so that they
+    # would train all models anew in another folder: they stand in the summary.
+    write_json(draft.path / CHALLENGE_SETS, {"sets": sets, "missing": sorted(missing)})
     rows = {name: facts["rows"] for name, facts in sets.items()}
     # A set that came or vanished after the key was made contradicts the key, so this result must not be found again.
     contradicted = any((name in missing) != ("missing" in keyed[name]) for name in keyed)
@@ -109,16 +115,28 @@ def build_challenge(
         examples, column = built.examples, f"attribute.{challenge.category}"
         names = [CATEGORY if old == column else old for old in examples.table.column_names]
         built = replace(built, examples=Examples(examples.table.rename_columns(names), examples.label_names))
+        _check_category(name, challenge.category, built.examples)
     _check_inputs(name, built.examples, raw)
     return built
 
 
-def _decodable(name: str, built: RawTable, *, largest_share: float, log: Callable[[str], None]) -> RawTable:
+def decodable_challenge(
+    name: str,
+    built: RawTable,
+    *,
+    largest_share: float,
+    complete: bool = True,
+    log: Callable[[str], None] = lambda line: None,
+) -> DecodableExamples:
+    """The rows of a set whose image decodes; rows of other inputs are left as they are.
+
+    Raises:
+        DataError: over `largest_share` of the images do not.
+    """
     try:
-        decodable = drop_undecodable(built.examples, largest_share=largest_share, log=log)
+        return drop_undecodable(built.examples, largest_share=largest_share, complete=complete, log=log)
     except DataError as error:
         raise DataError(f"challenge set {name!r}: {error}") from error
-    return replace(built, examples=decodable.examples)
 
 
 def _describe(name: str, challenge: ChallengeSpec, built: RawTable, raw: Examples) -> dict[str, Any]:
@@ -132,6 +150,15 @@ def _describe(name: str, challenge: ChallengeSpec, built: RawTable, raw: Example
         "label_names": list(own),
         "dataset_classes": is_identity(found, own, raw.label_names),
     }
+
+
+def _check_category(name: str, category: str, examples: Examples) -> None:
+    values = len(examples.table[CATEGORY].unique())
+    if values > MOST_CATEGORIES:
+        raise DataError(
+            f"challenge set {name!r}: category {category!r} has {values} different values in {len(examples)} rows, "
+            f"which no table can show; name a column of at most {MOST_CATEGORIES} values, or carry it in columns.attributes"
+        )
 
 
 def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:

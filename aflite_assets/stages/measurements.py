@@ -69,7 +69,9 @@ class Measurements:
         features, labels = self._own_features() if width is None else self._features_like(width)
         groups = self._train.groups
         per_group = 1 if groups is None else round(len(groups) / len(np.unique(groups)))
-        return measure_filter(self._plan.settings, features, labels, rows_per_group=per_group)
+        # A mean may lie over train_size where the smallest groups do not.
+        within = min(per_group, self._plan.settings.train_size)
+        return measure_filter(self._plan.settings, features, labels, rows_per_group=within)
 
     def _own_features(self) -> tuple[np.ndarray, np.ndarray]:
         rows = rows_to_measure(self._plan, self._raw.features.shape[1])

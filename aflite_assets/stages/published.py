@@ -28,8 +28,8 @@ class ChallengeSets:
     """What `challenge_sets` holds beside the rows.
 
     `sets` by name: rows, source_rows (before rows without a label were dropped and a limit drew), unlabelled_rows,
-    label_names, and dataset_classes: whether its classes are the dataset's by name and number. `missing` by name: why
-    a set that is not required could not be had.
+    label_names, undecodable_images (dropped), and dataset_classes: whether its classes are the dataset's by name and
+    number. `missing` by name: why a set that is not required could not be had.
     """
 
     sets: Mapping[str, Mapping[str, Any]]
@@ -105,7 +105,9 @@ def report_iterations(representation: str, part: PublishedResult, progress: Prog
 
 def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
     """Which challenge sets were published and which are missing."""
-    return ChallengeSets(**json.loads(result.file(CHALLENGE_SETS).read_text(encoding="utf-8")))
+    published = json.loads(result.file(CHALLENGE_SETS).read_text(encoding="utf-8"))
+    reasons = result.summary["missing"]
+    return ChallengeSets(published["sets"], {name: reasons[name] for name in published["missing"]})
 
 
 def test_examples(raw: Examples, challenges: PublishedResult) -> dict[str, Examples]:

@@ -138,10 +138,39 @@ def _challenge_set(
     )
 
 
+def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:
+    """Refuse feature columns for the scatter plot that the dataset lacks.
+
+    Raises:
+        DataError: the rows are no features, or have fewer.
+    """
+    if raw.modality != "features":
+        raise DataError(
+            f"report.scatter_features is for datasets of features, and these rows are {raw.modality}; drop it"
+        )
+    width = raw.features.shape[1]
+    if max(chosen) >= width:
+        raise DataError(
+            f"report.scatter_features is {list(chosen)}, but the rows have {width} features; choose two of 0 to "
+            f"{width - 1}"
+        )
+
+
+def undecodable_note(raw: PublishedResult) -> tuple[str, ...]:
+    """How many images were left out because they do not decode; nothing when none."""
+    rows = sum(images["rows"] for images in raw.summary["undecodable_images"].values())
+    return (f"Images that do not decode were left out: {rows:,}.",) if rows else ()
+
+
 def _challenge_notes(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    labelled, dropped = facts["source_rows"] - facts["unlabelled_rows"], facts["unlabelled_rows"]
-    notes = [f"The spec limits it to {facts['rows']:,} of {labelled:,} rows."] if facts["rows"] < labelled else []
-    return (*notes, *([f"Rows without a label were dropped: {dropped:,}."] if dropped else []))
+    unlabelled, broken = facts["unlabelled_rows"], facts["undecodable_images"]
+    labelled, limited = facts["source_rows"] - unlabelled, facts["rows"] + broken
+    notes = {
+        f"The spec limits it to {limited:,} of {labelled:,} rows.": limited < labelled,
+        f"Rows without a label were dropped: {unlabelled:,}.": unlabelled,
+        f"Images that do not decode were dropped: {broken:,}.": broken,
+    }
+    return tuple(note for note, holds in notes.items() if holds)
 
 
 def read_evidence(result: PublishedResult) -> tuple[EvidenceTable, ...]:

@@ -6,7 +6,7 @@ Nothing is published.
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +17,14 @@ from aflite_assets.sources.image_folders import image_paths
 from aflite_assets.sources.loading import content_fingerprint
 from aflite_assets.sources.raw_table import RawTable
 from aflite_assets.sources.source_specs import HubSource, ImageFolderSource, LabelledFolder, SourceSpec
-from aflite_assets.sources.specs import ChallengeSpec, DatasetSpec
-from aflite_assets.stages.challenge_sets import build_challenge, load_challenge
-from aflite_assets.stages.class_maps import class_map
+from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.stages.challenge_sets import build_challenge, decodable_challenge, load_challenge
+from aflite_assets.stages.class_maps import counts_as
 from aflite_assets.stages.plan import RunPlan, plan_run
+from aflite_assets.stages.published import without_rows
 from aflite_assets.stages.raw_dataset import LoadedTable, read_raw
-from aflite_assets.stages.sizes import resolve_count, warmup_rows
+from aflite_assets.stages.report_inputs import check_scatter_features
+from aflite_assets.stages.sizes import in_pool, resolve_count, warmup_rows
 from aflite_assets.stages.warmup_split import check_models, draw_warmup, needs_warmup
 
 FIRST_ROWS = 1_000
@@ -115,7 +117,7 @@ def understand_challenges(spec: DatasetSpec, data: UnderstoodData) -> Understood
     missing: dict[str, str] = {}
     for name, challenge in spec.challenge_sets.items():
         try:
-            found.append(_understand_challenge(name, challenge, data.raw.examples, seed=spec.seed))
+            found.append(_understand_challenge(spec, name, data))
         except MissingDataError as error:
             if challenge.required:
                 raise
@@ -134,9 +136,12 @@ def understand_plan(spec: DatasetSpec, data: UnderstoodData, challenges: Underst
     """
     raw = data.raw.examples
     rows = data.rows or _counts(raw)
+    if spec.report.scatter_features is not None:
+        check_scatter_features(spec.report.scatter_features, raw)
+    warmup_ids = np.zeros(0, np.int64)
     if data.complete:
-        warmup = draw_warmup(spec, raw)
-        spent = len(warmup.row_ids)
+        warmup_ids = draw_warmup(spec, raw).row_ids
+        spent = len(warmup_ids)
     else:
         check_models(spec, raw)
         spent = warmup_rows(spec.warmup, rows["train"], needed=needs_warmup(spec))
@@ -145,7 +150,7 @@ def understand_plan(spec: DatasetSpec, data: UnderstoodData, challenges: Underst
         rows,
         challenge_rows={challenge.name: challenge.rows for challenge in challenges.found},
         warmup_rows=spent,
-        largest_group=_largest_group(raw),
+        largest_group=_largest_group(spec, raw, warmup_ids),
     )
 
 
@@ -163,18 +168,17 @@ def reading_of(source: SourceSpec) -> Reading:
     return Reading(None, None)
 
 
-def _understand_challenge(name: str, challenge: ChallengeSpec, raw: Examples, *, seed: int) -> UnderstoodChallenge:
+def _understand_challenge(spec: DatasetSpec, name: str, data: UnderstoodData) -> UnderstoodChallenge:
+    challenge, raw = spec.challenge_sets[name], data.raw.examples
     reading = reading_of(challenge.source)
     tables = load_challenge(name, challenge, first_rows=reading.first_rows)
     complete = reading.first_rows is None
-    built = build_challenge(name, challenge, tables, raw, seed=seed, complete=complete)
-    own = built.examples.label_names
-    found = class_map(name, challenge, built.examples, raw.label_names).tolist()
-    counts_as = {
-        label: None if number < 0 else own[number] for label, number in zip(raw.label_names, found, strict=True)
-    }
+    built = build_challenge(name, challenge, tables, raw, seed=spec.seed, complete=complete)
+    decodable = decodable_challenge(name, built, largest_share=spec.undecodable_images, complete=complete)
+    built = replace(built, examples=decodable.examples)
+    labels = counts_as(name, challenge, built.examples, raw.label_names, complete=complete and data.complete)
     rows = len(built.examples) if complete else (reading.rows or {}).get(challenge.split, len(built.examples))
-    return UnderstoodChallenge(name, built, min(rows, challenge.limit or rows), complete, counts_as)
+    return UnderstoodChallenge(name, built, min(rows, challenge.limit or rows), complete, labels)
 
 
 def _expected_rows(spec: DatasetSpec, counts: Mapping[str, int] | None) -> dict[str, int] | None:
@@ -198,6 +202,10 @@ def _images(place: str | LabelledFolder) -> int:
     return len(image_paths(Path(place.folder if isinstance(place, LabelledFolder) else place)))
 
 
-def _largest_group(raw: Examples) -> int:
-    groups = raw.groups
-    return 1 if groups is None else int(np.unique(groups, return_counts=True)[1].max())
+def _largest_group(spec: DatasetSpec, raw: Examples, warmup_ids: np.ndarray) -> int:
+    """Rows of the largest group of the pool."""
+    rest = without_rows(raw, warmup_ids)
+    if rest.groups is None:
+        return 1
+    pool = in_pool(spec.filter, np.array(rest.table["split"].to_pylist(), object))
+    return int(np.unique(rest.groups[pool], return_counts=True)[1].max())

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aflite_assets.algorithm import FilterSettings
 from aflite_assets.errors import DataError
 from aflite_assets.models.checks import check_model
 from aflite_assets.models.devices import DeviceSettings
@@ -116,10 +117,22 @@ def _check_plan(spec: DatasetSpec | SpecView, raw: Examples, warmup: np.ndarray,
     if len(np.unique(rest.labels[pool])) < 2:
         raise DataError(f"after {len(drawn)} warm-up rows the {pool.sum()} rows left have one class; lower warmup.size")
     settings = filter_settings(spec.filter, int(pool.sum()), len(drawn))
-    if rest.groups is not None:
-        smallest = np.unique(rest.groups[pool], return_counts=True)[1].min()
-        if smallest > settings.train_size:
-            raise DataError(
-                f"the smallest group has {smallest} rows, more than filter.train_size {settings.train_size}; "
-                "raise train_size or group by another column"
-            )
+    _check_groups(settings, None if rest.groups is None else rest.groups[pool])
+
+
+def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
+    if groups is None:
+        if settings.remove == "groups":
+            raise DataError("filter.remove is groups, but the dataset has none; set columns.group, or remove: rows")
+        return
+    sizes = np.unique(groups, return_counts=True)[1]
+    if sizes.min() > settings.train_size:
+        raise DataError(
+            f"the smallest group has {sizes.min()} rows, more than filter.train_size {settings.train_size}; "
+            "raise train_size or group by another column"
+        )
+    if settings.remove == "groups" and sizes.max() > settings.slice_size:
+        raise DataError(
+            f"the largest group has {sizes.max()} rows, more than filter.slice_size {settings.slice_size}, and "
+            "filter.remove is groups; raise slice_size, group by another column, or set remove: rows"
+        )

@@ -150,7 +150,25 @@ def test_groups_that_group_nothing_fail(data: Data) -> None:
     outcome = input_checks.repeated_texts_grouped(premises(data, group=list(range(300))))
     assert not outcome.passed
     assert outcome.numbers["text.share_across_groups"] == 1.0
-    assert "instead: the groups given leave its texts on both sides" in outcome.what_to_do
+    assert "to the list of columns.group, so that rows that share either are one group" in outcome.what_to_do
+
+
+def test_a_second_column_that_leaks_fails_though_the_first_is_grouped(data: Data) -> None:
+    """Blocks of two claims and two pieces of evidence; each supports one claim and refutes the other."""
+    blocks, rows = 100, 400
+    claims = [f"claim {row // 2}" for row in range(rows)]
+    evidence = [f"evidence {row // 4} {row % 2}" for row in range(rows)]
+    labels = [(row % 4 in (0, 3)) * 1 for row in range(rows)]
+    columns = {"text": claims, "text_pair": evidence}
+    by_claim = data(["train"] * rows, labels, group=[row // 2 for row in range(rows)], **columns)
+    outcome = input_checks.repeated_texts_grouped(by_claim)
+    assert not outcome.passed
+    assert outcome.numbers["text_pair.accuracy_rows_held_out"] < 0.3
+    assert outcome.numbers["text_pair.accuracy_texts_held_out"] > 0.4
+    assert "add the column that columns.text_pair names to the list of columns.group" in outcome.what_to_do
+    by_block = data(["train"] * rows, labels, group=[row // 4 for row in range(rows)], **columns)
+    assert input_checks.repeated_texts_grouped(by_block).passed
+    assert len(set(claims)) == len(set(evidence)) == 2 * blocks
 
 
 @pytest.mark.parametrize(("repeated", "passed"), [(5, True), (6, False)])

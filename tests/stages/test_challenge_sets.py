@@ -166,6 +166,7 @@ def test_a_limit_and_dropped_rows_are_told(walk: dict[str, Obtained]) -> None:
         "unlabelled_rows": 500,
         "label_names": ["a", "b"],
         "dataset_classes": False,
+        "undecodable_images": 0,
     }
     assert walk["challenge_sets"].result.summary["rows"]["some"] == 40
     assert "The spec limits it to 40 of 1,000 rows." in _page(walk)

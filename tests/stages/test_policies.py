@@ -80,6 +80,22 @@ def test_groups_too_large_for_the_warm_up_are_named(tmp_path: Path, store: Resul
         _check_plan(spec.view(["warmup", "filter"]), raw, np.zeros(0, np.int64), needed=True)
 
 
+def test_removal_by_groups_is_checked_before_anything_is_trained(tmp_path: Path, store: ResultStore) -> None:
+    for settings, message in (
+        (
+            {"slice_size": 2},
+            r"the largest group has 3 rows, more than filter\.slice_size 2, and filter\.remove is groups",
+        ),
+        ({}, r"filter\.remove is groups, but the dataset has none; set columns\.group, or remove: rows"),
+    ):
+        spec = _grouped(tmp_path, filter={"remove": "groups", "train_size": 30, "slice_size": 10, **settings})
+        if not settings:
+            spec = spec.model_copy(update={"columns": spec.columns.model_copy(update={"group": None})})
+        run_stage("raw_dataset", spec, store=store)
+        with pytest.raises(DataError, match=message):
+            run_stage("warmup_split", spec, store=store)
+
+
 def test_counts_that_reports_print_are_part_of_the_data_version(tmp_path: Path, store: ResultStore) -> None:
     spec = _grouped(tmp_path)
     first = run_stage("raw_dataset", spec, store=store).result

@@ -277,3 +277,26 @@ def test_inputs_of_another_width_are_refused(tmp_path: Path, store: ResultStore)
     run_stage("raw_dataset", spec, store=store)
     with pytest.raises(DataError, match="challenge set 'thin' has 2 features, the dataset 3; both need the same"):
         run_stage("challenge_sets", spec, store=store)
+
+
+def test_a_category_of_as_many_values_as_rows_is_refused(tmp_path: Path, store: ResultStore) -> None:
+    _write(tmp_path, "ids", rows=300)
+    spec = parse_spec(_content(tmp_path, ids={"category": "x0"}))
+    run_stage("raw_dataset", spec, store=store)
+    with pytest.raises(
+        DataError, match=r"'ids': category 'x0' has 300 different values in 300 rows, which no table can"
+    ):
+        run_stage("challenge_sets", spec, store=store)
+
+
+def test_where_a_missing_set_was_looked_for_trains_nothing_anew(tmp_path: Path, store: ResultStore) -> None:
+    versions = set()
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        content = _content(tmp_path, gone={"required": False})
+        content["challenge_sets"]["gone"]["source"]["splits"]["test"] = str(tmp_path / folder / "gone.parquet")
+        for name in ("raw_dataset", "challenge_sets"):
+            obtained = run_stage(name, parse_spec(content), store=store)
+        assert folder in read_challenge_sets(obtained.result).missing["gone"]
+        versions.add(obtained.result.data_version)
+    assert len(versions) == 1

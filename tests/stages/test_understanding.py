@@ -169,3 +169,23 @@ def test_a_missing_challenge_set_is_left_out_only_where_it_may_be(tmp_path: Path
     spec = _pairs(tmp_path, {"gone": _challenge(tmp_path, "gone.csv")})
     with pytest.raises(MissingDataError, match=r"gone\.csv"):
         understand_challenges(spec, understand_data(spec))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [([0, 99], r"report\.scatter_features is \[0, 99\], but the rows have 10 features; choose two of 0 to 9")],
+)
+def test_scatter_columns_that_are_not_there_are_refused(
+    circles_content: dict[str, Any], chosen: list[int], message: str
+) -> None:
+    spec = parse_spec({**circles_content, "report": {"scatter_features": chosen}})
+    data = understand_data(spec)
+    with pytest.raises(DataError, match=message):
+        understand_plan(spec, data, understand_challenges(spec, data))
+
+
+def test_scatter_columns_are_for_features(images: dict[str, Any]) -> None:
+    spec = parse_spec({**images, "report": {"scatter_features": [0, 1]}})
+    data = understand_data(spec)
+    with pytest.raises(DataError, match=r"is for datasets of features, and these rows are image; drop it"):
+        understand_plan(spec, data, understand_challenges(spec, data))

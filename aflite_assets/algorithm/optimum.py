@@ -1,0 +1,218 @@
+"""AFOpt on tiny inputs: exact representation bias of every subset, and the subset that has least. No heuristics here.
+
+With training sets of one size drawn uniformly, equations 2 to 5 of the ICML 2020 paper make the representation bias
+of S the mean of `right(T, i)` over all pairs of a training set T in S and a row i of S outside T: the rows weigh the
+same, as each is left out by equally many T, and so do the T, as each leaves out equally many rows. `right(T, i)` is 1
+if the classifier trained on T predicts row i's label and 0 if not; S has no part in it. So each T is fitted once,
+each right answer is counted at the set T + i, and the counts over all sets inside S give the bias of S.
+
+Of the subsets of at least n rows, those of exactly n suffice. A pair lies in equally many of the subsets that S has
+after the loss of one row, so the bias of S is the mean of theirs, and at least one of them is not above S (as long as
+a row is left to hold out, that is while n > train_size). A larger subset reaches the least bias only where all its
+subsets of n rows do.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aflite_assets.algorithm.checks import Inputs, check_filter_sizes, check_inputs, check_train_size
+from aflite_assets.algorithm.classifiers import ClassifierFit
+from aflite_assets.algorithm.reference import reference_fits
+from aflite_assets.algorithm.settings import FilterSettings
+from aflite_assets.algorithm.tally import tally_partitions
+from aflite_assets.errors import InvalidInputError
+
+_MEMORY_LIMIT = 2**30
+_MOST_FITS = 20_000
+_MOST_SUBSETS = 2**20
+
+
+@dataclass(frozen=True)
+class BiasTable:
+    """Right answers counted for every subset of the rows, made by `bias_table` and read by `exact_bias`.
+
+    `n_rows`: rows of the data. `train_size`: rows each classifier was trained on. `correct`: int64 of length
+    2**n_rows; for each subset, the pairs of a training set in it and another row of it that were predicted right. A
+    subset's position has the bit n_rows - 1 - i set where it holds row i.
+    """
+
+    n_rows: int
+    train_size: int
+    correct: np.ndarray = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The subset of least representation bias.
+
+    `kept_rows`: int64, ascending. `representation_bias`: its exact bias, in [0, 1]. `subsets_searched`: subsets of
+    that size, all of them compared. `ties`: how many have exactly this bias, `kept_rows` among them; 1 where it
+    stands alone, else `kept_rows` is the first in the order of row numbers. `table`: for `exact_bias`.
+    """
+
+    kept_rows: np.ndarray
+    representation_bias: float
+    subsets_searched: int
+    ties: int
+    table: BiasTable
+
+
+def optimal_subset(
+    features: ArrayLike,
+    labels: ArrayLike,
+    *,
+    target_size: int,
+    train_size: int,
+    fit: ClassifierFit | None = None,
+    inverse_regularization: float = 1.0,
+    most_fits: int = _MOST_FITS,
+    most_subsets: int = _MOST_SUBSETS,
+) -> Optimum:
+    """The rows of least representation bias, by exhaustive search (AFOpt, equation 1, ICML 2020).
+
+    Exactly `target_size` rows: no larger subset has less bias (the reason is at the top of this file).
+
+    Args:
+        features: rows x width, finite numbers of at most 64 bits.
+        labels: one integer of 0 or more per row, at least two classes.
+        target_size: rows to keep; train_size < target_size <= rows.
+        train_size: rows each classifier is trained on; there are "rows choose train_size" fits.
+        fit: replaces the classifier, as in `score_rows`. Called once per training set, rows ascending; must not draw
+            at random. None: logistic regression fitted to its optimum.
+        inverse_regularization: scikit-learn's C, used by the logistic regression.
+        most_fits: refuse to start above this many fits (a logistic regression takes some milliseconds).
+        most_subsets: refuse to start when the rows have more subsets than this, 2**rows; a subset takes 8 bytes.
+
+    Raises:
+        InvalidInputError: anything above is not as described or passes a limit; found before any fitting, except
+            for what a given `fit` returns.
+    """
+    settings = FilterSettings(
+        target_size=target_size, train_size=train_size, slice_size=1, inverse_regularization=inverse_regularization
+    )
+    inputs = _checked_inputs(features, labels)
+    check_filter_sizes(inputs, settings)
+    return _least(_table(inputs, settings, fit, most_fits, most_subsets), settings.target_size)
+
+
+def bias_table(
+    features: ArrayLike,
+    labels: ArrayLike,
+    *,
+    train_size: int,
+    fit: ClassifierFit | None = None,
+    inverse_regularization: float = 1.0,
+    most_fits: int = _MOST_FITS,
+    most_subsets: int = _MOST_SUBSETS,
+) -> BiasTable:
+    """What `exact_bias` needs to judge subsets where no optimum is wanted; arguments and errors of `optimal_subset`."""
+    settings = FilterSettings(
+        target_size=1, train_size=train_size, slice_size=1, inverse_regularization=inverse_regularization
+    )
+    inputs = _checked_inputs(features, labels)
+    check_train_size(inputs, settings)
+    return _table(inputs, settings, fit, most_fits, most_subsets)
+
+
+def exact_bias(table: BiasTable, rows: Sequence[int] | np.ndarray) -> float:
+    """Representation bias of the subset `rows`, in [0, 1]: equation 5, ICML 2020, over all training sets in it.
+
+    That is the mean over the subset's rows of their predictability, each expected over all training sets of
+    `table.train_size` rows of the subset that leave the row out.
+
+    Args:
+        table: from `bias_table`, or an optimum's.
+        rows: row numbers, each once, in any order; more than `table.train_size` of them.
+
+    Raises:
+        InvalidInputError: `rows` is not as described.
+    """
+    chosen = _checked_rows(table, np.asarray(rows))
+    return int(table.correct[_bits(table.n_rows)[chosen].sum()]) / _pairs(len(chosen), table.train_size)
+
+
+def _checked_inputs(features: object, labels: object) -> Inputs:
+    return check_inputs(features, labels, groups=None, score_only=None, memory_limit=_MEMORY_LIMIT)
+
+
+def _table(
+    inputs: Inputs, settings: FilterSettings, fit: ClassifierFit | None, most_fits: int, most_subsets: int
+) -> BiasTable:
+    rows, train_size = len(inputs.labels), settings.train_size
+    _check_limits(rows, train_size, most_fits=most_fits, most_subsets=most_subsets)
+    fits = reference_fits(settings) if fit is None else (fit,)
+    bits, everything = _bits(rows), np.arange(rows)
+    correct = np.zeros(2**rows, dtype=np.int64)
+    for trained in combinations(range(rows), train_size):
+        subset = np.array(trained)
+        tally = tally_partitions(inputs, [subset], pool=everything, fits=fits, memory_limit=_MEMORY_LIMIT)
+        correct[bits[subset].sum() + bits[tally.correct > 0]] += 1
+    _add_subsets(correct)
+    return BiasTable(rows, train_size, correct)
+
+
+def _add_subsets(counts: np.ndarray) -> None:
+    """Turn each set's own count into the sum over all sets inside it, one row (bit) after the other, in place."""
+    width = 1
+    while width < len(counts):
+        halves = counts.reshape(-1, 2, width)
+        halves[:, 1] += halves[:, 0]
+        width *= 2
+
+
+def _least(table: BiasTable, size: int) -> Optimum:
+    subsets = np.flatnonzero(np.bitwise_count(np.arange(len(table.correct))) == size)
+    counts = table.correct[subsets]
+    # Subsets of one size have equally many pairs: their counts, which are whole numbers, rank them without rounding.
+    best = subsets[counts == counts.min()]
+    # Row 0 is the highest bit: of sets of one size the greatest position is the first in the order of row numbers.
+    kept = np.flatnonzero(best.max() & _bits(table.n_rows))
+    return Optimum(kept, exact_bias(table, kept), len(subsets), len(best), table)
+
+
+def _bits(rows: int) -> np.ndarray:
+    return 2 ** np.arange(rows - 1, -1, -1)
+
+
+def _pairs(size: int, train_size: int) -> int:
+    """Pairs of a training set in a subset of `size` rows and another row of the subset."""
+    return comb(size, train_size) * (size - train_size)
+
+
+def _check_limits(rows: int, train_size: int, *, most_fits: int, most_subsets: int) -> None:
+    if 2**rows > most_subsets:
+        raise InvalidInputError(
+            f"{rows} rows have 2**{rows} subsets, over most_subsets, {most_subsets}: give fewer rows, "
+            "or raise most_subsets (8 bytes each)."
+        )
+    if comb(rows, train_size) > most_fits:
+        raise InvalidInputError(
+            f"{rows} rows have {comb(rows, train_size)} training sets of train_size {train_size}, over most_fits, "
+            f"{most_fits}: give fewer rows or a smaller train_size, or raise most_fits."
+        )
+
+
+def _checked_rows(table: BiasTable, rows: np.ndarray) -> np.ndarray:
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"rows must be a 1-d array of row numbers; received shape {rows.shape}, dtype {rows.dtype}: "
+            "turn a bool mask into row numbers with np.flatnonzero."
+        )
+    outside = rows[(rows < 0) | (rows >= table.n_rows)]
+    if len(outside):
+        raise InvalidInputError(
+            f"rows holds row {outside[0]}, but rows are numbered 0 to {table.n_rows - 1}: give row numbers of features."
+        )
+    if len(np.unique(rows)) < len(rows):
+        raise InvalidInputError(f"rows names a row twice; received {rows.tolist()}: give each row once.")
+    if len(rows) <= table.train_size:
+        raise InvalidInputError(
+            f"rows must be more than train_size, {table.train_size}; received {len(rows)} rows: "
+            "give a larger subset, so that rows are left to hold out."
+        )
+    return rows

@@ -157,7 +157,8 @@ def _check_category(name: str, category: str, examples: Examples) -> None:
     if values > MOST_CATEGORIES:
         raise DataError(
             f"challenge set {name!r}: category {category!r} has {values} different values in {len(examples)} rows, "
-            f"which no table can show; name a column of at most {MOST_CATEGORIES} values, or carry it in columns.attributes"
+            f"which no table can show; name a column of at most {MOST_CATEGORIES} values, or carry it in "
+            "columns.attributes"
         )
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import FilterSettings
-from aflite_assets.errors import DataError
+from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.checks import check_model
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
@@ -78,8 +78,12 @@ def check_models(spec: DatasetSpec | SpecView, raw: Examples) -> None:
     Raises:
         ModelError: one does not or cannot.
     """
-    for settings in [*spec.representations.values(), *spec.evaluators.values()]:
-        check_model(settings, raw)
+    for field in ("representations", "evaluators"):
+        for name, settings in getattr(spec, field).items():
+            try:
+                check_model(settings, raw)
+            except ModelError as error:
+                raise ModelError(f"{field}.{name}: {error}") from error
 
 
 def needs_warmup(spec: DatasetSpec | SpecView) -> bool:

@@ -4,7 +4,7 @@ The grammar. A premise says two things, each of another person; a hypothesis say
 
     Clara cradles the poodle while Ivan looks sad.    Clara holds a dog.
 
-Every topic (`TOPICS`: where somebody is, what they hold, wear, do, eat, how old they are, how they feel) has kinds,
+Every topic (`TOPICS`: where somebody is, what they hold, wear and do, how old they are, how they feel) has kinds,
 and each kind has members: a poodle is a dog. The *close* wording names a member ("cradles the poodle"), the *broad*
 wording a kind ("holds a dog"); the two share no word. Of each topic exactly one kind is true of a person, and
 nothing is known that is not said. So the relation follows from the words:
@@ -35,13 +35,16 @@ from aflite_assets.sources.source_specs import TemplateNliSource
 Label = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
 
-NAMES = ("Anna", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Henry", "Ivan", "Julia", "Karim", "Laura")
-LINKS = ("and", "while")
+NAMES = (
+    "Anna", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Henry", "Ivan", "Julia", "Karim", "Laura",
+    "Marta", "Nadia", "Oscar", "Paula", "Quentin", "Rosa", "Samir", "Tessa", "Ursula", "Victor", "Wanda", "Yusuf",
+)  # fmt: skip
+LINKS = ("and", "while", "but", "whereas")
 ECHO_SHARE = 0.1
 """Of the rows without the overlap cue: how many hypotheses stand word by word in their premise."""
 
 MOST_DRAWS = 1_000
-"""Of one row before the grammar counts as used up; a class has over 400,000 pairs."""
+"""Of one row before the grammar counts as used up; a class has over 2,000,000 pairs."""
 
 
 @dataclass(frozen=True)

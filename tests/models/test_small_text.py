@@ -134,16 +134,19 @@ def test_any_texts_give_a_vocabulary(texts: list[str]) -> None:
     assert len(pieces) <= 100
 
 
-@pytest.mark.parametrize("text", ["", " \n", "\x00", "a", "[CLS]", "👍", "語", "never seen before"])
+@pytest.mark.parametrize("texts", [["", "a"], ["", " \n", "\x00", "a", "[CLS]", "👍", "語", "a b"]])
 def test_few_and_odd_texts_can_be_trained_on(
-    keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path, text: str
+    keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path, texts: list[str]
 ) -> None:
-    examples = _with_texts(keyword_pairs(4), "text", [text, "a", "b b", text])
+    examples = _with_texts(keyword_pairs(len(texts)), "text", texts)
+    unseen = _with_texts(keyword_pairs(len(texts)), "text", [f"unseen {text}" for text in texts])
     settings = _changed(inputs=("text",), epochs=1)
-    result = evaluate(settings, examples, {"test": examples}, seed=0, device=cpu, scratch=tmp_path, log=_ignore)
-    probabilities = result.predictions["test"].probabilities
-    assert probabilities is not None
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    result = evaluate(
+        settings, examples, {"same": examples, "unseen": unseen}, seed=0, device=cpu, scratch=tmp_path, log=_ignore
+    )
+    for predictions in result.predictions.values():
+        assert predictions.probabilities is not None
+        np.testing.assert_allclose(predictions.probabilities.sum(axis=1), 1, atol=1e-5)
 
 
 def test_texts_without_any_word_are_refused(keyword_pairs: Callable[..., Examples]) -> None:

@@ -163,8 +163,8 @@ def test_a_second_column_that_leaks_fails_though_the_first_is_grouped(data: Data
     by_claim = data(["train"] * rows, labels, group=[row // 2 for row in range(rows)], **columns)
     outcome = input_checks.repeated_texts_grouped(by_claim)
     assert not outcome.passed
-    assert outcome.numbers["text_pair.accuracy_rows_held_out"] < 0.3
-    assert outcome.numbers["text_pair.accuracy_texts_held_out"] > 0.4
+    assert float(outcome.numbers["text_pair.accuracy_rows_held_out"]) < 0.3
+    assert float(outcome.numbers["text_pair.accuracy_texts_held_out"]) > 0.4
     assert "add the column that columns.text_pair names to the list of columns.group" in outcome.what_to_do
     by_block = data(["train"] * rows, labels, group=[row // 4 for row in range(rows)], **columns)
     assert input_checks.repeated_texts_grouped(by_block).passed

@@ -41,7 +41,7 @@ def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: 
     """
     with quiet_libraries():
         config = _load_configuration(checkpoint, revision=revision)
-        _load_tokenizer(checkpoint, revision=revision)
+        load_tokenizer(checkpoint, revision=revision)
     if type(config) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
         raise ModelError(
             f"checkpoint {checkpoint!r} is a {config.model_type!r}, for which transformers has no sequence "
@@ -82,7 +82,7 @@ def pretrained_text_model(
             )
         except LOADING_ERRORS as error:
             raise _unusable(checkpoint, error) from error
-        tokenizer = _load_tokenizer(checkpoint, revision=revision)
+        tokenizer = load_tokenizer(checkpoint, revision=revision)
     _check_loaded(checkpoint, model, report, n_labels=len(names))
     new = sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
     if new:
@@ -125,7 +125,12 @@ def _commit(checkpoint: str, revision: str | None) -> str:
     return "main" if Path(checkpoint).is_dir() else model_commit(checkpoint, revision)
 
 
-def _load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
+def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
+    """The tokenizer of a folder or hub id.
+
+    Raises:
+        ModelError: there is none, or it knows no words.
+    """
     try:
         tokenizer = AutoTokenizer.from_pretrained(
             checkpoint,

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -83,7 +84,7 @@ def read_labels(
     dropped = {label_text(value) for value in unlabelled}
     found = Counter(value for column in values.values() for value in column if value not in dropped)
     known = _found_names(found) if names is None else names
-    claims = _claims({name: name for name in known}) if names is None else _claims(known)
+    claims = _claims({name: name for name in class_names(known)} if names is None else known)
     _refuse_dropped_classes(dropped, claims, class_names(known))
     if None in found and None not in claims:
         _refuse_missing(values)
@@ -97,17 +98,15 @@ def read_labels(
 def _claims(names: LabelNames) -> dict[str | None, int]:
     """Every value that stands for a class, as text."""
     claims: dict[str | None, int] = {}
-    if not isinstance(names, Mapping):
-        texts = [label_text(name) for name in names]
-        numbered = any(text is not None and _is_whole(text) for text in texts)
-        claims.update({} if numbered else {str(row): row for row in range(len(names))})
-        return claims | {text: row for row, text in enumerate(texts)}
-    for row, (name, values) in enumerate(names.items()):
+    mapping: Mapping[str, Any] = names if isinstance(names, Mapping) else {name: name for name in names}
+    for row, (name, values) in enumerate(mapping.items()):
         for value in map(label_text, values if isinstance(values, tuple) else (values,)):
             if claims.setdefault(value, row) != row:
                 other = class_names(names)[claims[value]]
                 raise DataError(f"labels: value {_shown(value)} stands for {other!r} and for {name!r}; keep it in one")
-    return claims
+    if isinstance(names, Mapping) or any(text is not None and _is_whole(text) for text in claims):
+        return claims
+    return claims | {str(row): row for row in range(len(names))}
 
 
 def _with_booleans(claims: dict[str | None, int]) -> dict[str | None, int]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results.files import file_sha256
 from aflite_assets.sources.files import read_table_file
+from aflite_assets.sources.hub.loading import load_hub, source_commit
 from aflite_assets.sources.image_folders import image_paths, image_table
 from aflite_assets.sources.source_specs import (
     CirclesSource,
@@ -26,6 +27,7 @@ from aflite_assets.sources.source_specs import (
     as_tuple,
 )
 from aflite_assets.sources.synthetic import circles, digits, list_column
+from aflite_assets.sources.template_nli import template_nli
 
 
 def content_fingerprint(source: SourceSpec) -> dict[str, str | int]:
@@ -38,8 +40,6 @@ def content_fingerprint(source: SourceSpec) -> dict[str, str | int]:
         DataError: the hub knows no such dataset or revision.
     """
     if isinstance(source, HubSource):
-        from aflite_assets.sources.hub.loading import source_commit
-
         return {"commit": source_commit(source)}
     _require_files(source)
     files = source.files()
@@ -69,12 +69,8 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
         case DigitsSource():
             return digits(source)
         case TemplateNliSource():
-            from aflite_assets.sources.template_nli import template_nli
-
             return template_nli(source)
         case HubSource():
-            from aflite_assets.sources.hub.loading import load_hub
-
             return load_hub(source, rows=rows)
         case FeatureSource():
             return {split: _feature_table(split, files) for split, files in source.splits.items()}

@@ -78,8 +78,8 @@ class LabelledFolder(StrictSpec):
     """A flat folder of images and the file that says their labels.
 
     The file has a line per image: its name (with or without suffix), then its label, separated by a comma, a tab or
-    spaces; what follows on the line is ignored, and so is a first line that names no image. Or every line is one label
-    and nothing else, in the order of the images' names.
+    spaces; boxes after the label are ignored (as in ImageNet's lists), and so is a first line that names no image. Or
+    every line is one label and nothing else, in the order of the images' names.
     """
 
     folder: str = Field(min_length=1)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -55,18 +54,12 @@ def token_counts(settings: TextModelSpec, examples: Examples) -> np.ndarray:
 
     The checkpoint is one that `check_model` found fit.
     """
-    from transformers import AutoTokenizer
-
     from aflite_assets.models.isolation import quiet_libraries
     from aflite_assets.models.text_inputs import TOKENIZED_AT_ONCE, text_columns
+    from aflite_assets.models.text_models import load_tokenizer
 
     with quiet_libraries():
-        tokenizer = AutoTokenizer.from_pretrained(
-            settings.checkpoint,
-            revision=settings.revision or "main",
-            trust_remote_code=False,
-            local_files_only=Path(settings.checkpoint).is_dir(),
-        )
+        tokenizer = load_tokenizer(settings.checkpoint, revision=settings.revision)
     columns = [examples.texts(column) for column in text_columns(examples, settings.inputs)]
     counts: list[int] = []
     for start in range(0, len(examples), TOKENIZED_AT_ONCE):

@@ -254,3 +254,8 @@ def test_whole_numbers_of_two_files_are_one_class_each() -> None:
 def test_values_found_that_can_hardly_be_classes_are_refused(values: list[Any], message: str) -> None:
     with pytest.raises(DataError, match=re.escape(message)):
         _read([str(value) for value in values])
+
+
+def test_names_of_a_list_that_are_one_value_are_refused() -> None:
+    with pytest.raises(DataError, match=r"labels: value '1' stands for '1' and for '1\.0'; keep it in one"):
+        _read([1, 0], names=("1", "1.0", "0"))

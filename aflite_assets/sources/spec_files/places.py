@@ -1,4 +1,4 @@
-"""Which type of the spec models stands at a place of a spec. What is said about a wrong value is in `spec_messages`."""
+"""Which type of the spec models stands at a place of a spec. What is said about a wrong value is in `messages`."""
 
 import types
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What may stand at a place of a spec, in its writer's words. Which places were refused is known in `spec_messages`."""
+"""What may stand at a place of a spec, in its writer's words. Which places were refused is known in `messages`."""
 
 from typing import Any, Literal, get_args, get_origin
 

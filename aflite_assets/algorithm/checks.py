@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import TypeGuard
 
 import numpy as np
+import torch
 
 from aflite_assets.algorithm.blocks import prediction_row_bytes, row_blocks
 from aflite_assets.algorithm.settings import FilterSettings
@@ -63,6 +64,11 @@ def check_run(*, seed: object, device: object, memory_limit: object) -> None:
         )
     if device not in _DEVICES:
         raise InvalidInputError(f"device is {device!r}, which is no known choice: give one of {', '.join(_DEVICES)}.")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InvalidInputError(
+            f'device is "cuda", but torch {torch.__version__} finds no usable GPU: use "auto" or "cpu", or install a '
+            "torch build with CUDA and a driver that fits it."
+        )
     if not _is_whole(memory_limit) or memory_limit < 1:
         raise InvalidInputError(
             f"memory_limit must be a whole number of bytes above 0; received {memory_limit!r}: "

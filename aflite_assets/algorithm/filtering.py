@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 from aflite_assets.algorithm.cautions import cautions
 from aflite_assets.algorithm.checks import Inputs, check_filter_sizes, check_inputs, check_run
 from aflite_assets.algorithm.fingerprints import fingerprint
+from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions
 from aflite_assets.algorithm.records import FilterResult, IterationRecord, StopReason
-from aflite_assets.algorithm.reference import reference_fits
 from aflite_assets.algorithm.scoring import mean_score
 from aflite_assets.algorithm.selection import Candidates, Slice, candidates, choose_slice, rows_reaching
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.state import FilterState
-from aflite_assets.algorithm.tally import Tally, tally_partitions
+from aflite_assets.algorithm.tally import Tally
 from aflite_assets.errors import InvalidInputError
 
 
@@ -76,10 +76,14 @@ def filter_dataset(
     _check_probabilities(settings, keep_probabilities)
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
     state = _starting_state(run) if resume is None else _resumed(run, resume)
-    while not state.finished:
-        state = _iterate(run, state)
-        if on_iteration is not None:
-            on_iteration(state.iterations[-1], state)
+    if not state.finished:
+        with LinearEngine(
+            inputs, settings, seed=run.seed, device=device, memory_limit=memory_limit, pool=state.pool
+        ) as engine:
+            while not state.finished:
+                state = _iterate(run, engine, state)
+                if on_iteration is not None:
+                    on_iteration(state.iterations[-1], state)
     return _result(run, state)
 
 
@@ -137,6 +141,7 @@ def _starting_state(run: _Run) -> FilterState:
         held_out_count=np.zeros(rows, dtype=np.int64),
         label_probability=None,
         probabilities=None,
+        start=None,
         iterations=(),
         stop_reason=StopReason.TARGET_SIZE if at_target else None,
         finished=False,
@@ -154,22 +159,22 @@ def _resumed(run: _Run, state: FilterState) -> FilterState:
     return state
 
 
-def _iterate(run: _Run, state: FilterState) -> FilterState:
+def _iterate(run: _Run, engine: LinearEngine, state: FilterState) -> FilterState:
     """One pass: draw, score, remove, record."""
     started = perf_counter()
     pool = _draw(run, state)
-    tally = tally_partitions(
-        run.inputs,
+    scored = engine.tally(
         pool.subsets,
         pool=state.pool,
-        fits=reference_fits(run.settings),
-        memory_limit=run.memory_limit,
+        start=state.start,
         keep_probabilities=run.keep_probabilities and not state.iterations,
     )
+    tally = scored.tally
     removal = _choose(run, state, pool, tally)
     scored_removed = rows_reaching(run.candidates(pool.scored_only, tally), removal.cutoff)
     record = _record(run, state, pool, tally, removal, scored_removed, seconds=perf_counter() - started)
-    return _advanced(run, state, tally, record, np.union1d(removal.rows, scored_removed), removal.passing)
+    removed = np.union1d(removal.rows, scored_removed)
+    return replace(_advanced(run, state, tally, record, removed, removal.passing), start=scored.start)
 
 
 def _draw(run: _Run, state: FilterState) -> _Pool:

@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 
 from aflite_assets.algorithm.checks import Inputs, check_inputs, check_partitions, check_run, check_train_size
 from aflite_assets.algorithm.classifiers import ClassifierFit
+from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions
 from aflite_assets.algorithm.records import Scores
-from aflite_assets.algorithm.reference import reference_fits
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import tally_partitions
 
@@ -56,13 +56,12 @@ def score_rows(
         subsets = _first_partitions(inputs, settings, seed)
     else:
         subsets = check_partitions(partitions, inputs)
-    tally = tally_partitions(
-        inputs,
-        subsets,
-        pool=np.arange(len(inputs.labels)),
-        fits=reference_fits(settings) if fit is None else (fit,),
-        memory_limit=memory_limit,
-    )
+    pool = np.arange(len(inputs.labels))
+    if fit is None:
+        with LinearEngine(inputs, settings, seed=seed, device=device, memory_limit=memory_limit, pool=pool) as engine:
+            tally = engine.tally(subsets, pool=pool).tally
+    else:
+        tally = tally_partitions(inputs, subsets, pool=pool, fits=(fit,), memory_limit=memory_limit)
     return Scores(
         predictability=tally.scores.astype(np.float32),
         held_out_count=tally.held_out,

@@ -10,7 +10,7 @@ from aflite_assets.algorithm.records import IterationRecord, StopReason
 from aflite_assets.errors import InvalidInputError
 
 _PLAIN_ARRAYS = ("removed_rows", "removed_in_iteration", "predictability", "held_out_count")
-_OPTIONAL_ARRAYS = ("label_probability", "probabilities")
+_OPTIONAL_ARRAYS = ("label_probability", "probabilities", "start")
 _STOP_CODES: dict[StopReason | None, int] = {None: 0, StopReason.TARGET_SIZE: 1, StopReason.THRESHOLD: 2}
 _RECORD_PREFIX = "iterations."
 _OPTIONAL_NUMBERS = ("cutoff", "scored_bias")
@@ -21,8 +21,9 @@ _FLOATS = ("representation_bias", "seconds")
 class FilterState:
     """Everything needed to go on with a run; the arrays are those of `FilterResult`, as far as they are known.
 
-    `stop_reason` is set once nothing more will be removed, `finished` once the kept rows have been scored too.
-    `inputs_hash` is the SHA-256 of the inputs, settings and seed (hexadecimal).
+    `stop_reason` is set once nothing more will be removed, `finished` once the kept rows have been scored too. `start`
+    is where the next iteration's classifiers start from (see `EngineTally`), None before the first. `inputs_hash` is
+    the SHA-256 of the inputs, settings and seed (hexadecimal).
     """
 
     removed_rows: np.ndarray
@@ -31,6 +32,7 @@ class FilterState:
     held_out_count: np.ndarray
     label_probability: np.ndarray | None
     probabilities: np.ndarray | None
+    start: np.ndarray | None
     iterations: tuple[IterationRecord, ...]
     stop_reason: StopReason | None
     finished: bool
@@ -68,6 +70,7 @@ class FilterState:
             **{name: _take(arrays, name) for name in _PLAIN_ARRAYS},
             label_probability=arrays.get("label_probability"),
             probabilities=arrays.get("probabilities"),
+            start=arrays.get("start"),
             iterations=_records(arrays),
             stop_reason=_stop_reason(int(_take(arrays, "stop_code"))),
             finished=bool(_take(arrays, "finished")),

@@ -11,6 +11,8 @@ class Purpose(IntEnum):
     PARTITION = 0
     TIES = 1
     GUMBEL = 2
+    CURVATURE = 3
+    START = 4
 
 
 def generator(seed: int, purpose: Purpose, iteration: int, partition: int = 0) -> np.random.Generator:

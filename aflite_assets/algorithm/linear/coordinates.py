@@ -1,0 +1,149 @@
+"""Coordinates in which the optima of random training sets are easy to reach: the preconditioner. No fitting here.
+
+Training sets drawn from one pool have nearly the same curvature. It is nearly diagonal in the eigenvectors of the
+features' covariance, once the outputs are mixed along the eigenvectors of their mean curvature and the features of
+each mixed output are centred where that output is undecided, which frees it of its intercept. Directions of large
+variance are too coupled for that and share one dense block with the intercepts. Scaling by the inverse roots leaves
+a problem whose curvature is close to the identity for every training set.
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from aflite_assets.algorithm.linear.losses import Curvature, curvature_of
+
+# Rows and columns of the dense block at most, and directions in it at most.
+_DENSE_SIZE, _DENSE_DIRECTIONS = 128, 32
+# Over this many outputs none are mixed, since balanced classes have no directions of their own.
+_MIXED_OUTPUTS = 20
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows that stand for the pool: `features` n x width, centred and scaled; `basis` width x width, whose columns are
+    the covariance's eigenvectors in falling order of variance; `projected` = features @ basis.
+    """
+
+    features: torch.Tensor
+    basis: torch.Tensor
+    projected: torch.Tensor
+
+    @classmethod
+    def of(cls, features: torch.Tensor) -> "Sample":
+        """Compute the basis of some centred rows."""
+        basis = torch.linalg.eigh(features.T @ features)[1].flip(1).contiguous()
+        return cls(features, basis, features @ basis)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """A linear map between flat vectors z (models x size) and weights with intercepts, and its transpose.
+
+    `mixing`: outputs x outputs, orthogonal. `centres`: mixed outputs x directions, in the basis. `dense`: the root over
+    (mixed output, top direction or intercept). `scales`: mixed outputs x remaining directions.
+    """
+
+    basis: torch.Tensor
+    mixing: torch.Tensor
+    centres: torch.Tensor
+    dense: torch.Tensor
+    scales: torch.Tensor
+
+    @property
+    def size(self) -> int:
+        """Length of a vector z."""
+        return len(self.dense) + self.scales.numel()
+
+    def weights(self, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Weights (models x outputs x width) and intercepts (models x outputs) of z."""
+        models, outputs = len(z), len(self.mixing)
+        top = (z[:, : len(self.dense)] @ self.dense.T).reshape(models, outputs, -1)
+        rest = self.scales * z[:, len(self.dense) :].reshape(models, outputs, -1)
+        along = torch.cat([top[:, :, :-1], rest], dim=2)
+        intercepts = top[:, :, -1] - torch.linalg.vecdot(along, self.centres)
+        return self._mixed(along) @ self.basis.T, intercepts @ self.mixing.T
+
+    def gradient(self, weights: torch.Tensor, intercepts: torch.Tensor) -> torch.Tensor:
+        """The gradient with respect to z, from those with respect to weights and intercepts."""
+        along = self._unmixed(weights @ self.basis)
+        intercepts = intercepts @ self.mixing
+        along = torch.addcmul(along, intercepts[:, :, None], self.centres, value=-1)
+        directions = along.shape[2] - self.scales.shape[1]
+        top = torch.cat([along[:, :, :directions], intercepts[:, :, None]], dim=2).flatten(1) @ self.dense
+        return torch.cat([top, (self.scales * along[:, :, directions:]).flatten(1)], dim=1)
+
+    def double(self) -> "Coordinates":
+        """The same in float64."""
+        parts = (self.basis, self.mixing, self.centres, self.dense, self.scales)
+        return Coordinates(*(part.double() for part in parts))
+
+    def _mixed(self, along: torch.Tensor) -> torch.Tensor:
+        return along if len(self.mixing) > _MIXED_OUTPUTS else self.mixing @ along
+
+    def _unmixed(self, along: torch.Tensor) -> torch.Tensor:
+        return along if len(self.mixing) > _MIXED_OUTPUTS else self.mixing.T @ along
+
+
+def coordinates_at(
+    sample: Sample,
+    codes: torch.Tensor,
+    weights: torch.Tensor,
+    intercepts: torch.Tensor,
+    *,
+    loss: int,
+    train_size: float,
+    strength: float,
+) -> Coordinates:
+    """Coordinates that whiten the curvature of sum(loss) + strength/2 |W|^2 over `train_size` rows like the sample's.
+
+    `codes`: classes of the sample's rows; `weights` (outputs x width) and `intercepts` (outputs): the point at which
+    the curvature is taken, near the optima looked for.
+    """
+    outputs = len(intercepts)
+    curvature = curvature_of(sample.features @ weights.T + intercepts, codes, loss)
+    mixing = torch.eye(outputs, dtype=weights.dtype, device=weights.device)
+    if 1 < outputs <= _MIXED_OUTPUTS:
+        mixing = torch.linalg.eigh(curvature.total().double())[1].to(weights.dtype)
+    curvature = curvature.mixed(mixing)
+    factor = train_size / len(codes)
+    along = curvature.own
+    mass = along.sum(dim=0)[:, None].clamp(min=1e-20)
+    centres = along.T @ sample.projected / mass
+    directions = min(_DENSE_DIRECTIONS, max(0, _DENSE_SIZE // outputs - 1), sample.basis.shape[1])
+    rest = sample.projected[:, directions:]
+    variances = (along.T @ rest**2 - mass * centres[:, directions:] ** 2).clamp(min=0)
+    scales = (factor * variances + strength).rsqrt()
+    dense = _dense_root(sample.projected[:, :directions], centres[:, :directions], curvature, factor, strength)
+    return Coordinates(sample.basis, mixing, centres, dense, scales)
+
+
+def _dense_root(
+    top: torch.Tensor, centres: torch.Tensor, curvature: Curvature, factor: float, strength: float
+) -> torch.Tensor:
+    """R with R R^T = the inverse curvature over (mixed output, direction or intercept), in float64 on the way."""
+    outputs, directions = centres.shape
+    size = directions + 1
+    if directions == 0:
+        matrix = curvature.total().double() * factor
+    else:
+        matrix = torch.empty(outputs, size, outputs, size, dtype=torch.float64, device=top.device)
+        ones = top.new_ones(len(top), 1)
+        extended = [torch.cat([top - centre, ones], dim=1).double() for centre in centres]
+        for one in range(outputs):
+            for other in range(one, outputs):
+                pair = curvature.pair(one, other).double()[:, None]
+                block = factor * (extended[one].T @ (pair * extended[other]))
+                matrix[one, :, other, :], matrix[other, :, one, :] = block, block.T
+        matrix = matrix.reshape(outputs * size, outputs * size)
+    # Directions without curvature, as all intercepts moved together, must not be left singular.
+    ridge = torch.full((outputs, size), strength, dtype=torch.float64, device=top.device)
+    ridge[:, -1] = 1e-3 * matrix.diagonal()[directions::size].mean() + 1e-20
+    return _inverse_root(matrix + torch.diag(ridge.flatten())).to(top.dtype)
+
+
+def _inverse_root(matrix: torch.Tensor) -> torch.Tensor:
+    """R with R R^T = matrix^-1, for a positive definite matrix."""
+    factor = torch.linalg.cholesky(matrix)
+    eye = torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
+    return torch.linalg.solve_triangular(factor, eye, upper=False).T.contiguous()

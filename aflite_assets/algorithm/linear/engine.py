@@ -1,0 +1,284 @@
+"""The engine of one run: which passes and precision to use, the memory between iterations, and the tally they give."""
+
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from aflite_assets.algorithm.checks import Inputs
+from aflite_assets.algorithm.linear.coordinates import Coordinates, Sample, coordinates_at
+from aflite_assets.algorithm.linear.devices import chosen_device, pool_on, working_memory
+from aflite_assets.algorithm.linear.fitting import (
+    PRECISIONS,
+    Fits,
+    Objective,
+    Point,
+    fit,
+    pooled_start,
+    sets_at_once,
+    tolerance_at,
+)
+from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID, SOFTMAX
+from aflite_assets.algorithm.linear.passes import Counts, Passes
+from aflite_assets.algorithm.linear.pool import Frame, PoolFeatures
+from aflite_assets.algorithm.linear.torch_passes import TorchPasses
+from aflite_assets.algorithm.linear.training_sets import TrainingSets
+from aflite_assets.algorithm.settings import FilterSettings
+from aflite_assets.algorithm.streams import Purpose, generator
+from aflite_assets.algorithm.tally import Tally
+
+_log = logging.getLogger(__name__)
+
+# Rows that stand for the pool in the preconditioner, and rows on which the shared start is fitted.
+_SAMPLE_ROWS, _START_ROWS = 4096, 16384
+# Jobs up to these are done in float64 by torch: an iteration takes less than loading the compiled kernels does.
+_EXACT_ROWS, _EXACT_OPERATIONS = 2048, 2e9
+_PASSES_GUESSED = 20
+
+
+@dataclass(frozen=True)
+class EngineTally:
+    """The counts of one iteration, and `start`: where the next iteration's fits may start.
+
+    `start`: kinds of classifier x outputs x (padded width + 1), intercepts last: the mean of this iteration's fits.
+    """
+
+    tally: Tally
+    start: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What all fits of one kind in one iteration share."""
+
+    objective: Objective
+    start: Point
+    coordinates: Coordinates
+    tolerance: float
+
+
+class LinearEngine:
+    """Scores rows by the classifiers that `settings` names; made once for a run, used for each of its iterations.
+
+    A context manager, which ends its threads.
+    """
+
+    def __init__(
+        self, inputs: Inputs, settings: FilterSettings, *, seed: int, device: str, memory_limit: int, pool: np.ndarray
+    ) -> None:
+        """`pool`: the rows the run begins or goes on with, ascending; later ones must be among them."""
+        self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
+        self._n_threads = torch.get_num_threads()
+        self._threads = ThreadPoolExecutor(self._n_threads)
+        self._device = chosen_device(device)
+        self._codes = np.searchsorted(inputs.classes, inputs.labels)
+        sampled = self._draw(inputs.trainable_rows, max(_SAMPLE_ROWS, 2 * inputs.features.shape[1]), Purpose.CURVATURE)
+        exact = self._device.type == "cpu" and _is_small(inputs, settings)
+        self._compiled = self._device.type == "cpu" and not exact
+        self._dtype = np.dtype(np.float64 if exact else np.float32)
+        self._frame = Frame.of(inputs.features[sampled], self._dtype)
+        self._pool = self._pool_of(pool, self._dtype)
+        self._resident = pool_on(self._device, self._pool)
+        self._working_memory = working_memory(self._device, memory_limit)
+        self._sample = Sample.of(torch.from_numpy(self._pool.converted(sampled)).to(self._device))
+        self._sample_codes = torch.from_numpy(self._codes[sampled]).to(self._device)
+
+    def __enter__(self) -> "LinearEngine":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._threads.shutdown()
+
+    def tally(
+        self,
+        subsets: Sequence[np.ndarray],
+        *,
+        pool: np.ndarray,
+        start: np.ndarray | None = None,
+        keep_probabilities: bool = False,
+    ) -> EngineTally:
+        """Fit every kind of classifier to every subset and count its predictions of the other rows of `pool`.
+
+        `subsets` and `pool`: ascending rows. `start`: what the last iteration gave, None in the first.
+        """
+        self._pool.keep(pool)
+        n_classes = len(self._inputs.classes)
+        slots = [self._pool.slots_of(subset) for subset in subsets]
+        sets = TrainingSets.of(slots, self._codes[self._pool.rows], n_classes=n_classes)
+        with_label = self._settings.classifier != "linear_svm"
+        counts = Counts.zeros(len(self._pool.rows), n_classes, label=with_label, matrix=keep_probabilities)
+        starts = []
+        for number, loss in enumerate(self._losses()):
+            problem = self._problem(loss, float(sets.sizes.mean()), pool, None if start is None else start[number])
+            counted = counts.without_probabilities() if loss == HINGE else counts
+            starts.append(self._add_predictions(sets, problem, counted, self._pool.slots_of(pool)))
+        return EngineTally(self._by_row(subsets, pool, counts), np.stack(starts))
+
+    def _losses(self) -> tuple[int, ...]:
+        logistic = SIGMOID if len(self._inputs.classes) == 2 else SOFTMAX
+        return {"logistic": (logistic,), "linear_svm": (HINGE,), "both": (logistic, HINGE)}[self._settings.classifier]
+
+    def _problem(self, loss: int, train_size: float, pool: np.ndarray, start: np.ndarray | None) -> _Problem:
+        classes = len(self._inputs.classes)
+        strength = 1.0 / (self._settings.inverse_regularization * self._frame.scale**2)
+        objective = Objective(loss, 1 if classes == 2 else classes, strength)
+        point = self._pooled(objective, train_size, pool) if start is None else self._unpacked(start)
+        sample, codes = self._sample, self._sample_codes
+        coordinates = coordinates_at(
+            sample, codes, point.weights, point.intercepts, loss=loss, train_size=train_size, strength=strength
+        )
+        precision = PRECISIONS[point.weights.dtype]
+        return _Problem(objective, point, coordinates, tolerance_at(point, sample, codes, loss, precision=precision))
+
+    def _pooled(self, objective: Objective, train_size: float, pool: np.ndarray) -> Point:
+        """The shared start of a run's first iteration."""
+        trainable = pool[~self._inputs.score_only[pool]]
+        drawn = self._pool.slots_of(self._draw(trainable, max(_START_ROWS, int(2 * train_size)), Purpose.START))
+        sets = TrainingSets.of([drawn], self._codes[self._pool.rows], n_classes=len(self._inputs.classes))
+        return pooled_start(
+            self._passes(sets, drawn[:0], objective),
+            sets,
+            objective,
+            self._sample,
+            self._sample_codes,
+            train_size=train_size,
+            memory_limit=self._working_memory,
+        )
+
+    def _add_predictions(
+        self, sets: TrainingSets, problem: _Problem, counts: Counts, counted: np.ndarray
+    ) -> np.ndarray:
+        """Fit, count predictions of the slots `counted`, and return the mean classifier."""
+        step = sets_at_once(problem.coordinates.size, self._dtype.itemsize, self._working_memory)
+        total = np.zeros((problem.objective.outputs, self._frame.width + 1))
+        for first in range(0, len(sets), step):
+            part = sets.part(first, min(first + step, len(sets)))
+            passes = self._passes(part, counted, problem.objective)
+            fits = self._fit(passes, part, problem)
+            self._repeat_in_float64(fits, part, problem)
+            passes.count(fits.weights, fits.intercepts, counts)
+            total += torch.cat([fits.weights, fits.intercepts[..., None]], dim=-1).double().sum(dim=0).numpy(force=True)
+        return (total / len(sets)).astype(self._dtype)
+
+    def _fit(self, passes: Passes, sets: TrainingSets, problem: _Problem) -> Fits:
+        return fit(
+            passes,
+            sets,
+            problem.objective,
+            problem.coordinates,
+            problem.start,
+            tolerance=problem.tolerance,
+            memory_limit=self._working_memory,
+        )
+
+    def _repeat_in_float64(self, fits: Fits, sets: TrainingSets, problem: _Problem) -> None:
+        """Fit again, in place, what rounding or the number of evaluations kept from its optimum."""
+        failed = np.flatnonzero(~fits.converged.numpy(force=True)).tolist()
+        if not failed:
+            return
+        precise = problem.coordinates.double()
+        missed = 0
+        for number in failed:
+            rows = self._pool.rows[sets[number]]
+            alone = TrainingSets.of([np.arange(len(rows))], self._codes[rows], n_classes=len(self._inputs.classes))
+            start = Point(fits.weights[number].double(), fits.intercepts[number].double())
+            again = self._fit(
+                self._torch_passes(self._pool_of(rows, np.dtype(np.float64)), alone, problem.objective),
+                alone,
+                _Problem(problem.objective, start, precise, problem.tolerance),
+            )
+            fits.weights[number], fits.intercepts[number] = again.weights[0], again.intercepts[0]
+            missed += not again.converged[0]
+        _log.info("%d of %d classifiers were fitted again in float64", len(failed), len(sets))
+        if missed:
+            _log.warning(
+                "%d of %d classifiers did not reach their optimum: lower inverse_regularization, now %g, or bring the "
+                "features to a common scale",
+                missed,
+                len(sets),
+                self._settings.inverse_regularization,
+            )
+
+    def _pool_of(self, rows: np.ndarray, dtype: np.dtype) -> PoolFeatures:
+        return PoolFeatures(
+            self._inputs.features,
+            rows,
+            self._frame,
+            dtype,
+            memory_limit=self._memory_limit,
+            threads=self._threads,
+            hold=self._device.type == "cpu" and dtype == self._dtype,
+        )
+
+    def _passes(self, sets: TrainingSets, counted: np.ndarray, objective: Objective) -> Passes:
+        if not self._compiled:
+            return self._torch_passes(self._pool, sets, objective, counted, self._resident)
+        # Imported where it is used: loading the compiler takes longer than a small job.
+        from aflite_assets.algorithm.linear.compiled_passes import CompiledPasses
+
+        return CompiledPasses(
+            self._pool,
+            sets,
+            counted,
+            loss=objective.loss,
+            outputs=objective.outputs,
+            threads=self._threads,
+            n_threads=self._n_threads,
+        )
+
+    def _torch_passes(
+        self,
+        pool: PoolFeatures,
+        sets: TrainingSets,
+        objective: Objective,
+        counted: np.ndarray | None = None,
+        resident: torch.Tensor | None = None,
+    ) -> TorchPasses:
+        return TorchPasses(
+            pool,
+            sets,
+            np.empty(0, dtype=np.int64) if counted is None else counted,
+            loss=objective.loss,
+            device=self._device,
+            memory_limit=self._working_memory,
+            resident=resident,
+        )
+
+    def _draw(self, rows: np.ndarray, most: int, purpose: Purpose) -> np.ndarray:
+        if len(rows) <= most:
+            return rows
+        return np.sort(generator(self._seed, purpose, 0).choice(rows, most, replace=False))
+
+    def _unpacked(self, start: np.ndarray) -> Point:
+        values = torch.from_numpy(start).to(self._device, self._sample.basis.dtype)
+        return Point(values[:, :-1].contiguous(), values[:, -1].contiguous())
+
+    def _by_row(self, subsets: Sequence[np.ndarray], pool: np.ndarray, counts: Counts) -> Tally:
+        """Counts by slot as counts by input row."""
+        rows, n_rows = self._pool.rows, len(self._inputs.labels)
+        held_out, correct = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
+        held_out[pool] = len(subsets)
+        for subset in subsets:
+            held_out[subset] -= 1
+        correct[rows] = counts.correct
+        label = _means(counts.label_sums, rows, held_out) if len(counts.label_sums) else None
+        matrix = _means(counts.matrix_sums, rows, held_out) if len(counts.matrix_sums) else None
+        return Tally(correct, held_out * len(self._losses()), held_out, label, matrix)
+
+
+def _is_small(inputs: Inputs, settings: FilterSettings) -> bool:
+    outputs = 1 if len(inputs.classes) == 2 else len(inputs.classes)
+    per_pass = 4.0 * settings.n_partitions * settings.train_size * inputs.features.shape[1] * outputs
+    return len(inputs.labels) <= _EXACT_ROWS or _PASSES_GUESSED * per_pass <= _EXACT_OPERATIONS
+
+
+def _means(sums: np.ndarray, rows: np.ndarray, held_out: np.ndarray) -> np.ndarray:
+    """Sums by slot as float32 means by input row; NaN where a row was never held out."""
+    means = np.full((len(held_out), *sums.shape[1:]), np.nan, dtype=np.float32)
+    counted = held_out[rows] > 0
+    divisors = held_out[rows[counted]]
+    means[rows[counted]] = (sums[counted].T / divisors).T
+    return means

@@ -1,0 +1,141 @@
+"""From training sets to fitted weights: a start shared by all, coordinates around it, L-BFGS from there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from aflite_assets.algorithm.linear.coordinates import Coordinates, Sample, coordinates_at
+from aflite_assets.algorithm.linear.lbfgs import Minima, minimise
+from aflite_assets.algorithm.linear.losses import SOFTMAX, curvature_of
+from aflite_assets.algorithm.linear.passes import Passes
+from aflite_assets.algorithm.linear.training_sets import TrainingSets
+
+# Error of the scores that predictions are made from, as a share of their spread.
+PRECISIONS = {torch.float32: 1.5e-4, torch.float64: 2e-9}
+START_PRECISION = 2e-3
+_MOST_EVALUATIONS = {torch.float32: 400, torch.float64: 4000}
+# More pairs of steps and gradient changes do not save evaluations.
+_MEMORY, _LEAST_MEMORY = 10, 4
+# Vectors a fit needs beside its pairs of steps and changes: point, gradient, direction, their next ones, weights.
+_OTHER_VECTORS = 14
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised: sum of the losses (a name of losses.py) + strength / 2 |W|^2 in the pool's scaled features."""
+
+    loss: int
+    outputs: int
+    strength: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights (outputs x width) and intercepts (outputs) of one classifier."""
+
+    weights: torch.Tensor
+    intercepts: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Weights (sets x outputs x width) and intercepts (sets x outputs); `converged` and `evaluations` per set."""
+
+    weights: torch.Tensor
+    intercepts: torch.Tensor
+    converged: torch.Tensor
+    evaluations: torch.Tensor
+
+
+def fit(
+    passes: Passes,
+    sets: TrainingSets,
+    objective: Objective,
+    coordinates: Coordinates,
+    start: Point,
+    *,
+    tolerance: float,
+    memory_limit: int,
+) -> Fits:
+    """Fit a classifier to every training set; one with rows of a single class keeps the start and is never looked at.
+
+    A fit has converged when the norm of its gradient in whitened coordinates, which is about the curvature-weighted
+    error of its scores over the root of its rows, is at most `tolerance` (see `tolerance_at`).
+    """
+    dtype, device = start.weights.dtype, start.weights.device
+    strengths = torch.as_tensor(_strengths(sets, objective), dtype=dtype, device=device)
+    needed = torch.as_tensor(np.flatnonzero(sets.seen.sum(axis=1) > 1), device=device)
+
+    def gradients(z: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+        shift, intercept_shift = coordinates.weights(z)
+        weights, intercepts = start.weights + shift, start.intercepts + intercept_shift
+        sums, intercept_sums = passes.gradients(weights, intercepts, needed[numbers])
+        sums.add_(strengths[needed[numbers], None, None] * weights)
+        return coordinates.gradient(sums, intercept_sums)
+
+    weights = start.weights.repeat(len(sets), 1, 1)
+    intercepts = start.intercepts.repeat(len(sets), 1)
+    converged = torch.ones(len(sets), dtype=torch.bool, device=device)
+    evaluations = torch.zeros(len(sets), dtype=torch.int64, device=device)
+    if not len(needed):
+        return Fits(weights, intercepts, converged, evaluations)
+    sizes = torch.as_tensor(sets.sizes, dtype=dtype, device=device)[needed]
+    least: Minima = minimise(
+        gradients,
+        torch.zeros(len(needed), coordinates.size, dtype=dtype, device=device),
+        tolerance=tolerance * sizes.sqrt(),
+        most_evaluations=_MOST_EVALUATIONS[dtype],
+        memory=_memory(coordinates.size, len(needed), dtype.itemsize, memory_limit),
+    )
+    shift, intercept_shift = coordinates.weights(least.z)
+    weights[needed] += shift
+    intercepts[needed] += intercept_shift
+    converged[needed], evaluations[needed] = least.converged, least.evaluations
+    return Fits(weights, intercepts, converged, evaluations)
+
+
+def pooled_start(
+    passes: Passes,
+    sets: TrainingSets,
+    objective: Objective,
+    sample: Sample,
+    codes: torch.Tensor,
+    *,
+    train_size: float,
+    memory_limit: int,
+) -> Point:
+    """The optimum on one large training set, with the L2 strength that `train_size` of its rows would feel."""
+    shape, like = (objective.outputs, sample.features.shape[1]), sample.features
+    zero = Point(like.new_zeros(shape), like.new_zeros(objective.outputs))
+    rows = float(sets.sizes[0])
+    scaled = Objective(objective.loss, objective.outputs, objective.strength * rows / train_size)
+    coordinates = coordinates_at(
+        sample, codes, zero.weights, zero.intercepts, loss=scaled.loss, train_size=rows, strength=scaled.strength
+    )
+    fits = fit(passes, sets, scaled, coordinates, zero, tolerance=START_PRECISION, memory_limit=memory_limit)
+    return Point(fits.weights[0], fits.intercepts[0])
+
+
+def tolerance_at(point: Point, sample: Sample, codes: torch.Tensor, loss: int, *, precision: float) -> float:
+    """The tolerance of `fit` for which scores are right to `precision` of their spread around `point`."""
+    scores = sample.features @ point.weights.T + point.intercepts
+    weight = float(curvature_of(scores, codes, loss).own.mean())
+    spread = float(scores.std(dim=0).square().mean().sqrt()) if len(scores) > 1 else 0.0
+    return precision * spread * weight**0.5
+
+
+def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
+    """How many classifiers of `size` numbers half of the memory holds, with few pairs each; at least one."""
+    return max(1, memory_limit // 2 // ((2 * _LEAST_MEMORY + _OTHER_VECTORS) * size * itemsize))
+
+
+def _memory(size: int, sets: int, itemsize: int, memory_limit: int) -> int:
+    vectors = memory_limit // 2 // (size * max(1, sets) * itemsize)
+    return int(np.clip((vectors - _OTHER_VECTORS) // 2, _LEAST_MEMORY, _MEMORY))
+
+
+def _strengths(sets: TrainingSets, objective: Objective) -> np.ndarray:
+    """Per set. Rows of two classes have scikit-learn's binary objective: half the penalty of two mirrored outputs."""
+    mirrored = (sets.seen.sum(axis=1) == 2) & (objective.loss == SOFTMAX)
+    return np.where(mirrored, 2.0, 1.0) * objective.strength

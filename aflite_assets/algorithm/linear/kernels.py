@@ -1,0 +1,307 @@
+"""The compiled passes over a block of rows: gradients of many classifiers, and their predictions counted.
+
+Only arithmetic is here: which rows, which threads and which memory is decided in compiled.py. Every array is C-ordered;
+rows and weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple of 16 columns.
+"""
+
+import numpy as np
+from numba import njit
+
+from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID
+from aflite_assets.algorithm.linear.tiles import TILE_ROWS, add_tile, dot_tile
+
+# Rows handled together between two passes over the weights: enough for a vector of logits per class.
+GROUP = 16
+
+_LOG2_E = np.float32(1.4426950408889634)
+_LN2_HIGH = np.float32(0.693359375)
+_LN2_LOW = np.float32(-2.12194440e-4)
+_SMALLEST_EXPONENT = np.float32(-87.0)
+_LOWEST = np.float32(-3e38)
+# What of "fast math" keeps infinities and a fixed order of operations within a row.
+_FAST = {"contract", "arcp", "nsz"}
+
+_dot_1, _dot_2, _dot_3, _dot_4 = (dot_tile(outputs) for outputs in (1, 2, 3, 4))
+_add_1, _add_2, _add_3, _add_4 = (add_tile(outputs) for outputs in (1, 2, 3, 4))
+
+
+@njit(nogil=True, cache=True)
+def add_gradients(
+    models: np.ndarray,
+    features: np.ndarray,
+    offset: int,
+    positions: np.ndarray,
+    starts: np.ndarray,
+    blocks: tuple[int, int],
+    weights: np.ndarray,
+    intercepts: np.ndarray,
+    codes: np.ndarray,
+    seen: np.ndarray,
+    loss: int,
+    gradients: np.ndarray,
+    intercept_gradients: np.ndarray,
+) -> None:
+    """Add the loss's gradient over the rows of blocks[0]:blocks[1] for each of `models`.
+
+    `features`: rows x width, whose first row has pool position `offset`. `positions`: the training rows of all
+    models as pool positions; those of model j in block b are positions[starts[j, b] : starts[j, b + 1]]. `weights`,
+    `gradients`: models x outputs x width; `intercepts` float32, `intercept_gradients` float64: models x outputs.
+    `codes`: the class of every pool position. `seen`: models x outputs, bool.
+    """
+    outputs, width = weights.shape[1], weights.shape[2]
+    scores = np.empty((outputs, GROUP), np.float32)
+    group_codes = np.zeros(GROUP, np.int64)
+    scratch = np.empty((2, GROUP), np.float32)
+    base, row_bytes = features.ctypes.data - offset * features.strides[0], features.strides[0]
+    for block in range(blocks[0], blocks[1]):
+        for model in models:
+            start, stop = starts[model, block], starts[model, block + 1]
+            weight = weights.ctypes.data + model * weights.strides[0]
+            gradient = gradients.ctypes.data + model * gradients.strides[0]
+            for first in range(start, stop, GROUP):
+                count = min(GROUP, stop - first)
+                _dots(base, row_bytes, positions, first, first + count, stop, weight, outputs, width, scores)
+                for row in range(count):
+                    group_codes[row] = codes[positions[first + row]]
+                _residuals(scores, intercepts[model], group_codes, count, seen[model], loss, scratch)
+                _adds(base, row_bytes, positions, first, first + count, gradient, outputs, width, scores)
+                for output in range(outputs):
+                    total = intercept_gradients[model, output]
+                    for row in range(count):
+                        total += scores[output, row]
+                    intercept_gradients[model, output] = total
+
+
+@njit(nogil=True, cache=True)
+def count_predictions(
+    positions: np.ndarray,
+    features: np.ndarray,
+    offset: int,
+    weights: np.ndarray,
+    intercepts: np.ndarray,
+    codes: np.ndarray,
+    seen: np.ndarray,
+    trained: np.ndarray,
+    loss: int,
+    correct: np.ndarray,
+    label_sums: np.ndarray,
+    matrix_sums: np.ndarray,
+) -> None:
+    """Predict the rows at `positions` with every model that was not trained on them, and count.
+
+    `features`, `offset`, `weights`, `intercepts`, `codes`, `seen`: as in `add_gradients`. `trained`: positions x
+    words, uint64; bit j of word w says whether model 64 w + j was trained on the row. `correct` int64: right
+    predictions per position. `label_sums` float64: summed probability of the row's label; `matrix_sums` (positions
+    x classes) of every class; either is left alone when it is empty.
+    """
+    models, outputs, width = weights.shape
+    columns, classes = models * outputs, seen.shape[1]
+    base, row_bytes = features.ctypes.data - offset * features.strides[0], features.strides[0]
+    products = np.empty((columns, GROUP), np.float32)
+    scores = np.empty((classes, GROUP), np.float32)
+    chosen = np.empty(GROUP, np.int64)
+    scratch = np.empty((2, GROUP), np.float32)
+    for first in range(0, len(positions), GROUP):
+        stop = min(first + GROUP, len(positions))
+        _dots(base, row_bytes, positions, first, stop, len(positions), weights.ctypes.data, columns, width, products)
+        for model in range(models):
+            _class_scores(products, intercepts[model], model * outputs, outputs, scores)
+            _choose(scores, seen[model], scratch[0], chosen)
+            if len(label_sums):
+                _softmax(scores, classes, seen[model], scratch)
+            for row in range(stop - first):
+                position = positions[first + row]
+                if (trained[position, model >> 6] >> np.uint64(model & 63)) & np.uint64(1):
+                    continue
+                correct[position] += chosen[row] == codes[position]
+                if len(label_sums):
+                    label_sums[position] += scores[codes[position], row]
+                if len(matrix_sums):
+                    for output in range(classes):
+                        matrix_sums[position, output] += scores[output, row]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _class_scores(products: np.ndarray, intercepts: np.ndarray, first: int, outputs: int, scores: np.ndarray) -> None:
+    """One model's scores with intercept; a single output is that of class 1 against class 0."""
+    only = 1 if outputs == 1 else 0
+    if only:
+        scores[0, :] = np.float32(0.0)
+    for output in range(outputs):
+        for row in range(GROUP):
+            scores[output + only, row] = products[first + output, row] + intercepts[output]
+
+
+@njit(nogil=True, cache=True)
+def _choose(scores: np.ndarray, seen: np.ndarray, best: np.ndarray, chosen: np.ndarray) -> None:
+    """The seen class of the highest score, the first of equal ones."""
+    best[:] = np.float32(-np.inf)
+    for output in range(len(scores)):
+        if seen[output]:
+            for row in range(GROUP):
+                better = scores[output, row] > best[row]
+                best[row] = scores[output, row] if better else best[row]
+                chosen[row] = output if better else chosen[row]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _row(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) -> np.uintp:
+    return np.uintp(base + positions[min(at, last)] * row_bytes)
+
+
+@njit(nogil=True, cache=True)
+def _dots(
+    base: int,
+    row_bytes: int,
+    positions: np.ndarray,
+    start: int,
+    stop: int,
+    upcoming_stop: int,
+    weight: int,
+    outputs: int,
+    width: int,
+    scores: np.ndarray,
+) -> None:
+    """scores[c, r] = row r . weight c, for the rows positions[start:stop]."""
+    last, upcoming_last = stop - 1, upcoming_stop - 1
+    stride, address = scores.shape[1], scores.ctypes.data
+    for output in range(0, outputs, 4):
+        left = outputs - output
+        here = np.uintp(weight + output * width * 4)
+        for at in range(start, stop, TILE_ROWS):
+            rows = (
+                _row(base, row_bytes, positions, at, last),
+                _row(base, row_bytes, positions, at + 1, last),
+                _row(base, row_bytes, positions, at + 2, last),
+                _row(base, row_bytes, positions, at + 3, last),
+            )
+            ahead = (
+                _row(base, row_bytes, positions, at + 4, upcoming_last),
+                _row(base, row_bytes, positions, at + 5, upcoming_last),
+                _row(base, row_bytes, positions, at + 6, upcoming_last),
+                _row(base, row_bytes, positions, at + 7, upcoming_last),
+            )
+            out = np.uintp(address + (output * stride + at - start) * 4)
+            if left >= 4:
+                _dot_4(rows, ahead, here, width, width, out, stride)
+            elif left == 3:
+                _dot_3(rows, ahead, here, width, width, out, stride)
+            elif left == 2:
+                _dot_2(rows, ahead, here, width, width, out, stride)
+            else:
+                _dot_1(rows, ahead, here, width, width, out, stride)
+
+
+@njit(nogil=True, cache=True)
+def _adds(
+    base: int,
+    row_bytes: int,
+    positions: np.ndarray,
+    start: int,
+    stop: int,
+    gradient: int,
+    outputs: int,
+    width: int,
+    residuals: np.ndarray,
+) -> None:
+    """Add residual[c, r] x row r to gradient c, for the rows positions[start:stop]."""
+    last = stop - 1
+    stride, address = residuals.shape[1], residuals.ctypes.data
+    for output in range(0, outputs, 4):
+        left = outputs - output
+        here = np.uintp(gradient + output * width * 4)
+        for at in range(start, stop, TILE_ROWS):
+            rows = (
+                _row(base, row_bytes, positions, at, last),
+                _row(base, row_bytes, positions, at + 1, last),
+                _row(base, row_bytes, positions, at + 2, last),
+                _row(base, row_bytes, positions, at + 3, last),
+            )
+            source = np.uintp(address + (output * stride + at - start) * 4)
+            if left >= 4:
+                _add_4(rows, source, stride, width, here, width)
+            elif left == 3:
+                _add_3(rows, source, stride, width, here, width)
+            elif left == 2:
+                _add_2(rows, source, stride, width, here, width)
+            else:
+                _add_1(rows, source, stride, width, here, width)
+
+
+@njit(nogil=True, cache=True, inline="always", fastmath=_FAST)
+def _exponential(value: np.float32) -> np.float32:
+    """e ** value for values of at most 0, to float32 precision (Cephes' polynomial)."""
+    value = max(value, _SMALLEST_EXPONENT)
+    power = np.floor(value * _LOG2_E + np.float32(0.5))
+    rest = value - power * _LN2_HIGH - power * _LN2_LOW
+    series = np.float32(1.9875691500e-4)
+    series = series * rest + np.float32(1.3981999507e-3)
+    series = series * rest + np.float32(8.3334519073e-3)
+    series = series * rest + np.float32(4.1665795894e-2)
+    series = series * rest + np.float32(1.6666665459e-1)
+    series = series * rest + np.float32(5.0000001201e-1)
+    series = series * rest * rest + rest + np.float32(1.0)
+    return series * np.int32((np.int32(power) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def _softmax(scores: np.ndarray, outputs: int, seen: np.ndarray, scratch: np.ndarray) -> None:
+    """Scores to probabilities in place; 0 for classes not seen. `scratch`: 2 x GROUP."""
+    highest, totals = scratch[0], scratch[1]
+    for row in range(GROUP):
+        highest[row] = _LOWEST
+        totals[row] = np.float32(0.0)
+    for output in range(outputs):
+        if seen[output]:
+            for row in range(GROUP):
+                highest[row] = max(highest[row], scores[output, row])
+    for output in range(outputs):
+        if seen[output]:
+            for row in range(GROUP):
+                scores[output, row] = _exponential(scores[output, row] - highest[row])
+                totals[row] += scores[output, row]
+        else:
+            for row in range(GROUP):
+                scores[output, row] = np.float32(0.0)
+    for row in range(GROUP):
+        totals[row] = np.float32(1.0) / totals[row]
+    for output in range(outputs):
+        for row in range(GROUP):
+            scores[output, row] *= totals[row]
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def _residuals(
+    scores: np.ndarray,
+    intercepts: np.ndarray,
+    codes: np.ndarray,
+    count: int,
+    seen: np.ndarray,
+    loss: int,
+    scratch: np.ndarray,
+) -> None:
+    """Scores without intercept to the loss's derivatives in place; 0 for classes not seen."""
+    outputs = len(scores)
+    for output in range(outputs):
+        for row in range(GROUP):
+            scores[output, row] += intercepts[output]
+    if loss == SIGMOID:
+        for row in range(GROUP):
+            side = np.float32(1.0) if codes[row] == 1 else np.float32(-1.0)
+            margin = scores[0, row] * side
+            small = _exponential(-abs(margin))
+            scores[0, row] = -side * (small if margin > 0 else np.float32(1.0)) / (np.float32(1.0) + small)
+    elif loss == HINGE:
+        for output in range(outputs):
+            positive = 1 if outputs == 1 else output
+            for row in range(GROUP):
+                side = np.float32(1.0) if codes[row] == positive else np.float32(-1.0)
+                short = max(np.float32(0.0), np.float32(1.0) - side * scores[output, row])
+                scores[output, row] = np.float32(-2.0) * side * short if seen[output] else np.float32(0.0)
+    else:
+        _softmax(scores, outputs, seen, scratch)
+        for row in range(count):
+            scores[codes[row], row] -= np.float32(1.0)
+    for output in range(outputs):
+        for row in range(count, GROUP):
+            scores[output, row] = np.float32(0.0)

@@ -1,0 +1,162 @@
+"""L-BFGS on many smooth convex problems at once, each step one evaluation of all gradients. Knows no classifier.
+
+The line search looks at the slope along the direction alone: sums of losses in float32 are too coarse to compare near
+an optimum, gradients are not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+Gradients = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+"""(z of some problems, their numbers) -> their gradients; both problems x size."""
+
+# A step is taken unless the slope behind it rises by over this share of the slope before it.
+_STEEPEST = 0.9
+# By which factors a step that was too long is shortened.
+_SHORTEST, _LONGEST = 0.05, 0.8
+# Evaluations within which a gradient must halve: rounding lets it go no further once it does not.
+_PATIENCE = 40
+
+
+@dataclass(frozen=True)
+class Minima:
+    """`z`: problems x size; `converged`: bool; `residuals`: norms of the gradients; `evaluations`: gradients taken."""
+
+    z: torch.Tensor
+    converged: torch.Tensor
+    residuals: torch.Tensor
+    evaluations: torch.Tensor
+
+
+def minimise(
+    gradients: Gradients, start: torch.Tensor, *, tolerance: torch.Tensor, most_evaluations: int, memory: int
+) -> Minima:
+    """Minimise every problem from its row of `start` until its gradient's norm is at most its `tolerance`.
+
+    `memory`: pairs of steps and gradient changes kept. Evaluations end for a problem that has converged, for one whose
+    gradient has not halved in its last 40, and after `most_evaluations`. A gradient that is not finite shortens the
+    step.
+    """
+    state = _State(gradients, start.clone(), memory)
+    evaluations = torch.ones(len(start), dtype=torch.int64, device=start.device)
+    active = torch.nonzero(state.norms > tolerance).flatten()
+    before = state.norms.clone()
+    for number in range(1, most_evaluations):
+        if not len(active):
+            break
+        state.advance(gradients, active)
+        evaluations[active] += 1
+        active = active[state.norms[active] > tolerance[active]]
+        if number % _PATIENCE == 0:
+            active = active[state.norms[active] <= 0.5 * before[active]]
+            before = state.norms.clone()
+    return Minima(state.z, state.norms <= tolerance, state.norms, evaluations)
+
+
+class _State:
+    """Where every problem stands: point, gradient, direction, the slope along it and the length of the next step."""
+
+    def __init__(self, gradients: Gradients, z: torch.Tensor, memory: int) -> None:
+        self.z = z
+        self._gradient = gradients(z, torch.arange(len(z), device=z.device))
+        self.norms = torch.linalg.vector_norm(self._gradient, dim=1)
+        self._direction = -self._gradient
+        self._slope, self._length = -(self.norms**2), torch.ones_like(self.norms)
+        self._history = _History(z, memory)
+
+    def advance(self, gradients: Gradients, active: torch.Tensor) -> None:
+        """Try one step for the problems `active`, take it where it is not too long, and turn."""
+        chosen = slice(None) if len(active) == len(self.z) else active
+        step = self._length[chosen, None] * self._direction[chosen]
+        found = gradients(self.z[chosen] + step, active)
+        before = self._slope[chosen].abs()
+        after = torch.linalg.vecdot(found, self._direction[chosen])
+        taken = after <= _STEEPEST * before  # false for NaN
+        shorter = self._length[chosen] * (before / (before + after)).nan_to_num(0.0).clamp(_SHORTEST, _LONGEST)
+        self._length[chosen] = torch.where(taken, 1.0, shorter)
+        if not taken.all():
+            chosen, step, found = active[taken], step[taken], found[taken]
+        self._move(chosen, step, found)
+
+    def _move(self, moved: slice | torch.Tensor, step: torch.Tensor, found: torch.Tensor) -> None:
+        if not len(found):
+            return
+        self.z[moved] += step
+        self._history.add(moved, step, found - self._gradient[moved])
+        self._gradient[moved] = found
+        self.norms[moved] = torch.linalg.vector_norm(found, dim=1)
+        direction = self._history.directions(moved, self._gradient)
+        slope = torch.linalg.vecdot(direction, found)
+        uphill = slope >= 0
+        if uphill.any():
+            direction[uphill] = -found[uphill]
+            slope[uphill] = -(self.norms[moved][uphill] ** 2)
+        self._direction[moved], self._slope[moved] = direction, slope
+
+
+class _History:
+    """The last steps and gradient changes of every problem, and the directions that follow from them.
+
+    All problems share slots; where a problem made no step, its slot is empty (zeros), which changes nothing. The
+    oldest slot is used again when all are full.
+    """
+
+    def __init__(self, like: torch.Tensor, memory: int) -> None:
+        problems, size = like.shape
+        self._pairs = like.new_empty(problems, 2 * memory, size)
+        # Products of all steps and changes with each other.
+        self._products = like.new_zeros(problems, 2 * memory, 2 * memory, dtype=torch.float64)
+        self._added, self._memory = 0, memory
+
+    def add(self, moved: slice | torch.Tensor, steps: torch.Tensor, changes: torch.Tensor) -> None:
+        """Store a pair for the problems `moved`."""
+        slot = 2 * (self._added % self._memory)
+        self._added += 1
+        new = slice(slot, slot + 2)
+        if isinstance(moved, torch.Tensor):
+            self._pairs[:, new] = 0.0
+        self._pairs[moved, slot] = steps
+        self._pairs[moved, slot + 1] = changes
+        unusable = ~(torch.linalg.vecdot(steps, changes) > 0)
+        if unusable.any():
+            which = torch.arange(len(self._pairs), device=steps.device)[moved][unusable]
+            self._pairs[which, new] = 0.0
+        used = 2 * min(self._added, self._memory)
+        products = (self._pairs[:, :used] @ self._pairs[:, new].mT).double()
+        self._products[:, :used, new] = products
+        self._products[:, new, :used] = products.mT
+
+    def directions(self, moved: slice | torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+        """New directions of the problems `moved`, from all problems' gradients.
+
+        The inverse Hessian of Byrd, Nocedal and Schnabel (1994), section 2, from a multiple of the identity.
+        """
+        kept = min(self._added, self._memory)
+        pairs = self._pairs[:, : 2 * kept]
+        order = torch.arange(self._added - kept, self._added, device=gradient.device) % self._memory
+        steps, changes = 2 * order, 2 * order + 1
+        toward = (pairs @ gradient[:, :, None])[:, :, 0].double()
+        both = self._products[:, steps[:, None], changes]
+        curvature = both.diagonal(dim1=1, dim2=2)
+        upper = torch.triu(both) + torch.diag_embed((curvature == 0).double())
+        squares = self._products[:, changes[:, None], changes]
+        scale = self._scales(curvature, squares)[:, None, None]
+        first = torch.linalg.solve_triangular(upper, toward[:, steps, None], upper=True)
+        inner = curvature[:, :, None] * first + scale * (squares @ first - toward[:, changes, None])
+        weights = torch.zeros_like(toward)
+        weights[:, steps] = torch.linalg.solve_triangular(upper.mT, inner, upper=False)[:, :, 0]
+        weights[:, changes] = -(scale * first)[:, :, 0]
+        new = torch.bmm(weights[:, None].to(gradient.dtype), pairs)[:, 0]
+        new.add_(scale[:, 0].to(gradient.dtype) * gradient)
+        return new[moved].neg_()
+
+    @staticmethod
+    def _scales(curvature: torch.Tensor, squares: torch.Tensor) -> torch.Tensor:
+        """Inverse curvature along the last step that is not empty; 1 without any."""
+        squared = squares.diagonal(dim1=1, dim2=2)
+        filled = (squared > 0).int()
+        last = filled.shape[1] - 1 - filled.flip(1).argmax(dim=1, keepdim=True)
+        ratio = curvature.gather(1, last) / squared.gather(1, last)
+        return torch.where(ratio > 0, ratio, 1.0)[:, 0]  # 0 / 0 is not over 0

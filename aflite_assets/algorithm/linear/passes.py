@@ -1,0 +1,47 @@
+"""What a solver needs of the data, one pass over the pool at a time: gradients, and predictions counted."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Sums over models, per slot, of the models that were not trained on it.
+
+    `correct`: int64, right predictions. `label_sums`: float64, probabilities of the row's own label. `matrix_sums`:
+    float64, slots x classes, probabilities of every class. The last two are empty where not asked for.
+    """
+
+    correct: np.ndarray
+    label_sums: np.ndarray
+    matrix_sums: np.ndarray
+
+    @classmethod
+    def zeros(cls, n_slots: int, n_classes: int, *, label: bool, matrix: bool) -> "Counts":
+        """Nothing counted yet."""
+        return cls(
+            np.zeros(n_slots, dtype=np.int64),
+            np.zeros(n_slots if label else 0),
+            np.zeros((n_slots if matrix else 0, n_classes)),
+        )
+
+    def without_probabilities(self) -> "Counts":
+        """The same right predictions, shared, and no sums of probabilities."""
+        return Counts(self.correct, self.label_sums[:0], self.matrix_sums[:0])
+
+
+class Passes(Protocol):
+    """Passes over one pool for one group of training sets. Tensors are on the passes' own device, in their dtype."""
+
+    def gradients(
+        self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Loss gradients of the training sets `numbers`, at weights (numbers x outputs x width) and intercepts."""
+        ...
+
+    def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
+        """Predict every slot with the models of all training sets and add up."""
+        ...

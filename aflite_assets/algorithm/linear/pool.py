@@ -1,0 +1,125 @@
+"""The features as the passes need them: centred, scaled, padded; kept in memory where they fit, else read by blocks.
+
+Classifiers are the same wherever the features' origin lies, since intercepts are not penalised, and for every scale
+when the L2 strength is scaled with it. Float32 keeps its precision only near the origin and 1.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.algorithm.blocks import row_blocks
+
+# A multiple of a cache line, so that every row starts at one.
+_LINE_BYTES = 64
+# Rows converted by one thread at a time: small enough for its cache.
+_CHUNK_BYTES = 2**20
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Origin (float64, one number per column) and scale of the features; `width`: columns after padding."""
+
+    origin: np.ndarray
+    scale: float
+    width: int
+
+    @classmethod
+    def of(cls, rows: np.ndarray, dtype: np.dtype) -> "Frame":
+        """The means of some rows and the root mean square around them."""
+        values = rows.astype(np.float64)
+        origin = values.mean(axis=0)
+        spread = float(np.sqrt(np.mean((values - origin) ** 2)))
+        lanes = _LINE_BYTES // dtype.itemsize
+        return cls(origin, spread if spread > 0 else 1.0, -(-rows.shape[1] // lanes) * lanes)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive slots: `features` (slots x padded width) from slot `first` on."""
+
+    first: int
+    features: np.ndarray
+
+    @property
+    def stop(self) -> int:
+        """The slot after the last one."""
+        return self.first + len(self.features)
+
+
+class PoolFeatures:
+    """Rows of a features matrix in the form above. A slot is a position in `rows`."""
+
+    def __init__(
+        self,
+        features: np.ndarray,
+        rows: np.ndarray,
+        frame: Frame,
+        dtype: np.dtype,
+        *,
+        memory_limit: int,
+        threads: Executor,
+        hold: bool = True,
+    ) -> None:
+        """Convert `rows` (ascending row numbers) at once if `hold` and they take at most half of `memory_limit`."""
+        self._features, self._frame, self._dtype, self._threads = features, frame, dtype, threads
+        self.rows, self.width = rows, frame.width
+        row_bytes = frame.width * dtype.itemsize
+        self.resident = hold and len(rows) * row_bytes <= memory_limit // 2
+        self._block_bytes = len(rows) * row_bytes if self.resident else max(row_bytes, memory_limit // 4)
+        self.slices = self._sliced()
+        self._buffer = aligned(self.slices[0].stop, frame.width, dtype)
+        if self.resident:
+            self._fill(self.slices[0])
+
+    def blocks(self) -> Iterator[Block]:
+        """All slots in order. A block is overwritten by the next one unless the pool is resident."""
+        for block in self.slices:
+            if not self.resident:
+                self._fill(block)
+            yield Block(block.start, self._buffer[: block.stop - block.start])
+
+    def keep(self, rows: np.ndarray) -> None:
+        """Go on with some of the rows; a resident pool stays as it is."""
+        if not self.resident:
+            self.rows = rows
+            self.slices = self._sliced()
+
+    def slots_of(self, rows: np.ndarray) -> np.ndarray:
+        """The slots of some of the rows, given in ascending order."""
+        return np.searchsorted(self.rows, rows)
+
+    def _sliced(self) -> list[slice]:
+        row_bytes = self.width * self._dtype.itemsize
+        return list(row_blocks(len(self.rows), row_bytes=row_bytes, memory_limit=self._block_bytes))
+
+    def _fill(self, block: slice) -> None:
+        row_bytes = self._frame.width * self._dtype.itemsize
+        chunks = list(row_blocks(block.stop - block.start, row_bytes=row_bytes, memory_limit=_CHUNK_BYTES))
+        rows = self.rows[block]
+        list(self._threads.map(lambda chunk: self._convert(rows[chunk], self._buffer[chunk]), chunks))
+
+    def converted(self, rows: np.ndarray) -> np.ndarray:
+        """A new array of any rows of the matrix in the form above."""
+        target = aligned(len(rows), self.width, self._dtype)
+        self._convert(rows, target)
+        return target
+
+    def _convert(self, rows: np.ndarray, target: np.ndarray) -> None:
+        consecutive = int(rows[-1]) - int(rows[0]) + 1 == len(rows)
+        taken = self._features[rows[0] : rows[-1] + 1] if consecutive else self._features[rows]
+        width = taken.shape[1]
+        # Float64 and integers may be large beside their spread: there the difference is taken in float64.
+        kind = np.float32 if taken.dtype.itemsize <= 4 and taken.dtype.kind == "f" else np.float64
+        difference = np.subtract(taken, self._frame.origin.astype(kind), dtype=np.result_type(kind, self._dtype))
+        np.multiply(difference, 1.0 / self._frame.scale, out=target[:, :width], casting="same_kind")
+
+
+def aligned(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
+    """Zeros whose rows start at cache lines; `width` must fill whole lines."""
+    size = rows * width * dtype.itemsize
+    raw = np.zeros(size + _LINE_BYTES, dtype=np.uint8)
+    start = -raw.ctypes.data % _LINE_BYTES
+    return raw[start : start + size].view(dtype).reshape(rows, width)

@@ -44,10 +44,12 @@ class EngineTally:
     """The counts of one iteration, and `start`: where the next iteration's fits may start.
 
     `start`: kinds of classifier x outputs x (padded width + 1), intercepts last: the mean of this iteration's fits.
+    `evaluations`: kinds x subsets, gradients that each fit took.
     """
 
     tally: Tally
     start: np.ndarray
+    evaluations: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -110,12 +112,14 @@ class LinearEngine:
         sets = TrainingSets.of(slots, self._codes[self._pool.rows], n_classes=n_classes)
         with_label = self._settings.classifier != "linear_svm"
         counts = Counts.zeros(len(self._pool.rows), n_classes, label=with_label, matrix=keep_probabilities)
-        starts = []
+        starts, evaluations = [], []
         for number, loss in enumerate(self._losses()):
             problem = self._problem(loss, float(sets.sizes.mean()), pool, None if start is None else start[number])
             counted = counts.without_probabilities() if loss == HINGE else counts
-            starts.append(self._add_predictions(sets, problem, counted, self._pool.slots_of(pool)))
-        return EngineTally(self._by_row(subsets, pool, counts), np.stack(starts))
+            mean, taken = self._add_predictions(sets, problem, counted, self._pool.slots_of(pool))
+            starts.append(mean)
+            evaluations.append(taken)
+        return EngineTally(self._by_row(subsets, pool, counts), np.stack(starts), np.stack(evaluations))
 
     def _losses(self) -> tuple[int, ...]:
         logistic = SIGMOID if len(self._inputs.classes) == 2 else SOFTMAX
@@ -150,18 +154,19 @@ class LinearEngine:
 
     def _add_predictions(
         self, sets: TrainingSets, problem: _Problem, counts: Counts, counted: np.ndarray
-    ) -> np.ndarray:
-        """Fit, count predictions of the slots `counted`, and return the mean classifier."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Fit, count predictions of the slots `counted`, and return the mean classifier and the evaluations taken."""
         step = sets_at_once(problem.coordinates.size, self._dtype.itemsize, self._working_memory)
-        total = np.zeros((problem.objective.outputs, self._frame.width + 1))
+        total, evaluations = np.zeros((problem.objective.outputs, self._frame.width + 1)), []
         for first in range(0, len(sets), step):
             part = sets.part(first, min(first + step, len(sets)))
             passes = self._passes(part, counted, problem.objective)
             fits = self._fit(passes, part, problem)
             self._repeat_in_float64(fits, part, problem)
             passes.count(fits.weights, fits.intercepts, counts)
+            evaluations.append(fits.evaluations.numpy(force=True))
             total += torch.cat([fits.weights, fits.intercepts[..., None]], dim=-1).double().sum(dim=0).numpy(force=True)
-        return (total / len(sets)).astype(self._dtype)
+        return (total / len(sets)).astype(self._dtype), np.concatenate(evaluations)
 
     def _fit(self, passes: Passes, sets: TrainingSets, problem: _Problem) -> Fits:
         return fit(

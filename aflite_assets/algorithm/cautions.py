@@ -9,6 +9,8 @@ from aflite_assets.algorithm.settings import FilterSettings
 
 # Percentage points by which a class's share may move before a reader must know of it.
 _SHARE_MOVE = 0.05
+# Standard deviations by which a share of right predictions over so many rows stays above a value by chance alone.
+_DEVIATIONS = 2.0
 
 
 def cautions(records: Sequence[IterationRecord], settings: FilterSettings, *, classes: np.ndarray) -> tuple[str, ...]:
@@ -24,7 +26,8 @@ def cautions(records: Sequence[IterationRecord], settings: FilterSettings, *, cl
 def _bias_under_chance(last: IterationRecord) -> Iterator[str]:
     # Guessing each class as often as it occurs is right with probability sum(share^2): no data are needed for it.
     chance = float((_class_share(last) ** 2).sum())
-    if last.representation_bias < chance:
+    deviation = (chance * (1 - chance) / last.rows_in) ** 0.5
+    if last.representation_bias < chance - _DEVIATIONS * deviation:
         yield (
             f"The kept rows' representation bias, {last.representation_bias:.3f}, is under chance, "
             f"{chance:.3f}: filtering went on after the linear shortcuts were gone and selected against them. "

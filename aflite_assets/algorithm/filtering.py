@@ -12,6 +12,7 @@ from aflite_assets.algorithm.checks import Inputs, check_filter_sizes, check_inp
 from aflite_assets.algorithm.fingerprints import fingerprint
 from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions
+from aflite_assets.algorithm.progress import ProgressBar
 from aflite_assets.algorithm.records import FilterResult, IterationRecord, StopReason
 from aflite_assets.algorithm.scoring import mean_score
 from aflite_assets.algorithm.selection import Candidates, Slice, candidates, choose_slice, rows_reaching
@@ -58,11 +59,12 @@ def filter_dataset(
         score_only: bool per row; True rows are never trained on, are predicted by every classifier (also by one
             trained on other rows of their group), count in no size, and go when their score reaches the cut-off of
             the iteration. With remove="groups" the `score_only` rows of a group go together, by their own mean.
-        device: "auto", "cpu" or "cuda". The scikit-learn fit runs on the CPU whatever it says.
-        memory_limit: bytes; bounds the block of rows predicted at once. The training rows' float64 copy and the
-            solver's own memory come on top.
+        device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
+        memory_limit: bytes that a run may take on the CPU beyond the pages of `features`, a hundred bytes per row and
+            what the libraries take. A pool whose float32 copy takes over half of it is read anew in every pass.
         keep_probabilities: keep the first iteration's rows x classes matrix; needs a classifier that has them.
-        on_iteration: called with the record and the state after each iteration, the last scoring pass included.
+        on_iteration: called with the record and the state after each iteration, the last scoring pass included. Without
+            it a terminal shows a progress bar.
         resume: a state given to `on_iteration` in a run on the same inputs, settings and seed; the result is the
             same, bit for bit, as without the interruption.
 
@@ -76,15 +78,7 @@ def filter_dataset(
     _check_probabilities(settings, keep_probabilities)
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
     state = _starting_state(run) if resume is None else _resumed(run, resume)
-    if not state.finished:
-        with LinearEngine(
-            inputs, settings, seed=run.seed, device=device, memory_limit=memory_limit, pool=state.pool
-        ) as engine:
-            while not state.finished:
-                state = _iterate(run, engine, state)
-                if on_iteration is not None:
-                    on_iteration(state.iterations[-1], state)
-    return _result(run, state)
+    return _result(run, state if state.finished else _finished(run, state, device, on_iteration))
 
 
 @dataclass(frozen=True)
@@ -156,6 +150,27 @@ def _resumed(run: _Run, state: FilterState) -> FilterState:
             f"resume belongs to other inputs, settings or seed: its hash is {state.inputs_hash[:12]}, "
             f"these have {expected[:12]}. Give what the interrupted run was given, or start afresh with resume=None."
         )
+    return state
+
+
+def _finished(
+    run: _Run,
+    state: FilterState,
+    device: str,
+    on_iteration: Callable[[IterationRecord, FilterState], None] | None,
+) -> FilterState:
+    """Iterate to the end."""
+    removable = len(run.inputs.trainable_rows) - run.settings.target_size
+    with (
+        LinearEngine(
+            run.inputs, run.settings, seed=run.seed, device=device, memory_limit=run.memory_limit, pool=state.pool
+        ) as engine,
+        ProgressBar(removable, state.iterations) as bar,
+    ):
+        report = bar.advance if on_iteration is None else on_iteration
+        while not state.finished:
+            state = _iterate(run, engine, state)
+            report(state.iterations[-1], state)
     return state
 
 

@@ -39,11 +39,11 @@ def score_rows(
             trained on other rows of their group.
         partitions: replaces the random draw: for each partition an array of training row numbers. Then
             `train_size` and `n_partitions` are not used.
-        fit: replaces the classifier: `fit(features, labels, classes) -> predict`, where `predict(features)` gives
+        fit: replaces the classifiers: `fit(features, labels, classes) -> predict`, where `predict(features)` gives
             the predicted classes or `Predictions`. Features reach both as float64.
-        device: "auto", "cpu" or "cuda". The scikit-learn fit runs on the CPU whatever it says.
-        memory_limit: bytes; bounds the block of rows predicted at once. The training rows' float64 copy and the
-            solver's own memory come on top.
+        device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
+        memory_limit: bytes that a run may take on the CPU beyond the pages of `features`, a hundred bytes per row and
+            what the libraries take. A pool whose float32 copy takes over half of it is read anew in every pass.
 
     Raises:
         InvalidInputError: anything above is not as described; found before any fitting, except for what a given

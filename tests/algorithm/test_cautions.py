@@ -48,10 +48,16 @@ def test_a_sound_run_has_no_warning() -> None:
 )
 def test_bias_under_chance(rows_per_class: tuple[int, int], chance: str) -> None:
     first = record(rows_per_class=rows_per_class)
-    found = warnings_of(first, last(representation_bias=0.499, rows_per_class=rows_per_class))
+    found = warnings_of(first, last(representation_bias=0.46, rows_per_class=rows_per_class))
     assert len(found) == 1
-    assert f"bias, 0.499, is under chance, {chance}" in found[0]
+    assert f"bias, 0.460, is under chance, {chance}" in found[0]
     assert warnings_of(first, last(representation_bias=1.0, rows_per_class=rows_per_class)) == ()
+
+
+def test_bias_under_chance_by_less_than_two_deviations_is_no_finding() -> None:
+    # The deviation of 1,000 fair guesses is 0.0158.
+    assert warnings_of(record(), last(representation_bias=0.469)) == ()
+    assert len(warnings_of(record(), last(representation_bias=0.468))) == 1
 
 
 def test_a_class_whose_share_moved() -> None:

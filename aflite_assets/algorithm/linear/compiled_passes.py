@@ -1,5 +1,6 @@
 """Passes by the compiled kernels: float32 on the CPU, models shared out among threads."""
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from functools import partial
 
@@ -68,7 +69,7 @@ class CompiledPasses:
                 gradients=sums.numpy(),
                 intercept_gradients=intercept_sums.numpy(),
             )
-            list(self._threads.map(add, shares))
+            self._share(add, shares)
         return sums, intercept_sums.to(intercepts.dtype)
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
@@ -90,4 +91,11 @@ class CompiledPasses:
                 label_sums=counts.label_sums,
                 matrix_sums=counts.matrix_sums,
             )
-            list(self._threads.map(count, np.array_split(self._counted[low:high], self._n_threads)))
+            self._share(count, np.array_split(self._counted[low:high], self._n_threads))
+
+    def _share(self, kernel: Callable[[np.ndarray], None], parts: Sequence[np.ndarray]) -> None:
+        """Run a kernel on every part, the first in this thread: it is awake already."""
+        others = [self._threads.submit(kernel, part) for part in parts[1:]]
+        kernel(parts[0])
+        for other in others:
+            other.result()

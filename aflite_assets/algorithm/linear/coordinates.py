@@ -21,12 +21,14 @@ _MIXED_OUTPUTS = 20
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows that stand for the pool: `features` n x width, centred and scaled; `basis` width x width, whose columns are
-    the covariance's eigenvectors in falling order of variance; `projected` = features @ basis.
+    """Rows that stand for the pool: `features` n x width, centred and scaled; `projected` = features @ basis.
+
+    `basis`: width x width, whose columns are the covariance's eigenvectors in falling order of variance; None for
+    the identity.
     """
 
     features: torch.Tensor
-    basis: torch.Tensor
+    basis: torch.Tensor | None
     projected: torch.Tensor
 
     @classmethod
@@ -34,6 +36,10 @@ class Sample:
         """Compute the basis of some centred rows."""
         basis = torch.linalg.eigh(features.T @ features)[1].flip(1).contiguous()
         return cls(features, basis, features @ basis)
+
+    def rotated(self) -> "Sample":
+        """The same rows in the basis."""
+        return Sample(self.projected, None, self.projected)
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Coordinates:
     (mixed output, top direction or intercept). `scales`: mixed outputs x remaining directions.
     """
 
-    basis: torch.Tensor
+    basis: torch.Tensor | None
     mixing: torch.Tensor
     centres: torch.Tensor
     dense: torch.Tensor
@@ -62,11 +68,12 @@ class Coordinates:
         rest = self.scales * z[:, len(self.dense) :].reshape(models, outputs, -1)
         along = torch.cat([top[:, :, :-1], rest], dim=2)
         intercepts = top[:, :, -1] - torch.linalg.vecdot(along, self.centres)
-        return self._mixed(along) @ self.basis.T, intercepts @ self.mixing.T
+        weights = self._mixed(along)
+        return weights if self.basis is None else weights @ self.basis.T, intercepts @ self.mixing.T
 
     def gradient(self, weights: torch.Tensor, intercepts: torch.Tensor) -> torch.Tensor:
         """The gradient with respect to z, from those with respect to weights and intercepts."""
-        along = self._unmixed(weights @ self.basis)
+        along = self._unmixed(weights if self.basis is None else weights @ self.basis)
         intercepts = intercepts @ self.mixing
         along = torch.addcmul(along, intercepts[:, :, None], self.centres, value=-1)
         directions = along.shape[2] - self.scales.shape[1]
@@ -75,8 +82,8 @@ class Coordinates:
 
     def double(self) -> "Coordinates":
         """The same in float64."""
-        parts = (self.basis, self.mixing, self.centres, self.dense, self.scales)
-        return Coordinates(*(part.double() for part in parts))
+        basis = None if self.basis is None else self.basis.double()
+        return Coordinates(basis, *(part.double() for part in (self.mixing, self.centres, self.dense, self.scales)))
 
     def _mixed(self, along: torch.Tensor) -> torch.Tensor:
         return along if len(self.mixing) > _MIXED_OUTPUTS else self.mixing @ along
@@ -110,7 +117,7 @@ def coordinates_at(
     along = curvature.own
     mass = along.sum(dim=0)[:, None].clamp(min=1e-20)
     centres = along.T @ sample.projected / mass
-    directions = min(_DENSE_DIRECTIONS, max(0, _DENSE_SIZE // outputs - 1), sample.basis.shape[1])
+    directions = min(_DENSE_DIRECTIONS, max(0, _DENSE_SIZE // outputs - 1), sample.features.shape[1])
     rest = sample.projected[:, directions:]
     variances = (along.T @ rest**2 - mass * centres[:, directions:] ** 2).clamp(min=0)
     scales = (factor * variances + strength).rsqrt()

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from aflite_assets.algorithm.checks import Inputs
-from aflite_assets.algorithm.linear.coordinates import Coordinates, Sample, coordinates_at
-from aflite_assets.algorithm.linear.devices import chosen_device, pool_on, working_memory
+from aflite_assets.algorithm.linear.coordinates import Coordinates, coordinates_at
+from aflite_assets.algorithm.linear.devices import pool_on, working_memory
 from aflite_assets.algorithm.linear.fitting import (
     PRECISIONS,
     Fits,
@@ -23,20 +23,18 @@ from aflite_assets.algorithm.linear.fitting import (
 )
 from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID, SOFTMAX
 from aflite_assets.algorithm.linear.passes import Counts, Passes
-from aflite_assets.algorithm.linear.pool import Frame, PoolFeatures
+from aflite_assets.algorithm.linear.pool import PoolFeatures
+from aflite_assets.algorithm.linear.preparation import draw, n_outputs, prepare
 from aflite_assets.algorithm.linear.torch_passes import TorchPasses
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
 from aflite_assets.algorithm.settings import FilterSettings
-from aflite_assets.algorithm.streams import Purpose, generator
+from aflite_assets.algorithm.streams import Purpose
 from aflite_assets.algorithm.tally import Tally
 
 _log = logging.getLogger(__name__)
 
-# Rows that stand for the pool in the preconditioner, and rows on which the shared start is fitted.
-_SAMPLE_ROWS, _START_ROWS = 4096, 16384
-# Jobs up to these are done in float64 by torch: an iteration takes less than loading the compiled kernels does.
-_EXACT_ROWS, _EXACT_OPERATIONS = 2048, 2e9
-_PASSES_GUESSED = 20
+# Rows on which the start that all classifiers share is fitted.
+_START_ROWS = 16384
 
 
 @dataclass(frozen=True)
@@ -75,18 +73,11 @@ class LinearEngine:
         self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
         self._n_threads = torch.get_num_threads()
         self._threads = ThreadPoolExecutor(self._n_threads)
-        self._device = chosen_device(device)
         self._codes = np.searchsorted(inputs.classes, inputs.labels)
-        sampled = self._draw(inputs.trainable_rows, max(_SAMPLE_ROWS, 2 * inputs.features.shape[1]), Purpose.CURVATURE)
-        exact = self._device.type == "cpu" and _is_small(inputs, settings)
-        self._compiled = self._device.type == "cpu" and not exact
-        self._dtype = np.dtype(np.float64 if exact else np.float32)
-        self._frame = Frame.of(inputs.features[sampled], self._dtype)
-        self._pool = self._pool_of(pool, self._dtype)
-        self._resident = pool_on(self._device, self._pool)
-        self._working_memory = working_memory(self._device, memory_limit)
-        self._sample = Sample.of(torch.from_numpy(self._pool.converted(sampled)).to(self._device))
-        self._sample_codes = torch.from_numpy(self._codes[sampled]).to(self._device)
+        self._prepared = prepare(inputs, settings, self._codes, seed=seed, device=device, memory_limit=memory_limit)
+        self._pool = self._pool_of(pool, self._prepared.dtype)
+        self._resident = pool_on(self._prepared.device, self._pool)
+        self._working_memory = working_memory(self._prepared.device, memory_limit)
 
     def __enter__(self) -> "LinearEngine":
         return self
@@ -126,11 +117,10 @@ class LinearEngine:
         return {"logistic": (logistic,), "linear_svm": (HINGE,), "both": (logistic, HINGE)}[self._settings.classifier]
 
     def _problem(self, loss: int, train_size: float, pool: np.ndarray, start: np.ndarray | None) -> _Problem:
-        classes = len(self._inputs.classes)
-        strength = 1.0 / (self._settings.inverse_regularization * self._frame.scale**2)
-        objective = Objective(loss, 1 if classes == 2 else classes, strength)
+        strength = 1.0 / (self._settings.inverse_regularization * self._prepared.frame.scale**2)
+        objective = Objective(loss, n_outputs(len(self._inputs.classes)), strength)
         point = self._pooled(objective, train_size, pool) if start is None else self._unpacked(start)
-        sample, codes = self._sample, self._sample_codes
+        sample, codes = self._prepared.sample, self._prepared.sample_codes
         coordinates = coordinates_at(
             sample, codes, point.weights, point.intercepts, loss=loss, train_size=train_size, strength=strength
         )
@@ -140,14 +130,14 @@ class LinearEngine:
     def _pooled(self, objective: Objective, train_size: float, pool: np.ndarray) -> Point:
         """The shared start of a run's first iteration."""
         trainable = pool[~self._inputs.score_only[pool]]
-        drawn = self._pool.slots_of(self._draw(trainable, max(_START_ROWS, int(2 * train_size)), Purpose.START))
+        drawn = self._pool.slots_of(draw(trainable, max(_START_ROWS, int(2 * train_size)), self._seed, Purpose.START))
         sets = TrainingSets.of([drawn], self._codes[self._pool.rows], n_classes=len(self._inputs.classes))
         return pooled_start(
             self._passes(sets, drawn[:0], objective),
             sets,
             objective,
-            self._sample,
-            self._sample_codes,
+            self._prepared.sample,
+            self._prepared.sample_codes,
             train_size=train_size,
             memory_limit=self._working_memory,
         )
@@ -156,8 +146,8 @@ class LinearEngine:
         self, sets: TrainingSets, problem: _Problem, counts: Counts, counted: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Fit, count predictions of the slots `counted`, and return the mean classifier and the evaluations taken."""
-        step = sets_at_once(problem.coordinates.size, self._dtype.itemsize, self._working_memory)
-        total, evaluations = np.zeros((problem.objective.outputs, self._frame.width + 1)), []
+        step = sets_at_once(problem.coordinates.size, self._prepared.dtype.itemsize, self._working_memory)
+        total, evaluations = np.zeros((problem.objective.outputs, self._prepared.frame.width + 1)), []
         for first in range(0, len(sets), step):
             part = sets.part(first, min(first + step, len(sets)))
             passes = self._passes(part, counted, problem.objective)
@@ -166,7 +156,7 @@ class LinearEngine:
             passes.count(fits.weights, fits.intercepts, counts)
             evaluations.append(fits.evaluations.numpy(force=True))
             total += torch.cat([fits.weights, fits.intercepts[..., None]], dim=-1).double().sum(dim=0).numpy(force=True)
-        return (total / len(sets)).astype(self._dtype), np.concatenate(evaluations)
+        return (total / len(sets)).astype(self._prepared.dtype), np.concatenate(evaluations)
 
     def _fit(self, passes: Passes, sets: TrainingSets, problem: _Problem) -> Fits:
         return fit(
@@ -211,15 +201,15 @@ class LinearEngine:
         return PoolFeatures(
             self._inputs.features,
             rows,
-            self._frame,
+            self._prepared.frame,
             dtype,
             memory_limit=self._memory_limit,
             threads=self._threads,
-            hold=self._device.type == "cpu" and dtype == self._dtype,
+            hold=self._prepared.device.type == "cpu",
         )
 
     def _passes(self, sets: TrainingSets, counted: np.ndarray, objective: Objective) -> Passes:
-        if not self._compiled:
+        if not self._prepared.compiled:
             return self._torch_passes(self._pool, sets, objective, counted, self._resident)
         # Imported where it is used: loading the compiler takes longer than a small job.
         from aflite_assets.algorithm.linear.compiled_passes import CompiledPasses
@@ -247,18 +237,13 @@ class LinearEngine:
             sets,
             np.empty(0, dtype=np.int64) if counted is None else counted,
             loss=objective.loss,
-            device=self._device,
+            device=self._prepared.device,
             memory_limit=self._working_memory,
             resident=resident,
         )
 
-    def _draw(self, rows: np.ndarray, most: int, purpose: Purpose) -> np.ndarray:
-        if len(rows) <= most:
-            return rows
-        return np.sort(generator(self._seed, purpose, 0).choice(rows, most, replace=False))
-
     def _unpacked(self, start: np.ndarray) -> Point:
-        values = torch.from_numpy(start).to(self._device, self._sample.basis.dtype)
+        values = torch.from_numpy(start).to(self._prepared.device)
         return Point(values[:, :-1].contiguous(), values[:, -1].contiguous())
 
     def _by_row(self, subsets: Sequence[np.ndarray], pool: np.ndarray, counts: Counts) -> Tally:
@@ -272,12 +257,6 @@ class LinearEngine:
         label = _means(counts.label_sums, rows, held_out) if len(counts.label_sums) else None
         matrix = _means(counts.matrix_sums, rows, held_out) if len(counts.matrix_sums) else None
         return Tally(correct, held_out * len(self._losses()), held_out, label, matrix)
-
-
-def _is_small(inputs: Inputs, settings: FilterSettings) -> bool:
-    outputs = 1 if len(inputs.classes) == 2 else len(inputs.classes)
-    per_pass = 4.0 * settings.n_partitions * settings.train_size * inputs.features.shape[1] * outputs
-    return len(inputs.labels) <= _EXACT_ROWS or _PASSES_GUESSED * per_pass <= _EXACT_OPERATIONS
 
 
 def _means(sums: np.ndarray, rows: np.ndarray, held_out: np.ndarray) -> np.ndarray:

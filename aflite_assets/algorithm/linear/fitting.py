@@ -12,7 +12,7 @@ from aflite_assets.algorithm.linear.passes import Passes
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
 
 # Error of the scores that predictions are made from, as a share of their spread.
-PRECISIONS = {torch.float32: 1.5e-4, torch.float64: 2e-9}
+PRECISIONS = {torch.float32: 2.5e-4, torch.float64: 2e-9}
 START_PRECISION = 2e-3
 _MOST_EVALUATIONS = {torch.float32: 400, torch.float64: 4000}
 # More pairs of steps and gradient changes do not save evaluations.

@@ -50,7 +50,7 @@ def add_gradients(
     """
     outputs, width = weights.shape[1], weights.shape[2]
     scores = np.empty((outputs, GROUP), np.float32)
-    group_codes = np.zeros(GROUP, np.int64)
+    group_codes = np.zeros(GROUP, np.int32)
     scratch = np.empty((2, GROUP), np.float32)
     base, row_bytes = features.ctypes.data - offset * features.strides[0], features.strides[0]
     for block in range(blocks[0], blocks[1]):
@@ -63,7 +63,7 @@ def add_gradients(
                 _dots(base, row_bytes, positions, first, first + count, stop, weight, outputs, width, scores)
                 for row in range(count):
                     group_codes[row] = codes[positions[first + row]]
-                _residuals(scores, intercepts[model], group_codes, count, seen[model], loss, scratch)
+                _residuals(scores, intercepts, group_codes, count, seen, model, loss, scratch)
                 _adds(base, row_bytes, positions, first, first + count, gradient, outputs, width, scores)
                 for output in range(outputs):
                     total = intercept_gradients[model, output]
@@ -99,49 +99,62 @@ def count_predictions(
     base, row_bytes = features.ctypes.data - offset * features.strides[0], features.strides[0]
     products = np.empty((columns, GROUP), np.float32)
     scores = np.empty((classes, GROUP), np.float32)
-    chosen = np.empty(GROUP, np.int64)
+    chosen, held_out = np.zeros(GROUP, np.int32), np.zeros(GROUP, np.int32)
+    group_codes, right = np.zeros(GROUP, np.int32), np.zeros(GROUP, np.int32)
     scratch = np.empty((2, GROUP), np.float32)
     for first in range(0, len(positions), GROUP):
-        stop = min(first + GROUP, len(positions))
+        count = min(GROUP, len(positions) - first)
+        stop = first + count
         _dots(base, row_bytes, positions, first, stop, len(positions), weights.ctypes.data, columns, width, products)
+        right[:] = 0
+        for row in range(count):
+            group_codes[row] = codes[positions[first + row]]
         for model in range(models):
-            _class_scores(products, intercepts[model], model * outputs, outputs, scores)
-            _choose(scores, seen[model], scratch[0], chosen)
+            _class_scores(products, intercepts, model, scores)
+            _choose(scores, seen, model, scratch, chosen)
+            word, bit = model >> 6, np.uint64(model & 63)
+            for row in range(count):
+                held_out[row] = np.int32(1) - np.int32((trained[positions[first + row], word] >> bit) & np.uint64(1))
+            for row in range(GROUP):
+                right[row] += held_out[row] if chosen[row] == group_codes[row] else np.int32(0)
             if len(label_sums):
-                _softmax(scores, classes, seen[model], scratch)
-            for row in range(stop - first):
-                position = positions[first + row]
-                if (trained[position, model >> 6] >> np.uint64(model & 63)) & np.uint64(1):
-                    continue
-                correct[position] += chosen[row] == codes[position]
-                if len(label_sums):
-                    label_sums[position] += scores[codes[position], row]
+                _softmax(scores, seen, model, scratch)
+                for row in range(count):
+                    label_sums[positions[first + row]] += scores[group_codes[row], row] * held_out[row]
                 if len(matrix_sums):
-                    for output in range(classes):
-                        matrix_sums[position, output] += scores[output, row]
+                    for row in range(count):
+                        for output in range(classes):
+                            matrix_sums[positions[first + row], output] += scores[output, row] * held_out[row]
+        for row in range(count):
+            correct[positions[first + row]] += right[row]
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _class_scores(products: np.ndarray, intercepts: np.ndarray, first: int, outputs: int, scores: np.ndarray) -> None:
+def _class_scores(products: np.ndarray, intercepts: np.ndarray, model: int, scores: np.ndarray) -> None:
     """One model's scores with intercept; a single output is that of class 1 against class 0."""
+    outputs = intercepts.shape[1]
     only = 1 if outputs == 1 else 0
     if only:
-        scores[0, :] = np.float32(0.0)
-    for output in range(outputs):
         for row in range(GROUP):
-            scores[output + only, row] = products[first + output, row] + intercepts[output]
+            scores[0, row] = np.float32(0.0)
+    for output in range(outputs):
+        intercept = intercepts[model, output]
+        for row in range(GROUP):
+            scores[output + only, row] = products[model * outputs + output, row] + intercept
 
 
-@njit(nogil=True, cache=True)
-def _choose(scores: np.ndarray, seen: np.ndarray, best: np.ndarray, chosen: np.ndarray) -> None:
+@njit(nogil=True, cache=True, inline="always")
+def _choose(scores: np.ndarray, seen: np.ndarray, model: int, scratch: np.ndarray, chosen: np.ndarray) -> None:
     """The seen class of the highest score, the first of equal ones."""
-    best[:] = np.float32(-np.inf)
-    for output in range(len(scores)):
-        if seen[output]:
+    for row in range(GROUP):
+        scratch[0, row] = np.float32(-np.inf)
+    for output in range(seen.shape[1]):
+        if seen[model, output]:
+            number = np.int32(output)
             for row in range(GROUP):
-                better = scores[output, row] > best[row]
-                best[row] = scores[output, row] if better else best[row]
-                chosen[row] = output if better else chosen[row]
+                better = scores[output, row] > scratch[0, row]
+                scratch[0, row] = scores[output, row] if better else scratch[0, row]
+                chosen[row] = number if better else chosen[row]
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -245,29 +258,29 @@ def _exponential(value: np.float32) -> np.float32:
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST)
-def _softmax(scores: np.ndarray, outputs: int, seen: np.ndarray, scratch: np.ndarray) -> None:
-    """Scores to probabilities in place; 0 for classes not seen. `scratch`: 2 x GROUP."""
-    highest, totals = scratch[0], scratch[1]
+def _softmax(scores: np.ndarray, seen: np.ndarray, model: int, scratch: np.ndarray) -> None:
+    """Scores to probabilities in place; 0 for classes not seen. `scratch`: 2 x GROUP, highest scores and totals."""
+    outputs = seen.shape[1]
     for row in range(GROUP):
-        highest[row] = _LOWEST
-        totals[row] = np.float32(0.0)
+        scratch[0, row] = _LOWEST
+        scratch[1, row] = np.float32(0.0)
     for output in range(outputs):
-        if seen[output]:
+        if seen[model, output]:
             for row in range(GROUP):
-                highest[row] = max(highest[row], scores[output, row])
+                scratch[0, row] = max(scratch[0, row], scores[output, row])
     for output in range(outputs):
-        if seen[output]:
+        if seen[model, output]:
             for row in range(GROUP):
-                scores[output, row] = _exponential(scores[output, row] - highest[row])
-                totals[row] += scores[output, row]
+                scores[output, row] = _exponential(scores[output, row] - scratch[0, row])
+                scratch[1, row] += scores[output, row]
         else:
             for row in range(GROUP):
                 scores[output, row] = np.float32(0.0)
     for row in range(GROUP):
-        totals[row] = np.float32(1.0) / totals[row]
+        scratch[1, row] = np.float32(1.0) / scratch[1, row]
     for output in range(outputs):
         for row in range(GROUP):
-            scores[output, row] *= totals[row]
+            scores[output, row] *= scratch[1, row]
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST)
@@ -277,6 +290,7 @@ def _residuals(
     codes: np.ndarray,
     count: int,
     seen: np.ndarray,
+    model: int,
     loss: int,
     scratch: np.ndarray,
 ) -> None:
@@ -284,7 +298,7 @@ def _residuals(
     outputs = len(scores)
     for output in range(outputs):
         for row in range(GROUP):
-            scores[output, row] += intercepts[output]
+            scores[output, row] += intercepts[model, output]
     if loss == SIGMOID:
         for row in range(GROUP):
             side = np.float32(1.0) if codes[row] == 1 else np.float32(-1.0)
@@ -297,9 +311,9 @@ def _residuals(
             for row in range(GROUP):
                 side = np.float32(1.0) if codes[row] == positive else np.float32(-1.0)
                 short = max(np.float32(0.0), np.float32(1.0) - side * scores[output, row])
-                scores[output, row] = np.float32(-2.0) * side * short if seen[output] else np.float32(0.0)
+                scores[output, row] = np.float32(-2.0) * side * short if seen[model, output] else np.float32(0.0)
     else:
-        _softmax(scores, outputs, seen, scratch)
+        _softmax(scores, seen, model, scratch)
         for row in range(count):
             scores[codes[row], row] -= np.float32(1.0)
     for output in range(outputs):

@@ -27,7 +27,9 @@ def residuals(scores: torch.Tensor, codes: torch.Tensor, seen: torch.Tensor, los
         sides = _sides(scores, codes)
         slopes = -2 * sides * (1 - sides * scores).clamp(min=0)
         return slopes if scores.shape[-1] == 1 else torch.where(seen[..., None, :], slopes, 0)
-    return probabilities(scores, seen, loss) - torch.nn.functional.one_hot(codes, scores.shape[-1]).to(scores.dtype)
+    shares = probabilities(scores, seen, loss)
+    own = codes[..., None]
+    return shares.scatter_add(-1, own, shares.new_full((), -1.0).expand(own.shape))
 
 
 def probabilities(scores: torch.Tensor, seen: torch.Tensor, loss: int) -> torch.Tensor:

@@ -1,0 +1,83 @@
+"""What is decided once, before a run's first pass: device, precision, and the rows that stand for the pool."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from aflite_assets.algorithm.checks import Inputs
+from aflite_assets.algorithm.linear.coordinates import Sample
+from aflite_assets.algorithm.linear.devices import chosen_device
+from aflite_assets.algorithm.linear.pool import Frame, aligned, convert
+from aflite_assets.algorithm.settings import FilterSettings
+from aflite_assets.algorithm.streams import Purpose, generator
+
+# Rows of the sample, and the part of the memory that its two forms may take.
+_SAMPLE_ROWS, _SAMPLE_PART = 4096, 8
+# Jobs up to these are done in float64 by torch: an iteration takes less than loading the compiled kernels does.
+_EXACT_ROWS, _EXACT_OPERATIONS = 2048, 2e9
+_PASSES_GUESSED = 20
+# Up to this many rows per weight vector the whole pool is turned into the sample's basis: it costs what the passes of
+# some iterations then save.
+_ROWS_PER_WEIGHTS = 128
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """`compiled`: passes by the compiled kernels, in float32; else by torch, in `dtype`.
+
+    `sample` (with the classes of its rows, `sample_codes`) is on the device and in `frame`.
+    """
+
+    device: torch.device
+    compiled: bool
+    dtype: np.dtype
+    frame: Frame
+    sample: Sample
+    sample_codes: torch.Tensor
+
+
+def prepare(
+    inputs: Inputs, settings: FilterSettings, codes: np.ndarray, *, seed: int, device: str, memory_limit: int
+) -> Preparation:
+    """Decide by the inputs a run begins with, so that a resumed run decides the same. `codes`: class of every row."""
+    place = chosen_device(device)
+    compiled = place.type == "cpu" and not _is_small(inputs, settings)
+    dtype = np.dtype(np.float32 if compiled or place.type != "cpu" else np.float64)
+    rows = draw(inputs.trainable_rows, _sample_rows(inputs.features.shape[1], memory_limit), seed, Purpose.CURVATURE)
+    frame = Frame.of(inputs.features[rows], dtype)
+    features = aligned(len(rows), frame.width, dtype)
+    convert(inputs.features, rows, frame, features)
+    sample = Sample.of(torch.from_numpy(features).to(place))
+    if compiled and sample.basis is not None and _is_turned(inputs, settings, frame.width, memory_limit):
+        frame, sample = replace(frame, rotation=sample.basis.numpy()), sample.rotated()
+    return Preparation(place, compiled, dtype, frame, sample, torch.from_numpy(codes[rows]).to(place))
+
+
+def draw(rows: np.ndarray, most: int, seed: int, purpose: Purpose) -> np.ndarray:
+    """`most` of some rows, ascending; all where there are no more."""
+    if len(rows) <= most:
+        return rows
+    return np.sort(generator(seed, purpose, 0).choice(rows, most, replace=False))
+
+
+def n_outputs(n_classes: int) -> int:
+    """Weight vectors of a classifier: one for two classes, else one per class."""
+    return 1 if n_classes == 2 else n_classes
+
+
+def _sample_rows(width: int, memory_limit: int) -> int:
+    fitting = memory_limit // _SAMPLE_PART // (8 * width)
+    return max(1, min(fitting, max(_SAMPLE_ROWS, 2 * width)))
+
+
+def _is_small(inputs: Inputs, settings: FilterSettings) -> bool:
+    weights = settings.n_partitions * n_outputs(len(inputs.classes)) * inputs.features.shape[1]
+    operations = _PASSES_GUESSED * 4.0 * settings.train_size * weights
+    return len(inputs.labels) <= _EXACT_ROWS or operations <= _EXACT_OPERATIONS
+
+
+def _is_turned(inputs: Inputs, settings: FilterSettings, width: int, memory_limit: int) -> bool:
+    rows = len(inputs.labels)
+    fits = rows * width * 4 <= memory_limit // 2
+    return fits and rows <= _ROWS_PER_WEIGHTS * settings.n_partitions * n_outputs(len(inputs.classes))

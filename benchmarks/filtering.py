@@ -97,7 +97,7 @@ GRID: dict[str, Callable[[], Problem]] = {
     "50k x 768, 0.06, 50 %": lambda: gaussian(50_000, 768, 3, 0.06, 0.50),
     "100k x 1024, 0.10, 10 %": lambda: gaussian(100_000, 1024, 3, 0.10, 0.10),
     "20k x 1280, 10 classes, 20 %": lambda: gaussian(20_000, 1280, 10, 0.10, 0.20),
-    "20k x 512, 100 classes, 20 %": lambda: gaussian(20_000, 512, 100, 0.12, 0.20),
+    "20k x 512, 100 classes, 20 %": lambda: gaussian(20_000, 512, 100, 0.20, 0.20),
 }
 
 

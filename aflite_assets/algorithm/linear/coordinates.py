@@ -15,8 +15,11 @@ from aflite_assets.algorithm.linear.losses import Curvature, curvature_of
 
 # Rows and columns of the dense block at most, and directions in it at most.
 _DENSE_SIZE, _DENSE_DIRECTIONS = 128, 32
-# Over this many outputs none are mixed, since balanced classes have no directions of their own.
+# Over this many outputs none are mixed, since balanced classes have no directions of their own, and the dense block
+# holds the intercepts alone.
 _MIXED_OUTPUTS = 20
+# Curvature below this share of the largest is rounding.
+_LEAST_CURVATURE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -109,20 +112,20 @@ def coordinates_at(
     """
     outputs = len(intercepts)
     curvature = curvature_of(sample.features @ weights.T + intercepts, codes, loss)
-    mixing = torch.eye(outputs, dtype=weights.dtype, device=weights.device)
     if 1 < outputs <= _MIXED_OUTPUTS:
-        mixing = torch.linalg.eigh(curvature.total().double())[1].to(weights.dtype)
-    curvature = curvature.mixed(mixing)
+        curvature = curvature.mixed(torch.linalg.eigh(curvature.total())[1])
     factor = train_size / len(codes)
-    along = curvature.own
+    along = curvature.own.to(weights.dtype)
     mass = along.sum(dim=0)[:, None].clamp(min=1e-20)
     centres = along.T @ sample.projected / mass
-    directions = min(_DENSE_DIRECTIONS, max(0, _DENSE_SIZE // outputs - 1), sample.features.shape[1])
+    directions = min(_DENSE_DIRECTIONS, _DENSE_SIZE // outputs - 1, sample.features.shape[1])
+    directions = directions if outputs <= _MIXED_OUTPUTS else 0
     rest = sample.projected[:, directions:]
     variances = (along.T @ rest**2 - mass * centres[:, directions:] ** 2).clamp(min=0)
-    scales = (factor * variances + strength).rsqrt()
+    least = max(strength, _LEAST_CURVATURE * factor * float(variances.max())) if rest.shape[1] else strength
+    scales = (factor * variances + least).rsqrt()
     dense = _dense_root(sample.projected[:, :directions], centres[:, :directions], curvature, factor, strength)
-    return Coordinates(sample.basis, mixing, centres, dense, scales)
+    return Coordinates(sample.basis, curvature.mixing.to(weights.dtype), centres, dense, scales)
 
 
 def _dense_root(
@@ -132,14 +135,14 @@ def _dense_root(
     outputs, directions = centres.shape
     size = directions + 1
     if directions == 0:
-        matrix = curvature.total().double() * factor
+        matrix = curvature.total() * factor
     else:
         matrix = torch.empty(outputs, size, outputs, size, dtype=torch.float64, device=top.device)
         ones = top.new_ones(len(top), 1)
         extended = [torch.cat([top - centre, ones], dim=1).double() for centre in centres]
         for one in range(outputs):
             for other in range(one, outputs):
-                pair = curvature.pair(one, other).double()[:, None]
+                pair = curvature.pair(one, other)[:, None]
                 block = factor * (extended[one].T @ (pair * extended[other]))
                 matrix[one, :, other, :], matrix[other, :, one, :] = block, block.T
         matrix = matrix.reshape(outputs * size, outputs * size)
@@ -150,7 +153,11 @@ def _dense_root(
 
 
 def _inverse_root(matrix: torch.Tensor) -> torch.Tensor:
-    """R with R R^T = matrix^-1, for a positive definite matrix."""
-    factor = torch.linalg.cholesky(matrix)
+    """R with R R^T = matrix^-1, for a positive definite matrix; a nearly singular one gets what it lacks."""
     eye = torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
+    ridge = torch.zeros_like(matrix)
+    factor, failed = torch.linalg.cholesky_ex(matrix)
+    while failed:
+        ridge = torch.maximum(10 * ridge, _LEAST_CURVATURE * matrix.diagonal().max().clamp(min=1e-200) * eye)
+        factor, failed = torch.linalg.cholesky_ex(matrix + ridge)
     return torch.linalg.solve_triangular(factor, eye, upper=False).T.contiguous()

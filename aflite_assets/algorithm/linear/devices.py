@@ -32,7 +32,13 @@ def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
     if needed > _POOL_SHARE * free:
         _log.info("%d MiB of features do not fit beside %d MiB of free GPU memory: streaming", needed >> 20, free >> 20)
         return None
+    return copied_to(device, pool)
+
+
+def copied_to(device: torch.device, pool: PoolFeatures) -> torch.Tensor:
+    """The whole pool as a tensor, whose rows are the pool's slots for good."""
     resident = torch.empty(len(pool.rows), pool.width, device=device)
     for block in pool.blocks():
         resident[block.first : block.stop] = torch.from_numpy(block.features).to(device)
+    pool.fix_slots()
     return resident

@@ -41,7 +41,8 @@ _START_ROWS = 16384
 class EngineTally:
     """The counts of one iteration, and `start`: where the next iteration's fits may start.
 
-    `start`: kinds of classifier x outputs x (padded width + 1), intercepts last: the mean of this iteration's fits.
+    `start`: kinds of classifier x outputs x (width + 1), float64: the mean of this iteration's fits to the centred and
+    scaled features, intercepts last.
     `evaluations`: kinds x subsets, gradients that each fit took.
     """
 
@@ -117,7 +118,8 @@ class LinearEngine:
         return {"logistic": (logistic,), "linear_svm": (HINGE,), "both": (logistic, HINGE)}[self._settings.classifier]
 
     def _problem(self, loss: int, train_size: float, pool: np.ndarray, start: np.ndarray | None) -> _Problem:
-        strength = 1.0 / (self._settings.inverse_regularization * self._prepared.frame.scale**2)
+        scale = self._prepared.frame.scale
+        strength = 1.0 / (self._settings.inverse_regularization * scale * scale)
         objective = Objective(loss, n_outputs(len(self._inputs.classes)), strength)
         point = self._pooled(objective, train_size, pool) if start is None else self._unpacked(start)
         sample, codes = self._prepared.sample, self._prepared.sample_codes
@@ -125,7 +127,8 @@ class LinearEngine:
             sample, codes, point.weights, point.intercepts, loss=loss, train_size=train_size, strength=strength
         )
         precision = PRECISIONS[point.weights.dtype]
-        return _Problem(objective, point, coordinates, tolerance_at(point, sample, codes, loss, precision=precision))
+        tolerance = tolerance_at(point, sample, codes, loss, train_size=train_size, precision=precision)
+        return _Problem(objective, point, coordinates, tolerance)
 
     def _pooled(self, objective: Objective, train_size: float, pool: np.ndarray) -> Point:
         """The shared start of a run's first iteration."""
@@ -156,7 +159,7 @@ class LinearEngine:
             passes.count(fits.weights, fits.intercepts, counts)
             evaluations.append(fits.evaluations.numpy(force=True))
             total += torch.cat([fits.weights, fits.intercepts[..., None]], dim=-1).double().sum(dim=0).numpy(force=True)
-        return (total / len(sets)).astype(self._prepared.dtype), np.concatenate(evaluations)
+        return self._packed(total / len(sets)), np.concatenate(evaluations)
 
     def _fit(self, passes: Passes, sets: TrainingSets, problem: _Problem) -> Fits:
         return fit(
@@ -242,9 +245,21 @@ class LinearEngine:
             resident=resident,
         )
 
+    def _packed(self, mean: np.ndarray) -> np.ndarray:
+        """A classifier of the passes' frame as one of the features' own columns."""
+        weights, rotation = mean[:, :-1], self._prepared.frame.rotation
+        if rotation is not None:
+            weights = weights @ rotation.T.astype(np.float64)
+        return np.column_stack([weights[:, : self._inputs.features.shape[1]], mean[:, -1]])
+
     def _unpacked(self, start: np.ndarray) -> Point:
-        values = torch.from_numpy(start).to(self._prepared.device)
-        return Point(values[:, :-1].contiguous(), values[:, -1].contiguous())
+        frame = self._prepared.frame
+        weights = np.zeros((len(start), frame.width))
+        weights[:, : start.shape[1] - 1] = start[:, :-1]
+        if frame.rotation is not None:
+            weights = weights @ frame.rotation.astype(np.float64)
+        like = self._prepared.sample.features
+        return Point(torch.from_numpy(weights).to(like), torch.from_numpy(start[:, -1].copy()).to(like))
 
     def _by_row(self, subsets: Sequence[np.ndarray], pool: np.ndarray, counts: Counts) -> Tally:
         """Counts by slot as counts by input row."""

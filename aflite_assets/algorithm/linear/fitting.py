@@ -12,9 +12,15 @@ from aflite_assets.algorithm.linear.passes import Passes
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
 
 # Error of the scores that predictions are made from, as a share of their spread.
-PRECISIONS = {torch.float32: 2.5e-4, torch.float64: 2e-9}
+PRECISIONS = {torch.float32: 3e-4, torch.float64: 2e-9}
 START_PRECISION = 2e-3
-_MOST_EVALUATIONS = {torch.float32: 400, torch.float64: 4000}
+_MOST_EVALUATIONS = {torch.float32: 500, torch.float64: 5000}
+_PATIENCE = {torch.float32: 60, torch.float64: 500}
+# Scores with a smaller spread are told apart no better than this.
+_LEAST_SPREAD = 0.01
+# However few rows a training set has for its width, the root of its curvature is taken to be at least this share of
+# the pool's.
+_LEAST_SHARE = 0.2
 # More pairs of steps and gradient changes do not save evaluations.
 _MEMORY, _LEAST_MEMORY = 10, 4
 # Vectors a fit needs beside its pairs of steps and changes: point, gradient, direction, their next ones, weights.
@@ -86,6 +92,7 @@ def fit(
         torch.zeros(len(needed), coordinates.size, dtype=dtype, device=device),
         tolerance=tolerance * sizes.sqrt(),
         most_evaluations=_MOST_EVALUATIONS[dtype],
+        patience=_PATIENCE[dtype],
         memory=_memory(coordinates.size, len(needed), dtype.itemsize, memory_limit),
     )
     shift, intercept_shift = coordinates.weights(least.z)
@@ -117,12 +124,19 @@ def pooled_start(
     return Point(fits.weights[0], fits.intercepts[0])
 
 
-def tolerance_at(point: Point, sample: Sample, codes: torch.Tensor, loss: int, *, precision: float) -> float:
-    """The tolerance of `fit` for which scores are right to `precision` of their spread around `point`."""
+def tolerance_at(
+    point: Point, sample: Sample, codes: torch.Tensor, loss: int, *, train_size: float, precision: float
+) -> float:
+    """The tolerance of `fit` for which scores are right to `precision` of their spread around `point`.
+
+    The curvature of a training set of t rows in d columns is along some direction only (1 - sqrt(d / t))^2 of the
+    pool's (Marchenko and Pastur 1967), which makes the error along it so much larger.
+    """
     scores = sample.features @ point.weights.T + point.intercepts
     weight = float(curvature_of(scores, codes, loss).own.mean())
     spread = float(scores.std(dim=0).square().mean().sqrt()) if len(scores) > 1 else 0.0
-    return precision * spread * weight**0.5
+    share = max(_LEAST_SHARE, 1 - (sample.features.shape[1] / train_size) ** 0.5)
+    return precision * share * max(spread, _LEAST_SPREAD) * weight**0.5
 
 
 def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:

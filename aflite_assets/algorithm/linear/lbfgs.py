@@ -16,8 +16,6 @@ Gradients = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 _STEEPEST = 0.9
 # By which factors a step that was too long is shortened.
 _SHORTEST, _LONGEST = 0.05, 0.8
-# Evaluations within which a gradient must halve: rounding lets it go no further once it does not.
-_PATIENCE = 40
 
 
 @dataclass(frozen=True)
@@ -31,27 +29,34 @@ class Minima:
 
 
 def minimise(
-    gradients: Gradients, start: torch.Tensor, *, tolerance: torch.Tensor, most_evaluations: int, memory: int
+    gradients: Gradients,
+    start: torch.Tensor,
+    *,
+    tolerance: torch.Tensor,
+    most_evaluations: int,
+    patience: int,
+    memory: int,
 ) -> Minima:
     """Minimise every problem from its row of `start` until its gradient's norm is at most its `tolerance`.
 
     `memory`: pairs of steps and gradient changes kept. Evaluations end for a problem that has converged, for one whose
-    gradient has not halved in its last 40, and after `most_evaluations`. A gradient that is not finite shortens the
-    step.
+    smallest gradient norm has not halved within `patience` evaluations (rounding lets it go no further), and after
+    `most_evaluations`. A gradient that is not finite shortens the step.
     """
     state = _State(gradients, start.clone(), memory)
     evaluations = torch.ones(len(start), dtype=torch.int64, device=start.device)
     active = torch.nonzero(state.norms > tolerance).flatten()
-    before = state.norms.clone()
+    least = before = state.norms.clone()
     for number in range(1, most_evaluations):
         if not len(active):
             break
         state.advance(gradients, active)
         evaluations[active] += 1
         active = active[state.norms[active] > tolerance[active]]
-        if number % _PATIENCE == 0:
-            active = active[state.norms[active] <= 0.5 * before[active]]
-            before = state.norms.clone()
+        least = torch.minimum(least, state.norms)
+        if number % patience == 0:
+            active = active[least[active] <= 0.5 * before[active]]
+            before = least
     return Minima(state.z, state.norms <= tolerance, state.norms, evaluations)
 
 
@@ -73,7 +78,7 @@ class _State:
         found = gradients(self.z[chosen] + step, active)
         before = self._slope[chosen].abs()
         after = torch.linalg.vecdot(found, self._direction[chosen])
-        taken = after <= _STEEPEST * before  # false for NaN
+        taken = (after <= _STEEPEST * before) & after.isfinite()
         shorter = self._length[chosen] * (before / (before + after)).nan_to_num(0.0).clamp(_SHORTEST, _LONGEST)
         self._length[chosen] = torch.where(taken, 1.0, shorter)
         if not taken.all():

@@ -77,7 +77,8 @@ class Curvature:
 
 
 def curvature_of(scores: torch.Tensor, codes: torch.Tensor, loss: int) -> Curvature:
-    """The curvature of rows with some scores (n x outputs) and classes, over the outputs as they are."""
+    """The curvature of rows with some scores (n x outputs) and classes, over the outputs as they are; float64."""
+    scores = scores.double()
     mixing = torch.eye(scores.shape[1], dtype=scores.dtype, device=scores.device)
     if loss == HINGE:
         return Curvature(2.0 * (_sides(scores, codes) * scores < 1).to(scores.dtype), None, mixing)

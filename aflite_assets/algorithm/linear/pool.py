@@ -38,7 +38,9 @@ class Frame:
         """The means of some rows and the root mean square around them."""
         values = rows.astype(np.float64)
         origin = values.mean(axis=0)
-        spread = float(np.sqrt(np.mean((values - origin) ** 2)))
+        values -= origin
+        largest = float(np.abs(values).max())
+        spread = largest * float(np.sqrt(np.mean((values / (largest or 1.0)) ** 2)))
         lanes = _LINE_BYTES // dtype.itemsize
         return cls(origin, spread if spread > 0 else 1.0, -(-rows.shape[1] // lanes) * lanes)
 
@@ -72,7 +74,7 @@ class PoolFeatures:
     ) -> None:
         """Convert `rows` (ascending row numbers) at once if `hold` and they take at most half of `memory_limit`."""
         self._features, self._frame, self._dtype, self._threads = features, frame, dtype, threads
-        self.rows, self.width = rows, frame.width
+        self.rows, self.width, self._fixed = rows, frame.width, False
         row_bytes = frame.width * dtype.itemsize
         # A rotated pool cannot be read again in pieces.
         fits = len(rows) * row_bytes <= memory_limit // 2 or frame.rotation is not None
@@ -92,10 +94,14 @@ class PoolFeatures:
             yield Block(block.start, self._buffer[: block.stop - block.start])
 
     def keep(self, rows: np.ndarray) -> None:
-        """Go on with some of the rows; a resident pool stays as it is."""
-        if not self.resident:
+        """Go on with some of the rows; a resident pool and one with fixed slots stay as they are."""
+        if not self.resident and not self._fixed:
             self.rows = rows
             self.slices = self._sliced()
+
+    def fix_slots(self) -> None:
+        """Keep every slot where it is from here on: a copy of the pool is elsewhere."""
+        self._fixed = True
 
     def slots_of(self, rows: np.ndarray) -> np.ndarray:
         """The slots of some of the rows, given in ascending order."""

@@ -104,5 +104,5 @@ class TorchPasses:
             low, high = self._within(number, slots[0], slots[-1] + 1)
             begin = self._sets.bounds[number]
             trained = self._sets[number][low - begin : high - begin]
-            mask[np.searchsorted(slots, trained), number] = False
+            mask[np.isin(slots, trained, assume_unique=True), number] = False
         return torch.from_numpy(mask).to(self._device)

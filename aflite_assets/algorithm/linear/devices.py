@@ -2,6 +2,7 @@
 
 import logging
 
+import numpy as np
 import torch
 
 from aflite_assets.algorithm.linear.pool import PoolFeatures
@@ -37,7 +38,8 @@ def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
 
 def copied_to(device: torch.device, pool: PoolFeatures) -> torch.Tensor:
     """The whole pool as a tensor, whose rows are the pool's slots for good."""
-    resident = torch.empty(len(pool.rows), pool.width, device=device)
+    dtype = torch.from_numpy(np.empty(0, dtype=pool.dtype)).dtype
+    resident = torch.empty(len(pool.rows), pool.width, dtype=dtype, device=device)
     for block in pool.blocks():
         resident[block.first : block.stop] = torch.from_numpy(block.features).to(device)
     pool.fix_slots()

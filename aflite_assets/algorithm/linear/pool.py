@@ -59,7 +59,7 @@ class Block:
 
 
 class PoolFeatures:
-    """Rows of a features matrix in the form above. A slot is a position in `rows`."""
+    """Rows of a features matrix in the form above, in `dtype`. A slot is a position in `rows`."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class PoolFeatures:
         hold: bool = True,
     ) -> None:
         """Convert `rows` (ascending row numbers) at once if `hold` and they take at most half of `memory_limit`."""
-        self._features, self._frame, self._dtype, self._threads = features, frame, dtype, threads
+        self._features, self._frame, self.dtype, self._threads = features, frame, dtype, threads
         self.rows, self.width, self._fixed = rows, frame.width, False
         row_bytes = frame.width * dtype.itemsize
         # A rotated pool cannot be read again in pieces.
@@ -108,11 +108,11 @@ class PoolFeatures:
         return np.searchsorted(self.rows, rows)
 
     def _sliced(self) -> list[slice]:
-        row_bytes = self.width * self._dtype.itemsize
+        row_bytes = self.width * self.dtype.itemsize
         return list(row_blocks(len(self.rows), row_bytes=row_bytes, memory_limit=self._block_bytes))
 
     def _fill(self, block: slice) -> None:
-        row_bytes = self._frame.width * self._dtype.itemsize
+        row_bytes = self._frame.width * self.dtype.itemsize
         chunks = list(row_blocks(block.stop - block.start, row_bytes=row_bytes, memory_limit=_CHUNK_BYTES))
         rows = self.rows[block]
         list(self._threads.map(lambda chunk: self._convert(rows[chunk], self._buffer[chunk]), chunks))

@@ -12,8 +12,8 @@ import torch
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.algorithm.checks import Inputs, check_inputs
 from aflite_assets.algorithm.linear import engine
-from aflite_assets.algorithm.linear.engine import EngineTally, LinearEngine
 from aflite_assets.algorithm.linear.devices import copied_to
+from aflite_assets.algorithm.linear.engine import EngineTally, LinearEngine
 from aflite_assets.algorithm.linear.pool import PoolFeatures
 from aflite_assets.algorithm.reference import fit_linear_svm, fit_logistic
 from aflite_assets.algorithm.tally import Tally, tally_partitions

@@ -15,11 +15,11 @@ from aflite_assets.algorithm.streams import Purpose, generator
 # Rows of the sample, and the part of the memory that its two forms may take.
 _SAMPLE_ROWS, _SAMPLE_PART = 4096, 8
 # Jobs up to these are done in float64 by torch: an iteration takes less than loading the compiled kernels does.
-_EXACT_ROWS, _EXACT_OPERATIONS = 2048, 2e9
+_EXACT_ROWS, _EXACT_OPERATIONS = 2048, 2e8
 _PASSES_GUESSED = 20
 # Up to this many rows per weight vector the whole pool is turned into the sample's basis: it costs what the passes of
 # some iterations then save.
-_ROWS_PER_WEIGHTS = 128
+_ROWS_PER_WEIGHTS = 64
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,6 @@ class CompiledPasses:
                 codes=self._sets.codes,
                 seen=self._sets.seen,
                 trained=bits,
-                loss=self._loss,
                 correct=counts.correct,
                 label_sums=counts.label_sums,
                 matrix_sums=counts.matrix_sums,

@@ -1,7 +1,8 @@
 """The compiled passes over a block of rows: gradients of many classifiers, and their predictions counted.
 
-Only arithmetic is here: which rows, which threads and which memory is decided in compiled.py. Every array is C-ordered;
-rows and weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple of 16 columns.
+Only arithmetic is here: rows, threads and memory are decided in compiled_passes.py. Every array is C-ordered; rows and
+weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple of 16 columns. Cached code
+is renewed when this file changes, not when tiles.py does: clear the cache after editing that one.
 """
 
 import numpy as np
@@ -82,7 +83,6 @@ def count_predictions(
     codes: np.ndarray,
     seen: np.ndarray,
     trained: np.ndarray,
-    loss: int,
     correct: np.ndarray,
     label_sums: np.ndarray,
     matrix_sums: np.ndarray,
@@ -158,8 +158,14 @@ def _choose(scores: np.ndarray, seen: np.ndarray, model: int, scratch: np.ndarra
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _row(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) -> np.uintp:
-    return np.uintp(base + positions[min(at, last)] * row_bytes)
+def _four(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) -> tuple:
+    """Addresses of four rows from entry `at` of `positions` on; entry `last` again where there are fewer."""
+    return (
+        np.uintp(base + positions[min(at, last)] * row_bytes),
+        np.uintp(base + positions[min(at + 1, last)] * row_bytes),
+        np.uintp(base + positions[min(at + 2, last)] * row_bytes),
+        np.uintp(base + positions[min(at + 3, last)] * row_bytes),
+    )
 
 
 @njit(nogil=True, cache=True)
@@ -182,18 +188,8 @@ def _dots(
         left = outputs - output
         here = np.uintp(weight + output * width * 4)
         for at in range(start, stop, TILE_ROWS):
-            rows = (
-                _row(base, row_bytes, positions, at, last),
-                _row(base, row_bytes, positions, at + 1, last),
-                _row(base, row_bytes, positions, at + 2, last),
-                _row(base, row_bytes, positions, at + 3, last),
-            )
-            ahead = (
-                _row(base, row_bytes, positions, at + 4, upcoming_last),
-                _row(base, row_bytes, positions, at + 5, upcoming_last),
-                _row(base, row_bytes, positions, at + 6, upcoming_last),
-                _row(base, row_bytes, positions, at + 7, upcoming_last),
-            )
+            rows = _four(base, row_bytes, positions, at, last)
+            ahead = _four(base, row_bytes, positions, at + TILE_ROWS, upcoming_last)
             out = np.uintp(address + (output * stride + at - start) * 4)
             if left >= 4:
                 _dot_4(rows, ahead, here, width, width, out, stride)
@@ -224,12 +220,7 @@ def _adds(
         left = outputs - output
         here = np.uintp(gradient + output * width * 4)
         for at in range(start, stop, TILE_ROWS):
-            rows = (
-                _row(base, row_bytes, positions, at, last),
-                _row(base, row_bytes, positions, at + 1, last),
-                _row(base, row_bytes, positions, at + 2, last),
-                _row(base, row_bytes, positions, at + 3, last),
-            )
+            rows = _four(base, row_bytes, positions, at, last)
             source = np.uintp(address + (output * stride + at - start) * 4)
             if left >= 4:
                 _add_4(rows, source, stride, width, here, width)

@@ -61,7 +61,6 @@ def count(
         codes=case.codes,
         seen=case.seen,
         trained=trained_bits(case),
-        loss=case.loss,
         correct=counted.correct,
         label_sums=counted.label,
         matrix_sums=counted.matrix,

@@ -9,7 +9,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import IdentityEncoderSpec, LinearModelSpec, RbfSvmSpec
 from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages.measured_filter import held_out_rows
+from aflite_assets.stages.measured_filter import scored_rows
 from aflite_assets.stages.measured_models import EncodingSpeed, NeuralSpeed
 from aflite_assets.stages.measurements import Measurements
 from aflite_assets.stages.plan import RunPlan, fits
@@ -107,10 +107,9 @@ def _filter_line(name: str, settings: Any, plan: RunPlan, measured: Measurements
         width = ASSUMED_WIDTH if encoding is None else encoding.width
         note = "" if encoding else f"the encoder taken to be {ASSUMED_WIDTH} wide"
     speed, spent = measured.filter(width)
-    if speed.train_size < plan.settings.train_size:
-        note = "; ".join([*filter(None, [note]), _growth(speed.train_size, speed.growth)])
-    fitted = plan.most_iterations * plan.settings.n_partitions
-    work = (Work(fitted, "fit", speed.fit), Work(held_out_rows(plan), "held-out row", speed.row))
+    if speed.rows < plan.pool_rows:
+        note = "; ".join([*filter(None, [note]), f"measured on {speed.rows:,} rows"])
+    work = (Work(plan.most_iterations, "iteration", speed.row * scored_rows(plan) / plan.most_iterations),)
     return CostLine("filtered_sets", name, work, spent, note)
 
 

@@ -1,4 +1,4 @@
-"""How fast the filter's classifiers are on this machine: real fits of the algorithm on features of the right shape."""
+"""How fast the filter is on this machine: real iterations of the algorithm on features of the right shape."""
 
 import math
 import time
@@ -15,69 +15,55 @@ CLASS_SPACE_SHARE = 0.9
 ROOT_MEAN_SQUARE = 0.5
 """Size of one feature; pooled outputs of transformers have 0.35, of convolutional networks about 1."""
 
-ENOUGH_SECONDS = 0.4
-"""A difference of times below this is mostly noise."""
-
-MOST_PARTITIONS = 33
 MOST_FEATURE_BYTES = 2**27
-MOST_HELD_OUT = 20_000
-FEW_HELD_OUT = 100
-SMALLEST_TRAIN_SIZE = 500
+MOST_ROWS = 50_000
+ENOUGH_SECONDS = 0.4
+"""An iteration over in less is timed again, since what else runs on the machine only ever adds."""
 
 
 @dataclass(frozen=True)
 class FilterSpeed:
-    """Seconds of one partition: `fit` for a classifier at the planned train size, `row` for each held-out row.
-
-    `train_size` rows were really fitted on; where that is below the planned size, `fit` is extrapolated by `growth`,
-    the power of the rows with which it grows. `spent` is what the measurement took.
+    """`row`: seconds of an iteration for each row that enters it, measured with `rows` rows and the planned share of
+    training rows. `spent` is what the measurement took, in seconds.
     """
 
-    fit: float
     row: float
-    train_size: int
-    growth: float
+    rows: int
     spent: float
 
 
 def measure_filter(
-    settings: FilterSettings, features: np.ndarray, labels: np.ndarray, *, rows_per_group: int
+    settings: FilterSettings, features: np.ndarray, labels: np.ndarray, *, pool_rows: int, rows_per_group: int
 ) -> FilterSpeed:
-    """Time `score_rows` with few partitions; `features` are shuffled rows x width, at least train size + 1 of them.
+    """Time an iteration of `settings` on shuffled rows x width `features`, where the plan has `pool_rows`.
 
     `rows_per_group` is the mean size of groups, 1 for a dataset without.
     """
     started = time.perf_counter()
-    groups = None if rows_per_group < 2 else np.arange(len(labels)) // rows_per_group
-    clock = _Clock(settings, features, labels, groups)
-    planned = min(settings.train_size, len(labels) - max(rows_per_group, 1))
-    size = min(planned, max(SMALLEST_TRAIN_SIZE, rows_per_group))
-    seconds, growth = clock.partition(size, len(labels)), 1.0
-    while size < planned and seconds < ENOUGH_SECONDS * 4:
-        larger = min(planned, size * 2)
-        after = clock.partition(larger, len(labels))
-        growth = min(max(math.log(after / seconds) / math.log(larger / size), 1.0), 2.0)
-        size, seconds = larger, after
-    fewer = min(size + max(FEW_HELD_OUT, rows_per_group), len(labels))
-    fit = min(clock.partition(size, fewer), seconds)
-    row = (seconds - fit) / max(len(labels) - fewer, 1)
-    return FilterSpeed(fit * (settings.train_size / size) ** growth, row, size, growth, time.perf_counter() - started)
+    rows = len(labels)
+    share = min(1.0, rows / pool_rows)
+    trained = min(max(round(settings.train_size * share), rows_per_group, 2), rows - max(rows_per_group, 1))
+    timed = replace(settings, train_size=trained)
+    groups = None if rows_per_group < 2 else np.arange(rows) // rows_per_group
+    _seconds(timed, features, labels, groups)  # compiles
+    seconds = _seconds(timed, features, labels, groups)
+    if seconds < ENOUGH_SECONDS:
+        seconds = min(seconds, _seconds(timed, features, labels, groups))
+    return FilterSpeed(seconds / rows, rows, time.perf_counter() - started)
 
 
-def held_out_rows(plan: RunPlan) -> int:
-    """Predictions of all partitions of the most iterations; rows that are only scored go at the rate of the pool."""
+def scored_rows(plan: RunPlan) -> int:
+    """Rows that enter the most iterations; those that are only scored go at the rate of the pool."""
     total = 0.0
     for iteration in range(plan.most_iterations):
         pool = pool_in_iteration(plan, iteration)
-        total += pool - plan.settings.train_size + plan.scored_rows * pool / plan.pool_rows
-    return round(total * plan.settings.n_partitions)
+        total += pool + plan.scored_rows * pool / plan.pool_rows
+    return round(total)
 
 
 def rows_to_measure(plan: RunPlan, width: int) -> int:
     """Rows of features that a measurement needs: the plan's, within bounds of memory and time."""
-    held_out = plan.pool_rows + plan.scored_rows - plan.settings.train_size
-    wanted = plan.settings.train_size + min(held_out, MOST_HELD_OUT)
-    return max(min(wanted, MOST_FEATURE_BYTES // (4 * width)), min(wanted, 2 * SMALLEST_TRAIN_SIZE))
+    return min(plan.pool_rows + plan.scored_rows, MOST_ROWS, max(1000, MOST_FEATURE_BYTES // (4 * width)))
 
 
 def encoder_like_features(rows: int, width: int, n_classes: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -99,29 +85,7 @@ def encoder_like_features(rows: int, width: int, n_classes: int, *, seed: int) -
     return (ROOT_MEAN_SQUARE * (along + around)).astype(np.float32), labels
 
 
-@dataclass(frozen=True)
-class _Clock:
-    settings: FilterSettings
-    features: np.ndarray
-    labels: np.ndarray
-    groups: np.ndarray | None
-
-    def partition(self, train_size: int, rows: int) -> float:
-        """Seconds of one partition of the first `rows`: the slope over partitions, so that checks drop out."""
-        one = self._seconds(train_size, rows, 1)
-        more = 3
-        while (difference := self._seconds(train_size, rows, more) - one) < ENOUGH_SECONDS and more < MOST_PARTITIONS:
-            more = min(2 * more - 1, MOST_PARTITIONS)
-        return max(difference, 1e-6) / (more - 1)
-
-    def _seconds(self, train_size: int, rows: int, partitions: int) -> float:
-        """The shorter of two runs where that is quick, since what else runs on the machine only ever adds."""
-        settings = replace(self.settings, train_size=train_size, n_partitions=partitions)
-        first = self._run(settings, rows)
-        return first if first >= ENOUGH_SECONDS else min(first, self._run(settings, rows))
-
-    def _run(self, settings: FilterSettings, rows: int) -> float:
-        groups = None if self.groups is None else self.groups[:rows]
-        started = time.perf_counter()
-        score_rows(self.features[:rows], self.labels[:rows], settings=settings, seed=0, groups=groups)
-        return time.perf_counter() - started
+def _seconds(settings: FilterSettings, features: np.ndarray, labels: np.ndarray, groups: np.ndarray | None) -> float:
+    started = time.perf_counter()
+    score_rows(features, labels, settings=settings, seed=0, groups=groups)
+    return time.perf_counter() - started

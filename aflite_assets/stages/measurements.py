@@ -71,7 +71,9 @@ class Measurements:
         per_group = 1 if groups is None else round(len(groups) / len(np.unique(groups)))
         # A mean may lie over train_size where the smallest groups do not.
         within = min(per_group, self._plan.settings.train_size)
-        return measure_filter(self._plan.settings, features, labels, rows_per_group=within)
+        return measure_filter(
+            self._plan.settings, features, labels, pool_rows=self._plan.pool_rows, rows_per_group=within
+        )
 
     def _own_features(self) -> tuple[np.ndarray, np.ndarray]:
         rows = rows_to_measure(self._plan, self._raw.features.shape[1])

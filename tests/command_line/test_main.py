@@ -95,7 +95,7 @@ def test_a_check_with_timing_ends_with_the_cost(
     cost = out[out.index("estimated cost") :]
     for words in ("warmup_models     small", "embeddings        small", "evaluator_models  pair_only", "total"):
         assert words in cost
-    assert "24 fits x" in cost
+    assert "iterations x" in cost
 
 
 def test_a_bundled_dataset_is_checked_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:

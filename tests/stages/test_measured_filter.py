@@ -1,5 +1,7 @@
 """Fits are timed on features of the right shape, and their number is the loop's."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,9 +10,9 @@ from aflite_assets.sources.registry import parse_spec
 from aflite_assets.stages import measured_filter
 from aflite_assets.stages.measured_filter import (
     encoder_like_features,
-    held_out_rows,
     measure_filter,
     rows_to_measure,
+    scored_rows,
 )
 from aflite_assets.stages.plan import RunPlan, plan_run
 
@@ -44,39 +46,43 @@ def test_more_classes_than_dimensions_and_one_dimension_are_no_problem() -> None
         assert set(labels.tolist()) == set(range(classes))
 
 
-def test_held_out_rows_are_those_of_every_partition() -> None:
-    # Pools of 1000, 800, 600, 500 rows, in the end once more to score what is kept; 100 of each are trained on.
+def test_scored_rows_are_those_of_every_iteration() -> None:
+    # Pools of 1000, 800, 600, 500 rows, in the end once more to score what is kept.
     plan = _plan(target_size=500, train_size=100, slice_size=200)
     assert plan.most_iterations == 4
-    assert held_out_rows(plan) == 4 * (900 + 700 + 500 + 400)
+    assert scored_rows(plan) == 1000 + 800 + 600 + 500
     scored = _plan("scored", target_size=500, train_size=100, slice_size=200)
-    assert held_out_rows(scored) == 4 * (900 + 700 + 500 + 400 + 200 * (1000 + 800 + 600 + 500) // 1000)
+    assert scored_rows(scored) == (1000 + 800 + 600 + 500) * 1200 // 1000
 
 
 def test_rows_to_measure_keep_to_memory_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = _plan("scored", target_size=500, train_size=100, slice_size=200)
     assert rows_to_measure(plan, 8) == 1200
-    monkeypatch.setattr(measured_filter, "MOST_HELD_OUT", 300)
-    assert rows_to_measure(plan, 8) == 400
-    monkeypatch.setattr(measured_filter, "MOST_FEATURE_BYTES", 4 * 8 * 200)
-    monkeypatch.setattr(measured_filter, "SMALLEST_TRAIN_SIZE", 50)
-    assert rows_to_measure(plan, 8) == 200
+    monkeypatch.setattr(measured_filter, "MOST_FEATURE_BYTES", 4 * 8 * 1100)
+    assert rows_to_measure(plan, 8) == 1100
+    monkeypatch.setattr(measured_filter, "MOST_ROWS", 300)
+    assert rows_to_measure(plan, 8) == 300
 
 
-def test_a_slow_fit_is_extrapolated_from_a_smaller_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measured_filter, "ENOUGH_SECONDS", 0.0)
-    monkeypatch.setattr(measured_filter, "SMALLEST_TRAIN_SIZE", 50)
+def test_fewer_rows_than_planned_are_measured_with_the_planned_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def spied(features: np.ndarray, labels: np.ndarray, *, settings: FilterSettings, **options: Any) -> Any:
+        asked.append(settings.train_size)
+        return score_rows(features, labels, settings=settings, **options)
+
+    monkeypatch.setattr(measured_filter, "score_rows", spied)
     features, labels = encoder_like_features(400, 8, 2, seed=0)
-    settings = FilterSettings(target_size=350, train_size=200, slice_size=10)
-    speed = measure_filter(settings, features, labels, rows_per_group=1)
-    assert speed.train_size == 50
-    assert 1.0 <= speed.growth <= 2.0
-    assert speed.fit > 0
-    assert speed.row >= 0
+    settings = FilterSettings(target_size=3500, train_size=200, slice_size=10)
+    speed = measure_filter(settings, features, labels, pool_rows=4000, rows_per_group=1)
+    assert set(asked) == {20}
+    assert speed.rows == 400
+    assert 0 < speed.row * 400 * len(asked) < speed.spent * 2
 
 
-def test_groups_are_never_larger_than_what_is_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measured_filter, "ENOUGH_SECONDS", 0.001)
+def test_a_training_set_holds_a_group_and_leaves_one() -> None:
     features, labels = encoder_like_features(400, 8, 2, seed=0)
-    settings = FilterSettings(target_size=350, train_size=60, slice_size=10)
-    assert measure_filter(settings, features, labels, rows_per_group=50).train_size == 60
+    settings = FilterSettings(target_size=3500, train_size=100, slice_size=10)
+    assert measure_filter(settings, features, labels, pool_rows=4000, rows_per_group=50).rows == 400
+    settings = FilterSettings(target_size=399, train_size=399, slice_size=10)
+    assert measure_filter(settings, features, labels, pool_rows=400, rows_per_group=50).rows == 400

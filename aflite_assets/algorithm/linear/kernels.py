@@ -2,14 +2,14 @@
 
 Only arithmetic is here: rows, threads and memory are decided in compiled_passes.py. Every array is C-ordered; rows and
 weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple of 16 columns. Cached code
-is renewed when this file changes, not when tiles.py does: clear the cache after editing that one.
+is renewed when this file changes, not when row_products.py or tiles.py do: clear the cache after editing those.
 """
 
 import numpy as np
 from numba import njit
 
 from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID
-from aflite_assets.algorithm.linear.tiles import TILE_ROWS, add_tile, dot_tile
+from aflite_assets.algorithm.linear.row_products import add_products, dot_products
 
 # Rows handled together between two passes over the weights: enough for a vector of logits per class.
 GROUP = 16
@@ -21,9 +21,6 @@ _SMALLEST_EXPONENT = np.float32(-87.0)
 _LOWEST = np.float32(-3e38)
 # What of "fast math" keeps infinities and a fixed order of operations within a row.
 _FAST = {"contract", "arcp", "nsz"}
-
-_dot_1, _dot_2, _dot_3, _dot_4 = (dot_tile(outputs) for outputs in (1, 2, 3, 4))
-_add_1, _add_2, _add_3, _add_4 = (add_tile(outputs) for outputs in (1, 2, 3, 4))
 
 
 @njit(nogil=True, cache=True)
@@ -61,11 +58,11 @@ def add_gradients(
             gradient = gradients.ctypes.data + model * gradients.strides[0]
             for first in range(start, stop, GROUP):
                 count = min(GROUP, stop - first)
-                _dots(base, row_bytes, positions, first, first + count, stop, weight, outputs, width, scores)
+                dot_products(base, row_bytes, positions, first, first + count, stop, weight, outputs, width, scores)
                 for row in range(count):
                     group_codes[row] = codes[positions[first + row]]
                 _residuals(scores, intercepts, group_codes, count, seen, model, loss, scratch)
-                _adds(base, row_bytes, positions, first, first + count, gradient, outputs, width, scores)
+                add_products(base, row_bytes, positions, first, first + count, gradient, outputs, width, scores)
                 for output in range(outputs):
                     total = intercept_gradients[model, output]
                     for row in range(count):
@@ -105,7 +102,9 @@ def count_predictions(
     for first in range(0, len(positions), GROUP):
         count = min(GROUP, len(positions) - first)
         stop = first + count
-        _dots(base, row_bytes, positions, first, stop, len(positions), weights.ctypes.data, columns, width, products)
+        dot_products(
+            base, row_bytes, positions, first, stop, len(positions), weights.ctypes.data, columns, width, products
+        )
         right[:] = 0
         for row in range(count):
             group_codes[row] = codes[positions[first + row]]
@@ -155,81 +154,6 @@ def _choose(scores: np.ndarray, seen: np.ndarray, model: int, scratch: np.ndarra
                 better = scores[output, row] > scratch[0, row]
                 scratch[0, row] = scores[output, row] if better else scratch[0, row]
                 chosen[row] = number if better else chosen[row]
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _four(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) -> tuple:
-    """Addresses of four rows from entry `at` of `positions` on; entry `last` again where there are fewer."""
-    return (
-        np.uintp(base + positions[min(at, last)] * row_bytes),
-        np.uintp(base + positions[min(at + 1, last)] * row_bytes),
-        np.uintp(base + positions[min(at + 2, last)] * row_bytes),
-        np.uintp(base + positions[min(at + 3, last)] * row_bytes),
-    )
-
-
-@njit(nogil=True, cache=True)
-def _dots(
-    base: int,
-    row_bytes: int,
-    positions: np.ndarray,
-    start: int,
-    stop: int,
-    upcoming_stop: int,
-    weight: int,
-    outputs: int,
-    width: int,
-    scores: np.ndarray,
-) -> None:
-    """scores[c, r] = row r . weight c, for the rows positions[start:stop]."""
-    last, upcoming_last = stop - 1, upcoming_stop - 1
-    stride, address = scores.shape[1], scores.ctypes.data
-    for output in range(0, outputs, 4):
-        left = outputs - output
-        here = np.uintp(weight + output * width * 4)
-        for at in range(start, stop, TILE_ROWS):
-            rows = _four(base, row_bytes, positions, at, last)
-            ahead = _four(base, row_bytes, positions, at + TILE_ROWS, upcoming_last)
-            out = np.uintp(address + (output * stride + at - start) * 4)
-            if left >= 4:
-                _dot_4(rows, ahead, here, width, width, out, stride)
-            elif left == 3:
-                _dot_3(rows, ahead, here, width, width, out, stride)
-            elif left == 2:
-                _dot_2(rows, ahead, here, width, width, out, stride)
-            else:
-                _dot_1(rows, ahead, here, width, width, out, stride)
-
-
-@njit(nogil=True, cache=True)
-def _adds(
-    base: int,
-    row_bytes: int,
-    positions: np.ndarray,
-    start: int,
-    stop: int,
-    gradient: int,
-    outputs: int,
-    width: int,
-    residuals: np.ndarray,
-) -> None:
-    """Add residual[c, r] x row r to gradient c, for the rows positions[start:stop]."""
-    last = stop - 1
-    stride, address = residuals.shape[1], residuals.ctypes.data
-    for output in range(0, outputs, 4):
-        left = outputs - output
-        here = np.uintp(gradient + output * width * 4)
-        for at in range(start, stop, TILE_ROWS):
-            rows = _four(base, row_bytes, positions, at, last)
-            source = np.uintp(address + (output * stride + at - start) * 4)
-            if left >= 4:
-                _add_4(rows, source, stride, width, here, width)
-            elif left == 3:
-                _add_3(rows, source, stride, width, here, width)
-            elif left == 2:
-                _add_2(rows, source, stride, width, here, width)
-            else:
-                _add_1(rows, source, stride, width, here, width)
 
 
 @njit(nogil=True, cache=True, inline="always", fastmath=_FAST)

@@ -1,0 +1,88 @@
+"""Products of some rows of the pool with any number of weight vectors, tile by tile. Called by the kernels alone.
+
+`base` is the address of slot 0 and `row_bytes` the distance between slots; `positions` are slots; weights and sums
+are given by their address and lie `width` floats apart.
+"""
+
+import numpy as np
+from numba import njit
+
+from aflite_assets.algorithm.linear.tiles import TILE_ROWS, add_tile, dot_tile
+
+_dot_1, _dot_2, _dot_3, _dot_4 = (dot_tile(outputs) for outputs in (1, 2, 3, 4))
+_add_1, _add_2, _add_3, _add_4 = (add_tile(outputs) for outputs in (1, 2, 3, 4))
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _four(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) -> tuple:
+    """Addresses of four rows from entry `at` of `positions` on; entry `last` again where there are fewer."""
+    return (
+        np.uintp(base + positions[min(at, last)] * row_bytes),
+        np.uintp(base + positions[min(at + 1, last)] * row_bytes),
+        np.uintp(base + positions[min(at + 2, last)] * row_bytes),
+        np.uintp(base + positions[min(at + 3, last)] * row_bytes),
+    )
+
+
+@njit(nogil=True, cache=True)
+def dot_products(
+    base: int,
+    row_bytes: int,
+    positions: np.ndarray,
+    start: int,
+    stop: int,
+    upcoming_stop: int,
+    weight: int,
+    outputs: int,
+    width: int,
+    scores: np.ndarray,
+) -> None:
+    """scores[c, r] = row r . weight c, for the rows positions[start:stop]."""
+    last, upcoming_last = stop - 1, upcoming_stop - 1
+    stride, address = scores.shape[1], scores.ctypes.data
+    for output in range(0, outputs, 4):
+        left = outputs - output
+        here = np.uintp(weight + output * width * 4)
+        for at in range(start, stop, TILE_ROWS):
+            rows = _four(base, row_bytes, positions, at, last)
+            ahead = _four(base, row_bytes, positions, at + TILE_ROWS, upcoming_last)
+            out = np.uintp(address + (output * stride + at - start) * 4)
+            if left >= 4:
+                _dot_4(rows, ahead, here, width, width, out, stride)
+            elif left == 3:
+                _dot_3(rows, ahead, here, width, width, out, stride)
+            elif left == 2:
+                _dot_2(rows, ahead, here, width, width, out, stride)
+            else:
+                _dot_1(rows, ahead, here, width, width, out, stride)
+
+
+@njit(nogil=True, cache=True)
+def add_products(
+    base: int,
+    row_bytes: int,
+    positions: np.ndarray,
+    start: int,
+    stop: int,
+    gradient: int,
+    outputs: int,
+    width: int,
+    residuals: np.ndarray,
+) -> None:
+    """Add residual[c, r] x row r to gradient c, for the rows positions[start:stop]."""
+    last = stop - 1
+    stride, address = residuals.shape[1], residuals.ctypes.data
+    for output in range(0, outputs, 4):
+        left = outputs - output
+        here = np.uintp(gradient + output * width * 4)
+        for at in range(start, stop, TILE_ROWS):
+            rows = _four(base, row_bytes, positions, at, last)
+            source = np.uintp(address + (output * stride + at - start) * 4)
+            if left >= 4:
+                _add_4(rows, source, stride, width, here, width)
+            elif left == 3:
+                _add_3(rows, source, stride, width, here, width)
+            elif left == 2:
+                _add_2(rows, source, stride, width, here, width)
+            else:
+                _add_1(rows, source, stride, width, here, width)

@@ -44,7 +44,7 @@ def add_gradients(
     `features`: rows x width, whose first row has pool position `offset`. `positions`: the training rows of all
     models as pool positions; those of model j in block b are positions[starts[j, b] : starts[j, b + 1]]. `weights`,
     `gradients`: models x outputs x width; `intercepts` float32, `intercept_gradients` float64: models x outputs.
-    `codes`: the class of every pool position. `seen`: models x outputs, bool.
+    `codes`: the class of every pool position. `seen`: models x classes, bool.
     """
     outputs, width = weights.shape[1], weights.shape[2]
     scores = np.empty((outputs, GROUP), np.float32)

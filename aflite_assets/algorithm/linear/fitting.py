@@ -18,11 +18,15 @@ _MOST_EVALUATIONS = {torch.float32: 500, torch.float64: 5000}
 _PATIENCE = {torch.float32: 60, torch.float64: 500}
 # Scores with a smaller spread are told apart no better than this.
 _LEAST_SPREAD = 0.01
+# Outputs up to which none are taken to share an error.
+_FEW_OUTPUTS = 3
 # However few rows a training set has for its width, the root of its curvature is taken to be at least this share of
 # the pool's.
 _LEAST_SHARE = 0.2
-# More pairs of steps and gradient changes do not save evaluations.
+# Pairs of steps and gradient changes. More do not save evaluations; on badly scaled columns half of them take twice as
+# many, but where all vectors together leave the caches, going through the pairs costs more than that.
 _MEMORY, _LEAST_MEMORY = 10, 4
+_CACHED_BYTES = 2**22
 # Vectors a fit needs beside its pairs of steps and changes: point, gradient, direction, their next ones, weights.
 _OTHER_VECTORS = 14
 
@@ -130,13 +134,15 @@ def tolerance_at(
     """The tolerance of `fit` for which scores are right to `precision` of their spread around `point`.
 
     The curvature of a training set of t rows in d columns is along some direction only (1 - sqrt(d / t))^2 of the
-    pool's (Marchenko and Pastur 1967), which makes the error along it so much larger.
+    pool's (Marchenko and Pastur 1967), which makes the error along it so much larger. The norm sums the errors of all
+    outputs, of which a prediction compares the highest: errors of many outputs may sum up to more.
     """
     scores = sample.features @ point.weights.T + point.intercepts
     weight = float(curvature_of(scores, codes, loss).own.mean())
     spread = float(scores.std(dim=0).square().mean().sqrt()) if len(scores) > 1 else 0.0
     share = max(_LEAST_SHARE, 1 - (sample.features.shape[1] / train_size) ** 0.5)
-    return precision * share * max(spread, _LEAST_SPREAD) * weight**0.5
+    outputs = max(1.0, len(point.weights) / _FEW_OUTPUTS) ** 0.125
+    return precision * share * outputs * max(spread, _LEAST_SPREAD) * weight**0.5
 
 
 def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
@@ -145,8 +151,9 @@ def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
 
 
 def _memory(size: int, sets: int, itemsize: int, memory_limit: int) -> int:
-    vectors = memory_limit // 2 // (size * max(1, sets) * itemsize)
-    return int(np.clip((vectors - _OTHER_VECTORS) // 2, _LEAST_MEMORY, _MEMORY))
+    vector_bytes = size * max(1, sets) * itemsize
+    most = _MEMORY if vector_bytes <= _CACHED_BYTES else _MEMORY // 2
+    return int(np.clip((memory_limit // 2 // vector_bytes - _OTHER_VECTORS) // 2, _LEAST_MEMORY, most))
 
 
 def _strengths(sets: TrainingSets, objective: Objective) -> np.ndarray:

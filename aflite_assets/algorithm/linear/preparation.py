@@ -12,8 +12,11 @@ from aflite_assets.algorithm.linear.pool import Frame, aligned, convert
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.streams import Purpose, generator
 
-# Rows of the sample, and the part of the memory that its two forms may take.
-_SAMPLE_ROWS, _SAMPLE_PART = 4096, 8
+# Rows of the sample at least and at most: more of them make better coordinates, which pay where training sets are
+# large. The part of the memory that the sample's two forms may take.
+_SAMPLE_ROWS, _MOST_SAMPLE_ROWS, _SAMPLE_PART = 4096, 8192, 8
+# Rows that origin and scale are taken from.
+_FRAME_ROWS = 4096
 # Jobs up to these are done in float64 by torch: an iteration takes less than loading the compiled kernels does.
 _EXACT_ROWS, _EXACT_OPERATIONS = 2048, 2e8
 _PASSES_GUESSED = 20
@@ -44,8 +47,9 @@ def prepare(
     place = chosen_device(device)
     compiled = place.type == "cpu" and not _is_small(inputs, settings)
     dtype = np.dtype(np.float32 if compiled or place.type != "cpu" else np.float64)
-    rows = draw(inputs.trainable_rows, _sample_rows(inputs.features.shape[1], memory_limit), seed, Purpose.CURVATURE)
-    frame = Frame.of(inputs.features[rows], dtype)
+    most = _sample_rows(inputs.features.shape[1], settings.train_size, memory_limit)
+    rows = draw(inputs.trainable_rows, most, seed, Purpose.CURVATURE)
+    frame = Frame.of(inputs.features[rows[:: -(-len(rows) // _FRAME_ROWS)]], dtype)
     features = aligned(len(rows), frame.width, dtype)
     convert(inputs.features, rows, frame, features)
     sample = Sample.of(torch.from_numpy(features).to(place))
@@ -66,9 +70,10 @@ def n_outputs(n_classes: int) -> int:
     return 1 if n_classes == 2 else n_classes
 
 
-def _sample_rows(width: int, memory_limit: int) -> int:
+def _sample_rows(width: int, train_size: int, memory_limit: int) -> int:
     fitting = memory_limit // _SAMPLE_PART // (8 * width)
-    return max(1, min(fitting, max(_SAMPLE_ROWS, 2 * width)))
+    wanted = min(max(_SAMPLE_ROWS, train_size), _MOST_SAMPLE_ROWS)
+    return max(1, min(fitting, max(wanted, 2 * width)))
 
 
 def _is_small(inputs: Inputs, settings: FilterSettings) -> bool:

@@ -25,7 +25,7 @@ def draw_partitions(
     """
     streams = [generator(seed, Purpose.PARTITION, iteration, number) for number in range(n_partitions)]
     if groups is None:
-        return [np.sort(stream.permutation(rows)[:train_size]) for stream in streams]
+        return [rows[_draw_rows(len(rows), train_size, stream)] for stream in streams]
     codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
     if sizes.min() > train_size:
         raise InvalidInputError(
@@ -48,6 +48,13 @@ def fill_in_order(sizes: np.ndarray, capacity: int) -> np.ndarray:
             break
         start = stop + int(fitting[0])
     return taken
+
+
+def _draw_rows(n_rows: int, train_size: int, stream: np.random.Generator) -> np.ndarray:
+    """A bool mask over rows: the ones trained on."""
+    drawn = np.zeros(n_rows, dtype=bool)
+    drawn[stream.choice(n_rows, min(train_size, n_rows), replace=False, shuffle=False)] = True
+    return drawn
 
 
 def _draw_groups(sizes: np.ndarray, train_size: int, stream: np.random.Generator) -> np.ndarray:

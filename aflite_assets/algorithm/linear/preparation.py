@@ -12,9 +12,11 @@ from aflite_assets.algorithm.linear.pool import Frame, aligned, convert
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.streams import Purpose, generator
 
-# Rows of the sample at least and at most: more of them make better coordinates, which pay where training sets are
-# large. The part of the memory that the sample's two forms may take.
+# Rows of the sample at least and at most, and the part of the memory that its two forms may take. More rows make
+# better coordinates, which pay where training sets are large.
 _SAMPLE_ROWS, _MOST_SAMPLE_ROWS, _SAMPLE_PART = 4096, 8192, 8
+# The more classes, the fewer rows are undecided about each.
+_SAMPLE_ROWS_PER_OUTPUT = 800
 # Rows that origin and scale are taken from.
 _FRAME_ROWS = 4096
 # Jobs up to these are done in float64 by torch: an iteration takes less than loading the compiled kernels does.
@@ -47,7 +49,7 @@ def prepare(
     place = chosen_device(device)
     compiled = place.type == "cpu" and not _is_small(inputs, settings)
     dtype = np.dtype(np.float32 if compiled or place.type != "cpu" else np.float64)
-    most = _sample_rows(inputs.features.shape[1], settings.train_size, memory_limit)
+    most = _sample_rows(inputs, settings.train_size, memory_limit)
     rows = draw(inputs.trainable_rows, most, seed, Purpose.CURVATURE)
     frame = Frame.of(inputs.features[rows[:: -(-len(rows) // _FRAME_ROWS)]], dtype)
     features = aligned(len(rows), frame.width, dtype)
@@ -70,9 +72,11 @@ def n_outputs(n_classes: int) -> int:
     return 1 if n_classes == 2 else n_classes
 
 
-def _sample_rows(width: int, train_size: int, memory_limit: int) -> int:
+def _sample_rows(inputs: Inputs, train_size: int, memory_limit: int) -> int:
+    width = inputs.features.shape[1]
     fitting = memory_limit // _SAMPLE_PART // (8 * width)
-    wanted = min(max(_SAMPLE_ROWS, train_size), _MOST_SAMPLE_ROWS)
+    per_output = _SAMPLE_ROWS_PER_OUTPUT * n_outputs(len(inputs.classes))
+    wanted = min(max(_SAMPLE_ROWS, train_size, per_output), _MOST_SAMPLE_ROWS)
     return max(1, min(fitting, max(wanted, 2 * width)))
 
 

@@ -48,8 +48,9 @@ def run_asset(
     compute_device: ComputeDevice,
     *,
     on_iteration: Any = lambda report: None,
+    options: Mapping[str, Any] | None = None,
 ) -> Obtained:
-    """Run the stage that the asset is named after, for the dataset of its partition.
+    """Run the stage that the asset is named after, for the dataset of its partition; `options` as in `run_stage`.
 
     Raises:
         dg.Failure: the stage refused its input; trying again would not help.
@@ -65,6 +66,7 @@ def run_asset(
             tracker=experiment_tracker.open(),
             device=compute_device.settings(),
             progress=Progress(log=context.log.info, on_iteration=on_iteration),
+            options=options,
         )
     except AfliteError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error

@@ -15,7 +15,7 @@ from aflite_assets.sources.specs import Count, DatasetSpec
 from aflite_assets.stages.control_sets import MATCHED_ABOVE
 from aflite_assets.stages.estimate import CostEstimate, Work
 from aflite_assets.stages.plan import RunPlan
-from aflite_assets.stages.published import CATEGORY
+from aflite_assets.stages.published import category_columns
 from aflite_assets.stages.understanding import UnderstoodChallenge, UnderstoodChallenges, UnderstoodData
 
 MOST_CLASSES = 20
@@ -193,11 +193,13 @@ def _by_category(examples: Examples) -> dict[str, np.ndarray]:
     """Rows per class, in all and by category where there are few of them."""
     classes = len(examples.label_names)
     columns = {"rows": np.bincount(examples.labels, minlength=classes)}
-    if CATEGORY in examples.table.column_names:
-        values = np.array(["none" if value is None else value for value in examples.table[CATEGORY].to_pylist()])
+    found = category_columns(examples)
+    for column, texts in found.items():
+        values = np.array([value or "none" for value in texts.tolist()])
         categories = np.unique(values).tolist()
         for category in categories if len(categories) <= MOST_CATEGORIES else ():
-            columns[_name(category)] = np.bincount(examples.labels[values == category], minlength=classes)
+            heading = _name(category if len(found) == 1 else f"{column}: {category}")
+            columns[heading] = np.bincount(examples.labels[values == category], minlength=classes)
     return columns
 
 

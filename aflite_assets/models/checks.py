@@ -1,12 +1,16 @@
 """Does a model fit the data and can it be had? Asked before anything expensive; no weights are loaded here."""
 
+from pathlib import Path
+
 from aflite_assets.errors import ModelError
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import (
     EncoderSpec,
+    EsimSpec,
     EvaluatorSpec,
     IdentityEncoderSpec,
     ImageModelSpec,
+    MaxPpmiSpec,
     SmallTransformerSpec,
     TextModelSpec,
 )
@@ -14,6 +18,8 @@ from aflite_assets.sources.model_specs import (
 MODALITY_OF = {
     TextModelSpec: "text",
     SmallTransformerSpec: "text",
+    EsimSpec: "text",
+    MaxPpmiSpec: "text",
     ImageModelSpec: "image",
     IdentityEncoderSpec: "features",
 }
@@ -21,7 +27,7 @@ MODALITY_OF = {
 
 
 def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
-    """Check that the model reads this kind of data and that its architecture or checkpoint exists.
+    """Check that the model reads this kind of data and that its architecture, checkpoint or file of vectors exists.
 
     May ask the hub for a configuration and a tokenizer; reads them from its cache when they are there.
 
@@ -34,6 +40,8 @@ def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> No
         from aflite_assets.models.text_models import check_text_checkpoint
 
         check_text_checkpoint(settings.checkpoint, revision=settings.revision, max_length=settings.max_length)
+    if isinstance(settings, EsimSpec):
+        _check_vectors(settings)
     if isinstance(settings, ImageModelSpec):
         from aflite_assets.models.image_models import check_image_model
 
@@ -44,13 +52,19 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
     """Check that the data have the columns the model reads.
 
     Raises:
-        ModelError: another kind of input, or `inputs` names a column that the data lack.
+        ModelError: another kind of input, `inputs` names a column that the data lack, or texts without a second one
+            for a model of pairs.
     """
     needed = MODALITY_OF.get(type(settings))
     if needed is not None and examples.modality != needed:
         raise ModelError(
             f"a model of kind {settings.kind!r} reads {needed}, but the dataset's rows are {examples.modality}; "
             f"choose {_fitting(examples.modality)}"
+        )
+    if isinstance(settings, EsimSpec) and "text_pair" not in examples.table.column_names:
+        raise ModelError(
+            "a model of kind 'esim' compares two texts, but the dataset's rows have one (text, no text_pair); choose "
+            "'huggingface_text' or 'small_transformer', or 'linear' as evaluator"
         )
     wanted = getattr(settings, "inputs", None)
     missing = [column for column in wanted or () if column not in examples.table.column_names]
@@ -62,8 +76,24 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
         )
 
 
+def _check_vectors(settings: EsimSpec) -> None:
+    if settings.vectors is not None and not Path(settings.vectors).is_file():
+        raise ModelError(
+            f"vectors {settings.vectors!r} is no file; give the path of a text file of word vectors such as GloVe's, "
+            "or leave vectors out to learn them from the train texts"
+        )
+    if settings.contextual is not None:
+        from aflite_assets.models.contextual_vectors import check_contextual_checkpoint
+
+        check_contextual_checkpoint(settings.contextual, revision=settings.revision, max_length=settings.max_length)
+
+
 def _fitting(modality: str) -> str:
     if modality == "features":
         return "'identity' as encoder, 'linear' or 'rbf_svm' as evaluator"
-    kinds = {"text": "'huggingface_text' or 'small_transformer'", "image": "'timm_image'"}
-    return f"{kinds[modality]}, or 'linear' or 'rbf_svm' as evaluator"
+    if modality == "image":
+        return "'timm_image', or 'linear' or 'rbf_svm' as evaluator"
+    return (
+        "'huggingface_text', 'small_transformer' or, for pairs of texts, 'esim', "
+        "or 'linear', 'rbf_svm' or 'max_ppmi' as evaluator"
+    )

@@ -1,4 +1,4 @@
-"""Evaluators that scikit-learn fits: multinomial logistic regression and the RBF support vector machine."""
+"""Evaluators that scikit-learn fits: logistic regression, also on Max-PPMI, and the RBF support vector machine."""
 
 import time
 import warnings
@@ -14,10 +14,11 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from aflite_assets.errors import DataError
-from aflite_assets.models.classical_inputs import Matrix, fit_inputs
+from aflite_assets.models.classical_inputs import MakeMatrix, Matrix, fit_inputs
 from aflite_assets.models.predictions import Predictions
+from aflite_assets.models.word_information import fit_word_information
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import LinearModelSpec, RbfSvmSpec
+from aflite_assets.sources.model_specs import ClassicalModelSpec, MaxPpmiSpec, RbfSvmSpec
 
 MOST_ITERATIONS = 5_000
 """Of the solver for logistic regression; raw pixels take some hundreds."""
@@ -32,7 +33,7 @@ class ClassicalEvaluation:
 
 
 def evaluate_classical(
-    settings: LinearModelSpec | RbfSvmSpec, train: Examples, tests: Mapping[str, Examples]
+    settings: ClassicalModelSpec, train: Examples, tests: Mapping[str, Examples]
 ) -> ClassicalEvaluation:
     """Fit on `train` and predict each test set; nothing here is random.
 
@@ -45,11 +46,11 @@ def evaluate_classical(
     if not len(train):
         raise DataError("there are no rows to train on; the train set of this evaluator is empty")
     started = time.perf_counter()
-    make_matrix = fit_inputs(train, list(tests.values()), inputs=settings.inputs)
+    make_matrix = _matrix_maker(settings, train, tests)
     matrix = make_matrix(train)
     model = _new_model(settings, train.labels)
     converged = _fit(model, matrix, train.labels)
-    with_probabilities = isinstance(settings, LinearModelSpec)
+    with_probabilities = not isinstance(settings, RbfSvmSpec)
     predictions = {
         name: _predict(
             model, make_matrix(test), n_classes=len(train.label_names), with_probabilities=with_probabilities
@@ -69,7 +70,13 @@ def evaluate_classical(
     )
 
 
-def _new_model(settings: LinearModelSpec | RbfSvmSpec, labels: np.ndarray) -> Any:
+def _matrix_maker(settings: ClassicalModelSpec, train: Examples, tests: Mapping[str, Examples]) -> MakeMatrix:
+    if isinstance(settings, MaxPpmiSpec):
+        return fit_word_information(train, inputs=settings.inputs, smoothing=settings.smoothing)
+    return fit_inputs(train, list(tests.values()), inputs=settings.inputs)
+
+
+def _new_model(settings: ClassicalModelSpec, labels: np.ndarray) -> Any:
     if len(np.unique(labels)) == 1:
         return DummyClassifier(strategy="most_frequent")
     if isinstance(settings, RbfSvmSpec):

@@ -15,13 +15,14 @@ from aflite_assets.sources.examples import Examples
 Matrix: TypeAlias = np.ndarray | sparse.csr_matrix
 """Rows x width float64: in single precision the solvers stop short of the optimum."""
 
+MakeMatrix: TypeAlias = Callable[[Examples], Matrix]
+"""Fitted on train rows; gives one row per example."""
+
 FALLBACK_SIZE = (32, 32)
 """Width and height of images that are not all of one size, in pixels."""
 
 
-def fit_inputs(
-    train: Examples, tests: Sequence[Examples], *, inputs: Sequence[TextColumn] | None
-) -> Callable[[Examples], Matrix]:
+def fit_inputs(train: Examples, tests: Sequence[Examples], *, inputs: Sequence[TextColumn] | None) -> MakeMatrix:
     """The function that makes rows x width of examples.
 
     Texts: TF-IDF of lower-cased words and word pairs with sublinear term frequencies, each column with a

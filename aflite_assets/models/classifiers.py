@@ -10,16 +10,18 @@ import numpy as np
 import torch
 
 from aflite_assets.errors import ModelError
-from aflite_assets.models.image_inputs import ImageInputs
+from aflite_assets.models.esim_files import new_esim, saved_esim
+from aflite_assets.models.image_inputs import ImageInputs, flip_and_crop, rand_augment
 from aflite_assets.models.image_models import new_image_model, saved_image_model
 from aflite_assets.models.isolation import quiet_libraries
 from aflite_assets.models.small_text import new_small_text_model
 from aflite_assets.models.text_inputs import tokenize
 from aflite_assets.models.text_models import TextModel, pretrained_text_model
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import ImageModelSpec, SmallTransformerSpec, TextModelSpec
+from aflite_assets.sources.model_specs import EsimSpec, ImageModelSpec, SmallTransformerSpec, TextModelSpec
 
-NeuralModelSpec = TextModelSpec | SmallTransformerSpec | ImageModelSpec
+NeuralModelSpec = TextModelSpec | SmallTransformerSpec | EsimSpec | ImageModelSpec
+AUGMENTATIONS = {"flip_crop": flip_and_crop, "randaugment": rand_augment}
 
 
 class ModelInputs(Protocol):
@@ -39,7 +41,10 @@ class ModelInputs(Protocol):
 
 @dataclass(frozen=True)
 class NeuralClassifier:
-    """A model with one output per label, and what turns examples into its inputs (`tokenizer` for texts)."""
+    """A model with one output per label, and what turns examples into its inputs.
+
+    For texts that is `tokenizer`: a checkpoint's, or an ESIM's `WordReader` or `PieceReader`.
+    """
 
     model: Any
     settings: NeuralModelSpec
@@ -56,12 +61,13 @@ class NeuralClassifier:
                 max_length=self.settings.max_length,
                 arguments=list(inspect.signature(self.model.forward).parameters),
             )
-        augmented = augmentation_seed is not None and self.settings.augmentation == "flip_crop"
-        return ImageInputs(
-            examples,
-            image_size=self.settings.image_size,
-            augmentation=np.random.default_rng(augmentation_seed) if augmented else None,
-        )
+        if isinstance(self.settings, EsimSpec):
+            return self.tokenizer.inputs(examples, max_length=self.settings.max_length)
+        augment = AUGMENTATIONS.get(self.settings.augmentation)
+        if augment is None or augmentation_seed is None:
+            return ImageInputs(examples, image_size=self.settings.image_size)
+        rng = np.random.default_rng(augmentation_seed)
+        return ImageInputs(examples, image_size=self.settings.image_size, augmentation=rng, augment=augment)
 
     def save(self, folder: Path) -> None:
         """Write configuration, safetensors and tokenizer; `saved_classifier` needs nothing else."""
@@ -76,7 +82,7 @@ def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[st
 
     Raises:
         ModelError: the checkpoint or the architecture cannot be used.
-        DataError: a small transformer's texts have no words.
+        DataError: a small transformer's or an ESIM's texts have no words, or its word vectors cannot be read.
     """
     names = train.label_names
     if isinstance(settings, ImageModelSpec):
@@ -92,8 +98,10 @@ def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[st
 
 
 def _new_text_model(
-    settings: TextModelSpec | SmallTransformerSpec, train: Examples, log: Callable[[str], None]
+    settings: TextModelSpec | SmallTransformerSpec | EsimSpec, train: Examples, log: Callable[[str], None]
 ) -> TextModel:
+    if isinstance(settings, EsimSpec):
+        return new_esim(settings, train, log)
     if isinstance(settings, SmallTransformerSpec):
         return new_small_text_model(settings, train)
     return pretrained_text_model(
@@ -109,16 +117,20 @@ def saved_classifier(settings: NeuralModelSpec, folder: Path, label_names: Seque
     """
     if not (folder / "config.json").is_file():
         raise ModelError(f"{folder} holds no encoder (no config.json); materialise warmup_models again")
-    if not isinstance(settings, ImageModelSpec):
+    if isinstance(settings, TextModelSpec | SmallTransformerSpec):
         new_weights: list[str] = []
         text = pretrained_text_model(str(folder), revision=None, label_names=label_names, log=new_weights.append)
         if new_weights:
             raise _wrong_labels(folder, label_names)
         return NeuralClassifier(text.model, settings, len(label_names), text.tokenizer)
-    model = saved_image_model(folder)
+    if isinstance(settings, EsimSpec):
+        text = saved_esim(folder)
+        model, tokenizer = text.model, text.tokenizer
+    else:
+        model, tokenizer = saved_image_model(folder), None
     if model.num_labels != len(label_names):
         raise _wrong_labels(folder, label_names)
-    return NeuralClassifier(model, settings, len(label_names))
+    return NeuralClassifier(model, settings, len(label_names), tokenizer)
 
 
 def _wrong_labels(folder: Path, label_names: Sequence[str]) -> ModelError:

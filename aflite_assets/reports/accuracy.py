@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from aflite_assets.errors import DataError, InvalidInputError
+from aflite_assets.reports.predictions import Said, Unscored, predictions_of
+from aflite_assets.reports.ranks import gold_ranks
 from aflite_assets.reports.records import Cell, TestSet
+from aflite_assets.reports.remembered import remembered
 
 _NORMAL_QUANTILE_975 = 1.959963984540054
 
@@ -41,14 +42,6 @@ class AccuracySummary:
     seeds: int
     test_rows: int
     interval: Interval
-
-
-@dataclass(frozen=True)
-class Unscored:
-    """Why a cell is neither right nor wrong on a test set."""
-
-    status: Literal["failed", "not run", "no probabilities"]
-    reason: str | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +93,7 @@ def summarise(accuracies: Sequence[float], test_rows: int) -> AccuracySummary:
     return AccuracySummary(mean, deviation, len(accuracies), test_rows, wilson_interval(mean, test_rows))
 
 
+@remembered
 def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | Unscored:
     """Which rows of the test set the cell predicted right: bool, in the test set's row order; or why unknown.
 
@@ -110,19 +104,13 @@ def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | Unscored:
         DataError: some rows are predicted twice or not at all, a prediction is no class of the dataset, or
             probabilities are not finite or not of the dataset's classes.
     """
-    if cell.predictions is None:
-        return Unscored("failed" if cell.status == "failed" else "not run", cell.reason)
-    table = cell.predictions.filter(pc.equal(cell.predictions["test_set"], test_set.name))
-    if not table.num_rows:
-        return Unscored("not run")
-    where = f"{cell.evaluator!r} trained on {cell.train_set!r} (seed {cell.seed}), test set {test_set.name!r}"
-    places = _places(table["row_id"].to_numpy(), test_set.row_ids, where)
-    if test_set.class_map is None or not test_set.adds_probabilities:
-        return np.asarray(_by_label(table, test_set, where)[places] == test_set.labels)
-    if "probabilities" not in table.column_names or table["probabilities"].null_count:
-        return Unscored("no probabilities", f"{cell.evaluator} gives none to add up")
-    answers = _by_probability(table["probabilities"], test_set.class_map, len(test_set.label_names), where)
-    return np.asarray(answers[places] == test_set.labels)
+    if test_set.adds_probabilities:
+        ranks = gold_ranks(cell, test_set)
+        return ranks if isinstance(ranks, Unscored) else np.asarray(ranks == 0)
+    said = predictions_of(cell, test_set)
+    if isinstance(said, Unscored):
+        return said
+    return np.asarray(_by_label(said, test_set)[said.places] == test_set.labels)
 
 
 def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None) -> float | None:
@@ -158,43 +146,26 @@ def _urgency(why: Unscored) -> tuple[bool, bool]:
     return why.status != "failed", why.reason is None
 
 
-def _by_label(table: pa.Table, test_set: TestSet, where: str) -> np.ndarray:
+def _by_label(said: Said, test_set: TestSet) -> np.ndarray:
     """The set's class that each predicted class counts as, -1 for none."""
-    predicted = table["predicted"].to_numpy()
+    predicted = said.table["predicted"].to_numpy()
     classes = len(test_set.label_names if test_set.class_map is None else test_set.class_map)
     if np.any((predicted < 0) | (predicted >= classes)):
         raise DataError(
-            f"{where}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
+            f"{said.where}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
             f"are outside the dataset's [0, {classes}); train the evaluator again"
         )
     return predicted if test_set.class_map is None else test_set.class_map[predicted]
 
 
-def _by_probability(column: pa.ChunkedArray, class_map: np.ndarray, own_classes: int, where: str) -> np.ndarray:
-    """The set's class that the dataset's classes with the largest sum of probabilities count as."""
-    rows, classes = len(column), len(class_map)
-    flat = column.combine_chunks().flatten().to_numpy()
-    if len(flat) != rows * classes or not np.isfinite(flat).all():
-        raise DataError(
-            f"{where}: {len(flat)} probabilities for {rows} rows and the dataset's {classes} classes, "
-            f"{int((~np.isfinite(flat)).sum())} of them not finite; train the evaluator again"
-        )
-    probabilities = flat.reshape(rows, classes)
-    # What nothing counts as must not win even where all sums are zero.
-    sums = np.full((rows, own_classes), -np.inf)
-    for target in np.unique(class_map[class_map >= 0]):
-        sums[:, target] = probabilities[:, class_map == target].sum(axis=1, dtype=np.float64)
-    return sums.argmax(axis=1)
-
-
-def _places(row_ids: np.ndarray, wanted_ids: np.ndarray, where: str) -> np.ndarray:
-    """Where in `row_ids` each of the test set's rows is."""
-    order, wanted = np.argsort(row_ids, kind="stable"), np.argsort(wanted_ids, kind="stable")
-    if len(order) != len(wanted) or np.any(row_ids[order] != wanted_ids[wanted]):
-        raise DataError(
-            f"{where}: {len(order)} predictions do not match the set's {len(wanted)} rows one "
-            "to one; they come from different versions, materialise evaluator_models again"
-        )
-    places = np.empty(len(order), dtype=np.int64)
-    places[wanted] = order
-    return places
+__all__ = [
+    "AccuracySummary",
+    "Interval",
+    "Score",
+    "Unscored",
+    "cell_accuracy",
+    "correct_rows",
+    "score",
+    "summarise",
+    "wilson_interval",
+]

@@ -2,9 +2,11 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 import pyarrow.compute as pc
@@ -12,17 +14,23 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from aflite_assets.reports import figures, text, wording
+from aflite_assets.reports.in_distribution import in_distribution_tables
 from aflite_assets.reports.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
+from aflite_assets.reports.paired import paired_differences
+from aflite_assets.reports.published_tables import published_tables
 from aflite_assets.reports.records import BenchmarkData, EvidenceTable, FilteredSet
 from aflite_assets.reports.shown import shown_examples
 from aflite_assets.reports.summary import cautions, findings
-from aflite_assets.reports.tables import challenge_table, filter_table, main_table
+from aflite_assets.reports.tables import ChallengePart, challenge_blocks, challenge_table, filter_table, main_table
 from aflite_assets.reports.thumbnails import png_or_jpeg_uri
+from aflite_assets.reports.top_k import top_k_tables
+from aflite_assets.reports.train_sets import in_order
+from aflite_assets.reports.zero_shot import zero_shot_tables
 
 MAX_EVIDENCE_ROWS = 50
 """Longer evidence tables are cut on the page; the JSON has them whole."""
 
-_TEMPLATES = ("report.html.j2", "accuracy.html.j2", "filtering.html.j2", "report.css")
+_TEMPLATES = ("report.html.j2", "accuracy.html.j2", "comparisons.html.j2", "filtering.html.j2", "report.css")
 
 
 def render_report(data: BenchmarkData, *, seed: int = 0) -> str:
@@ -43,9 +51,15 @@ def render_report(data: BenchmarkData, *, seed: int = 0) -> str:
             findings=findings(data),
             cautions=cautions(data),
             sections=[_section(data, filtered, seed) for filtered in data.filtered],
+            in_distribution=in_distribution_tables(data),
+            top_k=top_k_tables(data),
+            published={
+                kind: [one for one in published_tables(data.published) if one.kind == kind]
+                for kind in ("in_distribution", "top_k", "zero_shot", "fine_tuned")
+            },
             evidence=[_evidence(table) for table in data.evidence],
             glossary=wording.GLOSSARY,
-            train_set_meanings=wording.TRAIN_SET_MEANINGS,
+            train_sets={name: wording.train_set_meaning(name) for name in _shown_train_sets(data)},
             set_notes={one.name: wording.set_notes(one, data.label_names) for one in data.test_sets},
             scripts=[Markup(script) for script in scripts],
             policy=_content_security_policy(scripts),
@@ -59,10 +73,13 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
     return {
         "filtered": filtered,
         "main": main_table(data, filtered.representation),
-        "challenge": {
-            name: [row for row in challenge if row.test_set == name]
+        "challenge": [
+            (name, column, rows)
             for name in dict.fromkeys(row.test_set for row in challenge)
-        },
+            for column, rows in challenge_blocks([row for row in challenge if row.test_set == name])
+        ],
+        "zero_shot": zero_shot_tables(data, filtered.representation),
+        "paired": paired_differences(data, filtered.representation),
         "iterations": filter_table(filtered),
         "curve": Markup(script_json(curve_figure(filtered))),
         "curve_image": png_or_jpeg_uri(figures.filtering_curve(filtered)),
@@ -73,6 +90,10 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
             for name, kept in (("Kept", True), ("Removed", False))
         ],
     }
+
+
+def _shown_train_sets(data: BenchmarkData) -> tuple[str, ...]:
+    return in_order(row.train_set for name in data.representations for row in main_table(data, name))
 
 
 def _scatters(data: BenchmarkData, filtered: FilteredSet) -> list[tuple[str, str]]:
@@ -125,6 +146,14 @@ def _content_security_policy(scripts: tuple[str, ...]) -> str:
     )
 
 
+def _starts_group(part: ChallengePart, parts: Sequence[ChallengePart], place: int) -> bool:
+    """Whether the part is the first of its category."""
+    before = parts[place - 1] if place else None
+    return part.column is not None and (
+        before is None or (before.column, before.category) != (part.column, part.category)
+    )
+
+
 @cache
 def _environment() -> Environment:
     folder = files("aflite_assets.reports") / "templates"
@@ -147,6 +176,15 @@ def _environment() -> Environment:
         "heading": lambda name: text.truncated(text.one_line(name), 60),
         "by_evaluator": lambda rows: [(name, list(group)) for name, group in groupby(rows, lambda row: row.evaluator)],
         "stop": wording.stop_text,
+        "groupby_set": lambda columns: [
+            (name, list(group)) for name, group in groupby(columns, attrgetter("test_set"))
+        ],
+        "part": wording.part_text,
+        "starts_group": _starts_group,
+        "column_text": wording.column_text,
+        "seeds": wording.short_seeds_text,
+        "human": wording.human_text,
+        "published_value": wording.published_text,
     }
     return environment
 

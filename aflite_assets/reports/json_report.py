@@ -1,14 +1,21 @@
 """The numbers of the report as one JSON-serialisable dict, from the same tables that the page shows."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 from aflite_assets.reports.figures import predictability_counts
+from aflite_assets.reports.in_distribution import in_distribution_tables
 from aflite_assets.reports.markdown import table_json
+from aflite_assets.reports.meaning import meaning
+from aflite_assets.reports.paired import PairedDifference, paired_differences
 from aflite_assets.reports.plain import JsonValue, to_plain
+from aflite_assets.reports.published_tables import published_tables
 from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.reports.summary import chance_by_iteration, headlines, plain_summary
 from aflite_assets.reports.tables import challenge_table, filter_table, main_table
+from aflite_assets.reports.top_k import top_k_tables
 from aflite_assets.reports.wording import set_notes
+from aflite_assets.reports.zero_shot import zero_shot_tables
 
 SCHEMA_VERSION = 1
 
@@ -24,6 +31,10 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "notes": list(data.notes),
         "summary": list(plain_summary(data)),
         "representations": {filtered.representation: _representation(data, filtered) for filtered in data.filtered},
+        "in_distribution": to_plain(in_distribution_tables(data)),
+        "top_5": to_plain(top_k_tables(data)),
+        "published": to_plain(published_tables(data.published)),
+        "families": dict(data.families),
         "cells": [_cell(cell) for cell in data.cells],
         "evidence": [
             {
@@ -55,6 +66,7 @@ def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
                 "label_names": list(test_set.label_names),
                 "class_map": _class_map(test_set, data.label_names),
                 "collapse": test_set.collapse,
+                "category_columns": list(test_set.categories),
                 "notes": list(set_notes(test_set, data.label_names)),
             }
             for test_set in data.test_sets
@@ -77,6 +89,11 @@ def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, Jso
         "main_table": to_plain(table_json(main_table(data, filtered.representation))),
         "headlines": to_plain(headlines(data, filtered.representation)),
         "challenge_table": to_plain(table_json(challenge_table(data, filtered.representation))),
+        "zero_shot": to_plain(zero_shot_tables(data, filtered.representation)),
+        "paired": [
+            {**_plain_record(one), "verdict": one.verdict} for one in paired_differences(data, filtered.representation)
+        ],
+        "meaning": meaning(data, filtered.representation),
         "iterations": to_plain(table_json(filter_table(filtered))),
         "chance": to_plain(chance_by_iteration(filtered)),
         "predictability_histogram": to_plain({"edges": edges, "kept": kept, "removed": removed}),
@@ -84,6 +101,10 @@ def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, Jso
         "warnings": list(filtered.warnings),
         "settings": to_plain(filtered.settings),
     }
+
+
+def _plain_record(record: PairedDifference) -> dict[str, JsonValue]:
+    return {field.name: to_plain(getattr(record, field.name)) for field in fields(record)}
 
 
 def _cell(cell: Cell) -> JsonValue:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from aflite_assets.reports.accuracy import Score
 from aflite_assets.reports.plain import JsonValue, to_plain
-from aflite_assets.reports.tables import ChallengeRow, FilterRow, MainRow
+from aflite_assets.reports.tables import ChallengeRow, FilterRow, MainRow, challenge_blocks
 from aflite_assets.reports.text import DASH, count, one_line, signed_points, value_text
 from aflite_assets.reports.wording import part_text, score_text, sizes_text
 
@@ -64,12 +64,16 @@ def challenge_markdown(
 ) -> str:
     """One table per challenge set, each under its name and with its notes; then which are missing, and why."""
     names = dict.fromkeys(row.test_set for row in rows)
-    blocks = [_challenge_block(name, [r for r in rows if r.test_set == name], notes.get(name, ())) for name in names]
+    blocks = [
+        _challenge_block(name, column, shown, notes.get(name, ()) if column is None else ())
+        for name in names
+        for column, shown in challenge_blocks([row for row in rows if row.test_set == name])
+    ]
     blocks += [f"**{escape_markdown(n)}** not available: {escape_markdown(why)}\n" for n, why in missing.items()]
     return "\n".join(blocks)
 
 
-def _challenge_block(name: str, rows: Sequence[ChallengeRow], notes: Sequence[str]) -> str:
+def _challenge_block(name: str, column: str | None, rows: Sequence[ChallengeRow], notes: Sequence[str]) -> str:
     parts = [f"{part_text(part)} (n = {count(part.score.test_rows)})" for part in rows[0].parts]
     header = ["evaluator", "trained on", "train rows", f"overall (n = {count(rows[0].overall.test_rows)})", *parts]
     body = [
@@ -77,7 +81,8 @@ def _challenge_block(name: str, rows: Sequence[ChallengeRow], notes: Sequence[st
         + [score_markdown(score) for score in (row.overall, *(part.score for part in row.parts))]
         for row in rows
     ]
-    title = "\n\n".join([f"**{escape_markdown(name)}**", *map(escape_markdown, notes)])
+    heading = f"**{escape_markdown(name if column is None else f'{name}, by {column}')}**"
+    title = "\n\n".join([heading, *map(escape_markdown, notes)])
     return f"{title}\n\n{markdown_table(header, body, numbers_from=2)}"
 
 

@@ -9,10 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.train_sets import TRAIN_SETS, is_train_set
 from aflite_assets.sources.examples import Examples
-
-TRAIN_SETS = ("full", "random", "filtered", "random_matched", "single_pass")
-"""Train sets in the order in which tables show them."""
 
 CellStatus = Literal["done", "failed", "not run"]
 Collapse = Literal["label", "probability"]
@@ -55,8 +53,9 @@ class Cell:
 
     `representation` names the filtering that the train set belongs to; None for `full` only.
     `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
-    number of the dataset; for test sets with `adds_probabilities` also `probabilities`, list<float32> over the
-    dataset's classes, null where the evaluator gives none.
+    number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
+    `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
+    their place (`ranks.with_ranks`).
 
     Raises:
         InvalidInputError: the fields contradict each other.
@@ -73,7 +72,10 @@ class Cell:
 
     def __post_init__(self) -> None:
         where = f"cell {self.evaluator!r}, train set {self.train_set!r}, seed {self.seed}"
-        _require(self.train_set in TRAIN_SETS, f"{where}: train set must be one of {TRAIN_SETS}")
+        _require(
+            is_train_set(self.train_set),
+            f"{where}: train set must be one of {TRAIN_SETS}, or filtered_<name> or random_<name>",
+        )
         _require(
             (self.representation is None) == (self.train_set == "full"),
             f"{where}: representation is {self.representation!r}; only 'full' has none",
@@ -98,11 +100,11 @@ class TestSet:
 
     `row_ids` and `labels` are int64, one per row; labels number the set's own `label_names`.
     `kept[representation]` (natural sets) marks the rows that survived filtering, bool.
-    `categories` (string per row) splits a challenge set. `class_map[c]`, int64, is this set's class for the
-    dataset's class `c`, -1 for none; None when both have the same classes. `collapse` says what is mapped:
-    "label" the predicted class, which is wrong where it counts as none; "probability" the probabilities, of
-    which those that count as one class are added up and the largest sum is the prediction. `notes`: what must
-    be read beside the numbers.
+    `categories[column]` (a text per row, None or empty for none) splits a challenge set, one way per column.
+    `class_map[c]`, int64, is this set's class for the dataset's class `c`, -1 for none; None when both have the same
+    classes. `collapse` says what is mapped: "label" the predicted class, which is wrong where it counts as none;
+    "probability" the probabilities, of which those that count as one class are added up and the largest sum is the
+    prediction. `notes`: what must be read beside the numbers.
 
     Raises:
         InvalidInputError: lengths or class numbers do not fit, row ids repeat, a challenge set has `kept`.
@@ -116,7 +118,7 @@ class TestSet:
     labels: np.ndarray
     label_names: tuple[str, ...]
     kept: Mapping[str, np.ndarray]
-    categories: np.ndarray | None = None
+    categories: Mapping[str, np.ndarray] = field(default_factory=dict)
     class_map: np.ndarray | None = None
     collapse: Collapse = "label"
     notes: tuple[str, ...] = ()
@@ -141,8 +143,8 @@ class TestSet:
                 f"{where}: kept[{representation!r}] must be bool of shape ({rows},), "
                 f"got {kept.dtype} of shape {kept.shape}",
             )
-        if self.categories is not None:
-            _require(len(self.categories) == rows, f"{where}: {rows} rows but {len(self.categories)} categories")
+        for column, values in self.categories.items():
+            _require(len(values) == rows, f"{where}: {rows} rows but {len(values)} categories of {column!r}")
         _require(
             self.collapse in get_args(Collapse),
             f"{where}: collapse is {self.collapse!r}; use one of {get_args(Collapse)}",
@@ -194,7 +196,8 @@ class BenchmarkData:
     `split_rows`: rows per split as loaded; `warmup_rows`: train rows spent on the encoders; `notes`: what
     must be read first (a trial run, for instance); `scatter_features`: the two feature columns to plot,
     or None; `provenance`: versions, data version and seeds as text; `missing_sets`: challenge sets that could
-    not be had, each with the reason.
+    not be had, each with the reason. `families`: of "evaluators.<name>" and "representations.<name>" what the model is,
+    the same text for models of one make. `published`: name of the paper's own figures (`published_tables`), or None.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -216,6 +219,8 @@ class BenchmarkData:
     evidence: tuple[EvidenceTable, ...]
     provenance: Mapping[str, str]
     missing_sets: Mapping[str, str] = field(default_factory=dict)
+    families: Mapping[str, str] = field(default_factory=dict)
+    published: str | None = None
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")

@@ -1,6 +1,5 @@
 """What the numbers say, as plain sentences computed from the tables, with what they do not say."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,27 +7,13 @@ import numpy as np
 import pyarrow.compute as pc
 
 from aflite_assets.reports.accuracy import Score
+from aflite_assets.reports.cautions import ONE_ANSWER, SMALL_TEST_SET, cautions
+from aflite_assets.reports.meaning import headline_split, meaning
+from aflite_assets.reports.paired import PairedDifference, paired_differences
 from aflite_assets.reports.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.tables import (
-    ChallengeRow,
-    FilterRow,
-    MainRow,
-    TestColumns,
-    challenge_table,
-    filter_table,
-    main_table,
-    points,
-)
+from aflite_assets.reports.tables import FilterRow, MainRow, TestColumns, filter_table, main_table, points
 from aflite_assets.reports.text import count, listed, percent, signed_points
-from aflite_assets.reports.wording import interval_text, stop_text
-
-ONE_ANSWER = 0.95
-"""A model that gives one class to this share of a test set is named in the cautions."""
-
-SMALL_TEST_SET = 300
-"""Test sets with fewer rows are named in the summary: their 95 % interval is over 5 points to either side."""
-
-_HEADLINE_SPLITS = ("test", "validation")
+from aflite_assets.reports.wording import interval_text, paired_text, stop_text
 
 
 @dataclass(frozen=True)
@@ -69,14 +54,25 @@ def plain_summary(data: BenchmarkData) -> tuple[str, ...]:
 
 
 def findings(data: BenchmarkData) -> tuple[str, ...]:
-    """Sentences per representation: the filtering, each evaluator before and after, the challenge sets."""
+    """Sentences per representation: the filtering, each evaluator before and after, the pairs, what it means."""
     sentences: list[str] = []
     for filtered in data.filtered:
         sentences.append(filtering_sentence(filtered))
         sentences += [headline_sentence(headline) for headline in headlines(data, filtered.representation)]
-        challenge = challenge_table(data, filtered.representation)
-        sentences += [s for name in data.evaluators if (s := _challenge_sentence(name, challenge))]
+        sentences += _paired_sentences(data, filtered.representation)
+        paragraph = meaning(data, filtered.representation)
+        sentences += [] if paragraph is None else [paragraph]
     return tuple(sentences)
+
+
+def _paired_sentences(data: BenchmarkData, representation: str) -> list[str]:
+    """A sentence per evaluator about the natural test set of the headlines and every challenge set."""
+    natural = headline_split([one.name for one in data.test_sets if not one.challenge and one.kept])
+    found = [
+        one for one in paired_differences(data, representation) if one.test_set == natural or one.tested_on == "all"
+    ]
+    by_evaluator = ([one for one in found if one.evaluator == name] for name in data.evaluators)
+    return [text for pairs in by_evaluator if (text := paired_sentence(pairs))]
 
 
 def filtering_sentence(filtered: FilteredSet) -> str:
@@ -154,9 +150,9 @@ def _change(drop: float) -> str:
 def _headline(rows: Sequence[MainRow], representation: str) -> Headline | None:
     tests = {row.train_set: {test.test_set: test for test in row.tests} for row in rows}
     names = [name for name, test in tests["full"].items() if test.filtered is not None]
-    if not names:
+    name = headline_split(names)
+    if name is None:
         return None
-    name = next((name for name in _HEADLINE_SPLITS if name in names), names[0])
     full, random, filtered = (tests[train_set][name] for train_set in ("full", "random", "filtered"))
     return _compared(rows[0].evaluator, representation, full, random, filtered)
 
@@ -174,87 +170,34 @@ def _compared(
     return Headline(representation, evaluator, full.test_set, full.full, random.full, after, *drops, overlap)
 
 
-def _challenge_sentence(evaluator: str, rows: Sequence[ChallengeRow]) -> str | None:
-    scores = {(row.test_set, row.train_set): row.overall for row in rows if row.evaluator == evaluator}
-    gains = [
-        text
-        for name in dict.fromkeys(row.test_set for row in rows)
-        if (text := _gain(name, scores[name, "random"], scores[name, "filtered"]))
-    ]
-    if not gains:
+def paired_sentence(differences: Sequence[PairedDifference]) -> str | None:
+    """One evaluator's differences between filtered and random in words; None where no pair has a result."""
+    said = [text for one in differences if (text := _paired_text(one))]
+    if not said:
         return None
-    return f"{evaluator} on challenge sets, trained on filtered against as many random rows: {'; '.join(gains)}."
-
-
-def _gain(test_set: str, random: Score, filtered: Score) -> str | None:
-    difference = points(filtered, random)
-    if difference is None or random.accuracy is None or filtered.accuracy is None:
-        return None
-    unsure = ", intervals overlap" if random.accuracy.interval.overlaps(filtered.accuracy.interval) else ""
-    sign = "+" if round(difference, 1) > 0 else ""
     return (
-        f"{test_set} {sign}{signed_points(difference)} points "
-        f"({percent(random.accuracy.mean)} to {percent(filtered.accuracy.mean)} %{unsure})"
+        f"{differences[0].evaluator}, trained on filtered against as many random rows, both tested on the same rows: "
+        f"{'; '.join(said)}."
     )
 
 
-def cautions(data: BenchmarkData) -> tuple[str, ...]:
-    """What these numbers do not say: effects built in, single seeds, small or missing sets, unfinished cells."""
-    compared = [headline for name in data.representations for headline in headlines(data, name)]
-    said = []
-    if compared:
-        said.append(
-            "Filtered test rows were kept because a linear classifier could not predict them, so part of a fall on "
-            "them is built in; what filtering does to training shows within one column, where the test rows stay."
-        )
-    collapsed = _one_answer_cells(data)
-    if collapsed:
-        said.append(
-            f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, so their accuracy is "
-            f"that class's share and says that they learnt little: {listed(collapsed)}."
-        )
-    single = _single_seed_evaluators(data)
-    if single:
-        said.append(f"One seed only, so how much the numbers move with the seed is unknown: {listed(single)}.")
-    small = _small_test_sets(data)
-    if small:
-        said.append(f"Under {SMALL_TEST_SET} test rows, so wide intervals: {listed(small)}.")
-    if data.missing_sets:
-        said.append(f"Challenge sets not available and so not tested on: {listed(list(data.missing_sets))}.")
-    unfinished = sum(cell.status != "done" for cell in data.cells)
-    if unfinished:
-        said.append(f"{unfinished} of {len(data.cells)} cells have no result; the tables say which and why.")
-    return tuple(said)
+def _paired_text(one: PairedDifference) -> str | None:
+    if one.interval is None:
+        return None
+    rows = f"the filtered rows of {one.test_set}" if one.tested_on == "filtered" else one.test_set
+    return f"{paired_text(one.interval)} on {rows}"
 
 
-def _one_answer_cells(data: BenchmarkData) -> list[str]:
-    """Evaluators and train sets with a seed that answers a natural test set of several classes with one class."""
-    mixed = {one.name for one in data.test_sets if not one.challenge and len(np.unique(one.labels)) > 1}
-    found = []
-    for cell in data.cells:
-        if (table := cell.predictions) is None:
-            continue
-        for name in sorted(mixed):
-            answers = table.filter(pc.equal(table["test_set"], name))["predicted"].to_numpy()
-            if len(answers) and np.bincount(answers).max() >= ONE_ANSWER * len(answers):
-                found.append(" ".join([cell.evaluator, "trained on", cell.train_set, *_of(cell.representation)]))
-    return list(dict.fromkeys(found))
-
-
-def _of(representation: str | None) -> list[str]:
-    return [] if representation is None else [f"({representation})"]
-
-
-def _single_seed_evaluators(data: BenchmarkData) -> list[str]:
-    seeds = Counter(
-        (cell.evaluator, cell.train_set, cell.representation) for cell in data.cells if cell.status == "done"
-    )
-    return [name for name in data.evaluators if any(n == 1 for key, n in seeds.items() if key[0] == name)]
-
-
-def _small_test_sets(data: BenchmarkData) -> list[str]:
-    sizes = [(test_set.name, len(test_set.row_ids)) for test_set in data.test_sets]
-    for test_set in data.test_sets:
-        for representation, kept in test_set.kept.items():
-            sizes.append((f"{test_set.name} filtered with {representation}", int(kept.sum())))
-    return [f"{name} ({count(rows)})" for name, rows in sizes if rows < SMALL_TEST_SET]
+__all__ = [
+    "ONE_ANSWER",
+    "SMALL_TEST_SET",
+    "Headline",
+    "cautions",
+    "chance_by_iteration",
+    "filtering_sentence",
+    "findings",
+    "headline_sentence",
+    "headlines",
+    "paired_sentence",
+    "plain_summary",
+]

@@ -1,18 +1,15 @@
 """The report's tables as records: accuracies before and after, challenge sets, iterations; no text layout."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.accuracy import Score, correct_rows, score
-from aflite_assets.reports.records import TRAIN_SETS, BenchmarkData, Cell, FilteredSet, TestSet
-
-MAX_LABELS_APART = 4
-"""Challenge sets with more gold labels than this are split by category alone."""
-
-_ALWAYS_SHOWN = ("full", "random", "filtered")
+from aflite_assets.reports.groups import cell_groups, train_rows
+from aflite_assets.reports.parts import MAX_LABELS_APART, parts_of
+from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet, TestSet
+from aflite_assets.reports.remembered import remembered
 
 
 @dataclass(frozen=True)
@@ -43,8 +40,13 @@ class MainRow:
 
 @dataclass(frozen=True)
 class ChallengePart:
-    """Score on part of a challenge set; None for `category` or `label` means all of them."""
+    """Score on part of a challenge set.
 
+    `column` is the category column and None for a part of the whole set. `category` None with a column means any
+    value of it, `label` None every gold label.
+    """
+
+    column: str | None
     category: str | None
     label: str | None
     score: Score
@@ -76,11 +78,11 @@ class FilterRow:
     rows_never_held_out: int
 
 
+@remembered
 def main_table(data: BenchmarkData, representation: str) -> tuple[MainRow, ...]:
     """Accuracy of every evaluator and train set on all and on the filtered rows of each natural test set.
 
-    Train sets full, random and filtered always have a row; random_matched and single_pass when any cell
-    names them.
+    Train sets full, random and filtered always have a row; the others when any cell names them.
 
     Raises:
         InvalidInputError: the dataset was not filtered with `representation`.
@@ -88,21 +90,22 @@ def main_table(data: BenchmarkData, representation: str) -> tuple[MainRow, ...]:
     natural = [test_set for test_set in data.test_sets if not test_set.challenge]
     return tuple(
         MainRow(
-            evaluator, train_set, _train_rows(cells), tuple(_test_columns(cells, s, representation) for s in natural)
+            evaluator, train_set, train_rows(cells), tuple(_test_columns(cells, s, representation) for s in natural)
         )
-        for evaluator, train_set, cells in _cell_groups(data, representation)
+        for evaluator, train_set, cells in cell_groups(data, representation)
     )
 
 
+@remembered
 def challenge_table(data: BenchmarkData, representation: str) -> tuple[ChallengeRow, ...]:
     """Accuracy on each challenge set: overall, per gold label, per category, per category and gold label.
 
-    Sets with more than `MAX_LABELS_APART` gold labels are split by category alone.
+    The parts are those of `parts.parts_of`.
 
     Raises:
         InvalidInputError: the dataset was not filtered with `representation`.
     """
-    groups = list(_cell_groups(data, representation))
+    groups = cell_groups(data, representation)
     return tuple(
         _challenge_row(test_set, evaluator, train_set, cells)
         for test_set in data.test_sets
@@ -115,26 +118,6 @@ def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
     """The iterations of one filtering, in order."""
     rows = filtered.iterations.select(list(FilterRow.__dataclass_fields__)).to_pylist()
     return tuple(sorted((FilterRow(**row) for row in rows), key=lambda row: row.iteration))
-
-
-def _cell_groups(data: BenchmarkData, representation: str) -> list[tuple[str, str, list[Cell]]]:
-    if representation not in data.representations:
-        raise InvalidInputError(
-            f"dataset {data.name!r} was not filtered with {representation!r}; "
-            f"its representations are {list(data.representations)}"
-        )
-    cells = [cell for cell in data.cells if cell.representation in (None, representation)]
-    shown = {*_ALWAYS_SHOWN, *(cell.train_set for cell in cells)}
-    return [
-        (name, train_set, [cell for cell in cells if (cell.evaluator, cell.train_set) == (name, train_set)])
-        for name in data.evaluators
-        for train_set in TRAIN_SETS
-        if train_set in shown
-    ]
-
-
-def _train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
-    return tuple(sorted({cell.train_rows for cell in cells if cell.status == "done"}))
 
 
 def _test_columns(cells: Sequence[Cell], test_set: TestSet, representation: str) -> TestColumns:
@@ -152,27 +135,40 @@ def points(before: Score, after: Score) -> float | None:
     return 100 * (before.accuracy.mean - after.accuracy.mean)
 
 
+def challenge_blocks(rows: Sequence[ChallengeRow]) -> list[tuple[str | None, list[ChallengeRow]]]:
+    """The rows of one challenge set as they are shown: whole, or a block per category column where it has several.
+
+    A block's rows have the parts of its column alone; the first block, with column None, has those of the whole set.
+    """
+    columns = list(dict.fromkeys(part.column for row in rows for part in row.parts if part.column is not None))
+    if len(columns) < 2:
+        return [(None, list(rows))]
+    blocks = [None, *columns]
+    return [
+        (column, [replace(row, parts=tuple(part for part in row.parts if part.column == column)) for row in rows])
+        for column in blocks
+    ]
+
+
 def _challenge_row(test_set: TestSet, evaluator: str, train_set: str, cells: Sequence[Cell]) -> ChallengeRow:
     correct = [correct_rows(cell, test_set) for cell in cells]
-    everything = np.ones(len(test_set.row_ids), dtype=bool)
-    parts = tuple(ChallengePart(category, label, score(correct, mask)) for category, label, mask in _parts(test_set))
-    overall = score(correct, everything)
-    return ChallengeRow(test_set.name, evaluator, train_set, _train_rows(cells), overall, parts)
+    parts = tuple(
+        ChallengePart(part.column, part.category, part.label, score(correct, part.mask)) for part in parts_of(test_set)
+    )
+    overall = score(correct, np.ones(len(test_set.row_ids), dtype=bool))
+    return ChallengeRow(test_set.name, evaluator, train_set, train_rows(cells), overall, parts)
 
 
-def _parts(test_set: TestSet) -> list[tuple[str | None, str | None, np.ndarray]]:
-    """Category, gold label and row mask of each part: labels, then per category its whole and its labels."""
-    present = [c for c in range(len(test_set.label_names)) if np.any(test_set.labels == c)]
-    labels = [(test_set.label_names[c], test_set.labels == c) for c in present]
-    if not 2 <= len(labels) <= MAX_LABELS_APART:
-        labels = []
-    parts: list[tuple[str | None, str | None, np.ndarray]] = [(None, name, mask) for name, mask in labels]
-    if test_set.categories is None:
-        return parts
-    for category in sorted(set(test_set.categories.tolist())):
-        inside = np.asarray(test_set.categories == category)
-        halves = [(category, name, inside & mask) for name, mask in labels if np.any(inside & mask)]
-        whole = (category, None, inside)
-        # a category with one gold label is that half already
-        parts += halves if len(halves) == 1 else [whole, *halves]
-    return parts
+__all__ = [
+    "MAX_LABELS_APART",
+    "ChallengePart",
+    "ChallengeRow",
+    "FilterRow",
+    "MainRow",
+    "TestColumns",
+    "challenge_blocks",
+    "challenge_table",
+    "filter_table",
+    "main_table",
+    "points",
+]

@@ -4,9 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aflite_assets.reports.accuracy import AccuracySummary, Interval, Score
+from aflite_assets.reports.groups import Compared
+from aflite_assets.reports.in_distribution import HumanAgreement
+from aflite_assets.reports.paired import PairedInterval
+from aflite_assets.reports.published_tables import PublishedTable
 from aflite_assets.reports.records import TestSet
 from aflite_assets.reports.tables import ChallengePart
-from aflite_assets.reports.text import DASH, count, counted, listed, one_line, percent, truncated
+from aflite_assets.reports.text import DASH, count, counted, listed, one_line, percent, signed_points, truncated
+from aflite_assets.reports.train_sets import earlier_name
+from aflite_assets.reports.zero_shot import ZeroShotColumn
 
 _MOST_NAMED = 8
 _COLLAPSES = {
@@ -85,6 +91,13 @@ def seeds_text(accuracy: AccuracySummary, unfinished: int = 0) -> str:
     return f"±{percent(accuracy.seeds_deviation)} over {seeds}"
 
 
+def short_seeds_text(score: Score) -> str:
+    """Deviation over seeds alone where all of them finished and there are several, else as `seeds_text`."""
+    if score.accuracy is None or score.unfinished_seeds or score.accuracy.seeds_deviation is None:
+        return score_text(score).seeds or score.status
+    return f"±{percent(score.accuracy.seeds_deviation)}"
+
+
 def interval_text(interval: Interval) -> str:
     """An interval in per cent: 61.9 and 66.3 with a dash between."""
     return f"{percent(interval.low)}{DASH}{percent(interval.high)}"
@@ -97,9 +110,59 @@ def sizes_text(sizes: Sequence[int]) -> str:
     return count(sizes[0]) if sizes[0] == sizes[-1] else f"{count(sizes[0])}{DASH}{count(sizes[-1])}"
 
 
-def part_text(part: ChallengePart) -> str:
+def part_text(part: ChallengePart | ZeroShotColumn) -> str:
     """Heading of one part of a challenge set."""
-    return ", ".join(name for name in (part.category, part.label) if name is not None)
+    any_value = f"any {part.column}" if part.column is not None else None
+    names = (part.category if part.category is not None else any_value, part.label)
+    return ", ".join(name for name in names if name is not None)
+
+
+def column_text(column: ZeroShotColumn) -> str:
+    """Heading of one column of the zero-shot table, without the set's name: "all" for the whole set."""
+    return part_text(column) or "all"
+
+
+def compared_text(column: Compared) -> tuple[str, str]:
+    """What a column was trained on, and on which rows it was tested."""
+    of = f" ({column.representation})" if column.representation is not None else ""
+    return f"{column.train_set}{of}", f"on {column.tested_on} rows"
+
+
+def paired_text(interval: PairedInterval) -> str:
+    """A paired difference with its interval: "2.0 points above, 95 % [0.5, 3.5]"."""
+    difference = round(interval.difference, 1)
+    side = "no difference" if difference == 0 else f"{signed_points(abs(difference))} points "
+    side += "" if difference == 0 else ("above" if difference > 0 else "below")
+    return f"{side}, 95 % [{signed_points(interval.low)}, {signed_points(interval.high)}]"
+
+
+def human_text(agreement: HumanAgreement | None) -> str:
+    """Agreement of single annotators in per cent with the rows that it is over, or that there is none."""
+    if agreement is None:
+        return "no annotators"
+    return f"{percent(agreement.share)} ({counted(agreement.rows, 'row')})"
+
+
+def published_text(table: PublishedTable, row: int, column: int) -> str:
+    """A paper's figure as printed there, with the deviation over seeds where there is one; a dash for none."""
+    value = table.rows[row][1][column]
+    if value is None:
+        return DASH
+    deviation = "" if table.deviations is None else f" ±{table.deviations[row][column]:.1f}"
+    return f"{signed_points(value)}{deviation}"
+
+
+def train_set_meaning(name: str) -> str:
+    """What a train set holds, in words."""
+    if name in TRAIN_SET_MEANINGS:
+        return TRAIN_SET_MEANINGS[name]
+    earlier = earlier_name(name)
+    if name.startswith("random_"):
+        return f"as many rows as filtered_{earlier} has, drawn at random from full"
+    return (
+        "what the filter had left at an earlier iteration: the first time that it was down to the number of rows that "
+        f"the settings give for {earlier}"
+    )
 
 
 def set_notes(test_set: TestSet, label_names: Sequence[str]) -> tuple[str, ...]:

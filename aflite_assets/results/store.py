@@ -64,6 +64,13 @@ class Draft:
         self.parts[name] = obtained.result
         return obtained
 
+    def found_part(self, name: str, key: ResultKey) -> PublishedResult | None:
+        """Add a part if it was published before; None if it was not."""
+        found = self.store.find_part(self.asset, self.partition, key)
+        if found is not None:
+            self.parts[name] = found
+        return found
+
 
 @dataclass(frozen=True)
 class ResultStore:
@@ -110,9 +117,16 @@ class ResultStore:
 
     def obtain_part(self, asset: str, partition: str, key: ResultKey, write: Write) -> Obtained:
         """Like `obtain`, for a part: called while its asset's result is being written, so already under the lock."""
-        folder = self._home(asset, partition) / "parts" / key.digest
-        found = self._published(asset, partition, key, folder)
+        found = self.find_part(asset, partition, key)
+        folder = self._part_folder(asset, partition, key)
         return Obtained(found or self._publish(asset, partition, key, folder, write), reused=found is not None)
+
+    def find_part(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
+        """The published part of a key, or None."""
+        return self._published(asset, partition, key, self._part_folder(asset, partition, key))
+
+    def _part_folder(self, asset: str, partition: str, key: ResultKey) -> Path:
+        return self._home(asset, partition) / "parts" / key.digest
 
     def _published(self, asset: str, partition: str, key: ResultKey, folder: Path) -> PublishedResult | None:
         exists = (folder / MANIFEST).is_file()

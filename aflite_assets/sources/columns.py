@@ -21,7 +21,8 @@ from aflite_assets.sources.values import as_texts, is_bytes, is_number, is_text,
 from aflite_assets.sources.wording import did_you_mean
 
 _INPUTS = ("features", "text", "image")
-_NO_VALUE = "(empty)"
+NO_VALUE = "(empty)"
+"""What an attribute without a value is written as."""
 _LISTED = 30
 
 
@@ -104,7 +105,7 @@ def attribute_column(split: str, name: str, column: pa.ChunkedArray) -> pa.Array
         DataError: its values have no form as text.
     """
     try:
-        return pa.array([_NO_VALUE if value is None else value for value in as_texts(column)], pa.string())
+        return pa.array([NO_VALUE if value is None else value for value in as_texts(column)], pa.string())
     except DataError as error:
         raise DataError(f"split {split!r}: columns.attributes names {name!r}, but {error}") from error
 

@@ -1,5 +1,6 @@
 """Settings of encoders and evaluators as a dataset's YAML writes them; the models are in `aflite_assets.models`."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -8,10 +9,27 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 """A dataset, representation, evaluator or challenge set; it becomes a partition key and a folder."""
 
 
+SplitName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
+
+
 class StrictSpec(BaseModel):
     """Base of all spec models: unknown keys are refused and values never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
+
+
+TextInputs = Annotated[tuple[Literal["text", "text_pair"], ...], Field(min_length=1)]
+"""Text columns that a model sees; fewer than the dataset has make a partial-input model."""
+
+
+class EarlyStoppingSpec(StrictSpec):
+    """When to stop before the last epoch; the weights of the best epoch are kept."""
+
+    patience: int = Field(1, ge=1, description="epochs in a row without a higher accuracy on the held-back rows")
+    split: SplitName | None = Field(
+        None, description="a split of the dataset, which no table then reports; default: a share of the train rows"
+    )
+    share: float = Field(0.05, gt=0, lt=0.5, description="of the train rows, whole groups; unused with split")
 
 
 class TrainingSpec(StrictSpec):
@@ -22,6 +40,20 @@ class TrainingSpec(StrictSpec):
     learning_rate: float = Field(2e-5, gt=0, lt=10, description="peak of the linear schedule")
     weight_decay: float = Field(0.01, ge=0, lt=1)
     warmup_share: float = Field(0.06, ge=0, lt=1, description="share of the steps spent raising the rate")
+    gradient_accumulation: int = Field(
+        1, ge=1, description="parts that a batch is computed in, to save memory; divides batch_size"
+    )
+    length_bucketing: bool = Field(True, description="texts only: batches of rows of about the same length")
+    early_stopping: EarlyStoppingSpec | None = None
+
+    @model_validator(mode="after")
+    def _whole_parts(self) -> Self:
+        if self.batch_size % self.gradient_accumulation:
+            raise ValueError(
+                f"batch_size {self.batch_size} is no multiple of gradient_accumulation {self.gradient_accumulation}; "
+                "choose one"
+            )
+        return self
 
 
 class TextModelSpec(TrainingSpec):
@@ -31,8 +63,8 @@ class TextModelSpec(TrainingSpec):
     checkpoint: str = Field(min_length=1, description="local folder or hub id")
     revision: str | None = Field(None, description="pinned revision of a hub id")
     max_length: int = Field(128, ge=4, description="tokens; longer inputs are truncated")
-    inputs: tuple[Literal["text", "text_pair"], ...] | None = Field(
-        None, min_length=1, description="text columns the model sees; default all (a subset is a partial-input model)"
+    inputs: TextInputs | None = Field(
+        None, description="text columns the model sees; default all (a subset is a partial-input model)"
     )
 
 
@@ -46,12 +78,40 @@ class SmallTransformerSpec(TrainingSpec):
     heads: int = Field(4, ge=1, le=64)
     max_length: int = Field(64, ge=4, le=4096, description="tokens; longer inputs are truncated")
     learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak of the linear schedule")
-    inputs: tuple[Literal["text", "text_pair"], ...] | None = Field(None, min_length=1)
+    inputs: TextInputs | None = None
 
     @model_validator(mode="after")
     def _divisible(self) -> Self:
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is no multiple of heads {self.heads}; choose one")
+        return self
+
+
+class EsimSpec(TrainingSpec):
+    """ESIM (Chen et al. 2017) on pairs of texts: two LSTMs with attention between them, over word vectors."""
+
+    kind: Literal["esim"]
+    vectors: str | None = Field(
+        None, min_length=1, description="file of word vectors, a word and its numbers per line (GloVe's text format)"
+    )
+    vector_width: int = Field(300, ge=8, le=4096, description="of vectors learnt from scratch")
+    contextual: str | None = Field(
+        None,
+        min_length=1,
+        description="folder or hub id of an encoder whose hidden states, frozen, are the word vectors (as ELMo's were)",
+    )
+    revision: str | None = Field(None, description="pinned revision of a hub id")
+    train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
+    vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
+    width: int = Field(300, ge=8, le=4096, description="hidden units of each direction")
+    dropout: float = Field(0.5, ge=0, lt=1)
+    max_length: int = Field(64, ge=4, le=4096, description="words of each text; the rest is cut")
+    learning_rate: float = Field(4e-4, gt=0, lt=10, description="peak of the linear schedule")
+
+    @model_validator(mode="after")
+    def _one_kind_of_vectors(self) -> Self:
+        if self.vectors is not None and self.contextual is not None:
+            raise ValueError("vectors and contextual both say where word vectors come from; keep one")
         return self
 
 
@@ -62,7 +122,7 @@ class ImageModelSpec(TrainingSpec):
     architecture: str = Field(min_length=1, description="timm's model name")
     checkpoint: str | None = Field(None, description="safetensors file with weights; default: from scratch")
     image_size: int = Field(32, ge=4, le=2048, description="pixels; images are resized to a square")
-    augmentation: Literal["none", "flip_crop"] = "none"
+    augmentation: Literal["none", "flip_crop", "randaugment"] = "none"
     learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak of the linear schedule")
 
 
@@ -77,7 +137,7 @@ class LinearModelSpec(StrictSpec):
 
     kind: Literal["linear"]
     inverse_regularization: float = Field(1.0, gt=0)
-    inputs: tuple[Literal["text", "text_pair"], ...] | None = Field(None, min_length=1)
+    inputs: TextInputs | None = None
 
 
 class RbfSvmSpec(StrictSpec):
@@ -86,12 +146,32 @@ class RbfSvmSpec(StrictSpec):
     kind: Literal["rbf_svm"]
     inverse_regularization: float = Field(1.0, gt=0)
     gamma: Annotated[float, Field(gt=0)] | Literal["scale", "auto"] = "scale"
-    inputs: tuple[Literal["text", "text_pair"], ...] | None = Field(None, min_length=1)
+    inputs: TextInputs | None = None
+
+
+class MaxPpmiSpec(StrictSpec):
+    """Logistic regression on each class's largest positive pointwise mutual information with a word of the row."""
+
+    kind: Literal["max_ppmi"]
+    smoothing: float = Field(100.0, ge=0, description="added to every count of a word with a class")
+    inverse_regularization: float = Field(1.0, gt=0)
+    inputs: TextInputs | None = None
 
 
 EncoderSpec = Annotated[
-    TextModelSpec | SmallTransformerSpec | ImageModelSpec | IdentityEncoderSpec, Field(discriminator="kind")
+    TextModelSpec | SmallTransformerSpec | EsimSpec | ImageModelSpec | IdentityEncoderSpec,
+    Field(discriminator="kind"),
 ]
+ClassicalModelSpec = LinearModelSpec | RbfSvmSpec | MaxPpmiSpec
+"""Models without randomness: the same for every seed."""
+
 EvaluatorSpec = Annotated[
-    LinearModelSpec | RbfSvmSpec | TextModelSpec | SmallTransformerSpec | ImageModelSpec, Field(discriminator="kind")
+    LinearModelSpec | RbfSvmSpec | MaxPpmiSpec | TextModelSpec | SmallTransformerSpec | EsimSpec | ImageModelSpec,
+    Field(discriminator="kind"),
 ]
+
+
+def validation_splits(evaluators: Mapping[str, BaseModel]) -> frozenset[str]:
+    """Splits that an evaluator stops by, which therefore no table reports."""
+    stoppings = [getattr(settings, "early_stopping", None) for settings in evaluators.values()]
+    return frozenset(one.split for one in stoppings if one is not None and one.split is not None)

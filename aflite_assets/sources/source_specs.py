@@ -5,10 +5,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from aflite_assets.sources.model_specs import StrictSpec
+from aflite_assets.sources.model_specs import SplitName, StrictSpec
 
 Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
-SplitName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 
 
 class TableFormat(StrictSpec):

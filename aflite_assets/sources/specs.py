@@ -123,7 +123,9 @@ class ChallengeSpec(StrictSpec):
     columns: ColumnsSpec = ColumnsSpec()
     labels: ClassNames | ClassValues | None = None
     unlabelled: tuple[LabelValue, ...] = ()
-    category: str | None = Field(None, description="column by which results are also shown apart")
+    category: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None, description="column or columns by which results are also shown apart"
+    )
     limit: int | None = Field(None, ge=1)
     map: dict[str, str | None] | None = Field(
         None,
@@ -149,6 +151,9 @@ class ReportSpec(StrictSpec):
 
     scatter_features: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
         None, description="two feature columns to plot"
+    )
+    published: Literal["snli", "multi_nli", "qnli", "imagenet"] | None = Field(
+        None, description="the AFLite paper's own figures to show beside this dataset's"
     )
 
 
@@ -178,6 +183,11 @@ class DatasetSpec(StrictSpec):
     filter: FilterSpec = FilterSpec()
     evaluators: dict[Name, EvaluatorSpec] = Field(min_length=1)
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="of the evaluators")
+    train_sets: dict[Name, Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict,
+        description="further train sets: what the filter had left when it was first down to this many train rows, as "
+        "filtered_<name>, and as many random rows, as random_<name>",
+    )
     full_includes_warmup: bool = Field(False, description="whether the full train set has the warm-up rows (paper's D)")
     challenge_sets: dict[Name, ChallengeSpec] = Field(default_factory=dict)
     report: ReportSpec = ReportSpec()
@@ -201,11 +211,31 @@ class DatasetSpec(StrictSpec):
         for name in self.challenge_sets:
             if name in splits:
                 raise ValueError(f"challenge_sets names {name!r}, which is a split of source; rename the challenge set")
+        if "matched" in self.train_sets:
+            raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
+        self._check_early_stopping(splits)
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
         if self.annotations is not None and self.columns.annotators is not None:
             raise ValueError("columns.annotators and annotations both give single annotators' labels; keep one")
         return self
+
+    def _check_early_stopping(self, splits: tuple[str, ...]) -> None:
+        for field in ("representations", "evaluators"):
+            for name, settings in getattr(self, field).items():
+                stopping = getattr(settings, "early_stopping", None)
+                if stopping is None or stopping.split is None:
+                    continue
+                if field == "representations":
+                    raise ValueError(
+                        f"representations.{name}.early_stopping names the split {stopping.split!r}, but an encoder "
+                        "sees warm-up rows alone; leave split out, and a share of these is held back"
+                    )
+                if stopping.split == "train" or stopping.split not in splits:
+                    raise ValueError(
+                        f"evaluators.{name}.early_stopping.split is {stopping.split!r}; name a split other than train "
+                        f"(there are {[one for one in splits if one != 'train']}), or leave it out"
+                    )
 
     def view(self, fields: Iterable[str]) -> "SpecView":
         """The same spec with only these fields readable.

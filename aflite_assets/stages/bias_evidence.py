@@ -1,5 +1,7 @@
 """The stage of `bias_evidence`: statistics about kept and removed rows, as tables."""
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -7,36 +9,65 @@ import pyarrow.parquet as pq
 
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.reports.records import EvidenceTable
+from aflite_assets.reports.text import counted
 from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
+from aflite_assets.stages.evidence_tables import (
+    adversary_tables,
+    annotator_tables,
+    neighbour_tables,
+    overlap_tables,
+    suspect_tables,
+)
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
 from aflite_assets.tracking import TrackedRun
+
+_OVERALL = "all-representations"
+"""Begins the files of tables about every representation; with its hyphen it is no representation's name."""
 
 
 def run(
     spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
 ) -> dict[str, Any]:
-    """Compute every table that applies to the dataset, per representation, and publish them with an index."""
+    """Compute every table that applies to the dataset, per representation and over all, and publish them."""
     raw = load_examples(inputs["raw_dataset"].path)
-    index, summary = [], {}
-    for name, part in inputs["filtered_sets"].parts.items():
-        tables = evidence_tables(name, pq.read_table(part.file("rows.parquet")), raw)
-        for number, evidence in enumerate(tables):
-            file = f"{name}-{number:02d}.parquet"
-            pq.write_table(evidence.table, draft.path / file)
-            index.append({"title": evidence.title, "caption": evidence.caption, "file": file})
-        summary[name] = {"tables": len(tables)}
-        progress.log(f"bias evidence of {name}: {', '.join(evidence.title for evidence in tables)}")
+    embeddings = inputs["embeddings"]
+    filtered = {name: pq.read_table(part.file("rows.parquet")) for name, part in inputs["filtered_sets"].parts.items()}
+    index: list[dict[str, str]] = []
+    summary = {}
+    for name, rows in filtered.items():
+        tables = chain(
+            _own_tables(name, rows, raw),
+            neighbour_tables(name, rows, embeddings.part(name), raw.label_names, seed=spec.seed),
+            annotator_tables(name, rows, raw),
+            suspect_tables(name, rows, raw),
+        )
+        published = _publish(name, tables, draft, progress)
+        summary[name] = {"tables": len(published)}
+        index += published
+    overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=spec.seed))
+    index += _publish(_OVERALL, overall, draft, progress)
     write_json(draft.path / "evidence.json", {"tables": index})
     return summary
 
 
-def evidence_tables(representation: str, rows: pa.Table, raw: Examples) -> list[EvidenceTable]:
-    """The statistics of one filtered set; tables without rows (no attributes, no texts) are left out."""
+def _publish(name: str, tables: Iterable[EvidenceTable], draft: Draft, progress: Progress) -> list[dict[str, str]]:
+    """Write each table as it is made, with a line; the index entries."""
+    index = []
+    for number, evidence in enumerate(tables):
+        file = f"{name}-{number:02d}.parquet"
+        pq.write_table(evidence.table, draft.path / file)
+        index.append({"title": evidence.title, "caption": evidence.caption, "file": file})
+        progress.log(f"bias evidence: {evidence.title}: {counted(evidence.table.num_rows, 'row')}")
+    return index
+
+
+def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
+    """What stands in the rows of one filtered set; tables without rows (no attributes, no texts) are left out."""
     from aflite_assets.diagnostics.kept_removed import attribute_shares, label_shares, mean_scores, text_lengths
 
     tables = [
@@ -62,7 +93,7 @@ def evidence_tables(representation: str, rows: pa.Table, raw: Examples) -> list[
         ),
         *(_word_tables(representation, rows, raw) if raw.modality == "text" else []),
     ]
-    return [evidence for evidence in tables if evidence.table.num_rows]
+    yield from (evidence for evidence in tables if evidence.table.num_rows)
 
 
 def _word_tables(representation: str, rows: pa.Table, raw: Examples) -> list[EvidenceTable]:

@@ -5,21 +5,24 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
+from aflite_assets.sources.columns import NO_VALUE
 from aflite_assets.sources.decodable_images import DecodableExamples, drop_undecodable
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.loading import at_content, load_source
 from aflite_assets.sources.raw_table import RawTable, build_raw_table, implied_columns
+from aflite_assets.sources.source_specs import as_tuple
 from aflite_assets.sources.specs import ChallengeSpec, SpecView
 from aflite_assets.sources.tables import load_examples, save_examples
 from aflite_assets.stages.class_maps import class_map, is_identity
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import CATEGORY, CHALLENGE_SETS
+from aflite_assets.stages.published import CHALLENGE_SETS, category_column, category_columns
 from aflite_assets.tracking import TrackedRun
 
 MOST_CATEGORIES = 200
@@ -29,7 +32,7 @@ MOST_CATEGORIES = 200
 def run(
     spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
 ) -> dict[str, Any]:
-    """Load every challenge set into a folder of its name, with its category column and its own labels.
+    """Load every challenge set into a folder of its name, with its category columns and its own labels.
 
     A set with `required: false` whose files are missing is left out, with the reason; it is looked for again.
     """
@@ -89,7 +92,7 @@ def build_challenge(
     seed: int,
     complete: bool = True,
 ) -> RawTable:
-    """One challenge set in the raw dataset's form, with its category column and its own labels.
+    """One challenge set in the raw dataset's form, with its category columns and its own labels.
 
     `complete=False` says that `tables` hold the first rows only.
 
@@ -97,8 +100,8 @@ def build_challenge(
         DataError: the rows are not what the spec says, or their input is not the dataset's kind.
     """
     columns = implied_columns(challenge.source, challenge.columns)
-    if challenge.category is not None:
-        columns = columns.model_copy(update={"attributes": (*columns.attributes, challenge.category)})
+    categories = as_tuple(challenge.category or ())
+    columns = columns.model_copy(update={"attributes": (*columns.attributes, *categories)})
     try:
         built = build_raw_table(
             {challenge.split: tables[challenge.split]},
@@ -111,11 +114,7 @@ def build_challenge(
         )
     except DataError as error:
         raise DataError(f"challenge set {name!r}: {error}") from error
-    if challenge.category is not None:
-        examples, column = built.examples, f"attribute.{challenge.category}"
-        names = [CATEGORY if old == column else old for old in examples.table.column_names]
-        built = replace(built, examples=Examples(examples.table.rename_columns(names), examples.label_names))
-        _check_category(name, challenge.category, built.examples)
+    built = replace(built, examples=_with_categories(name, categories, built.examples))
     _check_inputs(name, built.examples, raw)
     return built
 
@@ -152,14 +151,24 @@ def _describe(name: str, challenge: ChallengeSpec, built: RawTable, raw: Example
     }
 
 
-def _check_category(name: str, category: str, examples: Examples) -> None:
-    values = len(examples.table[CATEGORY].unique())
-    if values > MOST_CATEGORIES:
-        raise DataError(
-            f"challenge set {name!r}: category {category!r} has {values} different values in {len(examples)} rows, "
-            f"which no table can show; name a column of at most {MOST_CATEGORIES} values, or carry it in "
-            "columns.attributes"
-        )
+def _with_categories(name: str, categories: tuple[str, ...], examples: Examples) -> Examples:
+    """The examples with their category columns under the names that reports look for, null for no value."""
+    table = examples.table
+    for category in categories:
+        place = table.column_names.index(f"attribute.{category}")
+        texts = table.column(place)
+        texts = pc.if_else(pc.equal(texts, NO_VALUE), pa.scalar(None, texts.type), texts)
+        table = table.set_column(place, category_column(category), texts)
+    found = Examples(table, examples.label_names)
+    for category, texts in category_columns(found).items():
+        values = len(set(texts.tolist()) - {None, ""})
+        if values > MOST_CATEGORIES:
+            raise DataError(
+                f"challenge set {name!r}: category {category!r} has {values} different values in {len(found)} rows, "
+                f"which no table can show; name a column of at most {MOST_CATEGORIES} values, or carry it in "
+                "columns.attributes"
+            )
+    return found
 
 
 def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:

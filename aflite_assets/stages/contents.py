@@ -10,7 +10,7 @@ from aflite_assets.errors import MissingDataError
 from aflite_assets.results.files import file_sha256
 from aflite_assets.sources.hub.loading import check_available, model_commit
 from aflite_assets.sources.loading import content_fingerprint
-from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
+from aflite_assets.sources.model_specs import EsimSpec, TextModelSpec
 from aflite_assets.sources.source_specs import HubSource
 from aflite_assets.sources.specs import AnnotationsSpec, ChallengeSpec, DatasetSpec
 
@@ -78,15 +78,18 @@ def checkpoint_content(settings: Any) -> dict[str, str]:
     Raises:
         ModelError: a hub id that neither the hub nor its cache has.
     """
-    if not isinstance(settings, TextModelSpec | ImageModelSpec) or settings.checkpoint is None:
-        return {}
-    place = Path(settings.checkpoint)
-    if (
-        isinstance(settings, TextModelSpec)
-        and not place.exists()
-        and not settings.checkpoint.startswith(("/", ".", "~"))
-    ):
-        return {"commit": model_commit(settings.checkpoint, settings.revision)}
+    contents: dict[str, str] = {}
+    for field in ("checkpoint", "contextual", "vectors"):
+        if (named := getattr(settings, field, None)) is not None:
+            contents |= _named_content(named, settings)
+    return contents
+
+
+def _named_content(named: str, settings: Any) -> dict[str, str]:
+    place = Path(named)
+    of_the_hub = isinstance(settings, TextModelSpec | EsimSpec) and named != getattr(settings, "vectors", None)
+    if of_the_hub and not place.exists() and not named.startswith(("/", ".", "~")):
+        return {"commit": model_commit(named, settings.revision)}
     files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
     root = place.parent if place.is_file() else place
     return {

@@ -1,5 +1,6 @@
 """The stage of `control_sets`: train sets of the filtered set's size that were not chosen by the filter."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import ControlSet, full_rows, read_rows
+from aflite_assets.stages.train_sets import EarlierSet, earlier_sets
 from aflite_assets.tracking import TrackedRun
 
 MATCHED_ABOVE = 0.02
@@ -32,6 +34,11 @@ def run(
     for name, part in inputs["filtered_sets"].parts.items():
         rows = pq.read_table(part.file("rows.parquet"))
         made, notes = _controls(name, rows, full, read_rows(inputs["embeddings"].part(name)), spec)
+        earlier = earlier_sets(rows, spec.train_sets)
+        made += _earlier_controls(name, earlier, full.in_split("train").row_ids, spec.seeds)
+        notes["earlier_sets"] = {
+            one: {"iteration": found.iteration, "rows": len(found.row_ids)} for one, found in earlier.items()
+        }
         controls += made
         summary[name] = {"sets": len(made), **notes}
         progress.log(f"controls of {name}: {sorted({control.name for control in made})}")
@@ -62,6 +69,26 @@ def _controls(
         made.append(ControlSet(name, "single_pass", None, "train", single))
     reason = None if single is not None else "the representation has no warm-up model"
     return made, {"class_shares_moved": float(moved), "no_single_pass": reason}
+
+
+def _earlier_controls(
+    representation: str, earlier: Mapping[str, EarlierSet], row_ids: np.ndarray, seeds: Sequence[int]
+) -> list[ControlSet]:
+    """What the filter had left at earlier iterations, each with random sets of its size."""
+    made = []
+    for number, (name, found) in enumerate(earlier.items()):
+        made.append(ControlSet(representation, f"filtered_{name}", None, "train", found.row_ids))
+        made += [
+            ControlSet(
+                representation,
+                f"random_{name}",
+                seed,
+                "train",
+                _draw(row_ids, len(found.row_ids), [seed, 3, number]),
+            )
+            for seed in seeds
+        ]
+    return made
 
 
 def _sizes(kept: pa.Table) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import IdentityEncoderSpec, LinearModelSpec, RbfSvmSpec
+from aflite_assets.sources.model_specs import ClassicalModelSpec, IdentityEncoderSpec
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.measured_filter import scored_rows
 from aflite_assets.stages.measured_models import EncodingSpeed, NeuralSpeed
@@ -85,7 +85,7 @@ def estimate_cost(
     for name, settings in spec.representations.items():
         lines.append(_filter_line(name, settings, plan, measured))
     for name, evaluator in spec.evaluators.items():
-        classical = isinstance(evaluator, LinearModelSpec | RbfSvmSpec)
+        classical = isinstance(evaluator, ClassicalModelSpec)
         lines.append((_classical_line if classical else _neural_line)(name, evaluator, plan, measured))
     return CostEstimate(tuple(lines), resolved)
 

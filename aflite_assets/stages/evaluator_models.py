@@ -1,100 +1,33 @@
 """The stage of `evaluator_models`: every evaluator on every train set and seed; each cell is a part of its own."""
 
-import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.errors import AfliteError
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.evaluators import Evaluation, evaluate
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import LinearModelSpec, RbfSvmSpec
+from aflite_assets.sources.model_specs import validation_splits
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
-from aflite_assets.stages.contents import checkpoint_content
+from aflite_assets.stages.cell_training import CellJob, tests_of
+from aflite_assets.stages.cell_workers import CellWorkers, visible_gpus
+from aflite_assets.stages.grid import (
+    CellFilter,
+    GridCell,
+    cell_fields,
+    grid_of,
+    tests_fingerprint,
+    validation_fingerprint,
+)
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import full_rows, read_challenge_sets, read_control_sets, test_examples
+from aflite_assets.stages.train_sets import train_sets
 from aflite_assets.tracking import TrackedRun
-
-
-@dataclass(frozen=True)
-class TrainSet:
-    """One train set: full (representation None), filtered, or a control; `row_ids` int64 ascending."""
-
-    name: str
-    representation: str | None
-    row_ids: np.ndarray
-
-
-@dataclass(frozen=True)
-class GridCell:
-    """One evaluator on one train set with one seed."""
-
-    evaluator: str
-    train_set: TrainSet
-    seed: int
-
-    @property
-    def name(self) -> str:
-        """Unique within the grid: the part's name and the nested run's."""
-        middle = [self.train_set.name, *([self.train_set.representation] if self.train_set.representation else [])]
-        return ".".join([self.evaluator, *middle, str(self.seed)])
-
-
-def run(
-    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
-) -> dict[str, Any]:
-    """Train and test the whole grid; a cell that fails is listed with its reason and does not stop the others."""
-    raw = load_examples(inputs["raw_dataset"].path)
-    tests = test_examples(raw, inputs["challenge_sets"])
-    mapped = read_challenge_sets(inputs["challenge_sets"]).mapped
-    grid = [
-        GridCell(evaluator, train_set, seed)
-        for evaluator in spec.evaluators
-        for seed in spec.seeds
-        for train_set in _train_sets(inputs, raw, seed, include_warmup=spec.full_includes_warmup)
-    ]
-    versions = {name: inputs[name].data_version for name in ("raw_dataset", "challenge_sets")}
-    rows = []
-    for number, cell in enumerate(grid):
-        settings = spec.evaluators[cell.evaluator]
-        key = ResultKey(draft.key.code_version, _cell_fields(settings, cell), versions)
-        try:
-            obtained = draft.part(
-                cell.name,
-                key,
-                partial(
-                    _evaluate, cell, settings, raw, tests, mapped, tracker=tracker, device=device, progress=progress
-                ),
-            )
-        except (AfliteError, RuntimeError, ValueError, MemoryError) as error:
-            rows.append(_row(cell, "failed", f"{type(error).__name__}: {error}", reused=False))
-            progress.log(f"cell {cell.name} failed: {error}")
-        else:
-            rows.append(_row(cell, "done", None, reused=obtained.reused))
-            if obtained.reused:
-                _track_found(cell, obtained.result, tracker)
-            progress.log(f"cell {number + 1} of {len(grid)}: {cell.name}{' (found)' if obtained.reused else ''}")
-    reused = [row.pop("reused") for row in rows]
-    pq.write_table(pa.Table.from_pylist(rows, schema=_CELLS), draft.path / "cells.parquet")
-    failed = sum(row["status"] == "failed" for row in rows)
-    fitted = len(
-        {
-            draft.parts[row["name"]].key
-            for row, found in zip(rows, reused, strict=True)
-            if row["status"] == "done" and not found
-        }
-    )
-    return {"cells": len(rows), "failed": failed, "fitted": fitted, "incomplete": failed > 0}
-
 
 _CELLS = pa.schema(
     [
@@ -110,93 +43,143 @@ _CELLS = pa.schema(
 )
 
 
-def _train_sets(inputs: Inputs, raw: Examples, seed: int, *, include_warmup: bool) -> list[TrainSet]:
-    full = full_rows(raw, inputs["warmup_split"], include_warmup=include_warmup).in_split("train")
-    sets = [TrainSet("full", None, full.row_ids)]
-    controls = read_control_sets(inputs["control_sets"])
-    for name, part in inputs["filtered_sets"].parts.items():
-        rows = pq.read_table(part.file("rows.parquet"), filters=[("split", "=", "train"), ("kept", "=", True)])
-        sets.append(TrainSet("filtered", name, np.sort(rows["row_id"].to_numpy())))
-        sets += [
-            TrainSet(control.name, name, control.row_ids)
-            for control in controls
-            if control.representation == name and control.split == "train" and control.seed in (seed, None)
-        ]
-    return sets
+@dataclass(frozen=True)
+class _Outcome:
+    """How one cell ended: done, failed with a reason, or not run; `reused`: found instead of trained."""
+
+    status: str
+    reason: str | None = None
+    reused: bool = False
 
 
-def _track_found(cell: GridCell, part: PublishedResult, tracker: TrackedRun) -> None:
-    """Give the run of a new grid the numbers of a cell that was found."""
-    with tracker.child(cell.name, tags={"aflite.found": "true"}) as run:
-        run.log_metrics(part.summary)
-
-
-def _cell_fields(settings: Any, cell: GridCell) -> dict[str, Any]:
-    """What a cell depends on: a model without randomness is the same for all seeds, so it is fitted once."""
-    rows = hashlib.sha256(np.ascontiguousarray(cell.train_set.row_ids).tobytes()).hexdigest()
-    fields = {"settings": settings.model_dump(mode="json"), "checkpoint": checkpoint_content(settings), "rows": rows}
-    return fields if isinstance(settings, LinearModelSpec | RbfSvmSpec) else {**fields, "seed": cell.seed}
-
-
-def _evaluate(
-    cell: GridCell,
-    settings: Any,
-    raw: Examples,
-    tests: Mapping[str, Examples],
-    mapped: Collection[str],
-    part: Draft,
+def run(
+    spec: SpecView,
+    inputs: Inputs,
+    draft: Draft,
     *,
     tracker: TrackedRun,
     device: DeviceSettings,
     progress: Progress,
-) -> Mapping[str, Any]:
-    train = raw.select(cell.train_set.row_ids)
-    with tracker.child(cell.name) as run:
-        run.log_parameters(
-            {"evaluator": settings.model_dump(mode="json"), "seed": cell.seed, "train_set": cell.train_set.name}
-        )
-        run.log_dataset(
-            f"{part.partition}.{cell.train_set.name}", digest=part.key.fields["rows"][:20], context="training"
-        )
-        evaluation = evaluate(
-            settings, train, tests, seed=cell.seed, device=device, scratch=part.scratch, log=progress.log
-        )
-        metrics = {**evaluation.metrics, **_accuracies(evaluation, tests, mapped)}
-        run.log_metrics(metrics)
-    pq.write_table(_predictions(evaluation, tests), part.path / "predictions.parquet")
-    if evaluation.dynamics is not None:
-        pq.write_table(evaluation.dynamics, part.path / "dynamics.parquet")
-    return metrics
+    cells: CellFilter = CellFilter(),  # noqa: B008 - frozen
+) -> dict[str, Any]:
+    """Train and test the grid, or the part of it that `cells` names; what was trained before is found.
+
+    A cell that fails is listed with its reason and does not stop the others.
+    """
+    raw = load_examples(inputs["raw_dataset"].path)
+    sets = {seed: train_sets(inputs, raw, seed, include_warmup=spec.full_includes_warmup) for seed in spec.seeds}
+    grid = grid_of(spec, sets)
+    cells.check(grid)
+    keys = _keys(spec, inputs, draft, raw, grid)
+    with CellWorkers(visible_gpus(device)) as workers:
+        trained = _Training(spec, inputs, draft, keys, cells, tracker, device, progress, workers, len(grid))
+        # Cells of one key are one result: the first makes it, the others find it.
+        first = {key.digest: name for name, key in reversed(keys.items())}
+        makers = [cell for cell in grid if first[keys[cell.name].digest] == cell.name]
+        outcomes = dict(zip([cell.name for cell in makers], workers.map(trained.outcome, makers), strict=True))
+        outcomes |= {cell.name: trained.outcome(cell) for cell in grid if cell.name not in outcomes}
+    rows = [_row(cell, outcomes[cell.name]) for cell in grid]
+    pq.write_table(pa.Table.from_pylist(rows, schema=_CELLS), draft.path / "cells.parquet")
+    return _summary(outcomes, fitted=sum(one.status == "done" and not one.reused for one in outcomes.values()))
 
 
-def _accuracies(evaluation: Evaluation, tests: Mapping[str, Examples], mapped: Collection[str]) -> dict[str, float]:
-    """Accuracy where classes are the dataset's own; where they are mapped it is the report's to compute."""
+def _keys(spec: SpecView, inputs: Inputs, draft: Draft, raw: Examples, grid: list[GridCell]) -> dict[str, ResultKey]:
+    tests = tests_of(raw, inputs["challenge_sets"], validation_splits(spec.evaluators))
+    versions = {"raw_dataset": inputs["raw_dataset"].data_version, "tests": tests_fingerprint(tests)}
+    validation = {name: validation_fingerprint(settings, raw) for name, settings in spec.evaluators.items()}
     return {
-        f"accuracy.{name}": float((predictions.predicted == tests[name].labels).mean())
-        for name, predictions in evaluation.predictions.items()
-        if name not in mapped
+        cell.name: ResultKey(
+            draft.key.code_version,
+            cell_fields(spec.evaluators[cell.evaluator], cell, validation[cell.evaluator]),
+            versions,
+        )
+        for cell in grid
     }
 
 
-def _predictions(evaluation: Evaluation, tests: Mapping[str, Examples]) -> pa.Table:
-    tables = []
-    for name, predictions in evaluation.predictions.items():
-        rows = len(predictions.predicted)
-        probabilities = None if predictions.probabilities is None else list(predictions.probabilities)
-        tables.append(
-            pa.table(
-                {
-                    "test_set": pa.array([name] * rows, pa.string()),
-                    "row_id": tests[name].row_ids,
-                    "predicted": predictions.predicted.astype(np.int64),
-                    "probabilities": pa.array(probabilities or [None] * rows, pa.list_(pa.float32())),
-                }
+@dataclass
+class _Training:
+    """One run of the grid: finds or trains its cells one by one, from any thread."""
+
+    spec: SpecView
+    inputs: Inputs
+    draft: Draft
+    keys: Mapping[str, ResultKey]
+    cells: CellFilter
+    tracker: TrackedRun
+    device: DeviceSettings
+    progress: Progress
+    workers: CellWorkers
+    total: int
+    ended: int = 0
+
+    def outcome(self, cell: GridCell) -> _Outcome:
+        """Find the cell, or train it if it is wanted now."""
+        outcome = self._found(cell) or (self._trained(cell) if self.cells.wants(cell) else _Outcome("not run"))
+        self.ended += 1
+        how = "found" if outcome.reused else outcome.status
+        reason = f": {outcome.reason}" if outcome.reason else ""
+        self.progress.log(f"cell {self.ended} of {self.total}, {cell.name}: {how}{reason}")
+        return outcome
+
+    def _found(self, cell: GridCell) -> _Outcome | None:
+        part = self.draft.found_part(cell.name, self.keys[cell.name])
+        if part is None:
+            return None
+        self._track_found(cell, part)
+        return _Outcome("done", reused=True)
+
+    def _trained(self, cell: GridCell) -> _Outcome:
+        try:
+            self.draft.part(cell.name, self.keys[cell.name], self._writer(cell))
+        except (AfliteError, RuntimeError, ValueError, MemoryError) as error:
+            return _Outcome("failed", f"{type(error).__name__}: {error}")
+        return _Outcome("done")
+
+    def _writer(self, cell: GridCell) -> Callable[[Draft], Mapping[str, Any]]:
+        settings = self.spec.evaluators[cell.evaluator]
+
+        def write(part: Draft) -> Mapping[str, Any]:
+            job = CellJob(
+                settings,
+                cell.train_set.row_ids,
+                cell.seed,
+                self.device,
+                self.inputs["raw_dataset"],
+                self.inputs["challenge_sets"],
+                validation_splits(self.spec.evaluators),
+                part.path,
+                part.scratch,
             )
-        )
-    return pa.concat_tables(tables)
+            with self.tracker.child(cell.name) as run:
+                described = {"evaluator": settings.model_dump(mode="json"), "seed": cell.seed}
+                run.log_parameters({**described, "train_set": cell.train_set.name})
+                digest = part.key.fields["rows"][:20]
+                run.log_dataset(f"{part.partition}.{cell.train_set.name}", digest=digest, context="training")
+                metrics = self.workers.train(job, self.progress.log)
+                run.log_metrics(metrics)
+            return metrics
+
+        return write
+
+    def _track_found(self, cell: GridCell, part: PublishedResult) -> None:
+        """Give the run of a new grid the numbers of a cell that was found."""
+        with self.tracker.child(cell.name, tags={"aflite.found": "true"}) as run:
+            run.log_metrics(part.summary)
 
 
-def _row(cell: GridCell, status: str, reason: str | None, *, reused: bool) -> dict[str, Any]:
+def _summary(outcomes: Mapping[str, _Outcome], *, fitted: int) -> dict[str, Any]:
+    by_status = {status: sum(one.status == status for one in outcomes.values()) for status in ("failed", "not run")}
+    return {
+        "cells": len(outcomes),
+        "failed": by_status["failed"],
+        "not_run": by_status["not run"],
+        "fitted": fitted,
+        "incomplete": any(by_status.values()),
+    }
+
+
+def _row(cell: GridCell, outcome: _Outcome) -> dict[str, Any]:
     return {
         "name": cell.name,
         "evaluator": cell.evaluator,
@@ -204,7 +187,6 @@ def _row(cell: GridCell, status: str, reason: str | None, *, reused: bool) -> di
         "representation": cell.train_set.representation,
         "seed": cell.seed,
         "train_rows": len(cell.train_set.row_ids),
-        "status": status,
-        "reason": reason,
-        "reused": reused,
+        "status": outcome.status,
+        "reason": outcome.reason,
     }

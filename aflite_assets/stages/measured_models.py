@@ -15,7 +15,13 @@ import numpy as np
 
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import LinearModelSpec, RbfSvmSpec, TextModelSpec
+from aflite_assets.sources.model_specs import (
+    ClassicalModelSpec,
+    LinearModelSpec,
+    MaxPpmiSpec,
+    RbfSvmSpec,
+    TextModelSpec,
+)
 from aflite_assets.sources.rows import rows_at
 from aflite_assets.sources.sampling import stratified_sample
 
@@ -29,7 +35,7 @@ MOST_STEPS = 128
 FEW_ROWS = 8
 SMALLEST_FIT = 64
 
-GROWTH = {LinearModelSpec: (1.0, 2.0), RbfSvmSpec: (1.5, 3.0)}
+GROWTH = {LinearModelSpec: (1.0, 2.0), RbfSvmSpec: (1.5, 3.0), MaxPpmiSpec: (1.0, 2.0)}
 """Between which powers of the train rows a fit's time is taken to grow; measured within these."""
 
 
@@ -154,7 +160,7 @@ def _seconds_to_encode(encode: Callable[[Examples], Any], examples: Examples) ->
         rows = min(2 * rows, BATCH_ROWS, len(examples))
 
 
-def measure_classical(settings: LinearModelSpec | RbfSvmSpec, train: Examples, tests: Examples) -> ClassicalSpeed:
+def measure_classical(settings: ClassicalModelSpec, train: Examples, tests: Examples) -> ClassicalSpeed:
     """Fit on more and more rows until it takes some seconds or all are used, then predict as many."""
     started = time.perf_counter()
     _fit_seconds(settings, sample(train, 2 * FEW_ROWS), None)

@@ -42,15 +42,16 @@ _STAGES = (
         ),
         "2",
     ),
-    Stage("challenge_sets", ("raw_dataset",), ("challenge_sets", "undecodable_images", "seed"), "2"),
+    Stage("challenge_sets", ("raw_dataset",), ("challenge_sets", "undecodable_images", "seed"), "3"),
     Stage("warmup_split", ("raw_dataset",), ("warmup", "representations", "evaluators", "filter", "seed"), "2"),
     Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "2"),
     Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",)),
-    Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "seed"), "2"),
+    Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "seed"), "3"),
     Stage(
         "control_sets",
         ("raw_dataset", "warmup_split", "embeddings", "filtered_sets"),
-        ("seed", "seeds", "full_includes_warmup"),
+        ("seed", "seeds", "full_includes_warmup", "train_sets"),
+        "2",
     ),
     Stage(
         "published_dataset",
@@ -61,9 +62,9 @@ _STAGES = (
         "evaluator_models",
         ("raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets"),
         ("evaluators", "seeds", "full_includes_warmup"),
-        "2",
+        "3",
     ),
-    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ()),
+    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("seed",), "2"),
     Stage(
         "benchmark_report",
         (
@@ -71,10 +72,10 @@ _STAGES = (
             "evaluator_models", "bias_evidence",
         ),
         (
-            "title", "description", "challenge_sets", "limit", "report", "evaluators", "seeds", "seed",
-            "full_includes_warmup",
+            "title", "description", "challenge_sets", "limit", "report", "representations", "evaluators", "seeds",
+            "seed", "full_includes_warmup",
         ),
-        "2",
+        "3",
     ),
 )  # fmt: skip
 STAGES: Mapping[str, Stage] = {stage.name: stage for stage in _STAGES}
@@ -96,10 +97,12 @@ def run_stage(
     tracker: Tracker | None = None,
     device: DeviceSettings | None = None,
     progress: Progress = silent,
+    options: Mapping[str, Any] | None = None,
 ) -> Obtained:
     """The result of one stage for one dataset: found by its key, or made, tracked and published.
 
     A result that lacks cells which failed is not found again: the stage runs anew and makes what is missing.
+    `options`: further arguments of the stage, which change how much of the result is made now and not what it is.
 
     Raises:
         StoreError: an input was never materialised.
@@ -115,7 +118,13 @@ def run_stage(
         with (tracker or NullTracker()).run(name, spec.name, key.digest) as run:
             _log_origin(run, draft, key)
             summary: Mapping[str, Any] = run_module.run(
-                view, inputs, draft, tracker=run, device=device or DeviceSettings(), progress=progress
+                view,
+                inputs,
+                draft,
+                tracker=run,
+                device=device or DeviceSettings(),
+                progress=progress,
+                **(options or {}),
             )
             run.log_metrics(numbers(summary))
         return summary

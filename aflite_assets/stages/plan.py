@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aflite_assets.algorithm import FilterSettings
-from aflite_assets.sources.model_specs import IdentityEncoderSpec, LinearModelSpec, RbfSvmSpec
+from aflite_assets.sources.model_specs import ClassicalModelSpec, IdentityEncoderSpec
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.sizes import filter_settings
 
@@ -113,7 +113,7 @@ def pool_in_iteration(plan: RunPlan, iteration: int) -> int:
 
 def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
     """Models fitted on one train set; without randomness one serves all seeds that have the same rows."""
-    same = isinstance(settings, LinearModelSpec | RbfSvmSpec) and not train_set.drawn_per_seed
+    same = isinstance(settings, ClassicalModelSpec) and not train_set.drawn_per_seed
     return 1 if same else seeds
 
 
@@ -128,6 +128,11 @@ def _train_sets(
             PlannedTrainSet("random", name, filtered, drawn_per_seed=True),
             PlannedTrainSet("random_matched", name, filtered, drawn_per_seed=True, certain=False),
         ]
+        for earlier, most in spec.train_sets.items():
+            sets += [
+                PlannedTrainSet(f"filtered_{earlier}", name, min(most, unspent)),
+                PlannedTrainSet(f"random_{earlier}", name, min(most, unspent), drawn_per_seed=True),
+            ]
         if not isinstance(encoder, IdentityEncoderSpec):
             sets.append(PlannedTrainSet("single_pass", name, filtered))
     return sets

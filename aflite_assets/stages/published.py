@@ -16,8 +16,7 @@ from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.progress import IterationReport, Progress
 
-CATEGORY = "attribute.category"
-"""The column of a challenge set's categories."""
+_CATEGORY = "attribute.category."
 
 CHALLENGE_SETS = "sets.json"
 """The file of `ChallengeSets`."""
@@ -53,6 +52,20 @@ class ControlSet:
     seed: int | None
     split: str
     row_ids: np.ndarray
+
+
+def category_column(name: str) -> str:
+    """The column of a challenge set's table that holds the categories of its source's column `name`."""
+    return f"{_CATEGORY}{name}"
+
+
+def category_columns(examples: Examples) -> dict[str, np.ndarray]:
+    """A challenge set's category columns by the source's names: a text per row, None for none (object arrays)."""
+    return {
+        column.removeprefix(_CATEGORY): np.array(examples.table[column].to_pylist(), dtype=object)
+        for column in examples.table.column_names
+        if column.startswith(_CATEGORY)
+    }
 
 
 def read_warmup_rows(result: PublishedResult) -> np.ndarray:

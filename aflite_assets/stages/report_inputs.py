@@ -1,7 +1,8 @@
 """From published results to the records that reports are made of."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.errors import DataError
+from aflite_assets.reports.ranks import with_ranks
 from aflite_assets.reports.records import Cell, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.results import PublishedResult
 from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.model_specs import (
+    EncoderSpec,
+    EvaluatorSpec,
+    IdentityEncoderSpec,
+    ImageModelSpec,
+    TextModelSpec,
+)
 from aflite_assets.sources.specs import ChallengeSpec
 from aflite_assets.stages.class_maps import class_map
-from aflite_assets.stages.published import CATEGORY, read_challenge_sets, test_examples
+from aflite_assets.stages.published import category_columns, read_challenge_sets, test_examples
 
 _PREDICTED = ["test_set", "row_id", "predicted"]
 
@@ -53,34 +62,28 @@ def unlabelled_note(raw: PublishedResult) -> tuple[str, ...]:
     )
 
 
-def read_cells(result: PublishedResult, *, probabilities_of: Collection[str] = ()) -> tuple[Cell, ...]:
-    """Every cell of the grid, with its predictions where it is done; probabilities for these test sets only."""
-    return tuple(
-        Cell(
-            evaluator=row["evaluator"],
-            train_set=row["train_set"],
-            representation=row["representation"],
-            seed=row["seed"],
-            train_rows=row["train_rows"],
-            status=row["status"],
-            reason=row["reason"],
-            predictions=_predictions(result.part(row["name"]), list(probabilities_of))
-            if row["status"] == "done"
-            else None,
-        )
-        for row in pq.read_table(result.file("cells.parquet")).to_pylist()
-    )
+def read_cells(result: PublishedResult, *, ranked: Sequence[TestSet] = ()) -> tuple[Cell, ...]:
+    """Every cell of the grid, with its predictions where it is done.
+
+    For the sets in `ranked` the probabilities are read too, one cell and set at a time, and kept as each row's rank of
+    its own class (`ranks.RANK`): all cells' probabilities of many rows and classes are more than memory holds.
+    """
+    return tuple(_cell(result, row, ranked) for row in pq.read_table(result.file("cells.parquet")).to_pylist())
 
 
-def _predictions(part: PublishedResult, probabilities_of: list[str]) -> pa.Table:
-    path = part.file("predictions.parquet")
-    if not probabilities_of:
-        return pq.read_table(path, columns=_PREDICTED)
-    tables = [
-        pq.read_table(path, columns=_PREDICTED, filters=[("test_set", "not in", probabilities_of)]),
-        pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=[("test_set", "in", probabilities_of)]),
-    ]
-    return pa.concat_tables(tables, promote_options="default")
+def _cell(result: PublishedResult, row: Mapping[str, Any], ranked: Sequence[TestSet]) -> Cell:
+    fields = ("evaluator", "train_set", "representation", "seed", "train_rows", "status", "reason")
+    cell = partial(Cell, **{field: row[field] for field in fields})
+    if row["status"] != "done":
+        return cell(predictions=None)
+    path = result.part(row["name"]).file("predictions.parquet")
+    names = [one.name for one in ranked]
+    tables = [pq.read_table(path, columns=_PREDICTED, filters=[("test_set", "not in", names)] if names else None)]
+    for one in ranked:
+        said = pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=[("test_set", "=", one.name)])
+        if said.num_rows:
+            tables.append(with_ranks(cell(predictions=said), one))
+    return cell(predictions=pa.concat_tables(tables, promote_options="default"))
 
 
 def test_sets(
@@ -88,10 +91,11 @@ def test_sets(
     challenges: PublishedResult,
     filtered: tuple[FilteredSet, ...],
     specs: Mapping[str, ChallengeSpec],
+    unreported: Collection[str],
 ) -> tuple[TestSet, ...]:
     """Every set that is tested on: natural ones with what each filter kept, challenge sets with their class maps.
 
-    Challenge sets that are missing are left out.
+    Challenge sets that are missing are left out, and so are the splits `unreported`, which evaluators stop by.
 
     Raises:
         DataError: the published challenge sets are not those of the spec, or no longer fit its maps.
@@ -107,6 +111,7 @@ def test_sets(
         if name in published.sets
         else _natural_set(name, examples, filtered)
         for name, examples in test_examples(raw, challenges).items()
+        if name not in unreported
     )
 
 
@@ -121,9 +126,6 @@ def _natural_set(name: str, examples: Examples, filtered: tuple[FilteredSet, ...
 def _challenge_set(
     name: str, examples: Examples, raw: Examples, spec: ChallengeSpec, facts: Mapping[str, Any]
 ) -> TestSet:
-    categories = None
-    if CATEGORY in examples.table.column_names:
-        categories = np.array(examples.table[CATEGORY].to_pylist(), dtype=object)
     return TestSet(
         name,
         True,
@@ -131,11 +133,35 @@ def _challenge_set(
         examples.labels,
         examples.label_names,
         kept={},
-        categories=categories,
+        categories=category_columns(examples),
         class_map=class_map(name, spec, examples, raw.label_names),
         collapse=spec.collapse,
         notes=_challenge_notes(facts),
     )
+
+
+def model_families(
+    representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
+) -> dict[str, str]:
+    """What every model is, by "representations.<name>" and "evaluators.<name>": the same text for one make.
+
+    A representation of the given features has no model: its adversary is the linear classifier on them, an evaluator
+    of kind linear.
+    """
+    named = {f"representations.{name}": settings for name, settings in representations.items()}
+    models: dict[str, EncoderSpec | EvaluatorSpec] = {
+        **named,
+        **{f"evaluators.{name}": settings for name, settings in evaluators.items()},
+    }
+    return {name: _family(settings) for name, settings in models.items()}
+
+
+def _family(settings: EncoderSpec | EvaluatorSpec) -> str:
+    if isinstance(settings, IdentityEncoderSpec):
+        return "linear"
+    if isinstance(settings, ImageModelSpec):
+        return f"{settings.kind} {settings.architecture}"
+    return f"{settings.kind} {settings.checkpoint}" if isinstance(settings, TextModelSpec) else settings.kind
 
 
 def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:

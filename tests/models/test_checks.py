@@ -9,16 +9,20 @@ from aflite_assets.models.checks import check_model
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import (
     EncoderSpec,
+    EsimSpec,
     EvaluatorSpec,
     IdentityEncoderSpec,
     ImageModelSpec,
     LinearModelSpec,
+    MaxPpmiSpec,
     RbfSvmSpec,
     TextModelSpec,
 )
 
 IDENTITY = IdentityEncoderSpec(kind="identity")
 IMAGE = ImageModelSpec(kind="timm_image", architecture="test_resnet")
+ESIM = EsimSpec(kind="esim")
+MAX_PPMI = MaxPpmiSpec(kind="max_ppmi")
 
 
 @pytest.fixture
@@ -34,6 +38,8 @@ def rows(
 def test_models_that_fit_pass(rows: dict[str, Examples], text_settings: TextModelSpec) -> None:
     check_model(text_settings, rows["text"])
     check_model(text_settings.model_copy(update={"inputs": ("text_pair",)}), rows["text"])
+    for settings in (ESIM, MAX_PPMI, MAX_PPMI.model_copy(update={"inputs": ("text_pair",)})):
+        check_model(settings, rows["text"])
     check_model(IMAGE, rows["image"])
     check_model(IDENTITY, rows["features"])
     for examples in rows.values():
@@ -49,8 +55,13 @@ def test_models_that_fit_pass(rows: dict[str, Examples], text_settings: TextMode
         (
             IMAGE,
             "text",
-            r"'timm_image' reads image, but .* are text; choose 'huggingface_text' or 'small_transformer', or 'linear'",
+            r"'timm_image' reads image, but .* are text; choose 'huggingface_text', 'small_transformer' or, for "
+            r"pairs of texts, 'esim', or 'linear', 'rbf_svm' or 'max_ppmi' as evaluator",
         ),
+        (ESIM, "image", r"kind 'esim' reads text, but the dataset's rows are image; choose 'timm_image', or 'linear'"),
+        (ESIM, "features", r"kind 'esim' reads text, but the dataset's rows are features"),
+        (MAX_PPMI, "image", r"kind 'max_ppmi' reads text, but the dataset's rows are image"),
+        (MAX_PPMI, "features", r"kind 'max_ppmi' reads text, but the dataset's rows are features"),
         (IDENTITY, "text", r"'identity' reads features, but the dataset's rows are text"),
         (IDENTITY, "image", r"'identity' reads features, but the dataset's rows are image"),
     ],
@@ -83,3 +94,28 @@ def test_what_cannot_be_had_is_named(rows: dict[str, Examples], text_settings: T
         check_model(IMAGE.model_copy(update={"architecture": "resnet10"}), rows["image"])
     with pytest.raises(ModelError, match=r"is not a safetensors file"):
         check_model(IMAGE.model_copy(update={"checkpoint": str(tmp_path / "gone")}), rows["image"])
+
+
+def test_esim_needs_two_texts(rows: dict[str, Examples]) -> None:
+    single = Examples(rows["text"].table.drop_columns(["text_pair"]), ("a", "b"))
+    check_model(MAX_PPMI, single)
+    with pytest.raises(
+        ModelError,
+        match=r"'esim' compares two texts, but the dataset's rows have one .*choose 'huggingface_text' or "
+        r"'small_transformer', or 'linear' as evaluator",
+    ):
+        check_model(ESIM, single)
+
+
+def test_esims_vectors_must_be_there(rows: dict[str, Examples], bert_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "vectors.txt").write_text("dog 1 2\n")
+    check_model(ESIM.model_copy(update={"vectors": str(tmp_path / "vectors.txt")}), rows["text"])
+    for missing in (tmp_path / "gone.txt", tmp_path):
+        with pytest.raises(ModelError, match=r"vectors '.*' is no file; give the path of a text file"):
+            check_model(ESIM.model_copy(update={"vectors": str(missing)}), rows["text"])
+    contextual = ESIM.model_copy(update={"contextual": str(bert_folder), "max_length": 32})
+    check_model(contextual, rows["text"])
+    with pytest.raises(ModelError, match=r"max_length 64 is more than the 32 tokens"):
+        check_model(contextual.model_copy(update={"max_length": 64}), rows["text"])
+    with pytest.raises(ModelError, match=r"checkpoint folder .*gone' does not exist"):
+        check_model(contextual.model_copy(update={"contextual": str(tmp_path / "gone")}), rows["text"])

@@ -10,7 +10,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.models import classical
 from aflite_assets.models.classical import evaluate_classical
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import LinearModelSpec, RbfSvmSpec
+from aflite_assets.sources.model_specs import LinearModelSpec, MaxPpmiSpec, RbfSvmSpec
 
 NAMES = ("a", "b", "c")
 LINEAR = LinearModelSpec(kind="linear", inverse_regularization=0.5)
@@ -127,3 +127,44 @@ def test_probabilities_are_over_the_datasets_classes_when_a_challenge_set_has_fe
     assert probabilities is not None
     assert probabilities.shape == (10, 3)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 100.0])
+def test_a_word_that_names_the_class_is_all_that_max_ppmi_needs(
+    table: Callable[..., Examples], smoothing: float
+) -> None:
+    def make(count: int, seed: int) -> Examples:
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(0, 3, count)
+        noise = [" ".join(f"word{one}" for one in rng.integers(0, 30, 6)) for _ in labels]
+        return table(labels, NAMES, text=[f"{text} names{label}" for text, label in zip(noise, labels, strict=True)])
+
+    settings, test = MaxPpmiSpec(kind="max_ppmi", smoothing=smoothing), make(60, 1)
+    result = evaluate_classical(settings, make(240, 0), {"test": test})
+    found = result.predictions["test"]
+    np.testing.assert_array_equal(found.predicted, test.labels)
+    assert result.metrics["train_accuracy"] == 1
+    assert found.probabilities is not None
+    assert found.probabilities.shape == (60, 3)
+
+
+def test_max_ppmi_with_few_classes(keyword_pairs: Callable[..., Examples]) -> None:
+    settings, pairs = MaxPpmiSpec(kind="max_ppmi"), keyword_pairs(20)
+    named = Examples(pairs.table, ("agrees", "contradicts", "never"))
+    probabilities = evaluate_classical(settings, named, {"test": named}).predictions["test"].probabilities
+    assert probabilities is not None
+    assert (probabilities[:, 2] == 0).all()
+    ones = named.select(named.row_ids[named.labels == 1])
+    result = evaluate_classical(settings, ones, {"test": named, "none": named.select([])})
+    assert result.predictions["test"].predicted.tolist() == [1] * 20
+    assert result.predictions["none"].predicted.shape == (0,)
+
+
+def test_max_ppmi_sees_the_columns_it_may(keyword_pairs: Callable[..., Examples]) -> None:
+    train, test = keyword_pairs(80), keyword_pairs(40, seed=1)
+    accuracy = [
+        float(np.mean(evaluate_classical(settings, train, {"t": test}).predictions["t"].predicted == test.labels))
+        for settings in (MaxPpmiSpec(kind="max_ppmi"), MaxPpmiSpec(kind="max_ppmi", inputs=("text",)))
+    ]
+    assert accuracy[0] == 1
+    assert accuracy[1] < 0.8

@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -13,8 +14,11 @@ from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
 LABELS = ("agrees", "contradicts")
 
 
-def test_only_train_rows_are_augmented(png_images: Callable[..., Examples]) -> None:
-    settings = ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=16, augmentation="flip_crop")
+@pytest.mark.parametrize("augmentation", ["flip_crop", "randaugment"])
+def test_only_train_rows_are_augmented(
+    augmentation: Literal["flip_crop", "randaugment"], png_images: Callable[..., Examples]
+) -> None:
+    settings = ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=16, augmentation=augmentation)
     examples = png_images(4)
     with isolated_random_state(0):
         classifier = new_classifier(settings, examples, lambda _: None)

@@ -9,9 +9,11 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import Evaluation, evaluate
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import (
+    EarlyStoppingSpec,
     EvaluatorSpec,
     ImageModelSpec,
     LinearModelSpec,
+    MaxPpmiSpec,
     RbfSvmSpec,
     TextModelSpec,
 )
@@ -22,7 +24,13 @@ IMAGES = ImageModelSpec(
 
 
 def _evaluate(
-    settings: EvaluatorSpec, train: Examples, tests: dict[str, Examples], scratch: Path, *, seed: int = 0
+    settings: EvaluatorSpec,
+    train: Examples,
+    tests: dict[str, Examples],
+    scratch: Path,
+    *,
+    seed: int = 0,
+    validation: Examples | None = None,
 ) -> Evaluation:
     return evaluate(
         settings,
@@ -32,6 +40,7 @@ def _evaluate(
         device=DeviceSettings("cpu"),
         scratch=scratch,
         log=lambda _: None,
+        validation=validation,
     )
 
 
@@ -122,3 +131,59 @@ def test_test_sets_are_checked_too(
         _evaluate(partial, keyword_pairs(4), {"test": lacking}, tmp_path)
     with pytest.raises(ModelError, match=r"kind 'timm_image' reads image, but the dataset's rows are text"):
         _evaluate(IMAGES, keyword_pairs(4), {}, tmp_path)
+
+
+def test_max_ppmi_reads_words(keyword_pairs: Callable[..., Examples], tmp_path: Path) -> None:
+    test = keyword_pairs(20, seed=1)
+    result = _evaluate(MaxPpmiSpec(kind="max_ppmi"), keyword_pairs(60), {"test": test}, tmp_path)
+    assert _accuracy(result, "test", test) == 1
+    assert result.dynamics is None
+
+
+def test_a_named_split_is_stopped_by(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    settings = text_settings.model_copy(update={"early_stopping": EarlyStoppingSpec(split="dev"), "epochs": 2})
+    train, dev = keyword_pairs(20), keyword_pairs(6, seed=1)
+    result = _evaluate(settings, train, {"test": dev}, tmp_path, validation=dev)
+    assert (result.metrics["rows"], result.metrics["held_back_rows"]) == (20, 6)
+    assert result.metrics["held_back_accuracy"] == pytest.approx(_accuracy(result, "test", dev))
+    with pytest.raises(ModelError, match=r"early_stopping.split names 'dev', but validation, .* is None; give them"):
+        _evaluate(settings, train, {}, tmp_path)
+
+
+def test_a_share_of_the_train_rows_is_stopped_by(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    settings = text_settings.model_copy(update={"early_stopping": EarlyStoppingSpec(share=0.25), "epochs": 2})
+    result = _evaluate(settings, keyword_pairs(20), {}, tmp_path)
+    assert (result.metrics["rows"], result.metrics["held_back_rows"]) == (15, 5)
+    assert result.dynamics is not None
+    assert result.dynamics.num_rows == result.metrics["epochs"] * 15
+
+
+def test_a_killed_evaluation_goes_on(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    settings = text_settings.model_copy(update={"epochs": 2})
+    train, test = keyword_pairs(20), keyword_pairs(9, seed=1)
+    lines: list[str] = []
+
+    def killed(line: str) -> None:
+        lines.append(line)
+        if line.startswith("epoch 2"):
+            raise KeyboardInterrupt
+
+    def run(scratch: Path, log: Callable[[str], None]) -> Evaluation:
+        return evaluate(settings, train, {"test": test}, seed=0, device=DeviceSettings("cpu"), scratch=scratch, log=log)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "killed", killed)
+    lines.clear()
+    resumed = run(tmp_path / "killed", lines.append)
+    assert [line[:12] for line in lines if line.startswith("epoch")] == ["epoch 2 of 2"]
+    whole = run(tmp_path / "whole", lambda _: None)
+    assert resumed.dynamics is not None
+    assert resumed.dynamics.equals(whole.dynamics)
+    np.testing.assert_array_equal(resumed.predictions["test"].probabilities, whole.predictions["test"].probabilities)
+    assert not list((tmp_path / "killed").iterdir())

@@ -4,11 +4,12 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 from PIL import Image
 
 from aflite_assets.errors import DataError
 from aflite_assets.models import image_inputs
-from aflite_assets.models.image_inputs import ImageInputs, decode_image, flip_and_crop
+from aflite_assets.models.image_inputs import ImageInputs, decode_image, flip_and_crop, rand_augment
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.images import IMAGE_TYPE
 
@@ -95,3 +96,49 @@ def test_augmentation_depends_on_its_generator_alone(png_images: Callable[..., E
     ]
     assert batches[0]["pixel_values"].equal(batches[1]["pixel_values"])
     assert not batches[0]["pixel_values"].equal(batches[2]["pixel_values"])
+
+
+def test_random_operations_depend_on_their_generator_alone() -> None:
+    pixels = np.random.default_rng(1).integers(0, 256, size=(24, 16, 16, 3), dtype=np.uint8)
+    before = pixels.copy()
+    torch.manual_seed(0)
+    state = torch.get_rng_state()
+    first = rand_augment(pixels, rng=np.random.default_rng(4))
+    assert torch.equal(torch.get_rng_state(), state)
+    torch.manual_seed(1)
+    again, other = (rand_augment(pixels, rng=np.random.default_rng(seed)) for seed in (4, 5))
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_array_equal(pixels, before)
+    assert first.shape == pixels.shape
+    assert first.dtype == np.uint8
+    assert not np.array_equal(first, other)
+    rng = np.random.default_rng(6)
+    assert not np.array_equal(rand_augment(pixels, rng=rng), rand_augment(pixels, rng=rng))
+
+
+def test_each_image_is_changed_for_itself_and_not_beyond_recognition() -> None:
+    pixels = np.repeat(np.random.default_rng(2).integers(0, 256, (1, 16, 16, 3), np.uint8), 60, axis=0)
+    changed = rand_augment(pixels, rng=np.random.default_rng(0))
+    assert len(np.unique(changed.reshape(60, -1), axis=0)) > 30
+    # About 1 in 400 is as it was: no flip, and two operations that change nothing here.
+    same = (changed == pixels).all(axis=(1, 2, 3))
+    mirrored = (changed == pixels[:, :, ::-1]).all(axis=(1, 2, 3))
+    assert same.sum() + mirrored.sum() < 20
+    assert (changed.reshape(60, -1).std(axis=1) > 10).all()
+
+
+def test_random_operations_reach_the_model_as_pixels(png_images: Callable[..., Examples]) -> None:
+    examples = png_images(6)
+    plain = ImageInputs(examples, image_size=16).batch(range(6))["pixel_values"]
+    batches = [
+        ImageInputs(examples, image_size=16, augmentation=np.random.default_rng(seed), augment=rand_augment).batch(
+            range(6)
+        )["pixel_values"]
+        for seed in (4, 4, 5)
+    ]
+    assert batches[0].shape == plain.shape
+    assert float(batches[0].min()) >= -1
+    assert float(batches[0].max()) <= 1
+    assert batches[0].equal(batches[1])
+    assert not batches[0].equal(batches[2])
+    assert not batches[0].equal(plain)

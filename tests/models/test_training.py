@@ -1,4 +1,6 @@
+import json
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,10 +11,12 @@ import torch
 from transformers import set_seed
 
 from aflite_assets.errors import DataError, ModelError
+from aflite_assets.models.batches import epoch_order
 from aflite_assets.models.classifiers import NeuralClassifier, new_classifier
 from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.dynamics import DynamicsRecorder
 from aflite_assets.models.isolation import isolated_random_state
-from aflite_assets.models.training import DynamicsRecorder, TrainingResult, train_classifier
+from aflite_assets.models.training import TrainingResult, train_classifier
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
 
@@ -83,19 +87,6 @@ def test_dynamics_hold_each_row_once_per_epoch(
     last = slice(46, None)
     assert result.metrics["train_accuracy"] == pytest.approx(correct[last].mean())
     assert result.metrics["train_loss"] == pytest.approx(-np.log(probability[last]).mean(), rel=1e-5)
-
-
-def test_recorded_numbers_are_softmax_and_argmax(text_settings: TextModelSpec) -> None:
-    recorder = DynamicsRecorder(3, text_settings, lambda _: None)
-    recorder.on_epoch_begin(model=torch.nn.Linear(1, 1))
-    logits = torch.tensor([[0.0, np.log(3.0)], [2.0, 2.0 - np.log(4.0)]])
-    recorder.record(torch.tensor([2, 0]), torch.tensor([0, 0]), logits)
-    recorder.record(torch.tensor([1]), torch.tensor([1]), logits[:1])
-    recorder.on_epoch_end()
-    table = recorder.table(np.array([7, 8, 9]))
-    assert table["row_id"].to_pylist() == [7, 8, 9]
-    assert table["label_probability"].to_pylist() == pytest.approx([0.8, 0.75, 0.25])
-    assert table["correct"].to_pylist() == [True, True, False]
 
 
 def test_the_first_epoch_is_seen_before_it_is_learnt(
@@ -181,6 +172,68 @@ def test_weights_move_as_the_settings_say(
     np.testing.assert_allclose(after.model.state_dict()[name], before[name], atol=1e-9)
     # One step at the peak rate: Adam's first step is the learning rate itself.
     assert float((moved.model.state_dict()[name] - before[name]).abs().max()) == pytest.approx(5e-3, rel=0.05)
+
+
+@pytest.fixture
+def without_dropout(bert_folder: Path, text_settings: TextModelSpec, tmp_path: Path) -> TextModelSpec:
+    folder = shutil.copytree(bert_folder, tmp_path / "without-dropout")
+    configuration = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (folder / "config.json").write_text(json.dumps({**configuration, **still}), encoding="utf-8")
+    return text_settings.model_copy(update={"checkpoint": str(folder), "epochs": 2, "learning_rate": 1e-3})
+
+
+@pytest.mark.parametrize("bucketing", [True, False])
+@pytest.mark.parametrize("parts", [2, 5, 10])
+def test_a_batch_in_parts_is_the_same_batch(
+    without_dropout: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path, parts: int, bucketing: bool
+) -> None:
+    whole = without_dropout.model_copy(update={"length_bucketing": bucketing})
+    # Two whole batches and one of 3 rows, which 2 and 5 parts share unevenly.
+    examples = keyword_pairs(23)
+    in_parts = whole.model_copy(update={"gradient_accumulation": parts})
+    at_once, expected = _train(whole, examples, tmp_path)
+    divided, found = _train(in_parts, examples, tmp_path)
+    assert found.metrics["steps"] == expected.metrics["steps"] == 6
+    np.testing.assert_allclose(
+        found.dynamics["label_probability"], expected.dynamics["label_probability"], rtol=0, atol=2e-6
+    )
+    for name, weight in at_once.model.state_dict().items():
+        # The gradient of a key's bias is zero but for rounding, which Adam makes as large as any other.
+        if not name.endswith("key.bias"):
+            np.testing.assert_allclose(divided.model.state_dict()[name], weight, atol=2e-5, err_msg=name)
+
+
+def test_the_ragged_last_batch_is_a_mean_over_its_own_rows(
+    without_dropout: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    examples = keyword_pairs(3)
+    settings = without_dropout.model_copy(update={"epochs": 1})
+    few, _ = _train(settings.model_copy(update={"batch_size": 3}), examples, tmp_path)
+    many, _ = _train(settings.model_copy(update={"batch_size": 32, "gradient_accumulation": 16}), examples, tmp_path)
+    for name, weight in few.model.state_dict().items():
+        if not name.endswith("key.bias"):
+            np.testing.assert_allclose(many.model.state_dict()[name], weight, atol=2e-5, err_msg=name)
+
+
+def test_every_epoch_has_an_order_of_its_own(
+    text_settings: TextModelSpec,
+    keyword_pairs: Callable[..., Examples],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    presented: list[int] = []
+    record = DynamicsRecorder.record
+
+    def noted(self: DynamicsRecorder, positions: torch.Tensor, *rest: torch.Tensor) -> None:
+        presented.extend(positions.tolist())
+        record(self, positions, *rest)
+
+    monkeypatch.setattr(DynamicsRecorder, "record", noted)
+    settings = text_settings.model_copy(update={"epochs": 3, "length_bucketing": False})
+    _train(settings, keyword_pairs(23), tmp_path, seed=5)
+    expected = [epoch_order(23, batch_size=10, lengths=None, seed=5, epoch=epoch).tolist() for epoch in range(3)]
+    assert [presented[start : start + 23] for start in (0, 23, 46)] == expected
 
 
 def test_no_rows_is_an_error(

@@ -90,7 +90,7 @@ def hans(rows: int = 300) -> TestSet:
         np.arange(rows) % 2,
         ("entailment", "non-entailment"),
         {},
-        categories,
+        {"heuristic": categories},
         np.array([0, 1, 1]),
     )
 
@@ -235,6 +235,76 @@ def planted_benchmark(**changes: Any) -> BenchmarkData:
     return BenchmarkData(**(given | changes))
 
 
+RIGHT: Mapping[tuple[str, str, str | None], list[tuple[str, str] | str]] = {
+    ("p", "full", None): [("111110", "11110000"), ("101110", "11000000")],
+    ("p", "random", "a"): [("110110", "10100000"), ("100110", "10000000")],
+    ("p", "filtered", "a"): [("011000", "11111100"), ("111000", "11111110")],
+    ("p", "random", "b"): [("111111", "00000000"), ("111111", "00000000")],
+    ("p", "filtered", "b"): [("000011", "00001111"), ("000111", "00001111")],
+    ("q", "full", None): [("111111", "11111111"), ("111111", "11111111")],
+    ("q", "random", "a"): [("111000", "11111111"), "not run"],
+    ("q", "filtered", "a"): ["failed", ("000111", "11111111")],
+    ("q", "random", "b"): ["not run", "not run"],
+    ("q", "filtered", "b"): [("111111", "11111111"), ("111111", "11111111")],
+}
+"""Of the hand-written benchmark, per evaluator, train set and representation, a seed after the other: which rows of
+`test` and of `odd` are right, or why there is no prediction."""
+
+
+def hand_written_cell(key: tuple[str, str, str | None], seed: int, right: tuple[str, str] | str) -> Cell:
+    """A cell with exactly these rows right."""
+    rows = {"full": 90, "random": 30, "filtered": 30}[key[1]]
+    if isinstance(right, str):
+        status: Any = right
+        return Cell(*key, seed, rows, status, "out of memory" if status == "failed" else None)
+    said = {
+        "test_set": ["test"] * 6 + ["odd"] * 8,
+        "row_id": [*range(10, 16), *range(8)],
+        "predicted": [row % 2 if bit == "1" else 1 - row % 2 for bits in right for row, bit in enumerate(bits)],
+    }
+    return Cell(*key, seed, rows, "done", None, pa.table(said))
+
+
+def hand_written_benchmark(**changes: Any) -> BenchmarkData:
+    """Two classes, representations `a` and `b`, evaluators `p` and `q` with two seeds, all of it written by hand.
+
+    `test`: 6 rows with annotators but one, of which `a` kept the first 3 and `b` the last 4; `odd`: 8 rows with the
+    category columns `kind` (a value everywhere) and `rule` (rows 0, 3 and 4 alone). Labels are 0, 1, 0, 1, ...
+    """
+    names = ("yes", "no")
+    kept = {"a": np.arange(6) < 3, "b": np.arange(6) > 1}
+    test = TestSet("test", False, np.arange(10, 16), np.arange(6) % 2, names, kept)
+    kinds = np.array(["x"] * 4 + ["y"] * 4, dtype=object)
+    rules = np.array(["r", "", None, "r", "s", "", None, ""], dtype=object)
+    odd = TestSet("odd", True, np.arange(8), np.arange(8) % 2, names, {}, {"kind": kinds, "rule": rules})
+    row_ids = np.array([*range(10, 16), *range(100, 112)])
+    annotators = [[0, 0, 1], [1, 1], [], [0, 1], [0], [0, 0, 0, 1], *[[]] * 12]
+    examples = text_examples(18, names).table.set_column(0, "row_id", pa.array(row_ids))
+    examples = examples.set_column(examples.column_names.index("label"), "label", pa.array(row_ids % 2))
+    examples = examples.append_column("annotator_labels", pa.array(annotators, pa.list_(pa.int64())))
+    filtered = filtered_set(12, n_iterations=3, first_row=100)
+    rows = filtered.rows.set_column(2, "label", pa.array(np.arange(12) % 2))
+    given: dict[str, Any] = {
+        "name": "hand",
+        "title": "By hand",
+        "description": "",
+        "label_names": names,
+        "split_rows": {"train": 90, "test": 6},
+        "warmup_rows": 10,
+        "notes": (),
+        "filtered": tuple(replace(filtered, representation=one, rows=rows) for one in "ab"),
+        "cells": tuple(
+            hand_written_cell(key, seed, right) for key, seeds in RIGHT.items() for seed, right in enumerate(seeds)
+        ),
+        "test_sets": (test, odd),
+        "examples": Examples(examples, names),
+        "scatter_features": None,
+        "evidence": (),
+        "provenance": {},
+    }
+    return BenchmarkData(**(given | changes))
+
+
 HOSTILE = (
     '<script>alert(1)</script> ]]> \x00\x07 | `code` "q" \'\n<img src=x onerror=alert(1)> \u202eevil {{ 7*7 }} '
     + "W" * 900
@@ -246,7 +316,10 @@ def hostile_benchmark() -> BenchmarkData:
     names, base, filtered = (HOSTILE, "</script><b>", "&amp;"), planted_benchmark(), filtered_set()
     natural = [replace(s, label_names=names) for s in base.test_sets if not s.challenge]
     categories = np.array([HOSTILE, "|", "</script>"])[np.arange(300) // 2 % 3]
-    challenge = replace(base.test_sets[-1], label_names=(HOSTILE, "</td>"), categories=categories)
+    blank = np.array([None, HOSTILE, ""], dtype=object)[np.arange(300) % 3]
+    challenge = replace(
+        base.test_sets[-1], label_names=(HOSTILE, "</td>"), categories={HOSTILE: categories, "</th>": blank}
+    )
     table = text_examples(1400).table
     table = table.set_column(table.column_names.index("text"), "text", pa.array([HOSTILE] * 1400))
     return planted_benchmark(
@@ -283,6 +356,16 @@ def make_planted() -> Callable[..., BenchmarkData]:
 @pytest.fixture(scope="session")
 def hostile() -> BenchmarkData:
     return hostile_benchmark()
+
+
+@pytest.fixture(scope="session")
+def by_hand() -> BenchmarkData:
+    return hand_written_benchmark()
+
+
+@pytest.fixture(scope="session")
+def make_by_hand() -> Callable[..., BenchmarkData]:
+    return hand_written_benchmark
 
 
 @pytest.fixture(scope="session", name="done_cell")

@@ -102,14 +102,14 @@ def test_mask_selects_rows() -> None:
 
 
 def test_three_classes_collapse_to_two() -> None:
-    two = TestSet("hans", True, np.arange(4), np.array([0, 1, 1, 0]), ("yes", "no"), {}, None, np.array([0, 1, 1]))
+    two = TestSet("hans", True, np.arange(4), np.array([0, 1, 1, 0]), ("yes", "no"), {}, class_map=np.array([0, 1, 1]))
     correct = correct_rows(cell([0, 1, 2, 3], [0, 1, 2, 2], test_set="hans"), two)
     assert isinstance(correct, np.ndarray)
     assert correct.tolist() == [True, True, True, False]
 
 
 def test_a_class_without_counterpart_is_always_wrong() -> None:
-    two = TestSet("x", True, np.arange(2), np.array([1, 1]), ("a", "b"), {}, None, np.array([0, 1, -1]))
+    two = TestSet("x", True, np.arange(2), np.array([1, 1]), ("a", "b"), {}, class_map=np.array([0, 1, -1]))
     assert cell_accuracy(cell([0, 1], [2, 1], test_set="x"), two) == 0.5
 
 

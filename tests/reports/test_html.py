@@ -11,7 +11,7 @@ import pytest
 
 from aflite_assets.reports.html import render_report
 from aflite_assets.reports.interactive import DRAW_SCRIPT, plotly_script
-from aflite_assets.reports.records import BenchmarkData, EvidenceTable, FilteredSet
+from aflite_assets.reports.records import BenchmarkData, Cell, EvidenceTable, FilteredSet
 from aflite_assets.reports.summary import plain_summary
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -65,7 +65,10 @@ def hostile_page(hostile: BenchmarkData) -> str:
 
 def test_sections_come_in_order(page: Page) -> None:
     ids = [attributes["id"] for name, attributes in page.elements if name == "h2"]
-    expected = "says accuracy challenge filtering predictability examples settings words reading"
+    expected = (
+        "says accuracy in-distribution challenge zero-shot paired filtering predictability examples settings words "
+        "reading"
+    )
     assert ids == expected.split()
 
 
@@ -222,3 +225,31 @@ def test_page_fits_draws_and_stays_silent(
     assert page.evaluate("document.documentElement.scrollWidth") <= 720
     assert said == []
     page.close()
+
+
+def test_hand_written_numbers_are_on_the_page(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    words = Page(render_report(make_by_hand(published="snli"))).words()
+    for text in (
+        "test: full, random and filtered",
+        "human 68.3 (5 rows) 68.3 (5 rows) 83.3 (2 rows)",
+        "any rule n = 3",
+        "odd, by kind",
+        "test, filtered rows 3 \N{MINUS SIGN}100.0 \N{MINUS SIGN}100.0 to \N{MINUS SIGN}100.0 worse 1 and 1",
+        "test, full rows 6 not run 2 and 0",
+        "From the paper: ICML 2020, Table 3",
+        "RoBERTa 92.6 88.3 78.9 71.4 62.6 \N{MINUS SIGN}30.0",
+        "94.1 ±3.5",
+    ):
+        assert text in words, text
+
+
+def test_top_5_has_a_section_where_the_paper_has_figures(make_by_hand: Any) -> None:
+    page = Page(render_report(make_by_hand(published="imagenet")))
+    assert "top" in [attributes.get("id") for attributes in page.all("h2")]
+    assert "EfficientNet-B7 84.4 97.1 73.8 90.8 24.5 60.6" in page.words()
+
+
+def test_earlier_train_sets_are_explained(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    extra = Cell("p", "filtered_60", "a", 0, 60, "not run")
+    words = Page(render_report(make_by_hand(cells=(*by_hand.cells, extra)))).words()
+    assert "filtered_60 what the filter had left at an earlier iteration" in words

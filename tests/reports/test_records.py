@@ -37,7 +37,7 @@ def test_contradicting_cells_are_refused(changes: dict[str, Any], message: str) 
         ({"labels": np.array([0, 2])}, r"labels must lie in \[0, 2\)"),
         ({"challenge": True}, "challenge sets are not filtered"),
         ({"kept": {"r": np.array([1, 0])}}, r"kept\['r'\] must be bool of shape \(2,\), got int64"),
-        ({"categories": np.array(["a"])}, "2 rows but 1 categories"),
+        ({"categories": {"kind": np.array(["a"])}}, "2 rows but 1 categories of 'kind'"),
         ({"class_map": np.array([0, 2, 1])}, r"class_map must lie in \[-1, 2\), got \[0, 2, 1\]"),
         ({"collapse": "logits"}, r"collapse is 'logits'; use one of \('label', 'probability'\)"),
     ],
@@ -75,7 +75,7 @@ def test_classes_of_test_sets_must_fit(planted: BenchmarkData, make_planted: Any
     swapped = TestSet("t", False, np.arange(1), np.zeros(1, dtype=int), planted.label_names[::-1], {})
     with pytest.raises(InvalidInputError, match="give a class_map"):
         make_planted(test_sets=(swapped,))
-    short = TestSet("t", True, np.arange(1), np.zeros(1, dtype=int), ("a", "b"), {}, None, np.array([0, 1]))
+    short = TestSet("t", True, np.arange(1), np.zeros(1, dtype=int), ("a", "b"), {}, class_map=np.array([0, 1]))
     with pytest.raises(InvalidInputError, match="class_map has 2 entries for the dataset's 3 classes"):
         make_planted(test_sets=(short,))
 

@@ -5,6 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.reports.paired import paired_differences
 from aflite_assets.reports.records import BenchmarkData, FilteredSet, TestSet
 from aflite_assets.reports.summary import (
     cautions,
@@ -15,6 +16,7 @@ from aflite_assets.reports.summary import (
     headlines,
     plain_summary,
 )
+from aflite_assets.reports.wording import paired_text
 
 
 def benchmark(make_planted: Any, done_cell: Any, shares: dict[str, tuple[float, float, float]]) -> BenchmarkData:
@@ -79,11 +81,21 @@ def test_missing_results_are_named(planted: BenchmarkData) -> None:
     )
 
 
-def test_challenge_gains_say_whether_intervals_overlap(planted: BenchmarkData) -> None:
-    assert (
-        "linear on challenge sets, trained on filtered against as many random rows: hans +11.0 points "
-        "(53.0 to 64.0 %, intervals overlap)." in findings(planted)
+def test_pairs_on_the_same_rows_are_put_into_words(by_hand: BenchmarkData) -> None:
+    said = [line for line in findings(by_hand) if line.startswith("p, trained on filtered against as many random rows")]
+    assert len(said) == 2
+    pairs = [one for one in paired_differences(by_hand, "a") if one.evaluator == "p"]
+    assert [one.interval is None for one in pairs] == [False] * 3
+    words = [paired_text(one.interval) for one in pairs if one.interval is not None]
+    assert words[0].startswith("16.7 points below, 95 % [\N{MINUS SIGN}")
+    assert said[0] == (
+        "p, trained on filtered against as many random rows, both tested on the same rows: "
+        f"{words[0]} on test; {words[1]} on the filtered rows of test; {words[2]} on odd."
     )
+
+
+def test_pairs_without_a_result_are_left_out(planted: BenchmarkData) -> None:
+    assert not [line for line in findings(planted) if line.startswith("forest, trained on filtered against")]
 
 
 def test_filtering_sentence(planted: BenchmarkData) -> None:
@@ -128,13 +140,14 @@ def test_a_model_that_gives_one_answer_is_named(planted: BenchmarkData, share: f
 def test_large_sets_and_many_seeds_need_no_caution(planted: BenchmarkData, make_planted: Any) -> None:
     sets = tuple(s for s in planted.test_sets if s.name != "validation")
     calm = make_planted(cells=tuple(c for c in planted.cells if c.evaluator == "linear"), test_sets=sets)
-    assert len(cautions(calm)) == 1
+    assert len(cautions(calm)) == 2
     assert "built in" in cautions(calm)[0]
+    assert cautions(calm)[1] == "Parts of challenge sets with under 300 test rows: hans (11 of 11 parts)."
 
 
 def test_nothing_trained_still_tells_of_the_filtering(make_planted: Any) -> None:
     said = plain_summary(make_planted(cells=()))
-    assert len(said) == 2
+    assert len(said) == 3
     assert said[0].startswith("Filtering with representation roberta")
 
 

@@ -101,9 +101,8 @@ def test_challenge_parts_are_labels_then_categories_by_label(planted: BenchmarkD
 def test_challenge_numbers_are_masks_over_the_predictions(planted: BenchmarkData) -> None:
     row = hans_row(planted, "linear", "filtered")
     hans = planted.test_sets[2]
-    assert hans.categories is not None
     assert mean(row.overall) == pytest.approx(0.64)
-    mask = (hans.categories == "subsequence") & (hans.labels == 1)
+    mask = (hans.categories["heuristic"] == "subsequence") & (hans.labels == 1)
     cells = [c for c in planted.cells if (c.evaluator, c.train_set) == ("linear", "filtered")]
     part = next(p for p in row.parts if (p.category, p.label) == ("subsequence", "non-entailment"))
     assert mean(part.score) == pytest.approx(np.mean([cell_accuracy(c, hans, mask) for c in cells]))
@@ -120,7 +119,9 @@ def test_a_model_of_one_answer_is_right_on_one_half_alone(make_planted: Any, pla
 
 def test_many_gold_labels_are_not_split_by_label(make_planted: Any, planted: BenchmarkData) -> None:
     names = tuple("abcdef")
-    many = TestSet("c", True, np.arange(12), np.arange(12) % 6, names, {}, np.array(["x", "y"] * 6), np.arange(3))
+    many = TestSet(
+        "c", True, np.arange(12), np.arange(12) % 6, names, {}, {"kind": np.array(["x", "y"] * 6)}, np.arange(3)
+    )
     row = challenge_table(make_planted(test_sets=(many,)), "roberta")[0]
     assert [(part.category, part.label) for part in row.parts] == [("x", None), ("y", None)]
 

@@ -3,8 +3,10 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from aflite_assets.reports.accuracy import Unscored, score
+from aflite_assets.reports.paired import PairedInterval
 from aflite_assets.reports.records import TestSet
-from aflite_assets.reports.wording import set_notes
+from aflite_assets.reports.wording import paired_text, set_notes, short_seeds_text
 
 NLI = ("entailment", "neutral", "contradiction")
 BY_LABEL = "The predicted label is mapped (collapse: label): "
@@ -70,3 +72,24 @@ def test_other_notes_come_first() -> None:
     notes = set_notes(challenge(("yes", "no"), [0, 1, 1], notes=("The spec limits it to 2 of 9 rows.",)), NLI)
     assert notes[0] == "The spec limits it to 2 of 9 rows."
     assert len(notes) == 2
+
+
+def test_deviations_are_short_only_where_every_seed_finished() -> None:
+    one, other = np.array([True, False]), np.array([True, True])
+    everything = np.ones(2, dtype=bool)
+    assert short_seeds_text(score([one, other], everything)) == "±35.4"
+    assert short_seeds_text(score([one], everything)) == "one seed"
+    assert short_seeds_text(score([one, other, Unscored("not run")], everything)) == "±35.4 over 2 of 3 seeds"
+    assert short_seeds_text(score([], everything)) == "not run"
+
+
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [
+        (PairedInterval(2.04, -0.5, 3.46), "2.0 points above, 95 % [\N{MINUS SIGN}0.5, 3.5]"),
+        (PairedInterval(-1.0, -2.0, -0.04), "1.0 points below, 95 % [\N{MINUS SIGN}2.0, 0.0]"),
+        (PairedInterval(0.04, -1.0, 1.0), "no difference, 95 % [\N{MINUS SIGN}1.0, 1.0]"),
+    ],
+)
+def test_paired_differences_in_words(interval: PairedInterval, text: str) -> None:
+    assert paired_text(interval) == text

@@ -14,7 +14,6 @@ from aflite_assets.models import evaluators
 from aflite_assets.results import Obtained, ResultStore
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages import evaluator_models
 from aflite_assets.stages.pipeline import STAGES, numbers, run_pipeline, run_stage, stage_key
 from aflite_assets.stages.progress import IterationReport, Progress
 from aflite_assets.stages.published import read_control_sets
@@ -53,7 +52,7 @@ def test_second_walk_finds_everything_and_fits_nothing(
 ) -> None:
     first = run_pipeline(circles_spec, store=store)
     fits: list[object] = []
-    monkeypatch.setattr(evaluator_models, "evaluate", lambda *args, **kwargs: fits.append(args))
+    monkeypatch.setattr(evaluators, "evaluate", lambda *args, **kwargs: fits.append(args))
     second = run_pipeline(circles_spec, store=store)
     assert all(obtained.reused for obtained in second.values())
     assert fits == []
@@ -87,6 +86,7 @@ CHANGES: dict[str, Any] = {
     "filter": {"threshold": 0.8},
     "evaluators": {"linear": {"kind": "linear", "inverse_regularization": 2.0}},
     "seeds": [0, 1, 2],
+    "train_sets": {"mild": 300},
     "full_includes_warmup": True,
     "challenge_sets": {},
     "report": {"scatter_features": [1, 0]},
@@ -140,8 +140,8 @@ def test_changed_filter_keeps_the_cells_it_does_not_touch(circles_content: dict[
     )
     assert second["embeddings"].reused
     assert not second["filtered_sets"].reused
-    found = {line.split(": ")[1] for line in logged if line.endswith("(found)")}
-    assert {"linear.full.0 (found)", "rbf_svm.full.0 (found)"} <= found
+    found = {line.split(", ")[1] for line in logged if line.endswith(": found")}
+    assert {"linear.full.0: found", "rbf_svm.full.0: found"} <= found
 
 
 def test_controls_are_of_the_filtered_size_and_from_the_pool(circles_spec: DatasetSpec, store: ResultStore) -> None:
@@ -164,12 +164,14 @@ def test_a_failed_cell_is_listed_and_tried_again(
     for name in list(STAGES)[: list(STAGES).index("evaluator_models")]:
         run_stage(name, circles_spec, store=store)
 
+    evaluate = evaluators.evaluate
+
     def fail_on_svm(settings: Any, *args: Any, **kwargs: Any) -> evaluators.Evaluation:
         if settings.kind == "rbf_svm":
             raise ModelError("out of luck <b>")
-        return evaluators.evaluate(settings, *args, **kwargs)
+        return evaluate(settings, *args, **kwargs)
 
-    monkeypatch.setattr(evaluator_models, "evaluate", fail_on_svm)
+    monkeypatch.setattr(evaluators, "evaluate", fail_on_svm)
     first = run_stage("evaluator_models", circles_spec, store=store)
     assert first.result.summary["incomplete"]
     cells = pq.read_table(first.result.file("cells.parquet")).to_pylist()
@@ -186,7 +188,7 @@ def test_a_failed_cell_is_listed_and_tried_again(
     )
     assert not second.reused
     assert second.result.summary["failed"] == 0
-    assert all(line.endswith("(found)") for line in logged if "linear" in line)
+    assert all(line.endswith(": found") for line in logged if "linear" in line)
     assert run_stage("evaluator_models", circles_spec, store=store).reused
 
 

@@ -85,4 +85,5 @@ def _as_number(text: str) -> float:
 
 def _names_a_file(location: Location) -> bool:
     pairs = set(pairwise(location))
-    return bool(pairs & {("source", "splits"), ("annotations", "files")}) or location[-1:] == ("checkpoint",)
+    named = bool(pairs & {("source", "splits"), ("annotations", "files")})
+    return named or location[-1:] in {("checkpoint",), ("contextual",), ("vectors",)}

@@ -13,7 +13,7 @@ def absolute_path(name: str, folder: Path) -> Path:
 
 
 def absolute_paths(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The same content with the files of sources and annotations and the local checkpoints made absolute.
+    """The same content with the files of sources, annotations and word vectors and the local checkpoints made absolute.
 
     A checkpoint is a path if it begins with `.` or `~` or something of that name is in the folder; the splits of a hub
     source never are. What has no path's form, or cannot be one, stays as it is for the models to refuse.
@@ -30,7 +30,10 @@ def absolute_paths(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         return _changed(value, {"files": path})
 
     def model(value: Any) -> Any:
-        return _changed(value, {"checkpoint": lambda name: path(name) if _is_local(name, folder) else name})
+        return _changed(value, {"vectors": path} | dict.fromkeys(("checkpoint", "contextual"), checkpoint))
+
+    def checkpoint(name: Any) -> Any:
+        return path(name) if _is_local(name, folder) else name
 
     def path(value: Any) -> Any:
         if isinstance(value, str):

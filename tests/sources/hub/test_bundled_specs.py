@@ -143,12 +143,12 @@ def test_snli_and_its_challenge_sets(hub: "Hub") -> None:
     assert sets["hans"]["counts_as"] == {
         "entailment": "entailment", "neutral": "non-entailment", "contradiction": "non-entailment",
     }  # fmt: skip
-    assert {row["attribute.category"] for row in sets["hans"]["rows"]} == {"subsequence"}
-    assert {row["attribute.category"] for row in sets["stress_distraction"]["rows"]} == {
+    assert {row["attribute.category.heuristic"] for row in sets["hans"]["rows"]} == {"subsequence"}
+    assert {row["attribute.category.dtype"] for row in sets["stress_distraction"]["rows"]} == {
         "word_overlap", "negation", "length_mismatch",
     }  # fmt: skip
     assert _labels(sets["stress_noise"]["rows"]) == ["contradiction", "entailment", "neutral"]
-    assert sets["nli_diagnostics"]["rows"][0]["attribute.lexical semantics"] == "Factivity"
+    assert sets["nli_diagnostics"]["rows"][0]["attribute.category.lexical semantics"] == "Factivity"
 
 
 @pytest.mark.usefixtures("challenges")

@@ -1,0 +1,86 @@
+"""Whether representations agree on what is easy: overlap of the removed train rows, and order by predictability."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.diagnostics.tables import table_of
+
+_OVERLAP = pa.schema(
+    {
+        "first": pa.string(),
+        "second": pa.string(),
+        "common_rows": pa.int64(),
+        "first_removed": pa.int64(),
+        "second_removed": pa.int64(),
+        "both_removed": pa.int64(),
+        "jaccard": pa.float64(),
+        "expected_jaccard": pa.float64(),
+        "scored_rows": pa.int64(),
+        "kendall_tau": pa.float64(),
+    }
+)
+
+
+def removal_overlap(filtered: Mapping[str, pa.Table]) -> pa.Table:
+    """Compare every two representations on the train rows that both filtered.
+
+    Phang et al. 2021 (arXiv 2111.08181) find that what such filters keep depends on the adversary.
+
+    Args:
+        filtered: the rows table of each representation's filtered set: row_id int64, split string, kept bool,
+            predictability float or null.
+
+    Returns:
+        Columns first, second (names), common_rows, first_removed, second_removed, both_removed (of these), jaccard
+        (both_removed over the rows that one of them removed, in [0, 1]; null where neither removed any),
+        expected_jaccard (see `expected_jaccard`), scored_rows (common rows with a predictability in both), kendall_tau
+        (tau-b of the two last known predictabilities over these, in [-1, 1]: 1 the same order, 0 none in common; null
+        where one of them has no two different values). No rows with fewer than two representations.
+    """
+    trains = {name: _by_row_id(rows) for name, rows in filtered.items()}
+    records = [(*names, *_compared(*(trains[name] for name in names))) for names in combinations(trains, 2)]
+    return table_of(records, _OVERLAP)
+
+
+def expected_jaccard(rows: int, first: int, second: int) -> float | None:
+    """The mean overlap, by Jaccard, of two sets of these sizes, each drawn at random from the same `rows` rows.
+
+    The rows in both, i, are hypergeometric, and a pair that shares i overlaps by i / (first + second - i): the mean of
+    that is summed over every possible i, without approximation. None where both sets are empty.
+    """
+    from scipy.stats import hypergeom
+
+    if not first + second:
+        return None
+    shared = np.arange(max(first + second - rows, 0), min(first, second) + 1)
+    return float(hypergeom.pmf(shared, rows, first, second) @ (shared / (first + second - shared)))
+
+
+def _by_row_id(rows: pa.Table) -> pa.Table:
+    return rows.filter(pc.equal(rows["split"], "train")).select(["row_id", "kept", "predictability"])
+
+
+def _compared(first: pa.Table, second: pa.Table) -> tuple[Any, ...]:
+    _, *positions = np.intersect1d(first["row_id"].to_numpy(), second["row_id"].to_numpy(), return_indices=True)
+    one, two = (table.take(place) for table, place in zip((first, second), positions, strict=True))
+    gone, also_gone = (~table["kept"].to_numpy().astype(bool) for table in (one, two))
+    both, either = int((gone & also_gone).sum()), int((gone | also_gone).sum())
+    sizes = int(gone.sum()), int(also_gone.sum())
+    jaccard = both / either if either else None
+    return len(gone), *sizes, both, jaccard, expected_jaccard(len(gone), *sizes), *_order(one, two)
+
+
+def _order(first: pa.Table, second: pa.Table) -> tuple[int, float | None]:
+    from scipy.stats import kendalltau
+
+    scores = [pc.fill_null(table["predictability"], float("nan")).to_numpy() for table in (first, second)]
+    known = ~np.isnan(scores[0]) & ~np.isnan(scores[1])
+    one, two = (each[known] for each in scores)
+    if len(np.unique(one)) < 2 or len(np.unique(two)) < 2:
+        return int(known.sum()), None
+    return int(known.sum()), float(kendalltau(one, two, variant="b").statistic)

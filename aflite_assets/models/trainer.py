@@ -1,0 +1,209 @@
+"""`transformers.Trainer` as models are trained here: settings, the loss of a batch in parts, and its epochs' events."""
+
+import contextlib
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.utils.data import DataLoader
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainerControl, TrainingArguments
+
+from aflite_assets.errors import ModelError
+from aflite_assets.models.batches import EpochSampler, TrainBatches
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.dynamics import DynamicsRecorder
+from aflite_assets.models.early_stopping import EarlyStopping
+from aflite_assets.models.isolation import library_seed
+from aflite_assets.models.predictions import on_device
+from aflite_assets.models.resume import TrainingFiles, TrainingState, generator_states, restore_generators
+from aflite_assets.sources.model_specs import TrainingSpec
+
+
+@dataclass(frozen=True)
+class TrainingSteps:
+    """Optimiser steps of a training: `per_epoch`, in all `epochs`, and those in which the rate rises."""
+
+    per_epoch: int
+    total: int
+    warmup: int
+
+
+def training_steps(settings: TrainingSpec, n_rows: int) -> TrainingSteps:
+    """An epoch's last batch may have fewer rows than the others."""
+    per_epoch = math.ceil(n_rows / settings.batch_size)
+    total = settings.epochs * per_epoch
+    return TrainingSteps(per_epoch, total, int(settings.warmup_share * total))
+
+
+@dataclass
+class EpochEvents(TrainerCallback):
+    """What happens between steps: the record of an epoch, its log line, stopping, and what is kept on the disk.
+
+    `state`: where the training goes on from (None: its start).
+    """
+
+    settings: TrainingSpec
+    recorder: DynamicsRecorder
+    stopping: EarlyStopping | None
+    files: TrainingFiles
+    sampler: EpochSampler
+    parts: int
+    state: TrainingState | None
+    log: Callable[[str], None]
+
+    def on_train_begin(self, *_: Any, optimizer: Any, lr_scheduler: Any, **__: Any) -> None:
+        """Go on with the optimiser and the schedule where they were."""
+        if self.state is not None:
+            optimizer.load_state_dict(self.state.optimizer)
+            lr_scheduler.load_state_dict(self.state.scheduler)
+
+    def on_epoch_begin(self, *_: Any, model: torch.nn.Module, **__: Any) -> None:
+        """Choose the epoch's order and make room for its record."""
+        if self.state is not None:
+            restore_generators(self.state.generators)
+            self.state = None
+        self.sampler.epoch = len(self.recorder.epochs)
+        self.recorder.begin_epoch(next(model.parameters()).device)
+
+    def on_epoch_end(
+        self, _: Any, __: Any, control: TrainerControl, *, model: Any, optimizer: Any, lr_scheduler: Any, **___: Any
+    ) -> None:
+        """Log the epoch, stop a training that has diverged or gets no better, and keep what it can go on from."""
+        epoch, number = self.recorder.end_epoch(), len(self.recorder.epochs)
+        if not math.isfinite(epoch.loss):
+            raise ModelError(
+                f"training diverged: the loss of epoch {number} is {epoch.loss}; "
+                f"lower learning_rate (now {self.settings.learning_rate})"
+            )
+        held_back = self._held_back_accuracy()
+        self.log(
+            f"epoch {number} of {self.settings.epochs}: loss {epoch.loss:.4f}, accuracy {epoch.accuracy:.3f}{held_back}"
+        )
+        if self._is_last(number):
+            control.should_training_stop = True
+            return
+        if self.stopping is not None and self.stopping.best_epoch == number:
+            self.files.save_best(number, model.state_dict())
+        self._save(model, optimizer, lr_scheduler)
+
+    def _held_back_accuracy(self) -> str:
+        if self.stopping is None:
+            return ""
+        return f", {self.stopping.end_epoch():.3f} on {self.stopping.rows} held-back rows"
+
+    def _is_last(self, number: int) -> bool:
+        if number == self.settings.epochs:
+            return True
+        if self.stopping is None or not self.stopping.patience_is_over:
+            return False
+        self.log(f"stopped after epoch {number}: none was better than epoch {self.stopping.best_epoch}")
+        return True
+
+    def _save(self, model: Any, optimizer: Any, lr_scheduler: Any) -> None:
+        state = TrainingState(
+            epochs=self.recorder.epochs,
+            accuracies=[] if self.stopping is None else self.stopping.accuracies,
+            parts=self.parts,
+            weights=model.state_dict(),
+            optimizer=optimizer.state_dict(),
+            scheduler=lr_scheduler.state_dict(),
+            generators=generator_states(),
+        )
+        self.files.save(state, best_epoch=None if self.stopping is None else self.stopping.best_epoch)
+
+
+class RecordingTrainer(Trainer):
+    """Cross-entropy on the logits, whatever loss a checkpoint's configuration names, and a record of each batch."""
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        batches: TrainBatches,
+        events: EpochEvents,
+        *,
+        steps: TrainingSteps,
+        seed: int,
+        device: DeviceSettings,
+    ) -> None:
+        arguments = _training_arguments(events, steps, seed, device)
+        super().__init__(model=model, args=arguments, train_dataset=range(len(events.sampler)), callbacks=[events])
+        # With the progress bar off, Trainer prints its logs instead.
+        self.remove_callback(PrinterCallback)
+        # A part's loss is its share of the batch's mean already.
+        self.loss_is_scaled_for_ga = True
+        self._batches, self._events, self._steps, self._device = batches, events, steps, device
+
+    def get_train_dataloader(self) -> DataLoader:
+        """Batches of one part each, in the sampler's order."""
+        return self._batches.loader(self._events.sampler, part_size=self.args.per_device_train_batch_size)
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        """The schedule of the whole training, also when Trainer sees the epochs that are left only."""
+        return super().create_scheduler(self._steps.total, optimizer)
+
+    def get_batch_samples(
+        self, epoch_iterator: Iterator[dict[str, torch.Tensor]], num_batches: int, device: torch.device
+    ) -> tuple[list[dict[str, torch.Tensor]], int]:
+        """The parts of one step on the device, and the rows of them all."""
+        parts = [on_device(part, device) for part in itertools.islice(epoch_iterator, num_batches)]
+        return parts, sum(len(part["labels"]) for part in parts)
+
+    def compute_loss_context_manager(self) -> contextlib.ExitStack:
+        """Autocast by ourselves: Trainer's own switch works through process-wide state."""
+        stack = contextlib.ExitStack()
+        stack.enter_context(self._device.autocast())
+        return stack
+
+    def compute_loss(
+        self, model: torch.nn.Module, inputs: dict[str, torch.Tensor], *, num_items_in_batch: int, **_: Any
+    ) -> torch.Tensor:
+        """Cross-entropy of one part, summed over its rows and divided by those of the whole batch."""
+        arguments = dict(inputs)
+        positions, labels = arguments.pop("positions"), arguments.pop("labels")
+        if len(labels) == 1:
+            _use_running_statistics(model)
+        logits = model(**arguments).logits
+        self._events.recorder.record(positions, labels, logits)
+        return torch.nn.functional.cross_entropy(logits.float(), labels, reduction="sum") / num_items_in_batch
+
+
+def _training_arguments(
+    events: EpochEvents, steps: TrainingSteps, seed: int, device: DeviceSettings
+) -> TrainingArguments:
+    settings, target = events.settings, device.resolve()
+    arguments = TrainingArguments(
+        output_dir=str(events.files.folder),
+        per_device_train_batch_size=settings.batch_size // events.parts,
+        gradient_accumulation_steps=events.parts,
+        num_train_epochs=settings.epochs - len(events.recorder.epochs),
+        learning_rate=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        optim="adamw_torch",
+        lr_scheduler_type="linear",
+        warmup_steps=steps.warmup,
+        seed=library_seed(seed),
+        use_cpu=target.type == "cpu",
+        save_strategy="no",
+        logging_strategy="no",
+        # Looking at every step's loss would make the GPU wait; the epoch's end does.
+        logging_nan_inf_filter=False,
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+    )
+    if target.type == "cuda" and arguments.n_gpu > 1:
+        # Trainer would spread each batch over all visible GPUs; a step has been given one.
+        arguments._n_gpu = 1
+    return arguments
+
+
+def _use_running_statistics(model: torch.nn.Module) -> None:
+    # A batch of one row has no variance for batch normalisation, which raises on 1 x 1 feature maps.
+    # Trainer puts the model back into training mode before the next step.
+    for module in model.modules():
+        if isinstance(module, _BatchNorm):
+            module.eval()

@@ -1,0 +1,152 @@
+"""Word vectors from a file in GloVe's text format, as much of it as is wanted; what a word is, is in `word_inputs`."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from aflite_assets.errors import DataError, MissingDataError
+
+HEAD_LINES = 1_000
+"""Among so many lines one must be a word without spaces and its numbers, which says how wide the vectors are."""
+
+SHOWN_CHARACTERS = 40
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """`values[i]`, float32, is the vector of `words[i]`; each word once, in the file's order."""
+
+    words: tuple[str, ...]
+    values: np.ndarray
+
+    @property
+    def width(self) -> int:
+        """Numbers per word."""
+        return int(self.values.shape[1])
+
+
+def read_word_vectors(
+    path: Path, wanted: Collection[str], *, most_others: int = 0, is_word: Callable[[str], bool] = bool
+) -> WordVectors:
+    """The vectors of the wanted words, and of the first `most_others` other words of the file that `is_word` accepts.
+
+    Each line is a word and its numbers, with single spaces between (Pennington et al., EMNLP 2014); the last `width`
+    fields are the numbers, so that a word may have spaces in it. The width is that of the first line with nothing but
+    numbers after its first field. A first line of two whole numbers (word2vec's count and width) is no word. Of a word
+    on several lines the first counts. Every line's fields are counted, but numbers are read of the lines kept alone,
+    one line at a time: memory is for what is returned.
+
+    Raises:
+        MissingDataError: there is no such file.
+        DataError: a line has too few or too many numbers, or some that are none or not finite; it is not UTF-8; or
+            the file has no wanted word.
+    """
+    if not path.is_file():
+        raise MissingDataError(f"file of word vectors {str(path)!r} does not exist; correct vectors in the spec")
+    width = _width(path)
+    kept: dict[str, np.ndarray] = {}
+    others = 0
+    for number, line in _lines(path):
+        fields = _Line(path, number, line, width)
+        word = fields.word()
+        if word in kept:
+            continue
+        if word not in wanted:
+            if others == most_others or not is_word(word):
+                continue
+            others += 1
+        kept[word] = fields.vector()
+    if len(kept) == others:
+        raise DataError(
+            f"{path} has a vector for none of {len(wanted)} words of the train texts; "
+            "give vectors of the texts' language, of lower-cased words"
+        )
+    return WordVectors(tuple(kept), np.stack(list(kept.values())))
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Line numbers from 1 and lines without their ends; blank lines and word2vec's header are left out."""
+    with path.open("rb") as stream:
+        for number, raw in enumerate(stream, start=1):
+            line = raw.rstrip(b" \r\n")
+            if line and not (number == 1 and _is_header(line)):
+                yield number, line
+
+
+def _is_header(line: bytes) -> bool:
+    fields = line.split(b" ")
+    return len(fields) == 2 and all(field.isdigit() for field in fields)
+
+
+def _width(path: Path) -> int:
+    for number, line in _lines(path):
+        if number > HEAD_LINES:
+            break
+        numbers = line.split(b" ")[1:]
+        if numbers and all(map(_is_number, numbers)):
+            return len(numbers)
+    raise DataError(
+        f"none of the first {HEAD_LINES} lines of {path} is a word and its numbers with spaces between; "
+        "give a text file as GloVe's are (unpack an archive first)"
+    )
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class _Line:
+    path: Path
+    number: int
+    content: bytes
+    width: int
+
+    def word(self) -> str:
+        """What stands before the last `width` fields."""
+        spaces = self.content.count(b" ")
+        if spaces < self.width:
+            raise self._ragged(spaces)
+        if spaces == self.width:
+            start = self.content[: self.content.index(b" ")]
+        else:
+            start = self.content.rsplit(b" ", self.width)[0]
+            extra = 0
+            for field in reversed(start.split(b" ")[1:]):
+                if not _is_number(field):
+                    break
+                extra += 1
+            if extra:
+                raise self._ragged(self.width + extra)
+        try:
+            return start.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"line {self.number} of {self.path} is not UTF-8 ({error}); "
+                "give a text file as GloVe's are (unpack an archive, or convert it to UTF-8, first)"
+            ) from error
+
+    def vector(self) -> np.ndarray:
+        """The last `width` fields, float32."""
+        numbers = self.content.rsplit(b" ", self.width)[1:]
+        try:
+            with np.errstate(over="ignore"):
+                vector = np.array([float(field) for field in numbers]).astype(np.float32)
+        except ValueError as error:
+            raise self._broken(f"has a field that is no number ({error})") from error
+        if not np.isfinite(vector).all():
+            raise self._broken("has a number that is not finite in single precision")
+        return vector
+
+    def _ragged(self, found: int) -> DataError:
+        return self._broken(f"has {found} numbers, where the first lines have {self.width}")
+
+    def _broken(self, what: str) -> DataError:
+        shown = self.content[:SHOWN_CHARACTERS].decode("utf-8", "replace")
+        return DataError(f"line {self.number} of {self.path} {what}: {shown!r}; repair the file, or fetch it again")

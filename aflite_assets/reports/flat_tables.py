@@ -1,0 +1,176 @@
+"""Every table of the report in long form, a row per number, for those who compute with them: Arrow, no text layout.
+
+Accuracies and bounds are in [0, 1], differences in points. Every table is there whatever was run, without rows if need
+be.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from aflite_assets.reports.accuracy import Score
+from aflite_assets.reports.in_distribution import InDistributionTable, in_distribution_tables
+from aflite_assets.reports.paired import paired_differences
+from aflite_assets.reports.published_tables import published_tables
+from aflite_assets.reports.records import BenchmarkData
+from aflite_assets.reports.tables import challenge_table, main_table
+from aflite_assets.reports.top_k import top_k_tables
+from aflite_assets.reports.zero_shot import zero_shot_tables
+
+_Record = dict[str, Any]
+
+_TEXT, _COUNT, _NUMBER = pa.string(), pa.int64(), pa.float64()
+_SCORE = {
+    "status": _TEXT, "reason": _TEXT, "accuracy": _NUMBER, "seeds_deviation": _NUMBER, "seeds": _COUNT,
+    "unfinished_seeds": _COUNT, "test_rows": _COUNT, "interval_low": _NUMBER, "interval_high": _NUMBER,
+}  # fmt: skip
+_CELL = {"representation": _TEXT, "evaluator": _TEXT, "train_set": _TEXT}
+_PART = {"test_set": _TEXT, "column": _TEXT, "category": _TEXT, "label": _TEXT}
+_TESTED = {"test_set": _TEXT, "evaluator": _TEXT, "train_set": _TEXT, "representation": _TEXT, "tested_on": _TEXT}
+_SCHEMAS = {
+    "accuracy": {**_CELL, "test_set": _TEXT, "tested_on": _TEXT, **_SCORE},
+    "challenge_sets": {**_CELL, **_PART, **_SCORE},
+    "zero_shot": {**_CELL, **_PART, **_SCORE},
+    "in_distribution": {**_TESTED, **_SCORE, "difference": _NUMBER},
+    "top_5": {**_TESTED, "top": _COUNT, **_SCORE},
+    "paired": {
+        "representation": _TEXT, "evaluator": _TEXT, "test_set": _TEXT, "tested_on": _TEXT, "test_rows": _COUNT,
+        "filtered_seeds": _COUNT, "random_seeds": _COUNT, "difference": _NUMBER, "low": _NUMBER, "high": _NUMBER,
+    },
+    "published": {
+        "source": _TEXT, "caption": _TEXT, "row": _TEXT, "column": _TEXT, "value": _NUMBER, "deviation": _NUMBER,
+        "note": _TEXT,
+    },
+}  # fmt: skip
+
+
+def flat_tables(data: BenchmarkData) -> dict[str, pa.Table]:
+    """The tables by name: accuracy, challenge_sets, zero_shot, in_distribution, top_5, paired, published.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    makers: Mapping[str, Callable[[BenchmarkData], Iterator[_Record]]] = {
+        "accuracy": _accuracy,
+        "challenge_sets": _challenge_sets,
+        "zero_shot": _zero_shot,
+        "in_distribution": _in_distribution,
+        "top_5": _top_5,
+        "paired": _paired,
+        "published": _published,
+    }
+    return {name: pa.Table.from_pylist(list(make(data)), pa.schema(_SCHEMAS[name])) for name, make in makers.items()}
+
+
+def _score(score: Score) -> _Record:
+    found: _Record = {
+        "status": score.status,
+        "reason": score.reason,
+        "test_rows": score.test_rows,
+        "unfinished_seeds": score.unfinished_seeds,
+    }
+    if score.accuracy is None:
+        return found
+    interval = score.accuracy.interval
+    return found | {
+        "accuracy": score.accuracy.mean,
+        "seeds_deviation": score.accuracy.seeds_deviation,
+        "seeds": score.accuracy.seeds,
+        "interval_low": interval.low,
+        "interval_high": interval.high,
+    }
+
+
+def _accuracy(data: BenchmarkData) -> Iterator[_Record]:
+    for name in data.representations:
+        for row in main_table(data, name):
+            cell = {"representation": name, "evaluator": row.evaluator, "train_set": row.train_set}
+            for test in row.tests:
+                yield cell | {"test_set": test.test_set, "tested_on": "full"} | _score(test.full)
+                if test.filtered is not None:
+                    yield cell | {"test_set": test.test_set, "tested_on": "filtered"} | _score(test.filtered)
+
+
+def _challenge_sets(data: BenchmarkData) -> Iterator[_Record]:
+    for name in data.representations:
+        for row in challenge_table(data, name):
+            cell = {"representation": name, "evaluator": row.evaluator, "train_set": row.train_set}
+            yield cell | {"test_set": row.test_set} | _score(row.overall)
+            for part in row.parts:
+                where = {"column": part.column, "category": part.category, "label": part.label}
+                yield cell | {"test_set": row.test_set} | where | _score(part.score)
+
+
+def _zero_shot(data: BenchmarkData) -> Iterator[_Record]:
+    for name in data.representations:
+        for table in zero_shot_tables(data, name):
+            for row in table.rows:
+                cell = {"representation": name, "evaluator": table.evaluator, "train_set": row.train_set}
+                for one, score in zip(table.columns, row.scores, strict=True):
+                    where = {"column": one.column, "category": one.category, "label": one.label}
+                    yield cell | {"test_set": one.test_set} | where | _score(score)
+
+
+def _in_distribution(data: BenchmarkData) -> Iterator[_Record]:
+    """Scores of evaluators, with the difference beside filtered; "human" has shares of annotators as accuracy."""
+    for table in in_distribution_tables(data):
+        for row in table.rows:
+            left = list(row.differences)
+            for column, score in zip(table.columns, row.scores, strict=True):
+                difference = left.pop(0) if column.train_set == "filtered" else None
+                yield {
+                    **{"test_set": table.test_set, "evaluator": row.evaluator, "train_set": column.train_set},
+                    **{"representation": column.representation, "tested_on": column.tested_on},
+                    **_score(score),
+                    "difference": difference,
+                }
+        yield from _human(table)
+
+
+def _human(table: InDistributionTable) -> Iterator[_Record]:
+    if table.human is None:
+        return
+    left = list(table.human.differences)
+    for column, agreement in zip(table.columns, table.human.agreements, strict=True):
+        difference = left.pop(0) if column.train_set == "filtered" else None
+        yield {
+            **{"test_set": table.test_set, "evaluator": "human", "train_set": column.train_set},
+            **{"representation": column.representation, "tested_on": column.tested_on},
+            "status": "done" if agreement is not None else "no rows",
+            "accuracy": None if agreement is None else agreement.share,
+            "test_rows": 0 if agreement is None else agreement.rows,
+            "difference": difference,
+        }
+
+
+def _top_5(data: BenchmarkData) -> Iterator[_Record]:
+    for table in top_k_tables(data):
+        for row in table.rows:
+            for column, scores in zip(table.columns, row.scores, strict=True):
+                where: _Record = {
+                    "test_set": table.test_set,
+                    "evaluator": row.evaluator,
+                    "train_set": column.train_set,
+                }
+                where |= {"representation": column.representation, "tested_on": column.tested_on}
+                yield where | {"top": 1} | _score(scores.top_1)
+                yield where | {"top": 5} | _score(scores.top_5)
+
+
+def _paired(data: BenchmarkData) -> Iterator[_Record]:
+    for name in data.representations:
+        for one in paired_differences(data, name):
+            found: _Record = {field: getattr(one, field) for field in _SCHEMAS["paired"] if hasattr(one, field)}
+            if one.interval is not None:
+                found |= {field: getattr(one.interval, field) for field in ("difference", "low", "high")}
+            yield found
+
+
+def _published(data: BenchmarkData) -> Iterator[_Record]:
+    for table in published_tables(data.published):
+        for place, (row, values) in enumerate(table.rows):
+            deviations = [None] * len(values) if table.deviations is None else table.deviations[place]
+            for column, value, deviation in zip(table.columns, values, deviations, strict=True):
+                where = {"source": table.source, "caption": table.caption, "row": row, "column": column}
+                yield where | {"value": value, "deviation": deviation, "note": table.note}

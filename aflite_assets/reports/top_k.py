@@ -1,0 +1,86 @@
+"""Top-1 and top-5 accuracy of datasets with many classes (ICML 2020, Tables 5 and 6; ICLR 2020 submission, Table 4)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.reports.accuracy import Score, correct_rows, score
+from aflite_assets.reports.groups import Compared, cells_of, challenge_columns, natural_columns
+from aflite_assets.reports.in_distribution import tested_rows
+from aflite_assets.reports.predictions import Unscored
+from aflite_assets.reports.ranks import gold_ranks
+from aflite_assets.reports.records import BenchmarkData, TestSet
+from aflite_assets.reports.remembered import remembered
+
+TOP = 5
+"""A row counts as right when its class is among this many likeliest."""
+
+FEWEST_CLASSES = 11
+"""With fewer classes five guesses say little."""
+
+
+@dataclass(frozen=True)
+class TopScores:
+    """Accuracy of the likeliest class, and of the five likeliest."""
+
+    top_1: Score
+    top_5: Score
+
+
+@dataclass(frozen=True)
+class TopRow:
+    """One evaluator; scores per column of the table."""
+
+    evaluator: str
+    scores: tuple[TopScores, ...]
+
+
+@dataclass(frozen=True)
+class TopTable:
+    """One test set, natural or a challenge set; `test_rows` per column."""
+
+    test_set: str
+    challenge: bool
+    columns: tuple[Compared, ...]
+    test_rows: tuple[int, ...]
+    rows: tuple[TopRow, ...]
+
+
+@remembered
+def top_k_tables(data: BenchmarkData) -> tuple[TopTable, ...]:
+    """A table per test set where some cell has probabilities; none with fewer than `FEWEST_CLASSES` classes.
+
+    A challenge set that adds probabilities up and leaves classes out (ImageNet-A's 200 of 1,000) is ranked over its
+    own classes.
+    """
+    if not data.evaluators:
+        return ()
+    ranked = [one for one in data.test_sets if is_ranked(data.label_names, one) and _has_ranks(data, one)]
+    return tuple(_table(data, one) for one in ranked)
+
+
+def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
+    """Whether top-5 accuracy is reported: the dataset, and the set itself, have enough classes."""
+    return min(len(label_names), len(test_set.label_names)) >= FEWEST_CLASSES
+
+
+def _has_ranks(data: BenchmarkData, test_set: TestSet) -> bool:
+    return any(isinstance(gold_ranks(cell, test_set), np.ndarray) for cell in data.cells)
+
+
+def _table(data: BenchmarkData, test_set: TestSet) -> TopTable:
+    columns = challenge_columns(data) if test_set.challenge else natural_columns(data, test_set)
+    rows = tuple(
+        TopRow(evaluator, tuple(_scores(data, test_set, evaluator, column) for column in columns))
+        for evaluator in data.evaluators
+    )
+    sizes = tuple(int(tested_rows(test_set, column).sum()) for column in columns)
+    return TopTable(test_set.name, test_set.challenge, columns, sizes, rows)
+
+
+def _scores(data: BenchmarkData, test_set: TestSet, evaluator: str, column: Compared) -> TopScores:
+    cells = cells_of(data, evaluator, column.train_set, column.representation)
+    mask = tested_rows(test_set, column)
+    ranks = [gold_ranks(cell, test_set) for cell in cells]
+    top_5 = [one if isinstance(one, Unscored) else one < TOP for one in ranks]
+    return TopScores(score([correct_rows(cell, test_set) for cell in cells], mask), score(top_5, mask))

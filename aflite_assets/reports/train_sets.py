@@ -1,0 +1,43 @@
+"""Names of the train sets that are compared, and the order in which tables show them; no rows, no results."""
+
+import re
+from collections.abc import Iterable
+
+TRAIN_SETS = ("full", "random", "filtered", "random_matched", "single_pass")
+"""Train sets that every dataset can have, in the order in which tables show them."""
+
+_EARLIER = re.compile(r"(random|filtered)_([a-z0-9][a-z0-9_]*)")
+
+
+def earlier_name(train_set: str) -> str | None:
+    """The name of the earlier iteration whose rows `filtered_<name>` holds, with `random_<name>` as control.
+
+    None for the sets of `TRAIN_SETS` and for names of no train set; "matched" is no such name, as random_matched is
+    another control.
+    """
+    found = _EARLIER.fullmatch(train_set)
+    return None if found is None or found[2] == "matched" else found[2]
+
+
+def is_train_set(name: str) -> bool:
+    """Whether a train set may have this name."""
+    return name in TRAIN_SETS or earlier_name(name) is not None
+
+
+def in_order(names: Iterable[str]) -> tuple[str, ...]:
+    """The given names of train sets, each once: those of earlier iterations right after filtered.
+
+    Earlier iterations stand in the order of their first appearance, random before filtered.
+    """
+    given = list(names)
+    place = {name: number for number, name in enumerate(dict.fromkeys(map(earlier_name, given)))}
+    after = TRAIN_SETS.index("filtered")
+
+    def position(name: str) -> tuple[int, int, bool]:
+        earlier = earlier_name(name)
+        if earlier is None:
+            known = TRAIN_SETS.index(name)
+            return known + (known > after), 0, False
+        return after + 1, place[earlier], name.startswith("filtered")
+
+    return tuple(sorted(set(given), key=position))

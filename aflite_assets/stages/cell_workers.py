@@ -1,0 +1,146 @@
+"""Where cells are trained: in this process, or in one worker process per visible GPU. What a cell is: `grid`."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from aflite_assets.errors import AfliteError, ModelError
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.stages.cell_training import CellJob, train_cell
+
+_Item = TypeVar("_Item")
+_Answer = TypeVar("_Answer")
+
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def visible_gpus(device: DeviceSettings) -> list[str]:
+    """What `CUDA_VISIBLE_DEVICES` must say for each GPU that cells may use; empty on the CPU."""
+    if device.resolve().type != "cuda":
+        return []
+    import torch
+
+    named = [one.strip() for one in os.environ.get(_VISIBLE, "").split(",") if one.strip()]
+    return named or [str(number) for number in range(torch.cuda.device_count())]
+
+
+class CellWorkers:
+    """Trains cells, as many at a time as there are worker processes; a context manager, which ends them.
+
+    `gpus`: one worker process for each, which sees this GPU alone; with fewer than two, cells are trained in this
+    process. A worker that dies takes its cell with it (ModelError) and is replaced.
+    """
+
+    def __init__(self, gpus: Sequence[str]) -> None:
+        self._workers: SimpleQueue[_Worker] = SimpleQueue()
+        self._all = [_Worker(gpu) for gpu in gpus] if len(gpus) > 1 else []
+        for worker in self._all:
+            self._workers.put(worker)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self._all:
+            worker.stop()
+
+    def train(self, job: CellJob, log: Callable[[str], None]) -> dict[str, float]:
+        """The metrics of one cell (see `train_cell`); waits for a free worker.
+
+        Raises:
+            ModelError: the worker process died.
+            AfliteError, RuntimeError, ValueError, MemoryError: whatever training raised.
+        """
+        if not self._all:
+            return train_cell(job, log)
+        worker = self._workers.get()
+        try:
+            return worker.train(job, log)
+        finally:
+            self._workers.put(worker)
+
+    def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
+        """`function`, which calls `train`, for every item, in as many threads as there are workers; in order."""
+        if not self._all:
+            return [function(item) for item in items]
+        with ThreadPoolExecutor(len(self._all)) as threads:
+            return list(threads.map(function, items))
+
+
+class _Worker:
+    """One process, started when it is first needed and again after it died."""
+
+    def __init__(self, gpu: str) -> None:
+        self._gpu = gpu
+        self._process: Any = None
+        self._connection: Connection | None = None
+
+    def train(self, job: CellJob, log: Callable[[str], None]) -> dict[str, float]:
+        connection = self._started()
+        try:
+            connection.send(job)
+            while True:
+                kind, value = connection.recv()
+                if kind == "log":
+                    log(value)
+                elif kind == "done":
+                    return dict(value)
+                else:
+                    raise value
+        except (EOFError, BrokenPipeError, ConnectionResetError) as error:
+            self._process.join(10)
+            code = self._process.exitcode
+            self.stop()
+            raise ModelError(
+                f"the worker process on GPU {self._gpu} ended with exit code {code} while it trained this cell "
+                "(-9 is what the system's memory guard leaves); lower batch_size, or materialise again"
+            ) from error
+
+    def stop(self) -> None:
+        """End the process, if there is one."""
+        if self._connection is not None:
+            self._connection.close()
+        if self._process is not None:
+            self._process.join(5)
+            if self._process.is_alive():
+                self._process.terminate()
+                self._process.join()
+        self._process = self._connection = None
+
+    def _started(self) -> Connection:
+        if self._connection is None:
+            # Forked processes cannot use CUDA once their parent has.
+            context = get_context("spawn")
+            self._connection, theirs = context.Pipe()
+            self._process = context.Process(target=_serve, args=(theirs, self._gpu), daemon=True)
+            self._process.start()
+            theirs.close()
+        return self._connection
+
+
+def _serve(connection: Connection, gpu: str) -> None:
+    """Train what comes until nobody asks any more; runs in a process of its own."""
+    os.environ[_VISIBLE] = gpu
+    while True:
+        try:
+            job = connection.recv()
+        except EOFError:
+            return
+        try:
+            metrics = train_cell(job, lambda line: connection.send(("log", line)))
+        except (AfliteError, RuntimeError, ValueError, MemoryError) as error:
+            connection.send(("error", _sendable(error)))
+        else:
+            connection.send(("done", metrics))
+
+
+def _sendable(error: Exception) -> Exception:
+    # Errors of other libraries may hold what cannot be sent, or need arguments to be made again.
+    return error if isinstance(error, AfliteError) else RuntimeError(f"{type(error).__name__}: {error}")

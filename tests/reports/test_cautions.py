@@ -1,0 +1,34 @@
+from typing import Any
+
+from aflite_assets.reports.cautions import SMALL_TEST_SET, cautions
+from aflite_assets.reports.records import BenchmarkData
+
+
+def test_evaluators_of_the_adversarys_make_are_named(make_by_hand: Any) -> None:
+    families = {
+        "representations.a": "huggingface_text roberta-large",
+        "representations.b": "linear",
+        "evaluators.p": "huggingface_text roberta-large",
+        "evaluators.q": "huggingface_text bert-large",
+    }
+    said = [line for line in cautions(make_by_hand(families=families)) if "own make" in line]
+    assert said == [
+        "These evaluators are of the adversary's own make, so the rows were chosen against them and they fall more "
+        "than others would; judge by the others: p (as representation a)."
+    ]
+    both = {**families, "representations.b": "huggingface_text roberta-large", "evaluators.q": "linear"}
+    assert any("p (as representation a and b)." in line for line in cautions(make_by_hand(families=both)))
+
+
+def test_without_families_nobody_is_named(by_hand: BenchmarkData) -> None:
+    assert not [line for line in cautions(by_hand) if "own make" in line]
+
+
+def test_small_sets_and_parts_are_named(by_hand: BenchmarkData) -> None:
+    assert SMALL_TEST_SET == 300
+    said = cautions(by_hand)
+    assert (
+        "Under 300 test rows, so wide intervals: test (6), odd (8), test filtered with a (3) and test filtered with b "
+        "(4)." in said
+    )
+    assert "Parts of challenge sets with under 300 test rows: odd (15 of 15 parts)." in said

@@ -1,0 +1,59 @@
+import io
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.reports.flat_tables import flat_tables
+from aflite_assets.reports.records import BenchmarkData
+
+NAMES = ["accuracy", "challenge_sets", "zero_shot", "in_distribution", "top_5", "paired", "published"]
+
+
+def rows(data: BenchmarkData, table: str, **where: Any) -> list[dict[str, Any]]:
+    found = flat_tables(data)[table].to_pylist()
+    return [row for row in found if all(row[name] == value for name, value in where.items())]
+
+
+def test_numbers_are_those_of_the_tables(by_hand: BenchmarkData) -> None:
+    p = {"evaluator": "p", "train_set": "filtered", "representation": "b"}
+    (one,) = rows(by_hand, "in_distribution", **p)
+    assert (one["accuracy"], one["difference"], one["tested_on"]) == (0.625, 12.5, "filtered")
+    assert rows(by_hand, "accuracy", **p, tested_on="filtered")[0]["accuracy"] == 0.625
+    (any_rule,) = rows(by_hand, "zero_shot", **p, column="rule", category=None, label=None)
+    assert (any_rule["accuracy"], any_rule["test_rows"]) == (pytest.approx(1 / 3), 3)
+    assert rows(by_hand, "challenge_sets", **p, column="kind", category="y", label=None)[0]["accuracy"] == 1
+    (pair,) = rows(by_hand, "paired", evaluator="q", representation="a", tested_on="filtered")
+    assert (pair["difference"], pair["low"], pair["high"], pair["test_rows"]) == (-100, -100, -100, 3)
+
+
+def test_human_rows_and_missing_results_are_there(by_hand: BenchmarkData) -> None:
+    human = rows(by_hand, "in_distribution", evaluator="human")
+    assert [row["test_rows"] for row in human] == [5, 5, 2, 2, 5, 3, 3]
+    assert [row["difference"] for row in human if row["difference"] is not None] == pytest.approx([-15, 10])
+    (missing,) = rows(by_hand, "accuracy", evaluator="q", train_set="random", representation="b", tested_on="full")
+    assert (missing["status"], missing["accuracy"], missing["unfinished_seeds"]) == ("not run", None, 2)
+
+
+def test_published_figures_are_there_when_named(make_by_hand: Any) -> None:
+    found = rows(make_by_hand(published="qnli"), "published", row="RoBERTa")
+    assert [(row["column"], row["value"]) for row in found] == [
+        ("full", 93.7), ("filtered (RoBERTa)", 77.7), ("difference (points)", -16.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["by_hand", "planted", "hostile"])
+def test_every_table_is_there_and_fits_parquet(what: str, request: pytest.FixtureRequest) -> None:
+    tables = flat_tables(request.getfixturevalue(what))
+    assert list(tables) == NAMES
+    for table in tables.values():
+        sink = io.BytesIO()
+        pq.write_table(table, sink)
+        assert pq.read_table(sink).equals(table)
+
+
+def test_nothing_trained_is_tables_without_rows(make_by_hand: Any) -> None:
+    tables = flat_tables(make_by_hand(cells=()))
+    assert {name: table.num_rows for name, table in tables.items()} == dict.fromkeys(NAMES, 0)
+    assert pc.count(tables["accuracy"]["accuracy"]).as_py() == 0

@@ -1,0 +1,64 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from aflite_assets.reports.in_distribution import HumanAgreement, InDistributionTable, in_distribution_tables
+from aflite_assets.reports.records import BenchmarkData
+from aflite_assets.sources.examples import Examples
+
+
+@pytest.fixture
+def table(by_hand: BenchmarkData) -> InDistributionTable:
+    (found,) = in_distribution_tables(by_hand)
+    return found
+
+
+def test_columns_are_full_then_random_twice_and_filtered_of_each_representation(table: InDistributionTable) -> None:
+    assert [(one.train_set, one.representation, one.tested_on) for one in table.columns] == [
+        ("full", None, "full"),
+        ("random", "a", "full"),
+        ("random", "a", "filtered"),
+        ("filtered", "a", "filtered"),
+        ("random", "b", "full"),
+        ("random", "b", "filtered"),
+        ("filtered", "b", "filtered"),
+    ]
+    assert table.test_rows == (6, 6, 3, 3, 6, 4, 4)
+    assert table.train_rows == ((90,), (30,), (30,), (30,), (30,), (30,), (30,))
+    assert (table.test_set, table.representations) == ("test", ("a", "b"))
+
+
+def test_every_score_and_difference(table: InDistributionTable) -> None:
+    p, q = table.rows
+    assert [None if one.accuracy is None else one.accuracy.mean for one in p.scores] == pytest.approx(
+        [0.75, 7 / 12, 0.5, 5 / 6, 1, 1, 0.625]
+    )
+    assert list(p.differences) == pytest.approx([-25 / 3, 12.5])
+    assert [one.status if one.accuracy is None else one.accuracy.mean for one in q.scores] == [
+        1, 0.5, 1, 0, "not run", "not run", 1,
+    ]  # fmt: skip
+    assert list(q.differences) == [100, 0]
+    assert [one.unfinished_seeds for one in q.scores] == [0, 1, 1, 1, 2, 2, 0]
+
+
+def test_human_row_is_over_annotated_rows_alone(table: InDistributionTable) -> None:
+    assert table.human is not None
+    full, a, b = ((2 / 3 + 1 + 0.5 + 1 + 0.25) / 5, 5), ((2 / 3 + 1) / 2, 2), ((0.5 + 1 + 0.25) / 3, 3)
+    found = [(one.share, one.rows) for one in table.human.agreements if isinstance(one, HumanAgreement)]
+    assert found == [pytest.approx(one) for one in (full, full, a, a, full, b, b)]
+    assert table.human.differences == pytest.approx((-15.0, 10.0))
+
+
+def test_without_annotators_there_is_no_human_row(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    bare = Examples(by_hand.examples.table.drop(["annotator_labels"]), by_hand.label_names)
+    assert in_distribution_tables(make_by_hand(examples=bare))[0].human is None
+
+
+def test_a_split_that_nothing_filtered_has_no_table(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    test, odd = by_hand.test_sets
+    assert in_distribution_tables(make_by_hand(test_sets=(replace(test, kept={}), odd))) == ()
+    (one,) = in_distribution_tables(make_by_hand(test_sets=(replace(test, kept={"b": test.kept["b"]}), odd)))
+    assert one.representations == ("b",)
+    assert [column.train_set for column in one.columns] == ["full", "random", "random", "filtered"]
+    assert in_distribution_tables(make_by_hand(cells=())) == ()

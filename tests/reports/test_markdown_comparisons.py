@@ -1,0 +1,82 @@
+import re
+from typing import Any
+
+from aflite_assets.reports.in_distribution import in_distribution_tables
+from aflite_assets.reports.markdown_comparisons import (
+    in_distribution_markdown,
+    paired_markdown,
+    published_markdown,
+    top_k_markdown,
+    zero_shot_markdown,
+)
+from aflite_assets.reports.paired import paired_differences
+from aflite_assets.reports.published_tables import PUBLISHED, published_tables
+from aflite_assets.reports.records import BenchmarkData
+from aflite_assets.reports.zero_shot import zero_shot_tables
+
+DASH, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
+
+
+def same_width(text: str) -> bool:
+    lines = [re.sub(r"\\.", "", line) for line in text.splitlines() if line.startswith("|")]
+    return len({line.count("|") for line in lines}) == 1
+
+
+def test_in_distribution(by_hand: BenchmarkData) -> None:
+    text = in_distribution_markdown(in_distribution_tables(by_hand))
+    assert text.startswith(r"**test**" + "\n\n" + r"| evaluator | full, on full rows \(n = 6\) | random \(a\), on full")
+    assert same_width(text)
+    lines = text.splitlines()
+    assert lines[4].startswith("| p | 75.0, ±11.8 over 2 seeds, interval ")
+    assert lines[4].endswith(f"| {MINUS}8.3 | 12.5 |")
+    assert r"| failed: out of memory |" not in text
+    assert lines[6] == (
+        r"| human | 68.3 \(5 rows\) | 68.3 \(5 rows\) | 83.3 \(2 rows\) | 83.3 \(2 rows\) | 68.3 \(5 rows\) "
+        rf"| 58.3 \(3 rows\) | 58.3 \(3 rows\) | {MINUS}15.0 | 10.0 |"
+    )
+    assert lines[7] == f"| train rows | 90 | 30 | 30 | 30 | 30 | 30 | 30 | {DASH} | {DASH} |"
+
+
+def test_zero_shot(by_hand: BenchmarkData) -> None:
+    text = zero_shot_markdown(zero_shot_tables(by_hand, "a"))
+    assert r"| odd: all \(n = 8\) | odd: x \(n = 4\) | odd: x, yes \(n = 2\) |" in text
+    assert r"| odd: any rule \(n = 3\) | odd: any rule, yes \(n = 2\) |" in text
+    assert "| filtered | 30 | 81.2, ±8.8 over 2 seeds | 100.0, ±0.0 over 2 seeds |" in text
+    assert [line for line in text.splitlines() if line.startswith("**")] == ["**p**", "**q**"]
+    assert same_width(text)
+
+
+def test_paired(by_hand: BenchmarkData) -> None:
+    lines = paired_markdown(paired_differences(by_hand, "a")).splitlines()
+    assert len(lines) == 2 + 6
+    assert lines[6] == (
+        f"| q | test, filtered rows | 3 | 100.0 points below, 95 % \\[{MINUS}100.0, {MINUS}100.0\\] | 1 | 1 |"
+    )
+    assert lines[7] == "| q | odd, all rows | 8 | no difference, 95 % \\[0.0, 0.0\\] | 1 | 1 |"
+    assert "| q | test, full rows | 6 | not run | 2 | 0 |" in paired_markdown(paired_differences(by_hand, "b"))
+
+
+def test_published() -> None:
+    text = published_markdown([table for name in PUBLISHED for table in published_tables(name)])
+    assert "| RoBERTa | 92.6 | 88.3 | 78.9 | 71.4 | 62.6 | " + f"{MINUS}30.0 |" in text
+    assert f"| RoBERTa, single pass | {DASH} |" in text
+    assert "88.4 ±2.2" in text
+
+
+def test_nothing_is_no_text() -> None:
+    assert in_distribution_markdown(()) == top_k_markdown(()) == zero_shot_markdown(()) == published_markdown(()) == ""
+
+
+def test_hostile_names_stay_in_their_cells(hostile: BenchmarkData) -> None:
+    texts: list[Any] = [
+        zero_shot_markdown(zero_shot_tables(hostile, "roberta")),
+        in_distribution_markdown(in_distribution_tables(hostile)),
+        paired_markdown(paired_differences(hostile, "roberta")),
+    ]
+    for text in texts:
+        assert text
+        assert "<" not in text
+        assert not re.search(r"(?<!\\)`", text)
+        for block in re.split(r"\n(?=\*\*)", text):
+            assert same_width(block)
+    assert "any &lt;/th&gt;" in texts[0]

@@ -1,0 +1,58 @@
+from typing import Any
+
+import pytest
+
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.records import BenchmarkData, Cell
+from aflite_assets.reports.tables import main_table
+from aflite_assets.reports.train_sets import TRAIN_SETS, earlier_name, in_order, is_train_set
+from aflite_assets.reports.wording import train_set_meaning
+from aflite_assets.reports.zero_shot import zero_shot_tables
+
+
+@pytest.mark.parametrize(
+    ("name", "earlier", "known"),
+    [
+        ("full", None, True),
+        ("random_matched", None, True),
+        ("single_pass", None, True),
+        ("filtered_92k", "92k", True),
+        ("random_large_2", "large_2", True),
+        ("filtered_matched", None, False),
+        ("filtered_", None, False),
+        ("filtered__x", None, False),
+        ("filtered_A", None, False),
+        ("half_92k", None, False),
+    ],
+)
+def test_names_of_train_sets(name: str, earlier: str | None, known: bool) -> None:
+    assert earlier_name(name) == earlier
+    assert is_train_set(name) is known
+
+
+def test_earlier_sets_stand_after_filtered_in_the_order_of_appearance() -> None:
+    given = ["single_pass", "filtered_z", "full", "random_a", "filtered_a", "random_z", "random_matched", "filtered"]
+    assert in_order([*given, *given]) == (
+        *("full", "filtered", "random_z", "filtered_z", "random_a", "filtered_a", "random_matched", "single_pass"),
+    )
+    assert in_order(reversed(TRAIN_SETS)) == TRAIN_SETS
+
+
+def test_tables_show_earlier_sets_as_rows_of_their_own(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    extra = tuple(Cell("p", name, "a", 0, 60, "not run") for name in ("filtered_60", "random_60", "single_pass"))
+    data = make_by_hand(cells=(*by_hand.cells, *extra))
+    order = ["full", "random", "filtered", "random_60", "filtered_60", "single_pass"]
+    assert [row.train_set for row in main_table(data, "a")] == order * 2
+    assert [row.train_set for row in main_table(data, "b")] == order[:3] * 2
+    assert [row.train_set for row in zero_shot_tables(data, "a")[0].rows] == order
+
+
+def test_a_name_of_no_train_set_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"train set must be one of .*, or filtered_<name> or random_<name>"):
+        Cell("p", "filtered_matched", "a", 0, 9, "not run")
+
+
+def test_train_sets_are_explained() -> None:
+    assert train_set_meaning("filtered") == "the rows that filtering kept"
+    assert train_set_meaning("random_92k") == "as many rows as filtered_92k has, drawn at random from full"
+    assert train_set_meaning("filtered_92k").startswith("what the filter had left at an earlier iteration")

@@ -1,0 +1,180 @@
+"""The evidence of small walks: which tables there are, what they say of planted rows, and that all can be read back."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.reports.records import EvidenceTable
+from aflite_assets.results import ResultStore
+from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.registry import parse_spec
+from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.stages import evidence_tables
+from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.report_inputs import read_evidence
+
+
+def evidence_of(spec: DatasetSpec, store: ResultStore, log: Callable[[str], None] = lambda line: None) -> Any:
+    for name in STAGES:
+        if name in ("raw_dataset", "warmup_split", "warmup_models", "embeddings", "filtered_sets"):
+            run_stage(name, spec, store=store)
+    return run_stage("bias_evidence", spec, store=store, progress=Progress(log, lambda report: None))
+
+
+def by_title(tables: tuple[EvidenceTable, ...]) -> Mapping[str, EvidenceTable]:
+    return {each.title: each for each in tables}
+
+
+def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
+    logged: list[str] = []
+    result = evidence_of(circles_spec, store, logged.append).result
+    tables = by_title(read_evidence(result))
+    assert list(tables) == [
+        "Classes kept and removed (given)",
+        "Attributes kept and removed (given)",
+        "Scores of kept and removed rows (given)",
+        "Distance to the nearest train rows (given)",
+        "Distance to the nearest train rows by class (given)",
+        "Possible label errors (given)",
+        "A simple model that the filter did not use",
+    ]
+    assert result.summary == {"given": {"tables": 6}}
+    assert [line.rpartition(": ")[0] for line in logged] == [f"bias evidence: {title}" for title in tables]
+    assert {path.name for path in result.path.glob("*.parquet")} == {
+        *(f"given-{number:02d}.parquet" for number in range(6)),
+        "all-representations-00.parquet",
+    }
+
+    near = tables["Distance to the nearest train rows (given)"]
+    at_ten = {row["when"]: row for row in near.table.to_pylist() if row["k"] == 10}
+    # Test rows with bias features have none of their kind left: far more than fewer rows explain.
+    assert at_ten["after"]["within_class"] > 3 * at_ten["random"]["within_class"]
+    assert at_ten["after"]["queries"] == 200
+    assert f"{at_ten['after']['within_class']:.4f} after it" in near.caption
+    assert "Mean cosine distance from 200 rows of the other splits" in near.caption
+    assert "random sample" not in near.caption
+
+    adversary = tables["A simple model that the filter did not use"]
+    full, random, filtered = adversary.table.to_pylist()
+    assert full["accuracy"] > 0.95
+    assert random["accuracy"] > filtered["accuracy"] + 0.1
+    assert f"the 15 nearest neighbours by standardised features: {100 * full['accuracy']:.1f} %" in adversary.caption
+    assert tables["Possible label errors (given)"].table.num_rows == 20
+
+
+def test_two_representations_are_compared(circles_content: dict[str, Any], store: ResultStore) -> None:
+    content = {**circles_content, "representations": {"given": {"kind": "identity"}, "again": {"kind": "identity"}}}
+    tables = by_title(read_evidence(evidence_of(parse_spec(content), store).result))
+    overlap = tables["Overlap of the rows that representations removed"]
+    (row,) = overlap.table.to_pylist()
+    assert (row["first"], row["second"], row["jaccard"], row["kendall_tau"]) == (
+        "given",
+        "again",
+        1.0,
+        pytest.approx(1),
+    )
+    assert 0.5 < row["expected_jaccard"] < 0.8
+    assert f"is 1.00, where as many rows drawn at random would have {row['expected_jaccard']:.2f}" in overlap.caption
+    adversary = tables["A simple model that the filter did not use"].table.to_pylist()
+    assert [(row["set"], row["representation"]) for row in adversary] == [
+        ("full", None),
+        *((name, representation) for representation in ("given", "again") for name in ("random", "filtered")),
+    ]
+
+
+def test_another_seed_gives_other_evidence_under_another_key(
+    feature_files: Callable[..., dict[str, Any]], store: ResultStore
+) -> None:
+    content = feature_files()
+    first = evidence_of(parse_spec({**content, "seed": 0}), store)
+    again = evidence_of(parse_spec({**content, "seed": 0}), store)
+    other = evidence_of(parse_spec({**content, "seed": 1}), store)
+    assert again.reused
+    assert first.result.key != other.result.key
+    assert first.result.data_version != other.result.data_version
+
+
+def text_rows(annotators: list[list[int]]) -> Examples:
+    table = {
+        "row_id": pa.array(range(4), pa.int64()),
+        "split": ["train"] * 4,
+        "label": pa.array([0, 1, 0, 1], pa.int64()),
+        "annotator_labels": pa.array(annotators, pa.list_(pa.int64())),
+        "text": ["<i>a", "b", "c", "d"],
+    }
+    return Examples(pa.table(table), ("no", "yes"))
+
+
+def filtered_rows(**columns: Any) -> pa.Table:
+    table = {
+        "row_id": pa.array(range(4), pa.int64()),
+        "split": ["train"] * 4,
+        "label": pa.array([0, 1, 0, 1], pa.int64()),
+        "kept": [True, True, False, False],
+        "predictability": pa.array([0.5, 0.25, 1.0, 1.0], pa.float32()),
+        "label_probability": pa.array([0.25, 0.125, 0.75, 1.0], pa.float32()),
+    }
+    return pa.table(table | columns)
+
+
+def test_annotators_are_compared_where_there_are_any() -> None:
+    raw = text_rows([[0, 1], [1, 1], [0, 0], [1]])
+    (found,) = evidence_tables.annotator_tables("net", filtered_rows(), raw)
+    assert "Share of single annotators who gave the row's label: 75.0 % of kept and 100.0 % of removed train" in (
+        found.caption
+    )
+    assert found.table["kept_unanimous"].to_pylist() == [0.5]
+    assert list(evidence_tables.annotator_tables("net", filtered_rows(), text_rows([[], [], [], []]))) == []
+
+
+def test_suspects_are_named_with_their_range() -> None:
+    (found,) = evidence_tables.suspect_tables("net", filtered_rows(), text_rows([[0], [0], [0], [1]]))
+    assert found.caption.startswith("The 4 rows whose own label had the lowest probability")
+    assert "(0.12 to 1), 2 of them kept" in found.caption
+    assert found.table["text"].to_pylist()[:2] == ["b", "<i>a"]
+    none = filtered_rows(label_probability=pa.array([None] * 4, pa.float32()))
+    assert list(evidence_tables.suspect_tables("net", none, text_rows([[], [], [], []]))) == []
+
+
+def test_representations_that_removed_nothing_are_said_to() -> None:
+    rows = filtered_rows(kept=[True] * 4)
+    (found,) = evidence_tables.overlap_tables({"a": rows, "b": rows})
+    assert "with another none was removed in any pair." in found.caption
+    assert list(evidence_tables.overlap_tables({"a": rows})) == []
+
+
+class Part:
+    """What a published part of `embeddings` looks like to its readers."""
+
+    def __init__(self, folder: Path, features: np.ndarray, rows: pa.Table) -> None:
+        self._folder = folder
+        np.save(folder / "features.npy", features)
+        pq.write_table(rows, folder / "rows.parquet")
+
+    def file(self, name: str) -> Path:
+        return self._folder / name
+
+
+@pytest.mark.parametrize(("classes", "by_class_rows"), [(2, 24), (6, 18), (30, None)])
+def test_many_classes_are_shown_in_fewer_rows(tmp_path: Path, classes: int, by_class_rows: int | None) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(120) % classes
+    rows = pa.table(
+        {
+            "row_id": pa.array(range(120), pa.int64()),
+            "split": ["train"] * 120,
+            "label": pa.array(labels, pa.int64()),
+            "kept": (rng.random(120) < 0.5).tolist(),
+        }
+    )
+    part: Any = Part(tmp_path, rng.normal(size=(120, 3)).astype(np.float32), rows)
+    names = tuple(f"c{label}" for label in range(classes))
+    first, *rest = evidence_tables.neighbour_tables("net", rows, part, names, seed=0)
+    assert "from the train rows themselves to their k nearest" in first.caption
+    assert [each.table.num_rows for each in rest] == ([] if by_class_rows is None else [by_class_rows])

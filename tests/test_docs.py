@@ -69,6 +69,14 @@ def test_yaml_in_the_guide_is_valid(block: str) -> None:
     assert parse_spec({"name": "mine", "source": source, **MODELS, **content})
 
 
+@pytest.mark.parametrize("block", _yaml_blocks(ROOT / "docs" / "evaluation.md"))
+def test_yaml_about_evaluation_is_valid(block: str) -> None:
+    columns = {"text": "premise", "text_pair": "hypothesis"}
+    source = {"format": "csv", "splits": {"train": "a.csv", "test": "b.csv"}}
+    models = {"representations": {"net": {"kind": "small_transformer"}}, "evaluators": {"linear": {"kind": "linear"}}}
+    assert parse_spec({"name": "mine", "source": source, "columns": columns, **models, **yaml.safe_load(block)})
+
+
 @pytest.mark.parametrize("block", _yaml_blocks(ROOT / "README.md"))
 def test_yaml_in_the_readme_is_valid(block: str) -> None:
     assert parse_spec({"name": "mine", **yaml.safe_load(block)})

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import current_process
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -146,9 +145,7 @@ def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int
     """
     settings = classifier.settings
     augmentation = np.random.default_rng(seed) if isinstance(settings, ImageModelSpec) else None
-    # numpy takes a generator for a seed and draws from that very one, which the collator seeds for each batch.
-    source: Any = augmentation or seed
-    inputs = classifier.inputs(examples, augmentation_seed=source)
+    inputs = classifier.inputs(examples, augmentation_seed=augmentation or seed)
     bucketed = settings.length_bucketing and examples.modality == "text"
     return TrainBatches(
         Collator(inputs, torch.from_numpy(examples.labels.copy()), seed, augmentation),

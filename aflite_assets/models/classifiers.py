@@ -51,8 +51,11 @@ class NeuralClassifier:
     n_classes: int
     tokenizer: Any = None
 
-    def inputs(self, examples: Examples, *, augmentation_seed: int | None = None) -> ModelInputs:
-        """The rows as the model takes them; with a seed, as it takes train rows (augmented if so set)."""
+    def inputs(self, examples: Examples, *, augmentation_seed: int | np.random.Generator | None = None) -> ModelInputs:
+        """The rows as the model takes them; with a seed, as it takes train rows (augmented if so set).
+
+        A generator is drawn from itself, so that its owner may set its state before each batch.
+        """
         if isinstance(self.settings, TextModelSpec | SmallTransformerSpec):
             return tokenize(
                 examples,

@@ -119,7 +119,7 @@ class _Worker:
             # Forked processes cannot use CUDA once their parent has.
             context = get_context("spawn")
             self._connection, theirs = context.Pipe()
-            self._process = context.Process(target=_serve, args=(theirs, self._gpu), daemon=True)
+            self._process = context.Process(target=_serve, args=(theirs, self._gpu))
             self._process.start()
             theirs.close()
         return self._connection

@@ -21,7 +21,7 @@ from aflite_assets.stages.grid import (
     GridCell,
     cell_fields,
     grid_of,
-    tests_fingerprint,
+    input_fingerprint,
     validation_fingerprint,
 )
 from aflite_assets.stages.pipeline import Inputs
@@ -73,10 +73,12 @@ def run(
     keys = _keys(spec, inputs, draft, raw, grid)
     with CellWorkers(visible_gpus(device)) as workers:
         trained = _Training(spec, inputs, draft, keys, cells, tracker, device, progress, workers, len(grid))
-        # Cells of one key are one result: the first makes it, the others find it.
-        first = {key.digest: name for name, key in reversed(keys.items())}
-        makers = [cell for cell in grid if first[keys[cell.name].digest] == cell.name]
-        outcomes = dict(zip([cell.name for cell in makers], workers.map(trained.outcome, makers), strict=True))
+        # Cells of one key are one result: the first that is wanted makes it, the others find it.
+        makers: dict[str, GridCell] = {}
+        for cell in filter(cells.wants, grid):
+            makers.setdefault(keys[cell.name].digest, cell)
+        made = workers.map(trained.outcome, makers.values())
+        outcomes = dict(zip([cell.name for cell in makers.values()], made, strict=True))
         outcomes |= {cell.name: trained.outcome(cell) for cell in grid if cell.name not in outcomes}
     rows = [_row(cell, outcomes[cell.name]) for cell in grid]
     pq.write_table(pa.Table.from_pylist(rows, schema=_CELLS), draft.path / "cells.parquet")
@@ -85,7 +87,7 @@ def run(
 
 def _keys(spec: SpecView, inputs: Inputs, draft: Draft, raw: Examples, grid: list[GridCell]) -> dict[str, ResultKey]:
     tests = tests_of(raw, inputs["challenge_sets"], validation_splits(spec.evaluators))
-    versions = {"raw_dataset": inputs["raw_dataset"].data_version, "tests": tests_fingerprint(tests)}
+    versions = {"raw_dataset": inputs["raw_dataset"].data_version, "tests": input_fingerprint(tests)}
     validation = {name: validation_fingerprint(settings, raw) for name, settings in spec.evaluators.items()}
     return {
         cell.name: ResultKey(

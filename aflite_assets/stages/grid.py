@@ -78,7 +78,7 @@ def cell_fields(settings: Any, cell: GridCell, validation: str | None) -> dict[s
     return fields if isinstance(settings, ClassicalModelSpec) else {**fields, "seed": cell.seed}
 
 
-def tests_fingerprint(tests: Mapping[str, Examples]) -> str:
+def input_fingerprint(tests: Mapping[str, Examples]) -> str:
     """sha256 over the names and rows of test sets: all that predictions and their scores depend on.
 
     Columns that only tables read (attributes, categories, single annotators' labels) are left out, so that another
@@ -110,7 +110,7 @@ def validation_fingerprint(settings: Any, raw: Examples) -> str | None:
     stopping = getattr(settings, "early_stopping", None)
     if stopping is None or stopping.split is None:
         return None
-    return tests_fingerprint({stopping.split: raw.in_split(stopping.split)})
+    return input_fingerprint({stopping.split: raw.in_split(stopping.split)})
 
 
 def grid_of(spec: SpecView, sets_of_seed: Mapping[int, list[TrainSet]]) -> list[GridCell]:

@@ -17,6 +17,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import (
     ClassicalModelSpec,
+    EsimSpec,
     LinearModelSpec,
     MaxPpmiSpec,
     RbfSvmSpec,
@@ -87,13 +88,14 @@ def training_key(settings: Any) -> str:
 
 def weights_are_here(settings: Any) -> bool:
     """Whether a text model's weights need no download: a folder, or files in the hub's cache."""
-    if not isinstance(settings, TextModelSpec) or Path(settings.checkpoint).is_dir():
+    named = getattr(settings, "contextual", None) or getattr(settings, "checkpoint", None)
+    if not isinstance(settings, TextModelSpec | EsimSpec) or named is None or Path(named).is_dir():
         return True
     from huggingface_hub import try_to_load_from_cache
 
     names = [f"{stem}{end}" for stem in ("model.safetensors", "pytorch_model.bin") for end in ("", ".index.json")]
     revision = settings.revision or "main"
-    return any(isinstance(try_to_load_from_cache(settings.checkpoint, name, revision=revision), str) for name in names)
+    return any(isinstance(try_to_load_from_cache(named, name, revision=revision), str) for name in names)
 
 
 def measure_neural(settings: Any, train: Examples, tests: Examples, *, device: DeviceSettings) -> NeuralSpeed:
@@ -133,7 +135,7 @@ def measure_encoding(settings: Any, train: Examples, *, device: DeviceSettings) 
     from aflite_assets.models.encoders import load_encoder, train_encoder
 
     started = time.perf_counter()
-    few = settings.model_copy(update={"epochs": 1})
+    few = settings.model_copy(update={"epochs": 1, "early_stopping": None})
     with TemporaryDirectory() as place:
         folder = Path(place) / "encoder"
         train_encoder(few, sample(train, FEW_ROWS), folder, seed=0, device=device, log=_ignore)
@@ -226,7 +228,7 @@ class _Trial:
         rows = steps * self.settings.batch_size or FEW_ROWS
         train, test = sample(self.train, rows), sample(self.tests, rows)
         epochs = max(1, math.ceil(steps / math.ceil(len(train) / self.settings.batch_size)))
-        settings = self.settings.model_copy(update={"epochs": epochs})
+        settings = self.settings.model_copy(update={"epochs": epochs, "early_stopping": None})
         with TemporaryDirectory() as place:
             started = time.perf_counter()
             metrics = evaluate(

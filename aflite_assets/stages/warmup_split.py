@@ -13,7 +13,7 @@ from aflite_assets.models.checks import check_model
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import SmallTransformerSpec, TextModelSpec
+from aflite_assets.sources.model_specs import EsimSpec, SmallTransformerSpec, TextModelSpec
 from aflite_assets.sources.sampling import stratified_sample
 from aflite_assets.sources.specs import DatasetSpec, SpecView
 from aflite_assets.sources.tables import load_examples
@@ -23,6 +23,11 @@ from aflite_assets.stages.published import without_rows
 from aflite_assets.stages.sizes import filter_settings, in_pool, warmup_rows
 from aflite_assets.stages.text_lengths import measure_text_lengths
 from aflite_assets.tracking import TrackedRun
+
+_UNMEASURED = {
+    SmallTransformerSpec: "its tokenizer is made when it is trained",
+    EsimSpec: "its max_length counts words of each text",
+}
 
 
 @dataclass(frozen=True)
@@ -98,9 +103,8 @@ def text_lengths(spec: DatasetSpec | SpecView, raw: Examples) -> dict[str, dict[
     """
     fields = ("representations", "evaluators")
     models = {f"{field}.{name}": model for field in fields for name, model in getattr(spec, field).items()}
-    later = [name for name, model in models.items() if isinstance(model, SmallTransformerSpec)]
     lengths: dict[str, dict[str, Any]] = {
-        name: {"not_measured": "its tokenizer is made when it is trained"} for name in later
+        name: {"not_measured": _UNMEASURED[type(model)]} for name, model in models.items() if type(model) in _UNMEASURED
     }
     tokenized = {name: model for name, model in models.items() if isinstance(model, TextModelSpec)}
     measured = measure_text_lengths(tokenized, raw, seed=spec.seed)

@@ -14,7 +14,7 @@ from aflite_assets.algorithm.linear.training_sets import TrainingSets
 # Error of the scores that predictions are made from, as a share of their spread.
 PRECISIONS = {torch.float32: 3e-4, torch.float64: 2e-9}
 # The same of the start, where more does not save evaluations later.
-START_PRECISION = 2e-2
+START_PRECISION = 1e-2
 _MOST_EVALUATIONS = {torch.float32: 500, torch.float64: 5000}
 _PATIENCE = {torch.float32: 60, torch.float64: 500}
 # Scores with a smaller spread are told apart no better than this.

@@ -24,7 +24,7 @@ from aflite_assets.stages.sizes import filter_settings, in_pool, warmup_rows
 from aflite_assets.stages.text_lengths import measure_text_lengths
 from aflite_assets.tracking import TrackedRun
 
-_UNMEASURED = {
+_UNMEASURED: dict[type, str] = {
     SmallTransformerSpec: "its tokenizer is made when it is trained",
     EsimSpec: "its max_length counts words of each text",
 }

@@ -209,7 +209,7 @@ def _running(server: DagsterServer, environment: dict[str, str]) -> Iterator[sub
     finally:
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=30)
+            process.wait(timeout=5)
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(timeout=10)

@@ -9,10 +9,10 @@ import pytest
 
 import definitions
 from aflite_assets.assets import common, data, embedding, evaluation, filtering, report, warmup
+from aflite_assets.models import evaluators
 from aflite_assets.results import ResultStore
 from aflite_assets.sources.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages import evaluator_models as grid
 from aflite_assets.stages.pipeline import STAGES
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -128,7 +128,7 @@ def test_materialising_twice(
     assert set(versions) == set(STAGES)
     _check_tracked_runs(home, len(iterations))
 
-    monkeypatch.setattr(grid, "evaluate", lambda *args, **kwargs: pytest.fail("a cell was fitted again"))
+    monkeypatch.setattr(evaluators, "evaluate", lambda *args, **kwargs: pytest.fail("a cell was fitted again"))
     with dg.DagsterInstance.ephemeral() as fresh:
         second = materialize(fresh)
         assert second.success

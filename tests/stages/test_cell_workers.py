@@ -25,6 +25,8 @@ NET = {
     "kind": "small_transformer", "vocabulary": 200, "width": 16, "layers": 1, "heads": 2, "max_length": 16, "epochs": 3,
 }  # fmt: skip
 
+HOT = {"learning_rate": 9.0, "epochs": 30, "weight_decay": 0.99}
+
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> DatasetSpec:
@@ -63,7 +65,9 @@ def _job(store: ResultStore, spec: DatasetSpec, target: Path, evaluator: str = "
     return CellJob(settings, np.arange(40), 0, DeviceSettings("cpu"), raw, challenges, frozenset(), target, scratch)
 
 
-def test_workers_give_the_bits_of_this_process(walked: ResultStore, texts: DatasetSpec, tmp_path: Path) -> None:
+def test_two_workers_give_the_bits_of_this_process_and_outlive_errors(
+    walked: ResultStore, texts: DatasetSpec, tmp_path: Path
+) -> None:
     lines: list[str] = []
     here = train_cell(_job(walked, texts, tmp_path / "here"), _ignore)
     with CellWorkers(["", ""]) as workers:
@@ -72,6 +76,12 @@ def test_workers_give_the_bits_of_this_process(walked: ResultStore, texts: Datas
         ]
         metrics = workers.map(lambda job: workers.train(job, lines.append), jobs)
         assert len(multiprocessing.active_children()) == 2
+        empty = _job(walked, texts, tmp_path / "empty")
+        with pytest.raises(DataError, match="of 0 train rows hold no words"):
+            workers.train(CellJob(**{**vars(empty), "train_rows": np.arange(0)}), _ignore)
+        with pytest.raises(ModelError, match="training diverged"):
+            workers.train(_job(walked, texts, tmp_path / "hot", **HOT), _ignore)
+        assert workers.train(_job(walked, texts, tmp_path / "after", "linear"), _ignore)["rows"] == 40
     assert not multiprocessing.active_children()
     timings = {"seconds", "prediction_seconds"}
     for number in (0, 2):
@@ -83,20 +93,6 @@ def test_workers_give_the_bits_of_this_process(walked: ResultStore, texts: Datas
         assert found[0].equals(found[1])
         assert found[0].equals(found[2])
     assert sum("epoch 3" in line for line in lines) == 2
-
-
-def test_an_error_comes_back_whole_and_the_worker_goes_on(
-    walked: ResultStore, texts: DatasetSpec, tmp_path: Path
-) -> None:
-    with CellWorkers(["", ""]) as workers:
-        empty = _job(walked, texts, tmp_path / "empty")
-        with pytest.raises(DataError, match="of 0 train rows hold no words"):
-            workers.train(CellJob(**{**vars(empty), "train_rows": np.arange(0)}), lambda line: None)
-        with pytest.raises(ModelError, match="training diverged"):
-            workers.train(
-                _job(walked, texts, tmp_path / "hot", learning_rate=9.0, epochs=30, weight_decay=0.99), _ignore
-            )
-        assert workers.train(_job(walked, texts, tmp_path / "after", "linear"), _ignore)["rows"] == 40
 
 
 def _ignore(line: str) -> None:
@@ -120,8 +116,7 @@ def test_a_killed_worker_is_named_and_replaced(walked: ResultStore, texts: Datas
 def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(
     texts: DatasetSpec, walked: ResultStore, store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hot = {**NET, "learning_rate": 9.0, "epochs": 30, "weight_decay": 0.99}
-    evaluators = {"net": NET, "hot": hot, "linear": {"kind": "linear"}}
+    evaluators = {"net": NET, "hot": {**NET, **HOT}, "linear": {"kind": "linear"}}
     spec = parse_spec({**texts.model_dump(mode="json"), "evaluators": evaluators})
     monkeypatch.setattr(evaluator_models, "visible_gpus", lambda device: ["0", "1"])
     lines: list[str] = []

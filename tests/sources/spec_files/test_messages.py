@@ -8,8 +8,8 @@ from aflite_assets.sources.registry import parse_spec
 
 CSV = {"format": "csv", "splits": {"train": "a", "test": "b"}}
 FORMATS = "['parquet', 'csv', 'tsv', 'jsonl', 'hub', 'image_folder', 'features', 'circles', 'digits', 'template_nli']"
-ENCODERS = "['huggingface_text', 'small_transformer', 'timm_image', 'identity']"
-EVALUATORS = "['linear', 'rbf_svm', 'huggingface_text', 'small_transformer', 'timm_image']"
+ENCODERS = "['huggingface_text', 'small_transformer', 'esim', 'timm_image', 'identity']"
+EVALUATORS = "['linear', 'rbf_svm', 'max_ppmi', 'huggingface_text', 'small_transformer', 'esim', 'timm_image']"
 BOOLEANS = "yes/no/on/off and true/false are booleans in YAML; put it in quotes"
 COUNT = "must be a whole number of rows, or a share of them with a decimal point, over 0 and at most 1.0"
 NAME = "use lower-case letters, digits and underscores only, no underscore first, at most 64 characters"
@@ -55,7 +55,7 @@ def _challenge(**changes: Any) -> dict[str, Any]:
             "filter.seed: unknown key; it belongs at the beginning of a line, under no other key",
         ),
         ({"source": CSV | {"columns": {}}}, "source.columns: unknown key; it belongs at the beginning of a line"),
-        ({"report": {"zzz": 1}}, "report.zzz: unknown key (known keys: ['scatter_features'])"),
+        ({"report": {"zzz": 1}}, "report.zzz: unknown key (known keys: ['scatter_features', 'published'])"),
         ({"filter": {"": 1}}, "filter.'': unknown key (known keys: ["),
     ],
 )

@@ -36,13 +36,13 @@ INDENTED = "write them below it as indented lines of `key: value`"
         (dict[Name, Count], 5, f"must be a mapping of names to {COUNT.removeprefix('must be ')}; {INDENTED}"),
         (dict[str, str | None], "a", f"must be a mapping of names to text; {INDENTED}"),
         (WarmupSpec, None, f"must be a mapping with keys among ['size']; {INDENTED}"),
-        (ReportSpec | None, [1], f"must be a mapping with keys among ['scatter_features']; {INDENTED}"),
+        (ReportSpec | None, [1], f"must be a mapping with keys among ['scatter_features', 'published']; {INDENTED}"),
         (str | LabelledFolder, [1], "must be text or a mapping with keys among ['folder', 'labels']"),
         (
             EvaluatorSpec,
             "linear",
-            "must be a mapping with the key 'kind', one of ['linear', 'rbf_svm', 'huggingface_text', "
-            f"'small_transformer', 'timm_image'], and those that go with it; {INDENTED}",
+            "must be a mapping with the key 'kind', one of ['linear', 'rbf_svm', 'max_ppmi', 'huggingface_text', "
+            f"'small_transformer', 'esim', 'timm_image'], and those that go with it; {INDENTED}",
         ),
     ],
 )

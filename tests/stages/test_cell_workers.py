@@ -25,7 +25,7 @@ NET = {
     "kind": "small_transformer", "vocabulary": 200, "width": 16, "layers": 1, "heads": 2, "max_length": 16, "epochs": 3,
 }  # fmt: skip
 
-HOT = {"learning_rate": 9.0, "epochs": 30, "weight_decay": 0.99}
+HOT: dict[str, Any] = {"learning_rate": 9.0, "epochs": 30, "weight_decay": 0.99}
 
 
 @pytest.fixture(scope="module")

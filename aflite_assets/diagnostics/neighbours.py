@@ -1,6 +1,6 @@
 """How far rows lie from their nearest train rows, of their own class and of the others, before and after filtering."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,14 +98,7 @@ def neighbour_distances(
     queries = _drawn(asked, most, rng) if held_out else train
     sets = {"before": np.ones(len(train), bool), "random": np.zeros(len(train), bool), "after": kept[train]}
     sets["random"][rng.choice(len(train), int(sets["after"].sum()), replace=False)] = True
-    sums = _Sums(len(label_names))
-    for rows, distances in _blocks(features, queries[np.argsort(labels[queries], kind="stable")], train, memory_limit):
-        for label in np.unique(labels[rows]).tolist():
-            some = distances[labels[rows] == label]
-            own = labels[train] == label
-            for number, inside in enumerate(sets.values()):
-                sums.add(number, 0, label, some[:, own & inside])
-                sums.add(number, 1, label, some[:, ~own & inside])
+    sums = _summed(features, labels, queries, train, sets, classes=len(label_names), memory_limit=memory_limit)
     return NeighbourDistances(
         _overall_table(sums, sets),
         _by_class_table(sums, sets, labels[train], label_names),
@@ -115,6 +108,27 @@ def neighbour_distances(
         len(train),
         len(candidates),
     )
+
+
+def _summed(
+    features: np.ndarray,
+    labels: np.ndarray,
+    queries: np.ndarray,
+    train: np.ndarray,
+    sets: Mapping[str, np.ndarray],
+    *,
+    classes: int,
+    memory_limit: int,
+) -> "_Sums":
+    sums = _Sums(classes)
+    for rows, distances in _blocks(features, queries[np.argsort(labels[queries], kind="stable")], train, memory_limit):
+        for label in np.unique(labels[rows]).tolist():
+            some = distances[labels[rows] == label]
+            own = labels[train] == label
+            for number, inside in enumerate(sets.values()):
+                sums.add(number, 0, label, some[:, own & inside])
+                sums.add(number, 1, label, some[:, ~own & inside])
+    return sums
 
 
 class _Sums:

@@ -86,14 +86,8 @@ class _Worker:
         connection = self._started()
         try:
             connection.send(job)
-            while True:
-                kind, value = connection.recv()
-                if kind == "log":
-                    log(value)
-                elif kind == "done":
-                    return dict(value)
-                else:
-                    raise value
+            while (message := connection.recv())[0] == "log":
+                log(message[1])
         except (EOFError, BrokenPipeError, ConnectionResetError) as error:
             self._process.join(10)
             code = self._process.exitcode
@@ -102,13 +96,21 @@ class _Worker:
                 f"the worker process on GPU {self._gpu} ended with exit code {code} while it trained this cell "
                 "(-9 is what the system's memory guard leaves); lower batch_size, or materialise again"
             ) from error
+        except BaseException:
+            # An interrupted conversation cannot be taken up again: what the worker says next is about this cell.
+            self.stop(wait=0)
+            raise
+        kind, value = message
+        if kind == "error":
+            raise value
+        return dict(value)
 
-    def stop(self) -> None:
-        """End the process, if there is one."""
+    def stop(self, *, wait: float = 5) -> None:
+        """End the process, if there is one; by force if it does not end in `wait` seconds."""
         if self._connection is not None:
             self._connection.close()
         if self._process is not None:
-            self._process.join(5)
+            self._process.join(wait)
             if self._process.is_alive():
                 self._process.terminate()
                 self._process.join()

@@ -113,6 +113,19 @@ def test_a_killed_worker_is_named_and_replaced(walked: ResultStore, texts: Datas
         assert workers.train(_job(walked, texts, tmp_path / "after", "linear"), _ignore)["rows"] == 40
 
 
+def test_an_interrupted_cell_leaves_nothing_to_the_next(
+    walked: ResultStore, texts: DatasetSpec, tmp_path: Path
+) -> None:
+    def interrupt(line: str) -> None:
+        if "epoch 1" in line:
+            raise KeyboardInterrupt
+
+    with CellWorkers(["0", "1"]) as workers:
+        with pytest.raises(KeyboardInterrupt):
+            workers.train(_job(walked, texts, tmp_path / "interrupted", epochs=500), interrupt)
+        assert not multiprocessing.active_children()
+
+
 def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(
     texts: DatasetSpec, walked: ResultStore, store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

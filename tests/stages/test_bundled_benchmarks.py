@@ -1,0 +1,107 @@
+"""The bundled offline datasets through every stage: what was planted in them comes out of the report's tables."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.results import ResultStore
+from aflite_assets.sources.registry import load_spec
+from aflite_assets.stages.grid import CellFilter
+from aflite_assets.stages.pipeline import STAGES, run_stage
+
+BUNDLED = Path(__file__).parents[2] / "aflite_assets" / "sources" / "bundled"
+
+Tables = Callable[[str], pa.Table]
+
+
+def _benchmark(name: str, store: ResultStore, evaluators: tuple[str, ...]) -> Tables:
+    """The report's tables of a bundled dataset, of which some evaluators are run, with one seed."""
+    spec = load_spec(BUNDLED / f"{name}.yaml")
+    cells = CellFilter(evaluators=evaluators, train_sets=("full", "random", "filtered"), seeds=(0,))
+    for stage in STAGES:
+        obtained = run_stage(
+            stage, spec, store=store, options={"cells": cells} if stage == "evaluator_models" else None
+        )
+    return lambda table: pq.read_table(obtained.result.file(f"tables/{table}.parquet"))
+
+
+def _accuracy(table: pa.Table, **values: str | None) -> float:
+    """The one accuracy of the row that has these values."""
+    for column, value in values.items():
+        table = table.filter(pc.equal(table[column], value) if value is not None else pc.is_null(table[column]))
+    (accuracy,) = table["accuracy"].to_pylist()
+    return float(accuracy)
+
+
+@pytest.fixture(scope="module")
+def circles(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    store = ResultStore(tmp_path_factory.mktemp("circles"))
+    return _benchmark("circles_1", store, ("linear", "rbf_svm"))
+
+
+@pytest.fixture(scope="module")
+def template_nli(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    store = ResultStore(tmp_path_factory.mktemp("template_nli"))
+    return _benchmark("template_nli", store, ("hypothesis_only_linear",))
+
+
+def test_linear_falls_to_chance_on_filtered_circles_and_the_rbf_svm_stays(circles: Tables) -> None:
+    table = circles("accuracy")
+
+    def accuracy(evaluator: str, train_set: str, tested_on: str) -> float:
+        return _accuracy(table, evaluator=evaluator, train_set=train_set, test_set="test", tested_on=tested_on)
+
+    assert accuracy("linear", "full", "full") >= 0.80
+    assert accuracy("linear", "random", "full") >= 0.80
+    # 477 rows: one standard deviation is 2.3 points.
+    assert accuracy("linear", "filtered", "filtered") == pytest.approx(0.5, abs=0.07)
+    assert accuracy("rbf_svm", "full", "full") >= 0.97
+    assert accuracy("rbf_svm", "filtered", "filtered") >= 0.97
+
+
+def test_the_rbf_svm_trained_on_filtered_circles_solves_unbiased_ones(circles: Tables) -> None:
+    table = circles("challenge_sets")
+
+    def accuracy(evaluator: str, train_set: str) -> float:
+        return _accuracy(
+            table, evaluator=evaluator, train_set=train_set, test_set="unbiased", category=None, label=None
+        )
+
+    assert accuracy("rbf_svm", "filtered") >= accuracy("rbf_svm", "full") - 0.03 >= 0.94
+    assert accuracy("linear", "filtered") == pytest.approx(0.5, abs=0.05)
+
+
+def test_the_hypothesis_alone_tells_the_label_before_filtering_and_not_after(template_nli: Tables) -> None:
+    table = template_nli("accuracy")
+
+    def accuracy(train_set: str, tested_on: str) -> float:
+        return _accuracy(
+            table, evaluator="hypothesis_only_linear", train_set=train_set, test_set="test", tested_on=tested_on
+        )
+
+    assert accuracy("full", "full") >= 0.65
+    assert accuracy("random", "full") >= 0.62
+    # A third is chance, 583 rows: one standard deviation is 2 points.
+    assert accuracy("filtered", "filtered") == pytest.approx(1 / 3, abs=0.08)
+
+
+def test_reversed_cues_mislead_what_learnt_from_random_rows_but_not_from_filtered_ones(template_nli: Tables) -> None:
+    table = template_nli("challenge_sets")
+
+    def accuracy(train_set: str) -> float:
+        return _accuracy(
+            table,
+            evaluator="hypothesis_only_linear",
+            train_set=train_set,
+            test_set="cues_reversed",
+            category=None,
+            label=None,
+        )
+
+    assert accuracy("full") <= 0.08
+    assert accuracy("random") <= 0.10
+    assert accuracy("filtered") >= 0.20

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import dagster as dg
+import pyarrow as pa
 
 from aflite_assets.errors import AfliteError
 from aflite_assets.results import Obtained, PublishedResult
@@ -135,6 +136,13 @@ def table(rows: Iterable[Mapping[str, Any]]) -> dg.MetadataValue:
     return dg.MetadataValue.table(records) if records else dg.MetadataValue.text("none")
 
 
+def first_rows(values: pa.Table, most: int = 100) -> dg.MetadataValue:
+    """The first rows of an Arrow table as a table in the UI, without columns that have no value in them."""
+    shown = values.slice(0, most)
+    named = [name for name in shown.column_names if shown[name].null_count < shown.num_rows]
+    return table(shown.select(named).to_pylist())
+
+
 def _cell(value: Any) -> str | int | float | bool:
     if value is None:
         return ""
@@ -145,4 +153,14 @@ def _cell(value: Any) -> str | int | float | bool:
     return value if isinstance(value, bool | int | str) else str(value)
 
 
-__all__ = ["DATASETS", "REGISTRY", "IterationReport", "check", "materialized", "run_asset", "stage_options", "table"]
+__all__ = [
+    "DATASETS",
+    "REGISTRY",
+    "IterationReport",
+    "check",
+    "first_rows",
+    "materialized",
+    "run_asset",
+    "stage_options",
+    "table",
+]

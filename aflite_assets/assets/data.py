@@ -80,7 +80,14 @@ def challenge_sets(
     found = read_challenge_sets(obtained.result)
     shown = ("rows", "source_rows", "unlabelled_rows", "label_names")
     metadata = {
-        "sets": table({"set": name, **{field: facts[field] for field in shown}} for name, facts in found.sets.items()),
+        "sets": table(
+            {
+                "set": name,
+                **{field: facts[field] for field in shown},
+                "rows_to_fine_tune_on": facts.get("fine_tune", {}).get("rows", 0),
+            }
+            for name, facts in found.sets.items()
+        ),
         "missing": table({"set": name, "reason": reason} for name, reason in found.missing.items()),
     }
     available = check(

@@ -4,7 +4,8 @@ import dagster as dg
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
+from aflite_assets.assets.common import check, first_rows, materialized, run_asset, stage_options, table
+from aflite_assets.assets.pictures import evidence_pictures
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
@@ -55,9 +56,14 @@ def bias_evidence(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Statistics about kept and removed rows: classes, attributes, scores, text lengths, words that go with a class."""
+    """Statistics about kept and removed rows, and about what tells them apart.
+
+    Classes, attributes, scores, text lengths, words that go with a class; distances to the nearest train rows and
+    similarities of pairs, each beside random rows; annotators' agreement; possible label errors; the overlap of what
+    representations removed; a simple model that the filter did not use.
+    """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     from aflite_assets.stages.report_inputs import read_evidence
 
-    tables = read_evidence(obtained.result)
-    return materialized(obtained, {each.title: table(each.table.slice(0, 100).to_pylist()) for each in tables})
+    tables = {each.title: first_rows(each.table) for each in read_evidence(obtained.result)}
+    return materialized(obtained, {**tables, **evidence_pictures(obtained.result)})

@@ -163,7 +163,7 @@ def _filter_metadata(obtained: Obtained) -> dict[str, Any]:
             f"iterations_{name}": table(pq.read_table(part.file("iterations.parquet")).select(_SHOWN).to_pylist())
             for name, part in obtained.result.parts.items()
         },
-        **{f"curve_{name}": picture for name, picture in filter_pictures(obtained.result).items()},
+        **filter_pictures(obtained.result),
     }
 
 

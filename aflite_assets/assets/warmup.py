@@ -6,6 +6,10 @@ from typing import Any
 import dagster as dg
 
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
+from aflite_assets.assets.pictures import warmup_picture
+from aflite_assets.reports.learning_curve import choice_text, curve_rows
+from aflite_assets.results import PublishedResult
+from aflite_assets.stages.published import read_learning_curves
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 LARGEST_CUT_SHARE = 0.01
@@ -17,7 +21,15 @@ LARGEST_CUT_SHARE = 0.01
         "warmup_split",
         group="warmup",
         kinds={"parquet"},
-        checks=[("texts_fit_encoders", "At most 1 % of the rows have more tokens than a text model reads.", False)],
+        pool="gpu",  # warmup.size auto trains encoders
+        checks=[
+            ("texts_fit_encoders", "At most 1 % of the rows have more tokens than a text model reads.", False),
+            (
+                "learning_curves_flatten",
+                "With warmup.size auto every encoder's learning curve rises, then flattens.",
+                False,
+            ),
+        ],
     )
 )
 def warmup_split(
@@ -26,7 +38,10 @@ def warmup_split(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train rows spent on the encoders and never used again; first, all sizes and models are checked."""
+    """Train rows spent on the encoders and never used again; first, all sizes and models are checked.
+
+    With `warmup.size: auto`, encoders are trained on samples of growing size, and their learning curves choose one.
+    """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     metadata = {
@@ -34,8 +49,28 @@ def warmup_split(
         "share_of_train": summary["share"],
         "rows_per_class": table({"class": name, "rows": rows} for name, rows in summary["rows_per_class"].items()),
         **({"why_no_rows": summary["reason"]} if summary["reason"] else {}),
+        **_curve_metadata(obtained.result),
     }
-    return materialized(obtained, metadata, [_texts_fit(summary["text_lengths"])])
+    checks = [_texts_fit(summary["text_lengths"]), _curves_flatten(summary.get("learning_curve"))]
+    return materialized(obtained, metadata, checks)
+
+
+def _curve_metadata(result: PublishedResult) -> dict[str, Any]:
+    curves = read_learning_curves(result)
+    if not curves:
+        return {}
+    return {
+        "chosen": choice_text(curves),
+        "learning_curve": warmup_picture(curves),
+        "learning_curve_points": table(curve_rows(curves)),
+    }
+
+
+def _curves_flatten(facts: Mapping[str, Any] | None) -> dg.AssetCheckResult:
+    if facts is None:
+        return check("learning_curves_flatten", True, warn=True, result="not applicable: warmup.size is not auto")
+    cautions = "\n".join(facts["cautions"]) or "none"
+    return check("learning_curves_flatten", not facts["cautions"], warn=True, cautions=cautions)
 
 
 def _texts_fit(lengths: Mapping[str, Mapping[str, Any]]) -> dg.AssetCheckResult:

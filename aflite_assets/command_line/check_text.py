@@ -183,6 +183,8 @@ def _challenge(challenge: UnderstoodChallenge) -> Iterator[str]:
     yield f"challenge set {challenge.name}: {counted(challenge.rows, 'row')}{read}" + (
         f", {count(dropped)} without a label dropped" if dropped else ""
     )
+    if challenge.fine_tune_rows is not None:
+        yield f"  {counted(challenge.fine_tune_rows, 'row')} to fine-tune on, less those that a test set has"
     for label, own in challenge.counts_as.items():
         if label != own:
             yield f"  {_name(label)} counts as {'none' if own is None else _name(own)}"
@@ -214,6 +216,12 @@ def _basis(data: UnderstoodData) -> str:
 def _warmup(spec: DatasetSpec, plan: RunPlan) -> str:
     if not plan.warmup_rows:
         return "none, no encoder is trained"
+    if plan.curve is not None:
+        samples = ", ".join(map(count, plan.curve.samples))
+        return (
+            f"at most {counted(plan.warmup_rows, 'row')} of {count(plan.rows['train'])} train rows (auto: a sample of "
+            f"{samples}, and {count(plan.curve.held_back)} held back); what follows is for the most"
+        )
     return f"{_size(plan.warmup_rows, spec.warmup.size)} of {count(plan.rows['train'])} train rows"
 
 
@@ -226,7 +234,7 @@ def _policy(spec: DatasetSpec, plan: RunPlan) -> str:
     }[spec.filter.evaluation_rows]
 
 
-def _size(rows: int, asked: Count | None) -> str:
+def _size(rows: int, asked: Count | str | None) -> str:
     return f"{counted(rows, 'row')} ({asked})" if isinstance(asked, float) else counted(rows, "row")
 
 

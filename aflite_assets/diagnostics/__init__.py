@@ -4,26 +4,40 @@ from aflite_assets.diagnostics.annotators import AnnotatorAgreement, annotator_a
 from aflite_assets.diagnostics.balance import class_shares_moved, label_balance
 from aflite_assets.diagnostics.findings import Finding, data_findings
 from aflite_assets.diagnostics.kept_removed import attribute_shares, label_shares, mean_scores, text_lengths
+from aflite_assets.diagnostics.kept_removed_annotators import annotator_shares
+from aflite_assets.diagnostics.label_noise import suspects
+from aflite_assets.diagnostics.neighbours import NeighbourDistances, neighbour_distances
+from aflite_assets.diagnostics.removal_overlap import removal_overlap
 from aflite_assets.diagnostics.repeats import input_codes, repeats_across_splits, repeats_in_train
 from aflite_assets.diagnostics.shared_texts import SharedText, shared_texts
+from aflite_assets.diagnostics.similarity import class_similarities
+from aflite_assets.diagnostics.unseen_adversary import UnseenAdversary, unseen_adversary
 from aflite_assets.diagnostics.word_artifacts import WordArtifacts, word_artifacts
 
 __all__ = [
     "AnnotatorAgreement",
     "Finding",
+    "NeighbourDistances",
     "SharedText",
+    "UnseenAdversary",
     "WordArtifacts",
     "annotator_agreement",
+    "annotator_shares",
     "attribute_shares",
     "class_shares_moved",
+    "class_similarities",
     "data_findings",
     "input_codes",
     "label_balance",
     "label_shares",
     "mean_scores",
+    "neighbour_distances",
+    "removal_overlap",
     "repeats_across_splits",
     "repeats_in_train",
     "shared_texts",
+    "suspects",
     "text_lengths",
+    "unseen_adversary",
     "word_artifacts",
 ]

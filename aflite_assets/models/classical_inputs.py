@@ -1,7 +1,7 @@
 """Matrices for scikit-learn models: features as they are, pixels, or TF-IDF weights; fitted on train rows only."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +17,8 @@ Matrix: TypeAlias = np.ndarray | sparse.csr_matrix
 
 MakeMatrix: TypeAlias = Callable[[Examples], Matrix]
 """Fitted on train rows; gives one row per example."""
+
+_Fitted = TypeVar("_Fitted")
 
 FALLBACK_SIZE = (32, 32)
 """Width and height of images that are not all of one size, in pixels."""
@@ -49,11 +51,20 @@ def _fit_words(train: Examples, column: TextColumn) -> Any:
     words = TfidfVectorizer(
         ngram_range=(1, 2), min_df=1, sublinear_tf=True, token_pattern=r"(?u)\b\w+\b", dtype=np.float64
     )
+    return fitted_words(words.fit, train, column, purpose="weigh")
+
+
+def fitted_words(fit: Callable[[list[str]], _Fitted], train: Examples, column: TextColumn, *, purpose: str) -> _Fitted:
+    """What scikit-learn's `fit` of a vectorizer gives for the texts of a column; `purpose`: what the words are for.
+
+    Raises:
+        DataError: there is no word in them.
+    """
     try:
-        return words.fit(train.texts(column))
+        return fit(train.texts(column))
     except ValueError as error:
         raise DataError(
-            f"column {column!r} of {len(train)} train rows has no words to weigh ({error}); "
+            f"column {column!r} of {len(train)} train rows has no words to {purpose} ({error}); "
             "leave it out with inputs, or check the source"
         ) from error
 

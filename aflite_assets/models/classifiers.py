@@ -18,9 +18,14 @@ from aflite_assets.models.small_text import new_small_text_model
 from aflite_assets.models.text_inputs import tokenize
 from aflite_assets.models.text_models import TextModel, pretrained_text_model
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import EsimSpec, ImageModelSpec, SmallTransformerSpec, TextModelSpec
+from aflite_assets.sources.model_specs import (
+    EsimSpec,
+    ImageModelSpec,
+    NeuralModelSpec,
+    SmallTransformerSpec,
+    TextModelSpec,
+)
 
-NeuralModelSpec = TextModelSpec | SmallTransformerSpec | EsimSpec | ImageModelSpec
 AUGMENTATIONS = {"flip_crop": flip_and_crop, "randaugment": rand_augment}
 
 

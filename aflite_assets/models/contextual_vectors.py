@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoConfig, AutoModel
 
@@ -18,6 +17,7 @@ from aflite_assets.models.text_models import (
     POSITIONS_AFTER_PADDING,
     check_text_checkpoint,
     load_tokenizer,
+    unusable,
 )
 from aflite_assets.models.word_inputs import NO_PIECE, PAIR, SIDES, PairInputs, ragged, word_spans
 from aflite_assets.sources.examples import Examples
@@ -156,11 +156,8 @@ def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[Contex
             encoder, report = AutoModel.from_pretrained(
                 checkpoint, **_place(checkpoint, revision), dtype=torch.float32, output_loading_info=True
             )
-        except (*LOADING_ERRORS, SafetensorError) as error:
-            raise ModelError(
-                f"contextual {checkpoint!r} cannot be loaded ({error}); it needs config.json, model.safetensors and "
-                "the tokenizer's files, written by a transformers version no newer than the one installed"
-            ) from error
+        except LOADING_ERRORS as error:
+            raise unusable(f"contextual {checkpoint!r}", checkpoint, error) from error
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     # A pooler's output is not used, and many checkpoints have none.
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)

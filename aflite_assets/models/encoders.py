@@ -14,7 +14,7 @@ from aflite_assets.models.checks import check_inputs
 from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.isolation import isolated_random_state
-from aflite_assets.models.predictions import on_device
+from aflite_assets.models.predictions import on_device, predict
 from aflite_assets.models.representations import final_layer, represent
 from aflite_assets.models.training import train_classifier
 from aflite_assets.sources.examples import Examples
@@ -30,6 +30,14 @@ class EncodedBatch:
 
     features: np.ndarray
     probabilities: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class EncoderScore:
+    """`predicted` int64, a class number per row asked about; `metrics` as of `train_encoder`."""
+
+    predicted: np.ndarray
+    metrics: Mapping[str, float]
 
 
 class Encoder(Protocol):
@@ -114,17 +122,55 @@ def train_encoder(
         ModelError: the model cannot be used, has no representation, or diverged.
         DataError: there are no rows, an image cannot be decoded, or a small transformer's texts have no words.
     """
+    with isolated_random_state(seed), TemporaryDirectory() as scratch:
+        classifier, metrics = _trained(settings, train, seed=seed, device=device, scratch=Path(scratch), log=log)
+    folder.mkdir(parents=True, exist_ok=True)
+    classifier.save(folder)
+    return metrics
+
+
+def score_encoder(
+    settings: EncoderSpec,
+    train: Examples,
+    asked: Examples,
+    *,
+    seed: int,
+    device: DeviceSettings,
+    scratch: Path,
+    log: Callable[[str], None],
+) -> EncoderScore:
+    """Train as `train_encoder` does and ask the encoder's own output layer about other rows; nothing is saved.
+
+    A training that was killed goes on from what it left in `scratch`.
+
+    Raises:
+        ModelError: the model cannot be used, has no representation, or diverged.
+        DataError: there are no rows, an image cannot be decoded, or a small transformer's texts have no words.
+    """
+    check_inputs(settings, asked)
+    with isolated_random_state(seed):
+        classifier, metrics = _trained(settings, train, seed=seed, device=device, scratch=scratch, log=log)
+        return EncoderScore(predict(classifier, asked, device=device).predicted, metrics)
+
+
+def _trained(
+    settings: EncoderSpec,
+    train: Examples,
+    *,
+    seed: int,
+    device: DeviceSettings,
+    scratch: Path,
+    log: Callable[[str], None],
+) -> tuple[NeuralClassifier, Mapping[str, float]]:
+    """Call within `isolated_random_state`."""
     if isinstance(settings, IdentityEncoderSpec):
         raise ModelError("an identity encoder has nothing to train; give it no warm-up rows")
     check_inputs(settings, train)
-    with isolated_random_state(seed), TemporaryDirectory() as scratch:
-        classifier = new_classifier(settings, train, log)
-        # An architecture without a representation is found out before the training, not after.
-        NeuralEncoder(classifier, device).encode(train.select(train.row_ids[:1]))
-        result = train_classifier(classifier, train, seed=seed, device=device, scratch=Path(scratch), log=log)
-    folder.mkdir(parents=True, exist_ok=True)
-    classifier.save(folder)
-    return result.metrics
+    classifier = new_classifier(settings, train, log)
+    # An architecture without a representation is found out before the training, not after.
+    NeuralEncoder(classifier, device).encode(train.select(train.row_ids[:1]))
+    result = train_classifier(classifier, train, seed=seed, device=device, scratch=scratch, log=log)
+    return classifier, result.metrics
 
 
 def load_encoder(

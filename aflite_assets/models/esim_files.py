@@ -13,6 +13,7 @@ from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.contextual_vectors import ENCODER_FOLDER, pretrained_vectors
 from aflite_assets.models.esim import CONFIGURATION_FILE, WEIGHTS_FILE, Esim, EsimConfiguration, LearntVectors
 from aflite_assets.models.text_models import TextModel
+from aflite_assets.models.weights_files import reading_problem
 from aflite_assets.models.word_inputs import PAIR, UNKNOWN_WORD, WordReader, frequent_words, is_one_word
 from aflite_assets.models.word_vectors import WordVectors, read_word_vectors
 from aflite_assets.sources.examples import Examples
@@ -67,7 +68,9 @@ def saved_esim(folder: Path) -> TextModel:
             raise ValueError(f"vectors of {configuration.words} words and a vocabulary of {len(reader)}")
         return TextModel(_with_weights(Esim(configuration, table), weights), reader)
     except READING_ERRORS as error:
-        raise ModelError(f"{folder} holds no readable esim model ({error}); materialise warmup_models again") from error
+        raise ModelError(
+            f"{folder} holds no readable esim model ({reading_problem(folder, error)}); materialise warmup_models again"
+        ) from error
 
 
 def _configuration(settings: EsimSpec, train: Examples, vector_width: int, words: int | None) -> EsimConfiguration:

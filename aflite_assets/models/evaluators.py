@@ -1,7 +1,7 @@
 """Evaluators: models trained on one train set and asked about every test set. What the answers mean: `reports`."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,15 +10,16 @@ import pyarrow as pa
 from aflite_assets.errors import ModelError
 from aflite_assets.models.checks import check_inputs
 from aflite_assets.models.classical import evaluate_classical
-from aflite_assets.models.classifiers import new_classifier
+from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.fine_tuning import FineTuning, fine_tune
 from aflite_assets.models.isolation import isolated_random_state
 from aflite_assets.models.predictions import Predictions, predict
-from aflite_assets.models.training import train_classifier
+from aflite_assets.models.training import TrainingResult, train_classifier
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import ClassicalModelSpec, EvaluatorSpec
+from aflite_assets.sources.model_specs import ClassicalModelSpec, NeuralModelSpec, OneStageSpec
 
-__all__ = ["Evaluation", "Predictions", "evaluate"]
+__all__ = ["Evaluation", "FineTuning", "Predictions", "evaluate", "evaluate_saved", "train_and_save"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Evaluation:
 
 
 def evaluate(
-    settings: EvaluatorSpec,
+    settings: OneStageSpec,
     train: Examples,
     tests: Mapping[str, Examples],
     *,
@@ -64,6 +65,85 @@ def evaluate(
     if isinstance(settings, ClassicalModelSpec):
         fitted = evaluate_classical(settings, train, tests)
         return Evaluation(fitted.predictions, None, fitted.metrics)
+    with isolated_random_state(seed):
+        classifier, result = _trained(settings, train, seed, device, scratch, log, validation)
+        return _asked(classifier, tests, device, dynamics=result.dynamics, metrics=result.metrics)
+
+
+def train_and_save(
+    settings: NeuralModelSpec,
+    train: Examples,
+    folder: Path,
+    *,
+    seed: int,
+    device: DeviceSettings,
+    scratch: Path,
+    log: Callable[[str], None],
+    validation: Examples | None = None,
+) -> TrainingResult:
+    """The training of `evaluate`, with the same bits, of a neural model; `folder` then holds it for `evaluate_saved`.
+
+    Raises:
+        ModelError, DataError: as `evaluate`.
+    """
+    for examples in (train, *([] if validation is None else [validation])):
+        check_inputs(settings, examples)
+    with isolated_random_state(seed):
+        classifier, result = _trained(settings, train, seed, device, scratch, log, validation)
+        classifier.save(folder)
+    return result
+
+
+def evaluate_saved(
+    settings: NeuralModelSpec,
+    folder: Path,
+    stages: Sequence[FineTuning],
+    tests: Mapping[str, Examples],
+    *,
+    label_names: Sequence[str],
+    seed: int,
+    device: DeviceSettings,
+    scratch: Path,
+    log: Callable[[str], None],
+) -> Evaluation:
+    """Load what `train_and_save` left, train it on each stage's rows in turn, and predict each test set once.
+
+    Without stages the predictions are those of `evaluate`. `metrics` are the stages' (see `fine_tune`) and
+    prediction_seconds; there are no `dynamics`. `scratch` as in `evaluate`: a killed run goes on in its stage.
+
+    Raises:
+        ModelError: the folder holds no such model, or as `evaluate`.
+        DataError: texts or images cannot be read.
+    """
+    for examples in (*tests.values(), *(stage.rows for stage in stages)):
+        check_inputs(settings, examples)
+    classifier = _saved(settings, folder, label_names, seed)
+    classifier, metrics = fine_tune(classifier, stages, seed=seed, device=device, scratch=scratch, log=log)
+    with isolated_random_state(seed):
+        return _asked(classifier, tests, device, dynamics=None, metrics=metrics)
+
+
+def _saved(settings: NeuralModelSpec, folder: Path, label_names: Sequence[str], seed: int) -> NeuralClassifier:
+    # Libraries draw first weights also where they load others.
+    try:
+        with isolated_random_state(seed):
+            return saved_classifier(settings, folder, label_names)
+    except ModelError as error:
+        raise ModelError(
+            f"the trained model in {folder} cannot be loaded ({error}); delete the folder {folder.parent} and "
+            "materialise evaluator_models again"
+        ) from error
+
+
+def _trained(
+    settings: NeuralModelSpec,
+    train: Examples,
+    seed: int,
+    device: DeviceSettings,
+    scratch: Path,
+    log: Callable[[str], None],
+    validation: Examples | None,
+) -> tuple[NeuralClassifier, TrainingResult]:
     stopping = settings.early_stopping
     if stopping is not None and stopping.split is not None and validation is None:
         raise ModelError(
@@ -71,12 +151,21 @@ def evaluate(
             "give them, or leave split out to hold back a share of the train rows"
         )
     scratch.mkdir(parents=True, exist_ok=True)
-    with isolated_random_state(seed):
-        classifier = new_classifier(settings, train, log)
-        result = train_classifier(
-            classifier, train, seed=seed, device=device, scratch=scratch, log=log, held_back=validation
-        )
-        started = time.perf_counter()
-        predictions = {name: predict(classifier, test, device=device) for name, test in tests.items()}
-    seconds = time.perf_counter() - started
-    return Evaluation(predictions, result.dynamics, {**result.metrics, "prediction_seconds": seconds})
+    classifier = new_classifier(settings, train, log)
+    result = train_classifier(
+        classifier, train, seed=seed, device=device, scratch=scratch, log=log, held_back=validation
+    )
+    return classifier, result
+
+
+def _asked(
+    classifier: NeuralClassifier,
+    tests: Mapping[str, Examples],
+    device: DeviceSettings,
+    *,
+    dynamics: pa.Table | None,
+    metrics: Mapping[str, float],
+) -> Evaluation:
+    started = time.perf_counter()
+    predictions = {name: predict(classifier, test, device=device) for name, test in tests.items()}
+    return Evaluation(predictions, dynamics, {**metrics, "prediction_seconds": time.perf_counter() - started})

@@ -14,6 +14,7 @@ from transformers import TimmWrapperConfig, TimmWrapperForImageClassification
 from aflite_assets.errors import ModelError
 from aflite_assets.models.isolation import quiet_libraries
 from aflite_assets.models.representations import final_layer_name
+from aflite_assets.models.weights_files import reading_problem
 
 BUILDING_ERRORS = (AssertionError, RuntimeError, TypeError, ValueError, ImportError)
 """What timm raises for an image size that an architecture cannot be built for."""
@@ -91,7 +92,8 @@ def saved_image_model(folder: Path) -> Any:
             )
         except LOADING_ERRORS as error:
             raise ModelError(
-                f"{folder} holds no readable image encoder ({error}); materialise warmup_models again"
+                f"{folder} holds no readable image encoder ({reading_problem(folder, error)}); "
+                "materialise warmup_models again"
             ) from error
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -79,7 +80,7 @@ def tokenize(
         rows = {name: _without_empty_rows(name, encoded[name], padding) for name in names}
         lengths += [len(row) for row in rows["input_ids"]]
         for name in names:
-            chunks[name].append(np.fromiter((token for row in rows[name] for token in row), np.int32))
+            chunks[name].append(np.fromiter(chain.from_iterable(rows[name]), np.int32))
     return TokenizedTexts(
         arrays={name: np.concatenate([np.empty(0, np.int32), *parts]) for name, parts in chunks.items()},
         padding={name: padding[name] for name in names},

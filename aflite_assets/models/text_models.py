@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import (
     MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
     AutoConfig,
@@ -15,9 +16,10 @@ from transformers import (
 
 from aflite_assets.errors import ModelError
 from aflite_assets.models.isolation import quiet_libraries
+from aflite_assets.models.weights_files import reading_problem
 from aflite_assets.sources.hub.loading import model_commit, resolve_commit
 
-LOADING_ERRORS = (OSError, ValueError, KeyError, RuntimeError, ImportError)
+LOADING_ERRORS = (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError)
 """What transformers raises for folders and hub ids that it cannot load."""
 
 POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm")
@@ -81,7 +83,7 @@ def pretrained_text_model(
                 local_files_only=Path(checkpoint).is_dir(),
             )
         except LOADING_ERRORS as error:
-            raise _unusable(checkpoint, error) from error
+            raise unusable(f"checkpoint {checkpoint!r}", checkpoint, error) from error
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     _check_loaded(checkpoint, model, report, n_labels=len(names))
     new = sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
@@ -102,7 +104,7 @@ def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
         return _configuration(checkpoint, revision, local=True)
     except LOADING_ERRORS as cache_error:
         if Path(checkpoint).is_dir():
-            raise _unusable(checkpoint, cache_error) from cache_error
+            raise unusable(f"checkpoint {checkpoint!r}", checkpoint, cache_error) from cache_error
     # One request, where transformers would ask many times before it says that nobody answers.
     resolve_commit(checkpoint, None, kind="model")
     try:
@@ -139,7 +141,7 @@ def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
             local_files_only=Path(checkpoint).is_dir(),
         )
     except LOADING_ERRORS as error:
-        raise _unusable(checkpoint, error) from error
+        raise unusable(f"checkpoint {checkpoint!r}", checkpoint, error) from error
     # Without its files transformers makes a tokenizer that turns every word into "unknown".
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         raise ModelError(
@@ -184,8 +186,12 @@ def _agree_on_padding(checkpoint: str, model: Any, tokenizer: Any) -> None:
     model.config.pad_token_id = tokenizer.pad_token_id
 
 
-def _unusable(checkpoint: str, error: Exception) -> ModelError:
-    return ModelError(
-        f"checkpoint {checkpoint!r} cannot be loaded ({error}); it needs config.json, model.safetensors and the "
-        "tokenizer's files, written by a transformers version no newer than the one installed"
+def unusable(what: str, checkpoint: str, error: Exception) -> ModelError:
+    """The error that says why the folder or hub id `checkpoint`, which the user knows as `what`, cannot be loaded."""
+    remedy = (
+        "copy or download the file again"
+        if isinstance(error, SafetensorError)
+        else "it needs config.json, model.safetensors and the tokenizer's files, written by a transformers version no "
+        "newer than the one installed"
     )
+    return ModelError(f"{what} cannot be loaded ({reading_problem(checkpoint, error)}); {remedy}")

@@ -7,13 +7,12 @@ form open; here a row's features are, per class, the largest positive value amon
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from aflite_assets.errors import DataError
+from aflite_assets.models.classical_inputs import fitted_words
 from aflite_assets.models.text_inputs import TextColumn, text_columns
 from aflite_assets.sources.examples import Examples
 
@@ -31,7 +30,10 @@ def fit_word_information(
     """
     columns = text_columns(train, inputs)
     vocabularies = [CountVectorizer(token_pattern=r"(?u)\w+", binary=True, dtype=np.int64) for _ in columns]
-    fitted = [_fit_words(words, train, name) for name, words in zip(columns, vocabularies, strict=True)]
+    fitted = [
+        fitted_words(words.fit_transform, train, name, purpose="count")
+        for name, words in zip(columns, vocabularies, strict=True)
+    ]
     train_words = sparse.hstack(fitted, format="csr")
     information = positive_information(word_counts(train_words, train.labels), smoothing=smoothing)
 
@@ -42,16 +44,6 @@ def fit_word_information(
         return sparse.hstack(found, format="csr")
 
     return lambda examples: largest_information(words_of(examples), information)
-
-
-def _fit_words(words: Any, train: Examples, column: TextColumn) -> sparse.csr_matrix:
-    try:
-        return words.fit_transform(train.texts(column))
-    except ValueError as error:
-        raise DataError(
-            f"column {column!r} of {len(train)} train rows has no words to count ({error}); "
-            "leave it out with inputs, or check the source"
-        ) from error
 
 
 def word_counts(words: sparse.csr_matrix, labels: np.ndarray) -> np.ndarray:

@@ -5,17 +5,20 @@ be.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, fields
 from typing import Any
 
 import pyarrow as pa
 
 from aflite_assets.reports.accuracy import Score
 from aflite_assets.reports.in_distribution import InDistributionTable, in_distribution_tables
+from aflite_assets.reports.learning_curve import curve_rows
 from aflite_assets.reports.paired import paired_differences
 from aflite_assets.reports.published_tables import published_tables
 from aflite_assets.reports.records import BenchmarkData
 from aflite_assets.reports.tables import challenge_table, main_table
 from aflite_assets.reports.top_k import top_k_tables
+from aflite_assets.reports.transfer import TransferGain, TransferScores, transfer_tables
 from aflite_assets.reports.zero_shot import zero_shot_tables
 
 _Record = dict[str, Any]
@@ -38,6 +41,23 @@ _SCHEMAS = {
         "representation": _TEXT, "evaluator": _TEXT, "test_set": _TEXT, "tested_on": _TEXT, "test_rows": _COUNT,
         "filtered_seeds": _COUNT, "random_seeds": _COUNT, "difference": _NUMBER, "low": _NUMBER, "high": _NUMBER,
     },
+    "predictability_by_iteration": {
+        "representation": _TEXT, "iteration": _COUNT, "low": _NUMBER, "high": _NUMBER, "rows": _COUNT,
+        "removed": _COUNT,
+    },
+    "warmup_curve": {
+        "representation": _TEXT, "rows": _COUNT, "held_back_rows": _COUNT, "right": _COUNT, "accuracy": _NUMBER,
+        "interval_low": _NUMBER, "interval_high": _NUMBER, "most_frequent_class": _NUMBER, "elbow": pa.bool_(),
+        "chosen": pa.bool_(),
+    },
+    "transfer": {
+        "representation": _TEXT, "start": _TEXT, "evaluator": _TEXT, "test_set": _TEXT, "train_set": _TEXT,
+        "training": _TEXT, **_SCORE,
+    },
+    "transfer_differences": {
+        "representation": _TEXT, "start": _TEXT, "evaluator": _TEXT, "test_set": _TEXT, "train_set": _TEXT,
+        "against": _TEXT, "training": _TEXT, "difference": _NUMBER, "low": _NUMBER, "high": _NUMBER,
+    },
     "published": {
         "source": _TEXT, "caption": _TEXT, "row": _TEXT, "column": _TEXT, "value": _NUMBER, "deviation": _NUMBER,
         "note": _TEXT,
@@ -46,7 +66,8 @@ _SCHEMAS = {
 
 
 def flat_tables(data: BenchmarkData) -> dict[str, pa.Table]:
-    """The tables by name: accuracy, challenge_sets, zero_shot, in_distribution, top_5, paired, published.
+    """The tables by name: accuracy, challenge_sets, zero_shot, in_distribution, top_5, paired,
+    predictability_by_iteration, warmup_curve, published.
 
     Raises:
         DataError: predictions do not fit their test sets.
@@ -58,6 +79,10 @@ def flat_tables(data: BenchmarkData) -> dict[str, pa.Table]:
         "in_distribution": _in_distribution,
         "top_5": _top_5,
         "paired": _paired,
+        "predictability_by_iteration": _predictability_by_iteration,
+        "warmup_curve": lambda data: iter(curve_rows(data.warmup_curves)),
+        "transfer": _transfer,
+        "transfer_differences": _transfer_differences,
         "published": _published,
     }
     return {name: pa.Table.from_pylist(list(make(data)), pa.schema(_SCHEMAS[name])) for name, make in makers.items()}
@@ -165,6 +190,40 @@ def _paired(data: BenchmarkData) -> Iterator[_Record]:
             if one.interval is not None:
                 found |= {field: getattr(one.interval, field) for field in ("difference", "low", "high")}
             yield found
+
+
+def _predictability_by_iteration(data: BenchmarkData) -> Iterator[_Record]:
+    for name, counts in data.score_counts.items():
+        for at, iteration in enumerate(counts.iterations.tolist()):
+            for place, rows in enumerate(counts.rows[at].tolist()):
+                low, high = counts.edges[place : place + 2].tolist()
+                where = {"representation": name, "iteration": iteration, "low": low, "high": high}
+                yield where | {"rows": rows, "removed": int(counts.removed[at, place])}
+
+
+def _transfer(data: BenchmarkData) -> Iterator[_Record]:
+    """`training` is fine_tuned (of `evaluator`) or zero_shot (of `start`, on the same rows)."""
+    for name in data.representations:
+        for table in transfer_tables(data, name):
+            for row in table.rows:
+                for column, scores in zip(table.columns, row.scores, strict=True):
+                    where: _Record = {"representation": name, "start": table.evaluator, "evaluator": column.evaluator}
+                    where |= {"test_set": column.test_set, "train_set": row.train_set}
+                    for field in fields(TransferScores):
+                        yield where | {"training": field.name} | _score(getattr(scores, field.name))
+
+
+def _transfer_differences(data: BenchmarkData) -> Iterator[_Record]:
+    """Trained on `train_set` minus trained on `against`, in points."""
+    for name in data.representations:
+        for table in transfer_tables(data, name):
+            for one in table.differences:
+                for column, gain in zip(table.columns, one.gains, strict=True):
+                    where: _Record = {"representation": name, "start": table.evaluator, "evaluator": column.evaluator}
+                    where |= {"test_set": column.test_set, "train_set": one.train_set, "against": one.against}
+                    for field in fields(TransferGain):
+                        interval = getattr(gain, field.name)
+                        yield where | {"training": field.name} | ({} if interval is None else asdict(interval))
 
 
 def _published(data: BenchmarkData) -> Iterator[_Record]:

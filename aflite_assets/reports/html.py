@@ -8,29 +8,42 @@ from importlib.resources import files
 from itertools import groupby
 from operator import attrgetter
 
-import numpy as np
-import pyarrow.compute as pc
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
-from aflite_assets.reports import figures, text, wording
+from aflite_assets.reports import text, wording
+from aflite_assets.reports.drawing import Picture
 from aflite_assets.reports.in_distribution import in_distribution_tables
 from aflite_assets.reports.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
+from aflite_assets.reports.learning_curve import choice_text, curve_rows
 from aflite_assets.reports.paired import paired_differences
+from aflite_assets.reports.pictures import report_pictures
 from aflite_assets.reports.published_tables import published_tables
 from aflite_assets.reports.records import BenchmarkData, EvidenceTable, FilteredSet
-from aflite_assets.reports.shown import shown_examples
+from aflite_assets.reports.scatters import scatter_caption
+from aflite_assets.reports.shown import shown_examples, shown_rows
+from aflite_assets.reports.similarity import SimilarityBlock, means_text
 from aflite_assets.reports.summary import cautions, findings
 from aflite_assets.reports.tables import ChallengePart, challenge_blocks, challenge_table, filter_table, main_table
 from aflite_assets.reports.thumbnails import png_or_jpeg_uri
 from aflite_assets.reports.top_k import top_k_tables
 from aflite_assets.reports.train_sets import in_order
+from aflite_assets.reports.transfer import transfer_tables
 from aflite_assets.reports.zero_shot import zero_shot_tables
 
 MAX_EVIDENCE_ROWS = 50
 """Longer evidence tables are cut on the page; the JSON has them whole."""
 
-_TEMPLATES = ("report.html.j2", "accuracy.html.j2", "comparisons.html.j2", "filtering.html.j2", "report.css")
+_TEMPLATES = (
+    "report.html.j2",
+    "accuracy.html.j2",
+    "comparisons.html.j2",
+    "transfer.html.j2",
+    "filtering.html.j2",
+    "pictures.html.j2",
+    "warmup.html.j2",
+    "report.css",
+)
 
 
 def render_report(data: BenchmarkData, *, seed: int = 0) -> str:
@@ -59,7 +72,9 @@ def render_report(data: BenchmarkData, *, seed: int = 0) -> str:
             },
             evidence=[_evidence(table) for table in data.evidence],
             glossary=wording.GLOSSARY,
+            warmup=_warmup(data),
             train_sets={name: wording.train_set_meaning(name) for name in _shown_train_sets(data)},
+            curves=_uri(report_pictures(data)["filtering_curves"]),
             set_notes={one.name: wording.set_notes(one, data.label_names) for one in data.test_sets},
             scripts=[Markup(script) for script in scripts],
             policy=_content_security_policy(scripts),
@@ -79,12 +94,13 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
             for column, rows in challenge_blocks([row for row in challenge if row.test_set == name])
         ],
         "zero_shot": zero_shot_tables(data, filtered.representation),
+        "transfer": transfer_tables(data, filtered.representation),
         "paired": paired_differences(data, filtered.representation),
         "iterations": filter_table(filtered),
         "curve": Markup(script_json(curve_figure(filtered))),
-        "curve_image": png_or_jpeg_uri(figures.filtering_curve(filtered)),
-        "histogram": png_or_jpeg_uri(figures.predictability_histogram(filtered)),
-        "scatters": _scatters(data, filtered),
+        "pictures": _pictures_of(data, filtered.representation),
+        "scatter_caption": scatter_caption(data, filtered.representation),
+        "similarities": _similarities(data, filtered),
         "examples": [
             (name, shown_examples(data.examples, filtered, kept=kept, seed=seed))
             for name, kept in (("Kept", True), ("Removed", False))
@@ -96,27 +112,50 @@ def _shown_train_sets(data: BenchmarkData) -> tuple[str, ...]:
     return in_order(row.train_set for name in data.representations for row in main_table(data, name))
 
 
-def _scatters(data: BenchmarkData, filtered: FilteredSet) -> list[tuple[str, str]]:
-    """Description and data URI of the scatter before and after filtering; none without two chosen features."""
-    if data.scatter_features is None:
-        return []
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    points = data.examples.select(train["row_id"].to_pylist()).features[:, list(data.scatter_features)]
-    labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False)
-    x, y = (f"feature {number}" for number in data.scatter_features)
-    drawn = []
-    for when, mask in (("Before", np.ones(len(points), dtype=bool)), ("After", kept)):
-        title = f"{when} filtering: {text.counted(int(mask.sum()), 'train row')}"
-        png = figures.scatter(
-            points[mask],
-            labels[mask],
-            data.label_names,
-            title=title,
-            axis_names=(x, y),
-            limits=figures.scatter_limits(points),
-        )
-        drawn.append((f"{title}, {x} against {y}, coloured by class", png_or_jpeg_uri(png)))
-    return drawn
+def _pictures_of(data: BenchmarkData, representation: str) -> dict[str, dict[str, str]]:
+    """The pictures of one representation, by their kind (and class number), as data URIs with their alternatives."""
+    pictures = {name.partition("."): picture for name, picture in report_pictures(data).items()}
+    return {
+        kind + rest.removeprefix(representation): _uri(picture)
+        for (kind, _, rest), picture in pictures.items()
+        if rest == representation or rest.startswith(f"{representation}.")
+    }
+
+
+def _warmup(data: BenchmarkData) -> dict[str, object] | None:
+    """The learning curves that chose the warm-up rows; None where a size was given."""
+    if not data.warmup_curves:
+        return None
+    return {
+        "choice": choice_text(data.warmup_curves),
+        "cautions": [caution for curve in data.warmup_curves for caution in curve.cautions()],
+        "picture": _uri(report_pictures(data)["warmup_curve"]),
+        "rows": curve_rows(data.warmup_curves),
+    }
+
+
+def _uri(picture: Picture) -> dict[str, str]:
+    return {"uri": png_or_jpeg_uri(picture.png), "alt": picture.alt}
+
+
+def _similarities(data: BenchmarkData, filtered: FilteredSet) -> list[dict[str, object]]:
+    """Per class compared its name, the means in words, the kept and removed rows shown (of images), and the key."""
+    return [
+        {
+            "label": one.name,
+            "means": means_text(one),
+            "shown": len(one.blocks[0].row_ids),
+            "images": [_images(data, filtered, block) for block in one.blocks[:2]]
+            if data.examples.modality == "image"
+            else [],
+            "picture": f"similarity.{one.label}",
+        }
+        for one in data.similarities.get(filtered.representation, ())
+    ]
+
+
+def _images(data: BenchmarkData, filtered: FilteredSet, block: SimilarityBlock) -> tuple[str, object]:
+    return block.side.capitalize(), shown_rows(data.examples, filtered, block.row_ids)
 
 
 def _evidence(evidence: EvidenceTable) -> dict[str, object]:
@@ -185,6 +224,7 @@ def _environment() -> Environment:
         "seeds": wording.short_seeds_text,
         "human": wording.human_text,
         "published_value": wording.published_text,
+        "interval_points": wording.interval_points,
     }
     return environment
 

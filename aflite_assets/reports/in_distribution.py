@@ -60,13 +60,13 @@ class InDistributionTable:
 
 @remembered
 def in_distribution_tables(data: BenchmarkData) -> tuple[InDistributionTable, ...]:
-    """A table per natural test set that was filtered; none without an evaluator.
+    """A table per natural test set that was filtered; none without an evaluator that was trained on a train set alone.
 
     Random is tested on full rows, as in the paper, and on the filtered rows, where nothing but training differs from
     filtered. The paper's difference column is of its last representation; here each has one.
     """
     natural = [one for one in data.test_sets if one.kept and not one.challenge]
-    return tuple(_table(data, one) for one in natural if data.evaluators)
+    return tuple(_table(data, one) for one in natural if data.plain_evaluators)
 
 
 def _table(data: BenchmarkData, test_set: TestSet) -> InDistributionTable:
@@ -77,7 +77,7 @@ def _table(data: BenchmarkData, test_set: TestSet) -> InDistributionTable:
         tuple(name for name in data.representations if name in test_set.kept),
         columns,
         tuple(int(mask.sum()) for mask in masks),
-        tuple(_row(data, test_set, evaluator, columns) for evaluator in data.evaluators),
+        tuple(_row(data, test_set, evaluator, columns) for evaluator in data.plain_evaluators),
         _human(data, test_set, columns, masks),
         tuple(_sizes(data, column) for column in columns),
     )

@@ -5,15 +5,19 @@ from dataclasses import fields
 
 from aflite_assets.reports.figures import predictability_counts
 from aflite_assets.reports.in_distribution import in_distribution_tables
+from aflite_assets.reports.learning_curve import curve_rows
 from aflite_assets.reports.markdown import table_json
 from aflite_assets.reports.meaning import meaning
 from aflite_assets.reports.paired import PairedDifference, paired_differences
 from aflite_assets.reports.plain import JsonValue, to_plain
 from aflite_assets.reports.published_tables import published_tables
 from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet, TestSet
+from aflite_assets.reports.score_counts import ScoreCounts
+from aflite_assets.reports.similarity import ClassSimilarity
 from aflite_assets.reports.summary import chance_by_iteration, headlines, plain_summary
 from aflite_assets.reports.tables import challenge_table, filter_table, main_table
 from aflite_assets.reports.top_k import top_k_tables
+from aflite_assets.reports.transfer import transfer_tables
 from aflite_assets.reports.wording import set_notes
 from aflite_assets.reports.zero_shot import zero_shot_tables
 
@@ -29,12 +33,14 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "schema_version": SCHEMA_VERSION,
         "dataset": _dataset(data),
         "notes": list(data.notes),
+        "warmup_curve": to_plain(curve_rows(data.warmup_curves)),
         "summary": list(plain_summary(data)),
         "representations": {filtered.representation: _representation(data, filtered) for filtered in data.filtered},
         "in_distribution": to_plain(in_distribution_tables(data)),
         "top_5": to_plain(top_k_tables(data)),
         "published": to_plain(published_tables(data.published)),
         "families": dict(data.families),
+        "fine_tuned": to_plain(data.fine_tuned),
         "cells": [_cell(cell) for cell in data.cells],
         "evidence": [
             {
@@ -90,17 +96,39 @@ def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, Jso
         "headlines": to_plain(headlines(data, filtered.representation)),
         "challenge_table": to_plain(table_json(challenge_table(data, filtered.representation))),
         "zero_shot": to_plain(zero_shot_tables(data, filtered.representation)),
+        "transfer": to_plain(transfer_tables(data, filtered.representation)),
         "paired": [
             {**_plain_record(one), "verdict": one.verdict} for one in paired_differences(data, filtered.representation)
         ],
         "meaning": meaning(data, filtered.representation),
         "iterations": to_plain(table_json(filter_table(filtered))),
         "chance": to_plain(chance_by_iteration(filtered)),
+        "predictability_by_iteration": _score_counts(data.score_counts.get(filtered.representation)),
+        "similarity": [_similarity(one) for one in data.similarities.get(filtered.representation, ())],
         "predictability_histogram": to_plain({"edges": edges, "kept": kept, "removed": removed}),
         "stop_reason": filtered.stop_reason,
         "warnings": list(filtered.warnings),
         "settings": to_plain(filtered.settings),
     }
+
+
+def _score_counts(counts: ScoreCounts | None) -> JsonValue:
+    """Edges of the bins, and per iteration the rows in each and those removed; None where none were counted."""
+    if counts is None:
+        return None
+    iterations = [
+        {"iteration": iteration, "rows": rows, "removed": removed}
+        for iteration, rows, removed in zip(counts.iterations, counts.rows, counts.removed, strict=True)
+    ]
+    return to_plain({"edges": counts.edges, "iterations": iterations})
+
+
+def _similarity(one: ClassSimilarity) -> JsonValue:
+    blocks = {
+        block.side: {"rows": block.rows, "used_rows": block.used_rows, "mean": block.mean, "row_ids": block.row_ids}
+        for block in one.blocks
+    }
+    return to_plain({"label": one.name, **blocks})
 
 
 def _plain_record(record: PairedDifference) -> dict[str, JsonValue]:

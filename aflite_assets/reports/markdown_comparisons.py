@@ -9,10 +9,12 @@ from aflite_assets.reports.paired import PairedDifference
 from aflite_assets.reports.published_tables import PublishedTable
 from aflite_assets.reports.text import DASH, count, signed_points
 from aflite_assets.reports.top_k import TopTable
+from aflite_assets.reports.transfer import TransferColumn, TransferTable
 from aflite_assets.reports.wording import (
     column_text,
     compared_text,
     human_text,
+    interval_points,
     paired_text,
     published_text,
     score_text,
@@ -65,6 +67,31 @@ def _zero_shot(table: ZeroShotTable) -> str:
         shown = [one.main if one.seeds is None else f"{one.main}, {one.seeds}" for one in words]
         body.append([row.train_set, sizes_text(row.train_rows), *shown])
     return markdown_table(header, body)
+
+
+def transfer_markdown(tables: Sequence[TransferTable]) -> str:
+    """One table per evaluator that others were fine-tuned from, each under its name; differences in the last rows."""
+    return "\n".join(_titled(f"{table.evaluator}, fine-tuned", _transfer(table)) for table in tables)
+
+
+def _transfer(table: TransferTable) -> str:
+    header = ["trained on", "train rows", *(text for one in table.columns for text in _transfer_headings(one))]
+    body = [
+        [row.train_set, sizes_text(row.train_rows)]
+        + [score_markdown(score) for one in row.scores for score in (one.fine_tuned, one.zero_shot)]
+        for row in table.rows
+    ]
+    body += [
+        [f"{one.train_set} minus {one.against}, points", ""]
+        + [interval_points(each) for gain in one.gains for each in (gain.fine_tuned, gain.zero_shot)]
+        for one in table.differences
+    ]
+    return markdown_table(header, body)
+
+
+def _transfer_headings(column: TransferColumn) -> tuple[str, str]:
+    where = f"{column.test_set} (n = {count(column.test_rows)})"
+    return f"{where} after {', then '.join(column.stages)} ({column.evaluator})", f"{where} zero-shot"
 
 
 def paired_markdown(differences: Sequence[PairedDifference]) -> str:

@@ -28,7 +28,7 @@ def meaning(data: BenchmarkData, representation: str) -> str | None:
     if test_set is None:
         return None
     tests = {(row.evaluator, row.train_set): _test(row, test_set) for row in rows}
-    falls = _falls(tests, data.evaluators)
+    falls = _falls(tests, data.plain_evaluators)
     if not falls:
         return None
     sentences = [
@@ -36,7 +36,7 @@ def meaning(data: BenchmarkData, representation: str) -> str | None:
         f"to filtered, in training and in testing, accuracy {_moved(list(falls.values()))}.",
         _built_in(tests, list(falls)),
         _fewer_rows(tests, list(falls)),
-        _paired(paired_differences(data, representation), test_set),
+        _paired(_plain_pairs(data, representation), test_set),
         _single_pass(data, representation, tests, list(falls)),
         "It does not say that what was removed is wrong or useless, nor that what was kept is the task itself: other "
         "features or another classifier would keep other rows, and wrong or disputed labels are more frequent among "
@@ -80,6 +80,10 @@ def _fewer_rows(tests: _Tests, names: list[str]) -> str:
     if not drops:
         return "Without a result for random it is open what having fewer train rows costs."
     return f"With as few train rows, drawn at random, and all test rows it {_moved(drops)}."
+
+
+def _plain_pairs(data: BenchmarkData, representation: str) -> list[PairedDifference]:
+    return [one for one in paired_differences(data, representation) if one.evaluator in data.plain_evaluators]
 
 
 def _paired(differences: Sequence[PairedDifference], test_set: str) -> str:

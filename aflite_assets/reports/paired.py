@@ -106,11 +106,29 @@ def _difference(
         _finished(cells_of(data, evaluator, train_set, representation), test_set)
         for train_set in ("filtered", "random")
     )
-    interval = None
-    if filtered and random and rows.any():
-        interval = paired_interval((_share_right(filtered) - _share_right(random))[rows], seed=seed)
+    interval = _interval(filtered, random, rows, seed)
     where = (representation, evaluator, test_set.name)
     return PairedDifference(*where, tested_on, int(rows.sum()), len(filtered), len(random), interval)
+
+
+def paired_cells(
+    cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, *, seed: int = 0
+) -> PairedInterval | None:
+    """Accuracy of `cells` minus that of `others` on all rows of a test set, each a mean over seeds; None without both.
+
+    Raises:
+        DataError: predictions do not fit the test set.
+    """
+    rows = np.ones(len(test_set.row_ids), dtype=bool)
+    return _interval(_finished(cells, test_set), _finished(others, test_set), rows, seed)
+
+
+def _interval(
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], rows: np.ndarray, seed: int
+) -> PairedInterval | None:
+    if not first or not second or not rows.any():
+        return None
+    return paired_interval((_share_right(first) - _share_right(second))[rows], seed=seed)
 
 
 def _finished(cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:

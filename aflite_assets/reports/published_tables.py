@@ -17,8 +17,9 @@ Kind = Literal["zero_shot", "fine_tuned", "in_distribution", "top_k"]
 class PublishedTable:
     """One table of a paper: `values` per row, one per column, None where the paper has none.
 
-    `kind` says which table here shows the same of our models; "fine_tuned" has none. Values are in per cent, but for
-    columns in points; `deviations`, as values, are over seeds, in points. `note`: what to know before comparing.
+    `kind` says which table here shows the same of our models; "fine_tuned" is the transfer table. Values are in per
+    cent, but for columns in points; `deviations`, as values, are over seeds, in points. `note`: what to know before
+    comparing.
     """
 
     kind: Kind
@@ -58,7 +59,7 @@ _SNLI_FINE_TUNED = PublishedTable(
     "RoBERTa-large trained on SNLI, then fine-tuned on each round of Adversarial NLI",
     ("round 1", "round 2", "round 3"),
     (("full, 550k", (58.5, 48.3, 50.1)), ("filtered (RoBERTa), 182k", (65.1, 49.1, 52.8))),
-    note="Evaluators here are not fine-tuned on Adversarial NLI, so their zero-shot numbers do not compare with these.",
+    note="Compares with evaluators of kind fine_tuned on the rounds of Adversarial NLI, and with no zero-shot number.",
 )
 
 _SNLI_IN_DISTRIBUTION = PublishedTable(

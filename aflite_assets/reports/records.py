@@ -3,14 +3,20 @@
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.fine_tuned import FineTuned
+from aflite_assets.reports.score_counts import ScoreCounts
+from aflite_assets.reports.similarity import ClassSimilarity
 from aflite_assets.reports.train_sets import TRAIN_SETS, is_train_set
 from aflite_assets.sources.examples import Examples
+
+if TYPE_CHECKING:
+    from aflite_assets.reports.learning_curve import LearningCurve
 
 CellStatus = Literal["done", "failed", "not run"]
 Collapse = Literal["label", "probability"]
@@ -198,6 +204,9 @@ class BenchmarkData:
     or None; `provenance`: versions, data version and seeds as text; `missing_sets`: challenge sets that could
     not be had, each with the reason. `families`: of "evaluators.<name>" and "representations.<name>" what the model is,
     the same text for models of one make. `published`: name of the paper's own figures (`published_tables`), or None.
+    `fine_tuned`: evaluators that went on training on challenge sets, which stand in no table about train sets alone.
+    By representation: `similarities` of the rows of some classes, `score_counts` of every iteration. `warmup_curves`:
+    those that chose the warm-up rows, none where a size was given.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -221,6 +230,10 @@ class BenchmarkData:
     missing_sets: Mapping[str, str] = field(default_factory=dict)
     families: Mapping[str, str] = field(default_factory=dict)
     published: str | None = None
+    similarities: Mapping[str, tuple[ClassSimilarity, ...]] = field(default_factory=dict)
+    score_counts: Mapping[str, ScoreCounts] = field(default_factory=dict)
+    fine_tuned: Mapping[str, FineTuned] = field(default_factory=dict)
+    warmup_curves: tuple["LearningCurve", ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")
@@ -242,6 +255,11 @@ class BenchmarkData:
     def evaluators(self) -> tuple[str, ...]:
         """Names of the evaluators, in the order of their first cell."""
         return tuple(dict.fromkeys(cell.evaluator for cell in self.cells))
+
+    @property
+    def plain_evaluators(self) -> tuple[str, ...]:
+        """Those that were trained on a train set and nothing else."""
+        return tuple(name for name in self.evaluators if name not in self.fine_tuned)
 
 
 def _require_unique(names: Sequence[Hashable], what: str) -> None:

@@ -1,5 +1,6 @@
 """Which rows a report shows as examples, and how each is put: cut text, thumbnail or short vector."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,24 @@ def shown_examples(
     drawn = side.take(_classes_in_turn(side["label"].to_numpy(), wanted, seed))
     inputs = examples.select(drawn["row_id"].to_pylist())
     return tuple(_shown(inputs, position, record) for position, record in enumerate(_records(drawn)))
+
+
+def shown_rows(examples: Examples, filtered: FilteredSet, row_ids: Sequence[int]) -> tuple[ShownExample, ...]:
+    """These rows of the filtered set, in the order given.
+
+    Raises:
+        DataError: a row is not in `examples` or not in the filtered set.
+    """
+    wanted = pa.array(row_ids, pa.int64())
+    places = pc.index_in(wanted, value_set=filtered.rows["row_id"])
+    if places.null_count:
+        absent = wanted.filter(pc.is_null(places))[0]
+        raise DataError(
+            f"row {absent} is not in the filtered set of {filtered.representation!r}; materialise bias_evidence again"
+        )
+    records = _records(filtered.rows.take(places))
+    inputs = examples.select(row_ids)
+    return tuple(_shown(inputs, position, record) for position, record in enumerate(records))
 
 
 def example_images(examples: Examples, shown: tuple[ShownExample, ...]) -> list[bytes]:

@@ -43,7 +43,7 @@ def headlines(data: BenchmarkData, representation: str) -> tuple[Headline, ...]:
     table = main_table(data, representation)
     return tuple(
         headline
-        for evaluator in data.evaluators
+        for evaluator in data.plain_evaluators
         if (headline := _headline([row for row in table if row.evaluator == evaluator], representation))
     )
 
@@ -71,7 +71,7 @@ def _paired_sentences(data: BenchmarkData, representation: str) -> list[str]:
     found = [
         one for one in paired_differences(data, representation) if one.test_set == natural or one.tested_on == "all"
     ]
-    by_evaluator = ([one for one in found if one.evaluator == name] for name in data.evaluators)
+    by_evaluator = ([one for one in found if one.evaluator == name] for name in data.plain_evaluators)
     return [text for pairs in by_evaluator if (text := paired_sentence(pairs))]
 
 

@@ -53,7 +53,7 @@ def top_k_tables(data: BenchmarkData) -> tuple[TopTable, ...]:
     A challenge set that adds probabilities up and leaves classes out (ImageNet-A's 200 of 1,000) is ranked over its
     own classes.
     """
-    if not data.evaluators:
+    if not data.plain_evaluators:
         return ()
     ranked = [one for one in data.test_sets if is_ranked(data.label_names, one) and _has_ranks(data, one)]
     return tuple(_table(data, one) for one in ranked)
@@ -72,7 +72,7 @@ def _table(data: BenchmarkData, test_set: TestSet) -> TopTable:
     columns = challenge_columns(data) if test_set.challenge else natural_columns(data, test_set)
     rows = tuple(
         TopRow(evaluator, tuple(_scores(data, test_set, evaluator, column) for column in columns))
-        for evaluator in data.evaluators
+        for evaluator in data.plain_evaluators
     )
     sizes = tuple(int(tested_rows(test_set, column).sum()) for column in columns)
     return TopTable(test_set.name, test_set.challenge, columns, sizes, rows)

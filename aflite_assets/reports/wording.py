@@ -136,6 +136,13 @@ def paired_text(interval: PairedInterval) -> str:
     return f"{side}, 95 % [{signed_points(interval.low)}, {signed_points(interval.high)}]"
 
 
+def interval_points(interval: PairedInterval | None) -> str:
+    """A difference in points with its interval: "2.0 [0.5, 3.5]"; a dash for none."""
+    if interval is None:
+        return DASH
+    return f"{signed_points(interval.difference)} [{signed_points(interval.low)}, {signed_points(interval.high)}]"
+
+
 def human_text(agreement: HumanAgreement | None) -> str:
     """Agreement of single annotators in per cent with the rows that it is over, or that there is none."""
     if agreement is None:

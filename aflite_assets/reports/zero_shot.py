@@ -42,7 +42,7 @@ class ZeroShotTable:
 
 @remembered
 def zero_shot_tables(data: BenchmarkData, representation: str) -> tuple[ZeroShotTable, ...]:
-    """A table per evaluator; none without a challenge set.
+    """A table per evaluator that was trained on a train set alone; none without a challenge set.
 
     The paper's convention for HANS, the non-entailment half of each heuristic, is here the part of one gold label
     within a category, and the other half stands beside it.
@@ -50,7 +50,7 @@ def zero_shot_tables(data: BenchmarkData, representation: str) -> tuple[ZeroShot
     Raises:
         InvalidInputError: the dataset was not filtered with `representation`.
     """
-    groups = cell_groups(data, representation)
+    groups = [group for group in cell_groups(data, representation) if group[0] in data.plain_evaluators]
     shown = [(one, zero_shot_parts(one)) for one in data.test_sets if one.challenge]
     if not shown:
         return ()

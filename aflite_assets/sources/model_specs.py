@@ -165,10 +165,29 @@ EncoderSpec = Annotated[
 ClassicalModelSpec = LinearModelSpec | RbfSvmSpec | MaxPpmiSpec
 """Models without randomness: the same for every seed."""
 
-EvaluatorSpec = Annotated[
-    LinearModelSpec | RbfSvmSpec | MaxPpmiSpec | TextModelSpec | SmallTransformerSpec | EsimSpec | ImageModelSpec,
-    Field(discriminator="kind"),
-]
+NeuralModelSpec = TextModelSpec | SmallTransformerSpec | EsimSpec | ImageModelSpec
+OneStageSpec = ClassicalModelSpec | NeuralModelSpec
+"""Evaluators that are trained on a train set and nothing else."""
+
+
+class FineTuneStage(StrictSpec):
+    """Rows that a trained model is trained on next; what is left out is as in the evaluator that it starts from."""
+
+    rows: Name = Field(description="a challenge set with fine_tune, whose rows of that split these are")
+    epochs: int | None = Field(None, ge=1, le=10_000)
+    batch_size: int | None = Field(None, ge=1)
+    learning_rate: float | None = Field(None, gt=0, lt=10)
+
+
+class FineTunedSpec(StrictSpec):
+    """Another evaluator, trained as that one is, and then on rows of challenge sets in turn (ICML 2020, Table 2)."""
+
+    kind: Literal["fine_tuned"]
+    start: Name = Field(description="a neural evaluator of this dataset")
+    stages: Annotated[tuple[FineTuneStage, ...], Field(min_length=1)]
+
+
+EvaluatorSpec = Annotated[OneStageSpec | FineTunedSpec, Field(discriminator="kind")]
 
 
 def validation_splits(evaluators: Mapping[str, BaseModel]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, StrictFloat, StrictInt, model_valida
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.model_specs import EncoderSpec, EvaluatorSpec, Name, StrictSpec
+from aflite_assets.sources.recipes import check_recipes
 from aflite_assets.sources.source_specs import Files, SourceSpec, SplitName, TableFormat, as_tuple
 from aflite_assets.sources.wording import LONGEST_NAME, is_printable_name
 
@@ -95,7 +96,9 @@ class AnnotationsSpec(TableFormat):
 class WarmupSpec(StrictSpec):
     """Rows of the train split spent on training the encoders and then never used again (ICML 2020, section 2)."""
 
-    size: Count = 0.1
+    size: Count | Literal["auto"] = Field(
+        0.1, description="auto: chosen by the encoders' learning curves on samples of growing size"
+    )
 
 
 class FilterSpec(StrictSpec):
@@ -138,11 +141,21 @@ class ChallengeSpec(StrictSpec):
         "labels that count as none are left out, and the largest sum is the prediction",
     )
     required: bool = Field(True, description="false: where its files are missing the set is left out and reported so")
+    fine_tune: SplitName | None = Field(
+        None,
+        description="a split of source that evaluators of kind fine_tuned may be trained on, never tested on",
+        exclude_if=lambda split: split is None,  # results that were made before the field existed are found again
+    )
 
     @model_validator(mode="after")
-    def _split_exists(self) -> Self:
-        if self.split not in self.source.splits:
-            raise ValueError(f"source has no split {self.split!r} (it has {list(self.source.splits)}); set split")
+    def _splits_exist(self) -> Self:
+        splits = list(self.source.splits)
+        if self.split not in splits:
+            raise ValueError(f"source has no split {self.split!r} (it has {splits}); set split")
+        if self.fine_tune is not None and self.fine_tune not in splits:
+            raise ValueError(f"source has no split {self.fine_tune!r} (it has {splits}); correct fine_tune or add it")
+        if self.fine_tune == self.split:
+            raise ValueError(f"fine_tune names {self.fine_tune!r}, the split that is tested on; name another split")
         return self
 
 
@@ -214,6 +227,7 @@ class DatasetSpec(StrictSpec):
         if "matched" in self.train_sets:
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
         self._check_early_stopping(splits)
+        check_recipes(self.evaluators, {name: one.fine_tune for name, one in self.challenge_sets.items()})
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
         if self.annotations is not None and self.columns.annotators is not None:

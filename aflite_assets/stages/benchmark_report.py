@@ -1,6 +1,7 @@
-"""The stage of `benchmark_report`: one page to read, and the same numbers as JSON, Markdown and Parquet tables."""
+"""The stage of `benchmark_report`: one page to read, its figures, its numbers as JSON, Markdown and Parquet."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -15,13 +16,16 @@ from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import read_challenge_sets
+from aflite_assets.stages.published import read_challenge_sets, read_learning_curves
 from aflite_assets.stages.report_inputs import (
     check_scatter_features,
     filtered_set,
+    fine_tuned_evaluators,
     model_families,
     read_cells,
     read_evidence,
+    read_similarities,
+    score_counts,
     test_sets,
     trial_note,
     undecodable_note,
@@ -45,10 +49,22 @@ def run(
     (draft.path / "tables").mkdir()
     for name, table in flat_tables(data).items():
         pq.write_table(table, draft.path / "tables" / f"{name}.parquet")
+    write_pictures(data, draft.path)
     tracker.log_metrics(accuracies(data))
     tracker.log_artifact(draft.path / "report.html")
     tracker.log_artifact(draft.path / "report.json")
     return {"cells": len(data.cells), "test_sets": [test.name for test in data.test_sets]}
+
+
+def write_pictures(data: BenchmarkData, folder: Path) -> None:
+    """Every figure as `figures/<name>.png`, and in `figures.json` what each shows."""
+    from aflite_assets.reports.pictures import report_pictures
+
+    pictures = report_pictures(data)
+    (folder / "figures").mkdir()
+    for name, picture in pictures.items():
+        (folder / "figures" / f"{name}.png").write_bytes(picture.png)
+    write_json(folder / "figures.json", {name: picture.alt for name, picture in pictures.items()})
 
 
 def markdown_tables(data: BenchmarkData) -> dict[str, str]:
@@ -60,6 +76,7 @@ def markdown_tables(data: BenchmarkData) -> dict[str, str]:
     from aflite_assets.reports.published_tables import published_tables
     from aflite_assets.reports.tables import challenge_table, main_table
     from aflite_assets.reports.top_k import top_k_tables
+    from aflite_assets.reports.transfer import transfer_tables
     from aflite_assets.reports.wording import set_notes
     from aflite_assets.reports.zero_shot import zero_shot_tables
 
@@ -69,6 +86,7 @@ def markdown_tables(data: BenchmarkData) -> dict[str, str]:
         challenged = challenge_table(data, one)
         tables[f"challenge_sets_{one}"] = challenge_markdown(challenged, notes=notes, missing=data.missing_sets)
         tables[f"zero_shot_{one}"] = comparisons.zero_shot_markdown(zero_shot_tables(data, one))
+        tables[f"transfer_{one}"] = comparisons.transfer_markdown(transfer_tables(data, one))
         if paired := paired_differences(data, one):
             tables[f"paired_{one}"] = comparisons.paired_markdown(paired)
     tables["in_distribution"] = comparisons.in_distribution_markdown(in_distribution_tables(data))
@@ -101,9 +119,11 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
     raw = load_examples(raw_result.path)
     if spec.report.scatter_features is not None:
         check_scatter_features(spec.report.scatter_features, raw)
-    filtered = tuple(filtered_set(one, part) for one, part in inputs["filtered_sets"].parts.items())
+    parts = inputs["filtered_sets"].parts
+    filtered = tuple(filtered_set(one, part) for one, part in parts.items())
     unreported = validation_splits(spec.evaluators)
-    tested = test_sets(raw, inputs["challenge_sets"], filtered, spec.challenge_sets, unreported)
+    fine_tuned = fine_tuned_evaluators(spec.evaluators)
+    tested = test_sets(raw, inputs["challenge_sets"], filtered, spec.challenge_sets, unreported, fine_tuned)
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
     return BenchmarkData(
         name=name,
@@ -123,6 +143,10 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
         missing_sets=read_challenge_sets(inputs["challenge_sets"]).missing,
         families=model_families(spec.representations, spec.evaluators),
         published=spec.report.published,
+        fine_tuned=fine_tuned,
+        warmup_curves=read_learning_curves(inputs["warmup_split"]),
+        similarities=read_similarities(inputs["bias_evidence"]),
+        score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},
     )
 
 

@@ -20,6 +20,8 @@ from aflite_assets.stages.evidence_tables import (
     annotator_tables,
     neighbour_tables,
     overlap_tables,
+    similarities,
+    similarity_tables,
     suspect_tables,
 )
 from aflite_assets.stages.pipeline import Inputs
@@ -33,16 +35,24 @@ _OVERALL = "all-representations"
 def run(
     spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
 ) -> dict[str, Any]:
-    """Compute every table that applies to the dataset, per representation and over all, and publish them."""
+    """Compute every table that applies to the dataset, per representation and over all, and publish them.
+
+    Similarities of pairs of rows, which a report draws, are files of their own.
+    """
     raw = load_examples(inputs["raw_dataset"].path)
     embeddings = inputs["embeddings"]
     filtered = {name: pq.read_table(part.file("rows.parquet")) for name, part in inputs["filtered_sets"].parts.items()}
     index: list[dict[str, str]] = []
+    pairs: dict[str, str] = {}
     summary = {}
     for name, rows in filtered.items():
+        alike = similarities(rows, embeddings.part(name), raw.label_names, seed=spec.seed)
+        pairs[name] = f"{name}-similarities.parquet"
+        pq.write_table(alike, draft.path / pairs[name])
         tables = chain(
             _own_tables(name, rows, raw),
             neighbour_tables(name, rows, embeddings.part(name), raw.label_names, seed=spec.seed),
+            similarity_tables(name, alike),
             annotator_tables(name, rows, raw),
             suspect_tables(name, rows, raw),
         )
@@ -51,7 +61,7 @@ def run(
         index += published
     overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=spec.seed))
     index += _publish(_OVERALL, overall, draft, progress)
-    write_json(draft.path / "evidence.json", {"tables": index})
+    write_json(draft.path / "evidence.json", {"tables": index, "similarities": pairs})
     return summary
 
 

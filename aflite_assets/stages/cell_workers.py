@@ -1,17 +1,19 @@
 """Where cells are trained: in this process, or in one worker process per visible GPU. What a cell is: `grid`."""
 
 import os
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
+from threading import Thread
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from aflite_assets.errors import AfliteError, ModelError
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.stages.cell_training import CellJob, train_cell
+from aflite_assets.stages.cell_training import CellJob, WeightsJob, train_cell, train_weights
 
 _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer")
@@ -51,15 +53,16 @@ class CellWorkers:
         for worker in self._all:
             worker.stop()
 
-    def train(self, job: CellJob, log: Callable[[str], None]) -> dict[str, float]:
-        """The metrics of one cell (see `train_cell`); waits for a free worker.
+    def train(self, job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
+        """The metrics of one cell or of shared weights (`train_cell`, `train_weights`); waits for a free worker.
 
         Raises:
             ModelError: the worker process died.
-            AfliteError, RuntimeError, ValueError, MemoryError: whatever training raised.
+            AfliteError, RuntimeError, ValueError, MemoryError: whatever training raised; other errors (a full disk, a
+                library's mistake) as a RuntimeError with their type and text, their traceback in `log`.
         """
         if not self._all:
-            return train_cell(job, log)
+            return _train(job, log)
         worker = self._workers.get()
         try:
             return worker.train(job, log)
@@ -82,7 +85,7 @@ class _Worker:
         self._process: Any = None
         self._connection: Connection | None = None
 
-    def train(self, job: CellJob, log: Callable[[str], None]) -> dict[str, float]:
+    def train(self, job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
         connection = self._started()
         try:
             connection.send(job)
@@ -130,19 +133,41 @@ class _Worker:
 def _serve(connection: Connection, gpu: str) -> None:
     """Train what comes until nobody asks any more; runs in a process of its own."""
     os.environ[_VISIBLE] = gpu
+    Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
             job = connection.recv()
         except EOFError:
             return
         try:
-            metrics = train_cell(job, lambda line: connection.send(("log", line)))
+            metrics = _train(job, lambda line: connection.send(("log", line)))
         except (AfliteError, RuntimeError, ValueError, MemoryError) as error:
             connection.send(("error", _sendable(error)))
         else:
             connection.send(("done", metrics))
 
 
+def _end_with_parent() -> None:
+    """End this process as soon as the one that started it has ended, which would be noticed after the cell only."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _train(job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
+    """`train_cell` or `train_weights`, whose failures stay with the job: none ends a run with other cells to train."""
+    try:
+        return train_weights(job, log) if isinstance(job, WeightsJob) else train_cell(job, log)
+    except (AfliteError, RuntimeError, ValueError, MemoryError):
+        raise
+    except Exception as error:
+        log(traceback.format_exc())
+        raise RuntimeError(f"{type(error).__name__}: {error}") from error
+
+
 def _sendable(error: Exception) -> Exception:
     # Errors of other libraries may hold what cannot be sent, or need arguments to be made again.
-    return error if isinstance(error, AfliteError) else RuntimeError(f"{type(error).__name__}: {error}")
+    if isinstance(error, AfliteError):
+        return error
+    return RuntimeError(str(error) if type(error) is RuntimeError else f"{type(error).__name__}: {error}")

@@ -20,9 +20,10 @@ from aflite_assets.sources.source_specs import as_tuple
 from aflite_assets.sources.specs import ChallengeSpec, SpecView
 from aflite_assets.sources.tables import load_examples, save_examples
 from aflite_assets.stages.class_maps import class_map, is_identity
+from aflite_assets.stages.fine_tune_rows import build_fine_tune, in_dataset_classes, without_test_rows
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import CHALLENGE_SETS, category_column, category_columns
+from aflite_assets.stages.published import CHALLENGE_SETS, FINE_TUNE, category_column, category_columns
 from aflite_assets.tracking import TrackedRun
 
 MOST_CATEGORIES = 200
@@ -34,11 +35,13 @@ def run(
 ) -> dict[str, Any]:
     """Load every challenge set into a folder of its name, with its category columns and its own labels.
 
-    A set with `required: false` whose files are missing is left out, with the reason; it is looked for again.
+    A set with `required: false` whose files are missing is left out, with the reason; it is looked for again. Rows of a
+    set that evaluators may train on stand in a folder of their own below the set's.
     """
     raw = load_examples(inputs["raw_dataset"].path)
     sets: dict[str, dict[str, Any]] = {}
     missing: dict[str, str] = {}
+    to_train_on: dict[str, tuple[ChallengeSpec, RawTable]] = {}
     keyed = draft.key.fields["contents"]["challenge_sets"]
     for name, challenge in spec.challenge_sets.items():
         challenge = challenge.model_copy(update={"source": at_content(challenge.source, keyed[name])})
@@ -58,13 +61,51 @@ def run(
         broken = sum(images.rows for images in decodable.dropped.values())
         sets[name] = _describe(name, challenge, built, raw) | {"undecodable_images": broken}
         progress.log(f"challenge set {name}: {len(built.examples)} rows")
+        if challenge.fine_tune is not None:
+            to_train_on[name] = challenge, build_fine_tune(name, challenge, tables, seed=spec.seed)
+    for name, (challenge, built) in to_train_on.items():
+        sets[name]["fine_tune"] = _save_fine_tune(spec, name, challenge, built, raw, draft, list(sets), progress)
     # Reports print these, so a change in them must be a change of the data version. Reasons name paths, so that they
     # would train all models anew in another folder: they stand in the summary.
     write_json(draft.path / CHALLENGE_SETS, {"sets": sets, "missing": sorted(missing)})
     rows = {name: facts["rows"] for name, facts in sets.items()}
     # A set that came or vanished after the key was made contradicts the key, so this result must not be found again.
     contradicted = any((name in missing) != ("missing" in keyed[name]) for name in keyed)
-    return {"sets": len(sets), "rows": rows, "missing": missing, "incomplete": contradicted}
+    summary = {"sets": len(sets), "rows": rows, "missing": missing, "incomplete": contradicted}
+    return summary | ({"fine_tune": {name: sets[name]["fine_tune"] for name in to_train_on}} if to_train_on else {})
+
+
+def _save_fine_tune(
+    spec: SpecView,
+    name: str,
+    challenge: ChallengeSpec,
+    built: RawTable,
+    raw: Examples,
+    draft: Draft,
+    tested: list[str],
+    progress: Progress,
+) -> dict[str, Any]:
+    """Keep a set's rows to train on, none of which is a row of a split other than train or of a set in `tested`."""
+    _check_inputs(name, built.examples, raw)
+    decodable = decodable_challenge(name, built, largest_share=spec.undecodable_images, log=progress.log)
+    rows = in_dataset_classes(name, challenge, decodable.examples, raw.label_names)
+    splits = dict.fromkeys(raw.table["split"].to_pylist())
+    tests = [raw.in_split(split) for split in splits if split != "train"]
+    found = without_test_rows(name, rows, [*tests, *(load_examples(draft.path / one) for one in tested)])
+    (draft.path / name / FINE_TUNE).mkdir()
+    save_examples(found.examples, draft.path / name / FINE_TUNE)
+    progress.log(
+        f"challenge set {name}: {len(found.examples)} rows to fine-tune on, {found.repeats_dropped} dropped because "
+        "a test set has their input"
+    )
+    return {
+        "split": challenge.fine_tune,
+        "rows": len(found.examples),
+        "source_rows": sum(built.source_rows.values()),
+        "unlabelled_rows": sum(built.unlabelled_rows.values()),
+        "undecodable_images": sum(images.rows for images in decodable.dropped.values()),
+        "repeats_dropped": found.repeats_dropped,
+    }
 
 
 def load_challenge(name: str, challenge: ChallengeSpec, *, first_rows: int | None = None) -> dict[str, pa.Table]:

@@ -8,6 +8,7 @@ from typing import Any
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import ClassicalModelSpec, IdentityEncoderSpec
+from aflite_assets.sources.recipes import Recipe, recipes_of
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.measured_filter import scored_rows
 from aflite_assets.stages.measured_models import EncodingSpeed, NeuralSpeed
@@ -16,6 +17,8 @@ from aflite_assets.stages.plan import RunPlan, fits
 
 ASSUMED_WIDTH = 768
 """Width of an encoder that could not be measured: that of the base size of most text encoders."""
+
+AUTO_NOTE = "the learning curve of warmup.size auto; what follows is counted as if it chose the largest sample"
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,11 @@ def estimate_cost(
         lines += _encoder_lines(name, settings, plan, measured)
     for name, settings in spec.representations.items():
         lines.append(_filter_line(name, settings, plan, measured))
+    recipes = recipes_of(spec.evaluators)
     for name, evaluator in spec.evaluators.items():
+        if name in recipes:
+            lines.append(_recipe_line(name, recipes[name], plan, measured))
+            continue
         classical = isinstance(evaluator, ClassicalModelSpec)
         lines.append((_classical_line if classical else _neural_line)(name, evaluator, plan, measured))
     return CostEstimate(tuple(lines), resolved)
@@ -94,6 +101,12 @@ def _encoder_lines(name: str, settings: Any, plan: RunPlan, measured: Measuremen
     if isinstance(settings, IdentityEncoderSpec):
         return
     training, spent = measured.neural(settings)
+    if plan.curve is not None:
+        sizes = plan.curve.samples
+        steps, asked = sum(_steps(settings, rows) for rows in sizes), len(sizes) * plan.curve.held_back
+        work = _work(training, model=len(sizes), step=steps, row=asked)
+        yield CostLine("warmup_split", name, work, spent, AUTO_NOTE)
+        spent = 0.0
     work = _work(training, model=1, step=_steps(settings, plan.warmup_rows))
     yield CostLine("warmup_models", name, work, spent)
     encoding, spent = measured.encoding(settings)
@@ -130,6 +143,18 @@ def _neural_line(name: str, settings: Any, plan: RunPlan, measured: Measurements
     steps = sum(count * _steps(settings, train_set.rows) for train_set, count in fitted)
     work = _work(neural, model=models, step=steps, row=models * sum(plan.test_rows.values()))
     return CostLine("evaluator_models", name, work, spent)
+
+
+def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, measured: Measurements) -> CostLine:
+    """The later stages alone: the first is trained once, for the evaluator that the recipe starts from."""
+    neural, spent = measured.neural(recipe.settings)
+    models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets)
+    rows = plan.fine_tune_rows
+    steps = models * sum(_steps(one.settings, rows[one.rows]) for one in recipe.stages if one.rows in rows)
+    work = _work(neural, model=models, step=steps, row=models * sum(plan.test_rows.values()))
+    gone = [one for one in recipe.sets if one not in rows]
+    note = f"without the stages on {', '.join(gone)}, which could not be read" if gone else ""
+    return CostLine("evaluator_models", name, work, spent, note)
 
 
 def _work(speed: NeuralSpeed | EncodingSpeed | None, **counts: int) -> tuple[Work, ...]:

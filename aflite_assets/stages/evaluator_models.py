@@ -1,7 +1,10 @@
-"""The stage of `evaluator_models`: every evaluator on every train set and seed; each cell is a part of its own."""
+"""The stage of `evaluator_models`: every evaluator on every train set and seed; each cell is a part of its own.
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+So is every training that several cells start from, made before them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -9,23 +12,16 @@ import pyarrow.parquet as pq
 
 from aflite_assets.errors import AfliteError
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.sources.examples import Examples
+from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.sources.model_specs import validation_splits
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
-from aflite_assets.stages.cell_training import CellJob, tests_of
+from aflite_assets.stages.cell_training import CellJob, WeightsJob, tests_of
 from aflite_assets.stages.cell_workers import CellWorkers, visible_gpus
-from aflite_assets.stages.grid import (
-    CellFilter,
-    GridCell,
-    cell_fields,
-    grid_of,
-    input_fingerprint,
-    validation_fingerprint,
-)
+from aflite_assets.stages.grid import CellFilter, GridCell, grid_of
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.shared_starts import CellPlans, Start, plan_cells
 from aflite_assets.stages.train_sets import train_sets
 from aflite_assets.tracking import TrackedRun
 
@@ -70,33 +66,28 @@ def run(
     sets = {seed: train_sets(inputs, raw, seed, include_warmup=spec.full_includes_warmup) for seed in spec.seeds}
     grid = grid_of(spec, sets)
     cells.check(grid)
-    keys = _keys(spec, inputs, draft, raw, grid)
+    plans = plan_cells(
+        spec,
+        grid,
+        raw,
+        tests_of(raw, inputs["challenge_sets"], validation_splits(spec.evaluators)),
+        inputs["challenge_sets"],
+        code_version=draft.key.code_version,
+        raw_version=inputs["raw_dataset"].data_version,
+    )
     with CellWorkers(visible_gpus(device)) as workers:
-        trained = _Training(spec, inputs, draft, keys, cells, tracker, device, progress, workers, len(grid))
+        trained = _Training(spec, inputs, draft, plans, cells, tracker, device, progress, workers, len(grid))
+        trained.share_starts(grid)
         # Cells of one key are one result: the first that is wanted makes it, the others find it.
         makers: dict[str, GridCell] = {}
         for cell in filter(cells.wants, grid):
-            makers.setdefault(keys[cell.name].digest, cell)
+            makers.setdefault(plans.keys[cell.name].digest, cell)
         made = workers.map(trained.outcome, makers.values())
         outcomes = dict(zip([cell.name for cell in makers.values()], made, strict=True))
         outcomes |= {cell.name: trained.outcome(cell) for cell in grid if cell.name not in outcomes}
     rows = [_row(cell, outcomes[cell.name]) for cell in grid]
     pq.write_table(pa.Table.from_pylist(rows, schema=_CELLS), draft.path / "cells.parquet")
     return _summary(outcomes, fitted=sum(one.status == "done" and not one.reused for one in outcomes.values()))
-
-
-def _keys(spec: SpecView, inputs: Inputs, draft: Draft, raw: Examples, grid: list[GridCell]) -> dict[str, ResultKey]:
-    tests = tests_of(raw, inputs["challenge_sets"], validation_splits(spec.evaluators))
-    versions = {"raw_dataset": inputs["raw_dataset"].data_version, "tests": input_fingerprint(tests)}
-    validation = {name: validation_fingerprint(settings, raw) for name, settings in spec.evaluators.items()}
-    return {
-        cell.name: ResultKey(
-            draft.key.code_version,
-            cell_fields(spec.evaluators[cell.evaluator], cell, validation[cell.evaluator]),
-            versions,
-        )
-        for cell in grid
-    }
 
 
 @dataclass
@@ -106,7 +97,7 @@ class _Training:
     spec: SpecView
     inputs: Inputs
     draft: Draft
-    keys: Mapping[str, ResultKey]
+    plans: CellPlans
     cells: CellFilter
     tracker: TrackedRun
     device: DeviceSettings
@@ -114,6 +105,29 @@ class _Training:
     workers: CellWorkers
     total: int
     ended: int = 0
+    failed_starts: dict[str, str] = field(default_factory=dict)
+
+    def share_starts(self, grid: Sequence[GridCell]) -> None:
+        """Train what wanted cells start from, each once, before any of these cells; what was trained is found."""
+        needed: dict[str, Start] = {}
+        for cell in grid:
+            start = self.plans.starts.get(cell.name)
+            if start is None or self.draft.found_part(start.name, start.key) is not None:
+                continue
+            done = self.draft.found_part(cell.name, self.plans.keys[cell.name]) is not None
+            if self.cells.wants(cell) and not done and self.plans.problem(cell) is None:
+                needed.setdefault(start.key.digest, start)
+        self.workers.map(self._train_start, needed.values())
+        for start in self.plans.starts.values():  # those of one key under all their names
+            self.draft.found_part(start.name, start.key)
+
+    def _train_start(self, start: Start) -> None:
+        """Train it; a failure is that of every cell which starts from it."""
+        self.progress.log(f"training what cells start from, {start.name}")
+        try:
+            self.draft.part(start.name, start.key, self._start_writer(start))
+        except (AfliteError, RuntimeError, ValueError, MemoryError) as error:
+            self.failed_starts[start.key.digest] = f"{type(error).__name__}: {error}"
 
     def outcome(self, cell: GridCell) -> _Outcome:
         """Find the cell, or train it if it is wanted now."""
@@ -125,25 +139,34 @@ class _Training:
         return outcome
 
     def _found(self, cell: GridCell) -> _Outcome | None:
-        part = self.draft.found_part(cell.name, self.keys[cell.name])
+        part = self.draft.found_part(cell.name, self.plans.keys[cell.name])
         if part is None:
             return None
         self._track_found(cell, part)
         return _Outcome("done", reused=True)
 
     def _trained(self, cell: GridCell) -> _Outcome:
+        problem = self._problem(cell)
+        if problem is not None:
+            return _Outcome("failed", problem)
         try:
-            self.draft.part(cell.name, self.keys[cell.name], self._writer(cell))
+            self.draft.part(cell.name, self.plans.keys[cell.name], self._writer(cell))
         except (AfliteError, RuntimeError, ValueError, MemoryError) as error:
             return _Outcome("failed", f"{type(error).__name__}: {error}")
         return _Outcome("done")
 
+    def _problem(self, cell: GridCell) -> str | None:
+        """Why the cell need not be tried: rows of its stages are missing, or what it starts from failed."""
+        start = self.plans.starts.get(cell.name)
+        failed = None if start is None else self.failed_starts.get(start.key.digest)
+        return self.plans.problem(cell) or failed
+
     def _writer(self, cell: GridCell) -> Callable[[Draft], Mapping[str, Any]]:
-        settings = self.spec.evaluators[cell.evaluator]
+        start, recipe = self.plans.starts.get(cell.name), self.plans.recipes.get(cell.evaluator)
 
         def write(part: Draft) -> Mapping[str, Any]:
             job = CellJob(
-                settings,
+                self.spec.evaluators[cell.evaluator] if recipe is None else recipe.settings,
                 cell.train_set.row_ids,
                 cell.seed,
                 self.device,
@@ -152,17 +175,39 @@ class _Training:
                 validation_splits(self.spec.evaluators),
                 part.path,
                 part.scratch,
+                weights=None if start is None else self.draft.found_part(start.name, start.key),
+                stages=() if recipe is None else recipe.stages,
             )
-            with self.tracker.child(cell.name) as run:
-                described = {"evaluator": settings.model_dump(mode="json"), "seed": cell.seed}
-                run.log_parameters({**described, "train_set": cell.train_set.name})
-                digest = part.key.fields["rows"][:20]
-                run.log_dataset(f"{part.partition}.{cell.train_set.name}", digest=digest, context="training")
-                metrics = self.workers.train(job, self.progress.log)
-                run.log_metrics(metrics)
-            return metrics
+            return self._tracked(cell.name, cell, part, job)
 
         return write
+
+    def _start_writer(self, start: Start) -> Callable[[Draft], Mapping[str, Any]]:
+        def write(part: Draft) -> Mapping[str, Any]:
+            job = WeightsJob(
+                self.spec.evaluators[start.cell.evaluator],
+                start.cell.train_set.row_ids,
+                start.cell.seed,
+                self.device,
+                self.inputs["raw_dataset"],
+                part.path,
+                part.scratch,
+            )
+            return self._tracked(start.name, start.cell, part, job)
+
+        return write
+
+    def _tracked(self, name: str, cell: GridCell, part: Draft, job: CellJob | WeightsJob) -> Mapping[str, Any]:
+        """Train under a nested run of this name."""
+        settings = self.spec.evaluators[cell.evaluator]
+        with self.tracker.child(name) as run:
+            described = {"evaluator": settings.model_dump(mode="json"), "seed": cell.seed}
+            run.log_parameters({**described, "train_set": cell.train_set.name})
+            digest = part.key.fields["rows"][:20]
+            run.log_dataset(f"{part.partition}.{cell.train_set.name}", digest=digest, context="training")
+            metrics = self.workers.train(job, self.progress.log)
+            run.log_metrics(metrics)
+        return metrics
 
     def _track_found(self, cell: GridCell, part: PublishedResult) -> None:
         """Give the run of a new grid the numbers of a cell that was found."""

@@ -61,6 +61,41 @@ def neighbour_tables(
         )
 
 
+def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[str, ...], *, seed: int) -> pa.Table:
+    """Similarities of kept, removed and random rows of some classes: `diagnostics.similarity` with label_name first."""
+    from aflite_assets.diagnostics.similarity import class_similarities
+
+    places = read_rows(embedded)
+    row_ids = places["row_id"].to_numpy()
+    found = class_similarities(
+        open_features(embedded),
+        places["label"].to_numpy(),
+        row_ids,
+        in_train=_in_train(places).to_numpy(),
+        kept=np.isin(row_ids, rows.filter(rows["kept"])["row_id"].to_numpy()),
+        seed=seed,
+    )
+    names = pa.array([label_names[label] for label in found["label"].to_pylist()], pa.string())
+    return found.add_column(0, "label_name", names)
+
+
+def similarity_tables(representation: str, alike: pa.Table) -> Iterator[EvidenceTable]:
+    """The mean similarities of `similarities`, without the pairs; nothing where no class lost and kept two rows."""
+    if not alike.num_rows:
+        return
+    whole = alike["rows"].equals(alike["used_rows"])
+    yield EvidenceTable(
+        f"Similarity of kept and removed rows ({representation})",
+        "Mean cosine similarity over all pairs of a class's train rows; of the classes with most rows on both sides. "
+        "Random is as many rows of the class as were kept: what kept has less than random is the filter's doing and "
+        "not that of fewer rows, which leave this mean as it is. Part of it is built in, for rows that a linear "
+        "classifier gets right lie together in the features it sees, and wrong labels lie apart too; of few rows a "
+        "small difference may be chance."
+        + ("" if whole else " Of sides with more rows than used_rows a random sample."),
+        alike.select(["label_name", "side", "rows", "used_rows", "mean_similarity"]),
+    )
+
+
 def _distances(overall: pa.Table) -> str:
     means = {row["when"]: row["within_class"] for row in overall.to_pylist() if row["k"] == _NEIGHBOURS_SHOWN}
     before, random, after = (_distance(means[when]) for when in ("before", "random", "after"))

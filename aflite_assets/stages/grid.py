@@ -11,6 +11,7 @@ import pyarrow as pa
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import ClassicalModelSpec
+from aflite_assets.sources.recipes import Recipe
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.stages.contents import checkpoint_content
 from aflite_assets.stages.train_sets import TrainSet
@@ -76,6 +77,18 @@ def cell_fields(settings: Any, cell: GridCell, validation: str | None) -> dict[s
     if validation is not None:
         fields["validation"] = validation
     return fields if isinstance(settings, ClassicalModelSpec) else {**fields, "seed": cell.seed}
+
+
+def recipe_fields(
+    recipe: Recipe, cell: GridCell, validation: str | None, rows: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """What a cell of several stages depends on beside the data: its start's fields, each stage's settings and rows.
+
+    `validation`: of the start. `rows`: fingerprint of the rows to train on by challenge set, None where they are
+    missing.
+    """
+    stages = [{"settings": one.settings.model_dump(mode="json"), "rows": rows[one.rows]} for one in recipe.stages]
+    return {**cell_fields(recipe.settings, cell, validation), "stages": stages}
 
 
 def input_fingerprint(tests: Mapping[str, Examples]) -> str:

@@ -64,7 +64,7 @@ _STAGES = (
         ("evaluators", "seeds", "full_includes_warmup"),
         "3",
     ),
-    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("seed",), "2"),
+    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("seed",), "3"),
     Stage(
         "benchmark_report",
         (
@@ -75,7 +75,7 @@ _STAGES = (
             "title", "description", "challenge_sets", "limit", "report", "representations", "evaluators", "seeds",
             "seed", "full_includes_warmup",
         ),
-        "3",
+        "4",
     ),
 )  # fmt: skip
 STAGES: Mapping[str, Stage] = {stage.name: stage for stage in _STAGES}

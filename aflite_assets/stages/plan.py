@@ -5,12 +5,12 @@ Nothing is read and nothing is timed here; seconds are in `estimate`.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.sources.model_specs import ClassicalModelSpec, IdentityEncoderSpec
 from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages.sizes import filter_settings
+from aflite_assets.stages.sizes import CurveSizes, filter_settings
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,10 @@ class PlannedTrainSet:
 class RunPlan:
     """Counts of one run.
 
-    `rows` by split and `test_rows` by test set (splits other than train, then challenge sets); `pool_rows` enter the
+    `rows` by split and `test_rows` by test set (splits other than train, then challenge sets); `fine_tune_rows` of the
+    challenge sets that evaluators may be trained on, at most; `pool_rows` enter the
     filter and count in its sizes, `scored_rows` are only scored by it. `most_iterations` includes the last one, which
-    removes nothing.
+    removes nothing. `curve`: what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
     """
 
     rows: Mapping[str, int]
@@ -47,6 +48,8 @@ class RunPlan:
     train_sets: tuple[PlannedTrainSet, ...]
     evaluators: int
     seeds: int
+    curve: CurveSizes | None = None
+    fine_tune_rows: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def embedded_rows(self) -> int:
@@ -71,8 +74,12 @@ def plan_run(
     challenge_rows: Mapping[str, int],
     warmup_rows: int,
     largest_group: int = 1,
+    curve: CurveSizes | None = None,
+    fine_tune_rows: Mapping[str, int] | None = None,
 ) -> RunPlan:
     """The plan for splits of these many rows; `largest_group` is that of the pool and matters to whole-group removal.
+
+    `curve`: the samples of `warmup.size: auto`, with the most that it may spend as `warmup_rows`.
 
     Raises:
         DataError: the filter's sizes cannot be met.
@@ -93,6 +100,8 @@ def plan_run(
         train_sets=tuple(_train_sets(spec, rows["train"], train, pool, settings)),
         evaluators=len(spec.evaluators),
         seeds=len(spec.seeds),
+        curve=curve,
+        fine_tune_rows=fine_tune_rows or {},
     )
 
 

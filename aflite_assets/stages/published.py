@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from aflite_assets.reports.learning_curve import LearningCurve
 from aflite_assets.results import PublishedResult
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.tables import load_examples
@@ -21,6 +22,9 @@ _CATEGORY = "attribute.category."
 CHALLENGE_SETS = "sets.json"
 """The file of `ChallengeSets`."""
 
+FINE_TUNE = "fine_tune"
+"""Below a challenge set's folder, the folder of the rows that evaluators may be trained on."""
+
 
 @dataclass(frozen=True)
 class ChallengeSets:
@@ -28,7 +32,9 @@ class ChallengeSets:
 
     `sets` by name: rows, source_rows (before rows without a label were dropped and a limit drew), unlabelled_rows,
     label_names, undecodable_images (dropped), and dataset_classes: whether its classes are the dataset's by name and
-    number. `missing` by name: why a set that is not required could not be had.
+    number; of a set that evaluators may be trained on also fine_tune: split, rows, source_rows, unlabelled_rows,
+    undecodable_images and repeats_dropped (rows whose input a test set has). `missing` by name: why a set that is not
+    required could not be had.
     """
 
     sets: Mapping[str, Mapping[str, Any]]
@@ -71,6 +77,15 @@ def category_columns(examples: Examples) -> dict[str, np.ndarray]:
 def read_warmup_rows(result: PublishedResult) -> np.ndarray:
     """The ids of the warm-up rows, int64, ascending."""
     return pq.read_table(result.file("rows.parquet"))["row_id"].to_numpy()
+
+
+def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
+    """The curves by which `warmup.size: auto` chose the warm-up rows; none where a size was given."""
+    found = result.summary.get("learning_curve", {"curves": ()})
+    return tuple(
+        LearningCurve(**{**curve, "rows": tuple(curve["rows"]), "right": tuple(curve["right"])})
+        for curve in found["curves"]
+    )
 
 
 def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
@@ -121,6 +136,15 @@ def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
     published = json.loads(result.file(CHALLENGE_SETS).read_text(encoding="utf-8"))
     reasons = result.summary["missing"]
     return ChallengeSets(published["sets"], {name: reasons[name] for name in published["missing"]})
+
+
+def fine_tune_examples(challenges: PublishedResult, name: str) -> Examples:
+    """The rows of a challenge set that evaluators may be trained on, with the dataset's classes.
+
+    Raises:
+        DataError: the set was published without such rows, or is missing.
+    """
+    return load_examples(challenges.path / name / FINE_TUNE)
 
 
 def test_examples(raw: Examples, challenges: PublishedResult) -> dict[str, Examples]:

@@ -10,8 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.errors import DataError
+from aflite_assets.reports.fine_tuned import FineTuned, fine_tuned_note
 from aflite_assets.reports.ranks import with_ranks
 from aflite_assets.reports.records import Cell, EvidenceTable, FilteredSet, TestSet
+from aflite_assets.reports.score_counts import ScoreCounts, count_scores
+from aflite_assets.reports.similarity import ClassSimilarity, class_similarities
 from aflite_assets.results import PublishedResult
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import (
@@ -21,6 +24,7 @@ from aflite_assets.sources.model_specs import (
     ImageModelSpec,
     TextModelSpec,
 )
+from aflite_assets.sources.recipes import recipes_of
 from aflite_assets.sources.specs import ChallengeSpec
 from aflite_assets.stages.class_maps import class_map
 from aflite_assets.stages.published import category_columns, read_challenge_sets, test_examples
@@ -92,10 +96,12 @@ def test_sets(
     filtered: tuple[FilteredSet, ...],
     specs: Mapping[str, ChallengeSpec],
     unreported: Collection[str],
+    fine_tuned: Mapping[str, FineTuned],
 ) -> tuple[TestSet, ...]:
     """Every set that is tested on: natural ones with what each filter kept, challenge sets with their class maps.
 
-    Challenge sets that are missing are left out, and so are the splits `unreported`, which evaluators stop by.
+    Challenge sets that are missing are left out, and so are the splits `unreported`, which evaluators stop by. Sets
+    that evaluators were fine-tuned on say so in their notes.
 
     Raises:
         DataError: the published challenge sets are not those of the spec, or no longer fit its maps.
@@ -107,7 +113,7 @@ def test_sets(
             f"challenge_sets holds {sorted(known)}, but the spec names {sorted(specs)}; materialise it again"
         )
     return tuple(
-        _challenge_set(name, examples, raw, specs[name], published.sets[name])
+        _challenge_set(name, examples, raw, specs[name], published.sets[name], fine_tuned)
         if name in published.sets
         else _natural_set(name, examples, filtered)
         for name, examples in test_examples(raw, challenges).items()
@@ -124,7 +130,12 @@ def _natural_set(name: str, examples: Examples, filtered: tuple[FilteredSet, ...
 
 
 def _challenge_set(
-    name: str, examples: Examples, raw: Examples, spec: ChallengeSpec, facts: Mapping[str, Any]
+    name: str,
+    examples: Examples,
+    raw: Examples,
+    spec: ChallengeSpec,
+    facts: Mapping[str, Any],
+    fine_tuned: Mapping[str, FineTuned],
 ) -> TestSet:
     return TestSet(
         name,
@@ -136,7 +147,7 @@ def _challenge_set(
         categories=category_columns(examples),
         class_map=class_map(name, spec, examples, raw.label_names),
         collapse=spec.collapse,
-        notes=_challenge_notes(facts),
+        notes=(*_challenge_notes(facts), *fine_tuned_note(name, fine_tuned)),
     )
 
 
@@ -145,15 +156,25 @@ def model_families(
 ) -> dict[str, str]:
     """What every model is, by "representations.<name>" and "evaluators.<name>": the same text for one make.
 
+    A fine-tuned evaluator is of the make of the evaluator it starts from.
     A representation of the given features has no model: its adversary is the linear classifier on them, an evaluator
     of kind linear.
     """
     named = {f"representations.{name}": settings for name, settings in representations.items()}
+    recipes = recipes_of(evaluators)
     models: dict[str, EncoderSpec | EvaluatorSpec] = {
         **named,
-        **{f"evaluators.{name}": settings for name, settings in evaluators.items()},
+        **{
+            f"evaluators.{name}": recipes[name].settings if name in recipes else settings
+            for name, settings in evaluators.items()
+        },
     }
     return {name: _family(settings) for name, settings in models.items()}
+
+
+def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, FineTuned]:
+    """The evaluators that go on training on challenge sets: what they start from and on which sets, in turn."""
+    return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes_of(evaluators).items()}
 
 
 def _family(settings: EncoderSpec | EvaluatorSpec) -> str:
@@ -197,6 +218,20 @@ def _challenge_notes(facts: Mapping[str, Any]) -> tuple[str, ...]:
         f"Images that do not decode were dropped: {broken:,}.": broken,
     }
     return tuple(note for note, holds in notes.items() if holds)
+
+
+def score_counts(part: PublishedResult) -> ScoreCounts | None:
+    """How many train rows had which predictability in each iteration, read one by one; None without their scores."""
+    files = sorted((part.path / "scores").glob("*.parquet"))
+    tables = ((int(file.stem), pq.read_table(file)) for file in files)
+    return count_scores(tables, pq.read_table(part.file("rows.parquet"))) if files else None
+
+
+def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassSimilarity, ...]]:
+    """The similarities of `bias_evidence` by representation; results of earlier versions have none."""
+    index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
+    published = index.get("similarities", {})
+    return {name: class_similarities(pq.read_table(result.file(file))) for name, file in published.items()}
 
 
 def read_evidence(result: PublishedResult) -> tuple[EvidenceTable, ...]:

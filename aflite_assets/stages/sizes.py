@@ -1,5 +1,6 @@
 """From shares to counts: the filter's and the warm-up split's sizes for a dataset at hand."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,53 @@ import numpy as np
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.errors import DataError
 from aflite_assets.sources.specs import FilterSpec, WarmupSpec
+
+LARGEST_SAMPLE = 0.16
+"""Share of the train rows; the papers spend 10 %. Each smaller sample of a learning curve has half of the next."""
+
+MOST_SAMPLES = 5
+LEAST_PER_CLASS = 8
+"""Rows per class, on average, of the smallest sample."""
+
+HELD_BACK, FEWEST_HELD_BACK, ENOUGH_HELD_BACK, MOST_HELD_BACK = 0.02, 100, 500, 2_000
+"""Share of the train rows, and the numbers of rows between which it is kept.
+
+With 500 rows Wilson's interval around 80 % is 3.5 points wide to each side, with 2,000 rows 1.8.
+"""
+MOST_HELD_BACK_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class CurveSizes:
+    """Rows of a learning curve's samples, ascending, and of the held-back rows they are scored on."""
+
+    samples: tuple[int, ...]
+    held_back: int
+
+    @property
+    def most(self) -> int:
+        """The warm-up rows if the largest sample is chosen."""
+        return self.samples[-1] + self.held_back
+
+
+def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
+    """What `warmup.size: auto` tries: samples that double up to 16 % of the train rows, and rows to score them on.
+
+    Held back are 2 % of the train rows, though between 500 and 2,000 where that is at most 5 % of them.
+
+    Raises:
+        DataError: there are too few rows for two samples or for accuracies that say something.
+    """
+    samples = [round(LARGEST_SAMPLE * train_rows / 2**halved) for halved in reversed(range(MOST_SAMPLES))]
+    enough = tuple(size for size in samples if size >= LEAST_PER_CLASS * classes)
+    held_back = min(max(HELD_BACK * train_rows, ENOUGH_HELD_BACK), MOST_HELD_BACK, MOST_HELD_BACK_SHARE * train_rows)
+    if len(enough) < 2 or held_back < FEWEST_HELD_BACK:
+        needed = max(FEWEST_HELD_BACK / MOST_HELD_BACK_SHARE, 2 * LEAST_PER_CLASS * classes / LARGEST_SAMPLE)
+        raise DataError(
+            f"warmup.size is auto, but a learning curve of {classes} classes needs {needed:.0f} train rows and there "
+            f"are {train_rows}; set warmup.size to a share such as 0.1, or to a number of rows"
+        )
+    return CurveSizes(enough, round(held_back))
 
 
 def resolve_count(count: float | int, rows: int, *, field: str) -> int:
@@ -21,14 +69,18 @@ def resolve_count(count: float | int, rows: int, *, field: str) -> int:
     return size
 
 
-def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool) -> int:
-    """Rows of the train split to spend on the encoders; none when no representation is a model.
+def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int = 2) -> int:
+    """Rows of the train split to spend on the encoders, with `auto` at most; none when no representation is a model.
+
+    `classes` matters to `auto` alone.
 
     Raises:
         DataError: the size cannot be met, or leaves nothing to filter.
     """
     if not needed:
         return 0
+    if warmup.size == "auto":
+        return curve_sizes(train_rows, classes=classes).most
     size = resolve_count(warmup.size, train_rows, field="warmup.size")
     if size > train_rows - 2:
         raise DataError(f"warmup.size {warmup.size} leaves {train_rows - size} of {train_rows} train rows; lower it")

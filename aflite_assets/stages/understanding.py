@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from aflite_assets.errors import MissingDataError
 from aflite_assets.sources.examples import Examples
@@ -17,14 +18,15 @@ from aflite_assets.sources.image_folders import image_paths
 from aflite_assets.sources.loading import content_fingerprint
 from aflite_assets.sources.raw_table import RawTable
 from aflite_assets.sources.source_specs import HubSource, ImageFolderSource, LabelledFolder, SourceSpec
-from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.sources.specs import ChallengeSpec, DatasetSpec
 from aflite_assets.stages.challenge_sets import build_challenge, decodable_challenge, load_challenge
 from aflite_assets.stages.class_maps import counts_as
+from aflite_assets.stages.fine_tune_rows import build_fine_tune, in_dataset_classes
 from aflite_assets.stages.plan import RunPlan, plan_run
 from aflite_assets.stages.published import without_rows
 from aflite_assets.stages.raw_dataset import LoadedTable, read_raw
 from aflite_assets.stages.report_inputs import check_scatter_features
-from aflite_assets.stages.sizes import in_pool, resolve_count, warmup_rows
+from aflite_assets.stages.sizes import curve_sizes, in_pool, resolve_count, warmup_rows
 from aflite_assets.stages.warmup_split import check_models, draw_warmup, needs_warmup
 
 FIRST_ROWS = 1_000
@@ -73,7 +75,7 @@ class UnderstoodData:
 class UnderstoodChallenge:
     """A challenge set: `rows` in a run (of a set read in part: at most), `counts_as` its label for each of the dataset.
 
-    A label of the dataset that counts as none has None.
+    A label of the dataset that counts as none has None. `fine_tune_rows`: that evaluators may be trained on, at most.
     """
 
     name: str
@@ -81,6 +83,7 @@ class UnderstoodChallenge:
     rows: int
     complete: bool
     counts_as: Mapping[str, str | None]
+    fine_tune_rows: int | None = None
 
 
 @dataclass(frozen=True)
@@ -138,18 +141,24 @@ def understand_plan(spec: DatasetSpec, data: UnderstoodData, challenges: Underst
     rows = data.rows or _counts(raw)
     if spec.report.scatter_features is not None:
         check_scatter_features(spec.report.scatter_features, raw)
-    warmup_ids = np.zeros(0, np.int64)
+    warmup_ids, curve = np.zeros(0, np.int64), None
     if data.complete:
-        warmup_ids = draw_warmup(spec, raw).row_ids
-        spent = len(warmup_ids)
+        drawn = draw_warmup(spec, raw)
+        warmup_ids, spent = drawn.row_ids, len(drawn.row_ids)
+        curve = None if drawn.samples is None else drawn.samples.sizes
     else:
         check_models(spec, raw)
-        spent = warmup_rows(spec.warmup, rows["train"], needed=needs_warmup(spec))
+        needed, classes = needs_warmup(spec), len(raw.label_names)
+        spent = warmup_rows(spec.warmup, rows["train"], needed=needed, classes=classes)
+        if needed and spec.warmup.size == "auto":
+            curve = curve_sizes(rows["train"], classes=classes)
     return plan_run(
         spec,
         rows,
         challenge_rows={challenge.name: challenge.rows for challenge in challenges.found},
+        fine_tune_rows={one.name: one.fine_tune_rows for one in challenges.found if one.fine_tune_rows is not None},
         warmup_rows=spent,
+        curve=curve,
         largest_group=_largest_group(spec, raw, warmup_ids),
     )
 
@@ -178,7 +187,27 @@ def _understand_challenge(spec: DatasetSpec, name: str, data: UnderstoodData) ->
     built = replace(built, examples=decodable.examples)
     labels = counts_as(name, challenge, built.examples, raw.label_names, complete=complete and data.complete)
     rows = len(built.examples) if complete else (reading.rows or {}).get(challenge.split, len(built.examples))
-    return UnderstoodChallenge(name, built, min(rows, challenge.limit or rows), complete, labels)
+    tune = _fine_tune_rows(name, challenge, tables, data, reading, seed=spec.seed)
+    return UnderstoodChallenge(name, built, min(rows, challenge.limit or rows), complete, labels, tune)
+
+
+def _fine_tune_rows(
+    name: str,
+    challenge: ChallengeSpec,
+    tables: Mapping[str, pa.Table],
+    data: UnderstoodData,
+    reading: Reading,
+    *,
+    seed: int,
+) -> int | None:
+    """How many rows of the set can be trained on, before test rows are dropped; None where none are asked for."""
+    if challenge.fine_tune is None:
+        return None
+    complete, raw = reading.first_rows is None, data.raw.examples
+    rows = build_fine_tune(name, challenge, tables, seed=seed, complete=complete).examples
+    if complete and data.complete:
+        in_dataset_classes(name, challenge, rows, raw.label_names)
+    return len(rows) if complete else (reading.rows or {}).get(challenge.fine_tune, len(rows))
 
 
 def _expected_rows(spec: DatasetSpec, counts: Mapping[str, int] | None) -> dict[str, int] | None:

@@ -11,6 +11,7 @@ from aflite_assets.algorithm import FilterSettings
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.checks import check_model
 from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.reports.learning_curve import choice_text, chosen_rows
 from aflite_assets.results import Draft
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import EsimSpec, SmallTransformerSpec, TextModelSpec
@@ -22,6 +23,7 @@ from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import without_rows
 from aflite_assets.stages.sizes import filter_settings, in_pool, warmup_rows
 from aflite_assets.stages.text_lengths import measure_text_lengths
+from aflite_assets.stages.warmup_size import CurveTraining, WarmupSamples, curve_facts, draw_samples
 from aflite_assets.tracking import TrackedRun
 
 _UNMEASURED: dict[type, str] = {
@@ -32,19 +34,32 @@ _UNMEASURED: dict[type, str] = {
 
 @dataclass(frozen=True)
 class WarmupDraw:
-    """The warm-up rows (`row_ids` and class numbers `labels`, int64) and how many were asked for."""
+    """The warm-up rows (`row_ids` and class numbers `labels`, int64) and how many were asked for.
+
+    `samples` (`warmup.size: auto` alone): those that learning curves are to choose from; the rows are then the most
+    that may be spent.
+    """
 
     row_ids: np.ndarray
     labels: np.ndarray
     asked: int
+    samples: WarmupSamples | None = None
 
 
 def run(
     spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
 ) -> dict[str, Any]:
-    """Draw the warm-up rows (whole groups, stratified), after every model and size was checked against the data."""
+    """Draw the warm-up rows (whole groups, stratified), after every model and size was checked against the data.
+
+    With `warmup.size: auto` encoders are trained on samples of growing size, and their learning curves choose one.
+    """
     raw = load_examples(inputs["raw_dataset"].path)
     drawn = draw_warmup(spec, raw)
+    facts: dict[str, Any] = {}
+    if drawn.samples is not None:
+        version = inputs["raw_dataset"].data_version
+        training = CurveTraining(spec, raw.in_split("train"), drawn.samples, draft, version, tracker, device, progress)
+        drawn, facts = _chosen(training, drawn.samples)
     train_rows = inputs["raw_dataset"].summary["rows"]["train"]
     pq.write_table(pa.table({"row_id": drawn.row_ids, "label": drawn.labels}), draft.path / "rows.parquet")
     progress.log(f"warm-up rows: {len(drawn.row_ids)} of {train_rows} train rows")
@@ -58,11 +73,25 @@ def run(
         # Not in a published file: the data version, by which encoders and filtered sets are found again, must not
         # change with an evaluator's max_length.
         "text_lengths": text_lengths(spec, raw),
+        **facts,
     }
+
+
+def _chosen(training: CurveTraining, samples: WarmupSamples) -> tuple[WarmupDraw, dict[str, Any]]:
+    """The rows that the curves choose, and what the summary says of the curves (not in a file either)."""
+    curves = training.curves()
+    chosen = chosen_rows(curves)
+    row_ids = samples.spent(samples.samples[samples.sizes.samples.index(chosen)])
+    facts = curve_facts(curves, chosen)
+    for line in (choice_text(curves), *facts["cautions"]):
+        training.progress.log(line)
+    return WarmupDraw(row_ids, training.train.select(row_ids).labels, len(row_ids)), {"learning_curve": facts}
 
 
 def draw_warmup(spec: DatasetSpec | SpecView, raw: Examples) -> WarmupDraw:
     """Check every model and size against the data and draw the warm-up rows; none where no encoder is trained.
+
+    With `warmup.size: auto` nothing is trained here: every size that may be chosen is checked, the most is drawn.
 
     Raises:
         ModelError: a model does not fit the data or cannot be had.
@@ -71,10 +100,22 @@ def draw_warmup(spec: DatasetSpec | SpecView, raw: Examples) -> WarmupDraw:
     check_models(spec, raw)
     train = raw.in_split("train")
     needed = needs_warmup(spec)
+    if needed and spec.warmup.size == "auto":
+        return _draw_most(spec, raw, draw_samples(train, seed=spec.seed))
     size = warmup_rows(spec.warmup, len(train), needed=needed)
     drawn = stratified_sample(train.labels, train.groups, size, rng=np.random.default_rng([spec.seed, 0]))
     _check_plan(spec, raw, train.row_ids[drawn], needed=needed)
     return WarmupDraw(train.row_ids[drawn], train.labels[drawn], size)
+
+
+def _draw_most(spec: DatasetSpec | SpecView, raw: Examples, samples: WarmupSamples) -> WarmupDraw:
+    for sample in samples.samples:
+        spent = samples.spent(sample)
+        try:
+            _check_plan(spec, raw, spent, needed=True)
+        except DataError as error:
+            raise DataError(f"warmup.size auto may spend {len(spent)} rows, and then {error}") from error
+    return WarmupDraw(spent, raw.select(spent).labels, len(spent), samples)
 
 
 def check_models(spec: DatasetSpec | SpecView, raw: Examples) -> None:

@@ -14,7 +14,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.isolation import isolated_random_state, quiet_libraries
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.images import IMAGE_TYPE
-from aflite_assets.sources.model_specs import TextModelSpec
+from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
 
 WORDS = ["the", "a", "dog", "cat", "runs", "sleeps", "park", "house", "not", "red", "big", "and"]
 CPU = DeviceSettings(device="cpu")
@@ -116,4 +116,17 @@ def text_settings(bert_folder: Path) -> TextModelSpec:
         epochs=6,
         batch_size=10,
         learning_rate=5e-3,
+    )
+
+
+@pytest.fixture
+def image_settings() -> ImageModelSpec:
+    """A network of some thousand weights that sees flipped and shifted images."""
+    return ImageModelSpec(
+        kind="timm_image",
+        architecture="test_resnet",
+        image_size=32,
+        epochs=2,
+        batch_size=8,
+        augmentation="flip_crop",
     )

@@ -265,6 +265,10 @@ def test_an_encoder_of_other_labels_or_half_of_one_is_refused(
         (folder / file).write_bytes(content)
         with pytest.raises(ModelError, match=r"holds no readable esim model \(.*\); materialise warmup_models again"):
             saved_classifier(ESIM, folder, LABELS)
+    folder = shutil.copytree(good, tmp_path / "cut")
+    (folder / "model.safetensors").write_bytes((good / "model.safetensors").read_bytes()[:-4])
+    with pytest.raises(ModelError, match=r"cut holds no readable esim model \(model.safetensors is cut short"):
+        saved_classifier(ESIM, folder, LABELS)
     weights = load_file(good / "model.safetensors")
     save_file({name: value for name, value in weights.items() if name != "output.bias"}, good / "model.safetensors")
     with pytest.raises(ModelError, match=r"holds no readable esim model \(.*lacks \['output.bias'\]"):

@@ -10,10 +10,10 @@ from aflite_assets.models.evaluators import Evaluation, evaluate
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import (
     EarlyStoppingSpec,
-    EvaluatorSpec,
     ImageModelSpec,
     LinearModelSpec,
     MaxPpmiSpec,
+    OneStageSpec,
     RbfSvmSpec,
     TextModelSpec,
 )
@@ -24,7 +24,7 @@ IMAGES = ImageModelSpec(
 
 
 def _evaluate(
-    settings: EvaluatorSpec,
+    settings: OneStageSpec,
     train: Examples,
     tests: dict[str, Examples],
     scratch: Path,
@@ -101,7 +101,7 @@ def test_a_train_set_may_lack_classes(
     tmp_path: Path,
 ) -> None:
     examples = keyword_pairs(12) if kind == "text" else png_images(12)
-    settings: EvaluatorSpec = text_settings if kind == "text" else IMAGES
+    settings: OneStageSpec = text_settings if kind == "text" else IMAGES
     ones = examples.select(examples.row_ids[examples.labels == 1])
     result = _evaluate(settings, ones, {"test": examples}, tmp_path)
     probabilities = result.predictions["test"].probabilities

@@ -78,6 +78,14 @@ def test_weights_of_another_architecture_are_refused(tmp_path: Path) -> None:
         new_image_model("test_resnet", checkpoint=str(path), image_size=32, label_names=NAMES)
 
 
+def test_a_saved_model_that_is_cut_short_is_refused(tmp_path: Path) -> None:
+    new_image_model("test_resnet", checkpoint=None, image_size=32, label_names=NAMES).save_pretrained(tmp_path)
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(ModelError, match=r"image encoder \(model.safetensors is cut short or damaged: .*materialise"):
+        saved_image_model(tmp_path)
+
+
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"holds no readable image encoder .*materialise warmup_models again"):
         saved_image_model(tmp_path)

@@ -84,15 +84,10 @@ def test_a_killed_training_goes_on_with_the_same_bits(
     assert list((tmp_path / "killed").iterdir()) == []
 
 
-def test_augmented_images_go_on_with_the_same_bits(png_images: Callable[..., Examples], tmp_path: Path) -> None:
-    settings = ImageModelSpec(
-        kind="timm_image",
-        architecture="test_resnet",
-        image_size=32,
-        epochs=3,
-        batch_size=8,
-        augmentation="flip_crop",
-    )
+def test_augmented_images_go_on_with_the_same_bits(
+    image_settings: ImageModelSpec, png_images: Callable[..., Examples], tmp_path: Path
+) -> None:
+    settings = image_settings.model_copy(update={"epochs": 3})
     examples = png_images(20)
     whole = _train(settings, examples, tmp_path / "whole")
     with pytest.raises(_Killed):

@@ -64,6 +64,14 @@ def test_a_folder_without_configuration_is_named(tmp_path: Path) -> None:
         _check(tmp_path)
 
 
+def test_a_weights_file_that_is_cut_short_is_named(copied: Path) -> None:
+    weights = copied / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    said = r"checkpoint '.*copy' cannot be loaded \(model.safetensors is cut short or damaged: .*\); copy or download"
+    with pytest.raises(ModelError, match=said):
+        pretrained_text_model(str(copied), revision=None, label_names=("x", "y"), log=_ignore)
+
+
 def test_a_folder_without_a_vocabulary_is_refused(copied: Path) -> None:
     for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
         (copied / name).unlink()

@@ -134,17 +134,9 @@ def test_nothing_is_written_by_the_trainer(
 
 @pytest.mark.parametrize("rows", [1, 9])
 def test_a_last_batch_of_one_row_passes_batch_normalisation(
-    png_images: Callable[..., Examples], tmp_path: Path, rows: int
+    image_settings: ImageModelSpec, png_images: Callable[..., Examples], tmp_path: Path, rows: int
 ) -> None:
-    settings = ImageModelSpec(
-        kind="timm_image",
-        architecture="test_resnet",
-        image_size=32,
-        epochs=2,
-        batch_size=8,
-        augmentation="flip_crop",
-    )
-    classifier, result = _train(settings, png_images(rows), tmp_path)
+    classifier, result = _train(image_settings, png_images(rows), tmp_path)
     assert np.isfinite(result.dynamics["label_probability"].to_numpy()).all()
     assert all(torch.isfinite(p).all() for p in classifier.model.parameters())
 

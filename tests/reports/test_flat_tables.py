@@ -6,9 +6,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.reports.flat_tables import flat_tables
+from aflite_assets.reports.learning_curve import LearningCurve
 from aflite_assets.reports.records import BenchmarkData
 
-NAMES = ["accuracy", "challenge_sets", "zero_shot", "in_distribution", "top_5", "paired", "published"]
+NAMES = [
+    "accuracy",
+    "challenge_sets",
+    "zero_shot",
+    "in_distribution",
+    "top_5",
+    "paired",
+    "predictability_by_iteration",
+    "warmup_curve",
+    "transfer",
+    "transfer_differences",
+    "published",
+]
 
 
 def rows(data: BenchmarkData, table: str, **where: Any) -> list[dict[str, Any]]:
@@ -40,6 +53,17 @@ def test_published_figures_are_there_when_named(make_by_hand: Any) -> None:
     found = rows(make_by_hand(published="qnli"), "published", row="RoBERTa")
     assert [(row["column"], row["value"]) for row in found] == [
         ("full", 93.7), ("filtered (RoBERTa)", 77.7), ("difference (points)", -16.0),
+    ]  # fmt: skip
+
+
+def test_points_of_learning_curves_are_rows(make_by_hand: Any) -> None:
+    curves = (LearningCurve("a", (40, 80), (50, 90), 100, 34), LearningCurve("b", (40, 80), (80, 81), 100, 34))
+    found = rows(make_by_hand(warmup_curves=curves), "warmup_curve")
+    assert [(row["representation"], row["rows"], row["right"], row["accuracy"]) for row in found] == [
+        ("a", 40, 50, 0.5), ("a", 80, 90, 0.9), ("b", 40, 80, 0.8), ("b", 80, 81, 0.81),
+    ]  # fmt: skip
+    assert [(row["elbow"], row["chosen"]) for row in found] == [
+        (False, False), (True, True), (True, False), (False, True),
     ]  # fmt: skip
 
 

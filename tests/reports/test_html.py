@@ -11,6 +11,7 @@ import pytest
 
 from aflite_assets.reports.html import render_report
 from aflite_assets.reports.interactive import DRAW_SCRIPT, plotly_script
+from aflite_assets.reports.learning_curve import LearningCurve
 from aflite_assets.reports.records import BenchmarkData, Cell, EvidenceTable, FilteredSet
 from aflite_assets.reports.summary import plain_summary
 
@@ -46,6 +47,25 @@ class Page(HTMLParser):
 
     def words(self) -> str:
         return " ".join(" ".join(self.text).split())
+
+
+CURVES = (
+    LearningCurve("roberta", (40, 80, 160), (30, 80, 82), 100, 34),
+    LearningCurve("other", (40, 80, 160), (30, 32, 70), 100, 34),
+)
+
+
+def test_learning_curves_have_a_section_where_they_chose(make_planted: Any, page: Page) -> None:
+    assert "How the warm-up rows were chosen" not in page.words()
+    drawn = Page(render_report(make_planted(warmup_curves=CURVES)))
+    words = drawn.words()
+    assert "How the warm-up rows were chosen" in words
+    assert "the encoders need a sample of 160 rows; with the 100 held-back rows that tell so, 260 train rows" in words
+    assert "Learning curve: other: accuracy still rises at 160 rows, the largest sample" in words
+    assert "Learning curve: roberta" not in words
+    assert "roberta 80 100 80 0.8 0.7112 0.8666 yes no" in words
+    assert "other 160 100 70 0.7 0.6042 0.7811 yes yes" in words
+    assert any("with the elbow chosen, representations roberta" in str(one["alt"]) for one in drawn.all("img"))
 
 
 @pytest.fixture(scope="module")
@@ -172,8 +192,9 @@ def test_nothing_trained_and_no_iteration_still_make_a_page(make_planted: Any, p
 def test_scatter_for_chosen_features(make_planted: Any, feature_examples: Any) -> None:
     parsed = Page(render_report(make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2))))
     alts = [str(image["alt"]) for image in parsed.all("img")]
-    assert "Before filtering: 1,200 train rows, feature 0 against feature 2, coloured by class" in alts
-    assert "After filtering: 402 train rows, feature 0 against feature 2, coloured by class" in alts
+    for start in ("Before filtering: 1,200 train rows", "After filtering: 402 train rows"):
+        assert sum(alt.startswith(f"{start}, feature 0 against feature 2, coloured by class. ") for alt in alts) == 1
+    assert "Trained on random, as many rows as were kept, and tested on all: linear 73.6 %" in parsed.words()
 
 
 def test_images_are_thumbnails(make_planted: Any, image_examples: Any) -> None:

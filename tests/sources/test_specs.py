@@ -14,6 +14,12 @@ def _refuses(content: dict[str, Any], message: str, **changes: Any) -> None:
         DatasetSpec.model_validate(content | changes)
 
 
+def test_the_warm_up_is_a_count_a_share_or_left_to_the_learning_curve(spec_content: dict[str, Any]) -> None:
+    for size in (200, 0.1, "auto"):
+        warmup = DatasetSpec.model_validate(spec_content | {"warmup": {"size": size}}).warmup
+        assert warmup.model_dump(mode="json") == {"size": size}
+
+
 def test_smallest_spec_has_the_papers_defaults(spec_content: dict[str, Any]) -> None:
     spec = DatasetSpec.model_validate(spec_content)
     assert spec.filter == FilterSpec(n_partitions=64, threshold=0.75, selection="greedy", classifier="logistic")

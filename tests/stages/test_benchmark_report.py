@@ -141,7 +141,9 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, Obtained]) -> None:
     result = walk["benchmark_report"].result
     assert sorted(path.name for path in (result.path / "tables").iterdir()) == [
         "accuracy.parquet", "challenge_sets.parquet", "in_distribution.parquet", "paired.parquet",
-        "published.parquet", "top_5.parquet", "zero_shot.parquet",
+        "predictability_by_iteration.parquet", "published.parquet", "top_5.parquet", "transfer.parquet",
+        "transfer_differences.parquet", "warmup_curve.parquet",
+        "zero_shot.parquet",
     ]  # fmt: skip
     markdown = json.loads(result.file("tables.json").read_text())
     assert set(markdown) == {
@@ -153,6 +155,10 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, Obtained]) -> None:
     assert any("own make" in line and "linear (as representation given)" in line for line in report["summary"])
     assert report["in_distribution"][0]["test_set"] == "test"
     assert len(report["top_5"]) == 3
+    assert sum(row["rows"] for row in _rows(walk, "predictability_by_iteration", iteration=0)) == 480
+    assert set(json.loads(result.file("figures.json").read_text())) == {
+        path.stem for path in (result.path / "figures").iterdir()
+    }
     page = result.file("report.html").read_text()
     assert "From the paper: ICML 2020, Table 6" in page
     assert "any rule" in page
@@ -163,8 +169,8 @@ def test_a_split_that_evaluators_stop_by_is_not_reported(walk: dict[str, Obtaine
 
     raw, spec = load_examples(walk["raw_dataset"].result.path), parse_spec(_content(tmp_path))
     arguments = (raw, walk["challenge_sets"].result, (), spec.challenge_sets)
-    assert [one.name for one in test_sets(*arguments, frozenset())] == ["test", "all", "some"]
-    assert [one.name for one in test_sets(*arguments, {"test"})] == ["all", "some"]
+    assert [one.name for one in test_sets(*arguments, frozenset(), {})] == ["test", "all", "some"]
+    assert [one.name for one in test_sets(*arguments, {"test"}, {})] == ["all", "some"]
 
 
 def test_a_column_of_too_many_values_is_named(tmp_path: Path, store: ResultStore) -> None:

@@ -17,7 +17,7 @@ from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages import evidence_tables
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.report_inputs import read_evidence
+from aflite_assets.stages.report_inputs import read_evidence, read_similarities
 
 
 def evidence_of(spec: DatasetSpec, store: ResultStore, log: Callable[[str], None] = lambda line: None) -> Any:
@@ -41,13 +41,15 @@ def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
         "Scores of kept and removed rows (given)",
         "Distance to the nearest train rows (given)",
         "Distance to the nearest train rows by class (given)",
+        "Similarity of kept and removed rows (given)",
         "Possible label errors (given)",
         "A simple model that the filter did not use",
     ]
-    assert result.summary == {"given": {"tables": 6}}
+    assert result.summary == {"given": {"tables": 7}}
     assert [line.rpartition(": ")[0] for line in logged] == [f"bias evidence: {title}" for title in tables]
     assert {path.name for path in result.path.glob("*.parquet")} == {
-        *(f"given-{number:02d}.parquet" for number in range(6)),
+        *(f"given-{number:02d}.parquet" for number in range(7)),
+        "given-similarities.parquet",
         "all-representations-00.parquet",
     }
 
@@ -59,6 +61,17 @@ def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
     assert f"{at_ten['after']['within_class']:.4f} after it" in near.caption
     assert "Mean cosine distance from 200 rows of the other splits" in near.caption
     assert "random sample" not in near.caption
+
+    alike = tables["Similarity of kept and removed rows (given)"].table.to_pylist()
+    assert [(row["label_name"], row["side"]) for row in alike[:3]] == [
+        (alike[0]["label_name"], side) for side in ("kept", "removed", "random")
+    ]
+    # Removed rows share their bias features; the circles' own two are the same in all directions.
+    for kept, removed, random in (alike[:3], alike[3:]):
+        assert kept["mean_similarity"] + 0.2 < random["mean_similarity"] < removed["mean_similarity"]
+    pairs = read_similarities(result)["given"]
+    assert [one.name for one in pairs] == [alike[0]["label_name"], alike[3]["label_name"]]
+    assert pairs[0].blocks[0].similarities.shape == (12, 12)
 
     adversary = tables["A simple model that the filter did not use"]
     full, random, filtered = adversary.table.to_pylist()

@@ -1,9 +1,14 @@
 """Cells trained in processes of their own: the same results, failures that stay with their cell, killed workers."""
 
+import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +20,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages import evaluator_models
+from aflite_assets.stages import cell_training, cell_workers, evaluator_models
 from aflite_assets.stages.cell_training import CellJob, train_cell
 from aflite_assets.stages.cell_workers import CellWorkers, visible_gpus
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
@@ -124,6 +129,117 @@ def test_an_interrupted_cell_leaves_nothing_to_the_next(
         with pytest.raises(KeyboardInterrupt):
             workers.train(_job(walked, texts, tmp_path / "interrupted", epochs=500), interrupt)
         assert not multiprocessing.active_children()
+
+
+_STEP = """
+import json, multiprocessing, sys
+from pathlib import Path
+import numpy as np
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import ResultStore
+from aflite_assets.sources.registry import parse_spec
+from aflite_assets.stages.cell_training import CellJob
+from aflite_assets.stages.cell_workers import CellWorkers
+
+root, target = sys.argv[1:]
+spec = parse_spec(json.loads(sys.stdin.read()))
+store = ResultStore(Path(root))
+raw, challenges = (store.current(name, spec.name) for name in ("raw_dataset", "challenge_sets"))
+settings = spec.evaluators["net"].model_copy(update={"epochs": 10_000})
+folders = Path(target), Path(target + "-scratch")
+job = CellJob(settings, np.arange(40), 0, DeviceSettings("cpu"), raw, challenges, frozenset(), *folders)
+
+def told(line):
+    if "epoch 1 " in line:
+        sys.stdout.write(f"{multiprocessing.active_children()[0].pid}\\n")
+        sys.stdout.flush()
+
+with CellWorkers(["", ""]) as workers:
+    workers.train(job, told)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_workers_end_when_the_process_that_started_them_is_killed(
+    walked: ResultStore, texts: DatasetSpec, tmp_path: Path
+) -> None:
+    (tmp_path / "cell").mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-c", _STEP, str(walked.root), str(tmp_path / "cell")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as step:
+        assert step.stdin is not None
+        assert step.stdout is not None
+        step.stdin.write(json.dumps(texts.model_dump(mode="json")))
+        step.stdin.close()
+        worker = int(step.stdout.readline())
+        assert _runs(worker)
+        step.kill()
+    for _ in range(100):
+        if not _runs(worker):
+            break
+        time.sleep(0.1)
+    assert not _runs(worker)
+
+
+def _runs(number: int) -> bool:
+    try:
+        state = Path(f"/proc/{number}/stat").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("gpus", [[], ["", ""]], ids=["here", "workers"])
+def test_an_error_that_nobody_expects_fails_the_cell_with_its_reason(
+    walked: ResultStore, texts: DatasetSpec, tmp_path: Path, gpus: list[str]
+) -> None:
+    lines: list[str] = []
+    job = _job(walked, texts, tmp_path / "gone", "linear")
+    job.target.rmdir()
+    with CellWorkers(gpus) as workers:
+        # Here a folder that is gone; a full disk is an OSError too.
+        with pytest.raises(RuntimeError, match=r"^FileNotFoundError: .*gone/predictions.parquet"):
+            workers.train(job, lines.append)
+        assert workers.train(_job(walked, texts, tmp_path / "after", "linear"), _ignore)["rows"] == 40
+    assert "Traceback" in lines[-1]
+    assert "predictions.parquet" in lines[-1]
+
+
+def test_a_full_disk_fails_a_cell_and_not_the_grid(
+    texts: DatasetSpec, walked: ResultStore, store: ResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(table: Any, path: Path) -> None:
+        if path.name == "dynamics.parquet":
+            raise OSError(28, "No space left on device")
+        pq.write_table(table, path)
+
+    monkeypatch.setattr(cell_training, "pq", SimpleNamespace(write_table=write))
+    grid = run_pipeline(texts, store=store)["evaluator_models"].result
+    cells = pq.read_table(grid.file("cells.parquet")).to_pylist()
+    reasons = {(c["evaluator"], c["reason"]) for c in cells}
+    assert reasons == {("net", "RuntimeError: OSError: [Errno 28] No space left on device"), ("linear", None)}
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
+def test_what_ends_a_process_still_ends_a_worker(
+    walked: ResultStore,
+    texts: DatasetSpec,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ending: type[BaseException],
+) -> None:
+    def end(job: CellJob, log: Any) -> None:
+        raise ending
+
+    ours, theirs = multiprocessing.Pipe()
+    ours.send(_job(walked, texts, tmp_path / "cell", "linear"))
+    monkeypatch.setattr(cell_workers, "train_cell", end)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with pytest.raises(ending):
+        cell_workers._serve(theirs, "")
 
 
 def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(

@@ -196,3 +196,18 @@ def test_a_line_without_all_its_parts_has_no_seconds() -> None:
     part = CostLine("a", "b", (Work(3, "step", None), Work(2, "row", 0.25)), spent=0.0)
     assert (whole.seconds, part.seconds) == (2.0, None)
     assert CostEstimate((whole, part), "cpu").seconds == 2.0
+
+
+def test_later_stages_are_counted_apart_from_the_training_that_they_share() -> None:
+    recipe = {"kind": "fine_tuned", "start": "net", "stages": [{"rows": "others", "epochs": 3}, {"rows": "others"}]}
+    others = {**DIGITS["challenge_sets"]["others"], "fine_tune": "train"}
+    evaluators = {**DIGITS["evaluators"], "net_others": recipe}
+    foreseen = _foreseen(parse_spec({**DIGITS, "evaluators": evaluators, "challenge_sets": {"others": others}}))
+    rows = foreseen.plan.fine_tune_rows["others"]
+    assert rows == 1348
+    (line,) = (one for one in foreseen.estimate.lines if one.what == "net_others")
+    models = len(foreseen.plan.train_sets)
+    assert {work.unit: work.count for work in line.work} == {
+        "model": models, "step": models * (3 + 1) * -(-rows // 16), "row": models * (40 + 30),
+    }  # fmt: skip
+    assert line.spent == 0

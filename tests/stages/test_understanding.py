@@ -12,6 +12,7 @@ from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages import raw_dataset, understanding
+from aflite_assets.stages.sizes import CurveSizes
 from aflite_assets.stages.understanding import understand_challenges, understand_data, understand_plan
 
 COMMIT = "a" * 40
@@ -104,6 +105,14 @@ def test_a_large_hub_dataset_is_planned_by_its_counts(large_hub: list[int | None
     plan = understand_plan(spec, data, understand_challenges(spec, data))
     assert (plan.warmup_rows, plan.pool_rows) == (5_000, 45_000)
     assert plan.settings.target_size == 22_500
+
+
+def test_the_most_that_auto_may_spend_is_planned_with(large_hub: list[int | None]) -> None:
+    spec = _hub(limit={"train": 50_000}, warmup={"size": "auto"})
+    data = understand_data(spec)
+    plan = understand_plan(spec, data, understand_challenges(spec, data))
+    assert plan.curve == CurveSizes((500, 1_000, 2_000, 4_000, 8_000), 1_000)
+    assert (plan.warmup_rows, plan.pool_rows, plan.settings.train_size) == (9_000, 41_000, 9_000)
 
 
 def test_splits_held_out_of_a_large_train_split_are_counted(large_hub: list[int | None]) -> None:

@@ -13,7 +13,9 @@ _SEVERAL = {str: "texts", int: "whole numbers", float: "numbers"}
 def wish_of_kind(place: Any, value: Any) -> str:
     """What may stand at a place where something of another kind stands, and what to do."""
     alternatives = members(place)
-    wish = f"must be {_count_words() if is_count(place) else _words(alternatives)}"
+    words = [member for member in alternatives if get_origin(member) is Literal]
+    count = ", or ".join([_count_words(), *map(_word, words)])
+    wish = f"must be {count if is_count(place) else _words(alternatives)}"
     if all(is_model(member) or get_origin(member) is dict for member in alternatives):
         return f"{wish}; write them below it as indented lines of `key: value`"
     takes_a_list = entry_type(place, tuple) is not None
@@ -34,8 +36,8 @@ def wish_of_kind(place: Any, value: Any) -> str:
 
 
 def is_count(place: Any) -> bool:
-    """Whether a number of rows or a share of them stands there."""
-    return set(members(place)) == {int, float}
+    """Whether a number of rows or a share of them stands there, or a word in their place."""
+    return {member for member in members(place) if get_origin(member) is not Literal} == {int, float}
 
 
 def _count_words() -> str:

@@ -9,7 +9,9 @@ from aflite_assets.sources.registry import parse_spec
 CSV = {"format": "csv", "splits": {"train": "a", "test": "b"}}
 FORMATS = "['parquet', 'csv', 'tsv', 'jsonl', 'hub', 'image_folder', 'features', 'circles', 'digits', 'template_nli']"
 ENCODERS = "['huggingface_text', 'small_transformer', 'esim', 'timm_image', 'identity']"
-EVALUATORS = "['linear', 'rbf_svm', 'max_ppmi', 'huggingface_text', 'small_transformer', 'esim', 'timm_image']"
+EVALUATORS = (
+    "['linear', 'rbf_svm', 'max_ppmi', 'huggingface_text', 'small_transformer', 'esim', 'timm_image', 'fine_tuned']"
+)
 BOOLEANS = "yes/no/on/off and true/false are booleans in YAML; put it in quotes"
 COUNT = "must be a whole number of rows, or a share of them with a decimal point, over 0 and at most 1.0"
 NAME = "use lower-case letters, digits and underscores only, no underscore first, at most 64 characters"
@@ -123,6 +125,10 @@ def test_unknown_kind_is_told_the_known_ones_and_the_nearest(
         ({"filter": {"target_size": 0}}, f"filter.target_size: {COUNT} (received '0')"),
         ({"filter": {"train_size": "400"}}, f"filter.train_size: {COUNT}; write it without quotes (received '400')"),
         ({"filter": {"slice_size": "0.5"}}, f"filter.slice_size: {COUNT}; write it without quotes (received '0.5')"),
+        ({"warmup": {"size": "large"}}, f"warmup.size: {COUNT}, or one of 'auto' (received 'large')"),
+        ({"warmup": {"size": "atuo"}}, f"warmup.size: {COUNT}, or one of 'auto'; did you mean 'auto'? (received"),
+        ({"warmup": {"size": 1.5}}, f"warmup.size: {COUNT}, or one of 'auto' (received '1.5')"),
+        ({"warmup": {"size": "0.1"}}, f"warmup.size: {COUNT}, or one of 'auto'; write it without quotes (received"),
         (
             {"filter": {"selection": "gredy"}},
             "filter.selection: must be one of 'greedy', 'gumbel'; did you mean 'greedy'? (received 'gredy')",

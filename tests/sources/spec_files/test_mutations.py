@@ -50,6 +50,9 @@ filter:
 evaluators:
   linear: {kind: linear, inverse_regularization: 1.0, inputs: [text]}
   svm: {kind: rbf_svm, gamma: scale}
+  net: {kind: small_transformer}
+  net_tables:
+    {kind: fine_tuned, start: net, stages: [{rows: tables, epochs: 2, batch_size: 8, learning_rate: 0.001}]}
 seeds: [0, 1]
 full_includes_warmup: true
 challenge_sets:
@@ -63,8 +66,9 @@ challenge_sets:
     collapse: probability
     required: false
   tables:
-    source: {format: csv, delimiter: ";", quoted: true, splits: {dev: [a.csv, b.csv]}}
+    source: {format: csv, delimiter: ";", quoted: true, splits: {dev: [a.csv, b.csv], more: c.csv}}
     split: dev
+    fine_tune: more
     columns: {features: [a, b]}
   feats: {source: {format: features, splits: {test: {features: x, labels: y, groups: g}}}}
   nli: {source: {format: template_nli, splits: {test: 10}, planted_share: 0.5, cues: reversed, seed: 1}}

@@ -33,6 +33,8 @@ INDENTED = "write them below it as indented lines of `key: value`"
         (Count, 1.5, COUNT),
         (Count | None, "400", f"{COUNT}; write it without quotes"),
         (Count, "many", COUNT),
+        (Count | Literal["auto"], "Auto", f"{COUNT}, or one of 'auto'; did you mean 'auto'?"),
+        (Count | Literal["auto"], None, f"{COUNT}, or one of 'auto'; write it there"),
         (dict[Name, Count], 5, f"must be a mapping of names to {COUNT.removeprefix('must be ')}; {INDENTED}"),
         (dict[str, str | None], "a", f"must be a mapping of names to text; {INDENTED}"),
         (WarmupSpec, None, f"must be a mapping with keys among ['size']; {INDENTED}"),
@@ -42,7 +44,7 @@ INDENTED = "write them below it as indented lines of `key: value`"
             EvaluatorSpec,
             "linear",
             "must be a mapping with the key 'kind', one of ['linear', 'rbf_svm', 'max_ppmi', 'huggingface_text', "
-            f"'small_transformer', 'esim', 'timm_image'], and those that go with it; {INDENTED}",
+            f"'small_transformer', 'esim', 'timm_image', 'fine_tuned'], and those that go with it; {INDENTED}",
         ),
     ],
 )
@@ -52,5 +54,6 @@ def test_wishes_say_what_may_stand_there_and_how_to_write_it(place: Any, value: 
 
 def test_counts_are_numbers_of_rows_or_shares() -> None:
     assert is_count(Count | None)
+    assert is_count(Count | Literal["auto"])
     assert not is_count(int)
     assert not is_count(float | Literal["scale"])

@@ -1,0 +1,126 @@
+"""How alike the kept and the removed rows of a class are in the features that filtered: cosine similarity of pairs."""
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.diagnostics.tables import table_of
+from aflite_assets.errors import InvalidInputError
+
+MOST_CLASSES = 4
+"""Classes compared: those with most rows on the smaller of their two sides."""
+
+SHOWN_ROWS = 12
+"""Rows of a side whose similarities are given pair by pair, and which a report can picture."""
+
+MOST_ROWS = 10_000
+"""Of one side of a class; of more the mean is over a sample."""
+
+SCHEMA = pa.schema(
+    [
+        ("label", pa.int64()),
+        ("side", pa.string()),
+        ("rows", pa.int64()),
+        ("used_rows", pa.int64()),
+        ("mean_similarity", pa.float64()),
+        ("row_ids", pa.list_(pa.int64())),
+        ("similarities", pa.list_(pa.list_(pa.float32()))),
+    ]
+)
+"""Columns of `class_similarities`."""
+
+_ROWS_AT_ONCE = 8_192
+
+
+def class_similarities(
+    features: np.ndarray,
+    labels: np.ndarray,
+    row_ids: np.ndarray,
+    *,
+    in_train: np.ndarray,
+    kept: np.ndarray,
+    seed: int,
+    most_classes: int = MOST_CLASSES,
+    shown_rows: int = SHOWN_ROWS,
+    most_rows: int = MOST_ROWS,
+) -> pa.Table:
+    """Pairwise cosine similarities of a class's kept rows, of its removed ones, and of random ones.
+
+    The source is Figure 1 of Le Bras et al. (ICML 2020), which shows them of some images of two classes. The means over
+    all pairs and the third side, as many rows of the class as were kept, drawn whether kept or not, are ours: they say
+    what the class is like whichever rows went.
+
+    Args:
+        features: rows x width, float32, finite; a memory map is read in blocks.
+        labels: class numbers, int64, one per row.
+        row_ids: int64, one per row.
+        in_train: bool per row; the others are left out.
+        kept: bool per row, what filtering kept.
+        seed: of the samples; a class's samples depend on it and the class alone.
+        most_classes: classes with the largest smaller side first, then the larger ones, then by number; both sides
+            need two rows.
+        shown_rows: rows of each side given pair by pair, drawn at random.
+        most_rows: see `MOST_ROWS`.
+
+    Returns:
+        Three rows per class, in the order above, with side "kept", "removed" and "random": label, side, rows (of the
+        class there are on it), used_rows (the mean is over), mean_similarity in [-1, 1] (over all pairs of different
+        rows), row_ids (those shown) and similarities (shown x shown, float32, rounded from float64). A row of zeros has
+        similarity 0 to every row, itself included, as in scikit-learn.
+
+    Raises:
+        InvalidInputError: lengths do not fit, or a value is not finite.
+    """
+    lengths = [len(features), len(labels), len(row_ids), len(in_train), len(kept)]
+    if len(set(lengths)) > 1:
+        raise InvalidInputError(
+            f"features, labels, row_ids, in_train and kept have {lengths} rows; give one of each for every row embedded"
+        )
+    records = []
+    for label in _classes(labels[in_train], kept[in_train])[:most_classes]:
+        members = np.flatnonzero(in_train & (labels == label))
+        rng = np.random.default_rng([seed, label])
+        kept_rows, removed_rows = members[kept[members]], members[~kept[members]]
+        random_rows = rng.choice(members, len(kept_rows), replace=False)
+        for side, rows in (("kept", kept_rows), ("removed", removed_rows), ("random", random_rows)):
+            used = rng.permutation(rows)[:most_rows]
+            shown = used[:shown_rows]
+            matrix = cosine_similarities(features[shown]).astype(np.float32)
+            mean = mean_similarity(features, used)
+            records.append((label, side, len(rows), len(used), mean, row_ids[shown].tolist(), matrix.tolist()))
+    return table_of(records, SCHEMA)
+
+
+def cosine_similarities(features: np.ndarray) -> np.ndarray:
+    """Of every row with every row, rows x rows float64 in [-1, 1]; 0 with a row of zeros."""
+    units = _unit_rows(features)
+    return np.clip(units @ units.T, -1, 1)
+
+
+def mean_similarity(features: np.ndarray, positions: np.ndarray) -> float:
+    """Mean cosine similarity over all pairs of two different rows of at least two, exact.
+
+    The sum over all pairs is the squared length of the sum of the rows at length 1, so no pair is formed.
+    """
+    total, own = np.zeros(features.shape[1]), 0.0
+    ordered = np.sort(positions)
+    for start in range(0, len(ordered), _ROWS_AT_ONCE):
+        units = _unit_rows(features[ordered[start : start + _ROWS_AT_ONCE]])
+        total += units.sum(axis=0)
+        own += float((units**2).sum())
+    return float(np.clip((total @ total - own) / (len(ordered) * (len(ordered) - 1)), -1, 1))
+
+
+def _classes(labels: np.ndarray, kept: np.ndarray) -> list[int]:
+    classes = int(labels.max(initial=-1)) + 1
+    totals, stayed = np.bincount(labels, minlength=classes), np.bincount(labels[kept], minlength=classes)
+    smaller = np.minimum(stayed, totals - stayed)
+    comparable = np.flatnonzero(smaller >= 2).tolist()
+    return sorted(comparable, key=lambda label: (-smaller[label], -totals[label], label))
+
+
+def _unit_rows(features: np.ndarray) -> np.ndarray:
+    rows = features.astype(np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all():
+        raise InvalidInputError("a feature is NaN or infinite; give finite features")
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)

@@ -1,0 +1,73 @@
+"""Figure 2 of the paper (ICML 2020): two features before and after filtering, with what models make of them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow.compute as pc
+
+from aflite_assets.reports import figures
+from aflite_assets.reports.accuracy import Score
+from aflite_assets.reports.drawing import Picture
+from aflite_assets.reports.records import BenchmarkData, FilteredSet
+from aflite_assets.reports.summary import Headline, headlines
+from aflite_assets.reports.text import count, counted, listed, percent
+
+
+def scatter_pictures(data: BenchmarkData, filtered: FilteredSet) -> tuple[Picture, ...]:
+    """The two chosen features of the train rows before and after filtering; none where none were chosen.
+
+    Both have the same limits, classes in the same colours, and each the accuracies of models trained and tested on it.
+    """
+    if data.scatter_features is None:
+        return ()
+    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    points = data.examples.select(train["row_id"].to_pylist()).features[:, list(data.scatter_features)]
+    labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False)
+    compared = headlines(data, filtered.representation)
+    sides = (
+        ("Before", np.ones(len(points), dtype=bool), _notes("full", compared, [one.full for one in compared])),
+        ("After", kept, _notes("filtered", compared, [one.filtered for one in compared])),
+    )
+    x, y = (f"feature {number}" for number in data.scatter_features)
+    drawn = []
+    for when, mask, notes in sides:
+        title = f"{when} filtering: {counted(int(mask.sum()), 'train row')}"
+        png = figures.scatter(
+            points[mask],
+            labels[mask],
+            data.label_names,
+            title=title,
+            axis_names=(x, y),
+            limits=figures.scatter_limits(points),
+            notes=notes,
+        )
+        alt = f"{title}, {x} against {y}, coloured by class"
+        drawn.append(Picture(png, ". ".join([alt, " ".join(notes)]) if notes else alt))
+    return tuple(drawn)
+
+
+def scatter_caption(data: BenchmarkData, representation: str) -> str:
+    """What the accuracies at the two scatters are, and what as many random rows give; empty without any."""
+    compared = headlines(data, representation)
+    if not compared:
+        return ""
+    first = compared[0]
+    random = listed([f"{one.evaluator} {_score(one.random)}" for one in compared])
+    return (
+        f"Accuracies: trained on full and tested on all {count(first.full.test_rows)} rows of {first.test_set}; "
+        f"trained on filtered and tested on the {count(first.filtered.test_rows)} of them that were kept. Trained on "
+        f"random, as many rows as were kept, and tested on all: {random}."
+    )
+
+
+def _notes(where: str, compared: Sequence[Headline], scores: Sequence[Score]) -> list[str]:
+    """Lines under a title, three evaluators on each."""
+    if not compared:
+        return []
+    said = [f"{one.evaluator} {_score(score)}" for one, score in zip(compared, scores, strict=True)]
+    lines = [", ".join(said[start : start + 3]) for start in range(0, len(said), 3)]
+    return [f"trained on {where}, tested on {where} rows of {compared[0].test_set}:", *lines]
+
+
+def _score(score: Score) -> str:
+    return score.status if score.accuracy is None else f"{percent(score.accuracy.mean)} %"

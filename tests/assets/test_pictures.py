@@ -1,0 +1,109 @@
+"""Pictures and tables as Dagster shows them: small, escaped, from published results."""
+
+import base64
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from aflite_assets.assets.common import first_rows
+from aflite_assets.assets.pictures import evidence_pictures, filter_pictures, markdown_picture, report_pictures
+from aflite_assets.assets.report import report_tables
+from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.sources.registry import parse_spec
+from aflite_assets.stages.pipeline import run_pipeline
+
+HOSTILE = "![x](y) <script> $a_{"
+CONTENT: dict[str, Any] = {
+    "name": "tiny",
+    "source": {
+        "format": "circles",
+        "splits": {"train": 300, "test": 100},
+        "inner_radius": 1.0,
+        "outer_radius": 3.0,
+        "radius_deviation": 0.15,
+        "biased_share": 0.75,
+        "bias_width": 4,
+        "bias_mean": 1.0,
+        "bias_deviation": 0.1,
+        "noise_deviation": 0.1,
+        "flipped_share": 0.05,
+    },
+    "labels": ["inner", HOSTILE],
+    "representations": {"given": {"kind": "identity"}},
+    "filter": {"target_size": 0.2, "train_size": 0.1, "slice_size": 0.1, "n_partitions": 8},
+    "evaluators": {"linear": {"kind": "linear"}},
+    "seeds": [0],
+    "report": {"scatter_features": [0, 1]},
+}
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Obtained]:
+    folder = tmp_path_factory.mktemp("tiny")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AFLITE_HOME", str(folder / "home"))
+        return run_pipeline(parse_spec(CONTENT), store=ResultStore(folder / "results"))
+
+
+def png_of(value: dg.MarkdownMetadataValue) -> Image.Image:
+    found = re.fullmatch(r"!\[.*\]\(data:image/png;base64,([A-Za-z0-9+/=]+)\)", str(value.value))
+    assert found is not None
+    png = base64.b64decode(found[1])
+    assert len(png) < 50_000
+    return Image.open(io.BytesIO(png))
+
+
+def test_pictures_of_each_asset(walk: dict[str, Obtained]) -> None:
+    shown = {
+        **filter_pictures(walk["filtered_sets"].result),
+        **evidence_pictures(walk["bias_evidence"].result),
+        **report_pictures(walk["benchmark_report"].result),
+    }
+    assert set(shown) == {
+        "curve_given",
+        "scores_given",
+        "similarity_given_0",
+        "similarity_given_1",
+        "filtering_curves",
+        "scatter_before_given",
+        "scatter_after_given",
+    }
+    assert all(png_of(value).width > 400 for value in shown.values())
+
+
+def test_names_of_classes_are_literal_text(walk: dict[str, Obtained]) -> None:
+    alt = str(evidence_pictures(walk["bias_evidence"].result)["similarity_given_1"].value).rpartition("](data:")[0]
+    assert r"class \!\[x\]\(y\) &lt;script&gt; \$a\_\{, representation given" in alt
+
+
+def test_alternatives_are_escaped() -> None:
+    assert markdown_picture(b"", "a](b)<i>").value == r"![a\]\(b\)&lt;i&gt;](data:image/png;base64,)"
+
+
+def test_all_tables_with_rows_are_shown_and_cut(walk: dict[str, Obtained], tmp_path: Path) -> None:
+    result = walk["benchmark_report"].result
+    files = {path.stem: pq.read_table(path) for path in (result.path / "tables").glob("*.parquet")}
+    found = report_tables(result, most=3)
+    shown = {name: value for name, value in found.items() if isinstance(value, dg.TableMetadataValue)}
+    assert set(shown) == {f"table_{name}" for name, one in files.items() if one.num_rows}
+    assert {"table_accuracy", "table_in_distribution", "table_paired"} <= set(shown)
+    assert "table_published" not in shown
+    for name, value in shown.items():
+        assert len(value.records) == min(3, files[name.removeprefix("table_")].num_rows)
+    assert f"accuracy: 3 of {files['accuracy'].num_rows} rows" in found["tables_cut"]
+    accuracy = shown["table_accuracy"].records[0].data
+    assert accuracy["accuracy"] == pytest.approx(files["accuracy"]["accuracy"][0].as_py(), abs=1e-3)
+    assert "reason" not in accuracy
+
+
+def test_columns_without_a_value_are_left_out() -> None:
+    value = first_rows(pa.table({"a": [1, None, 3], "b": pa.array([None, None, "x"], pa.string())}), 2)
+    assert isinstance(value, dg.TableMetadataValue)
+    assert [record.data for record in value.records] == [{"a": 1}, {"a": ""}]

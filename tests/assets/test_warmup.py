@@ -1,0 +1,76 @@
+"""How a warm-up size that learning curves chose stands in Dagster: picture, points, check, pool."""
+
+import base64
+from typing import Any
+
+import dagster as dg
+import pytest
+
+import definitions
+from aflite_assets.assets import common, data, warmup
+from aflite_assets.sources.registry import Registry, parse_spec
+from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+
+MODEL = {"kind": "small_transformer", "vocabulary": 100, "width": 8, "layers": 1, "heads": 1, "max_length": 16}
+
+
+def _materialized(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:
+    """What `warmup_split` tells Dagster of a small dataset, and the outcome of its check of the curves."""
+    content = {
+        "name": "circles_1",
+        "source": {"format": "template_nli", "splits": {"train": 2000, "test": 60}, "planted_share": 0.6, "seed": 0},
+        "representations": {"small": {**MODEL, "epochs": 1}},
+        "evaluators": {"linear": {"kind": "linear"}},
+    }
+    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content | changes)}, {}, {}))
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            [data.raw_dataset, warmup.warmup_split],
+            partition_key="circles_1",
+            instance=instance,
+            resources={
+                "result_store": ResultStoreResource(),
+                "compute_device": ComputeDevice(device="cpu"),
+                "experiment_tracker": ExperimentTracker(),
+            },
+        )
+    (split,) = result.asset_materializations_for_node("warmup_split")
+    checks = {one.check_name: one for one in result.get_asset_check_evaluations()}
+    return {name: one.value for name, one in split.metadata.items()}, checks["learning_curves_flatten"]
+
+
+def test_learning_curves_are_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, check = _materialized(monkeypatch, warmup={"size": "auto"})
+    assert shown["chosen"].startswith("By their learning curves the encoders need a sample of ")
+    points = [record.data for record in shown["learning_curve_points"].records]
+    assert [(point["representation"], point["rows"], point["held_back_rows"]) for point in points] == [
+        ("small", rows, 100) for rows in (40, 80, 160, 320)
+    ]
+    assert sum(bool(point["elbow"]) for point in points) == 1
+    assert shown["dagster/row_count"] == 100 + next(point["rows"] for point in points if point["chosen"])
+    picture = shown["learning_curve"]
+    png = base64.b64decode(picture[picture.index("base64,") + 7 : -1])
+    assert png.startswith(b"\x89PNG")
+    assert len(png) < 50_000
+    # In one epoch of so few rows nothing is learnt, which is said and stops nothing.
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert "small: no sample taught its encoder more than the most frequent class gives" in str(
+        check.metadata["cautions"].value
+    )
+
+
+def test_a_size_that_is_given_has_no_curve(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, check = _materialized(monkeypatch, warmup={"size": 0.1})
+    assert shown["dagster/row_count"] == 200
+    assert not {"chosen", "learning_curve", "learning_curve_points"} & set(shown)
+    assert check.passed
+    assert check.metadata["result"].value == "not applicable: warmup.size is not auto"
+
+
+def test_assets_that_train_share_the_gpu() -> None:
+    graph = definitions.defs.resolve_asset_graph()
+    pools = {key.path[-1]: set(graph.get(key).pools or ()) for key in graph.get_all_asset_keys()}
+    assert {name for name, pool in pools.items() if pool == {"gpu"}} >= {
+        "warmup_split", "warmup_models", "embeddings", "evaluator_models",
+    }  # fmt: skip
+    assert not pools["raw_dataset"]

@@ -146,6 +146,9 @@ class ChallengeSpec(StrictSpec):
         description="a split of source that evaluators of kind fine_tuned may be trained on, never tested on",
         exclude_if=lambda split: split is None,  # results that were made before the field existed are found again
     )
+    fine_tune_limit: int | None = Field(
+        None, ge=1, description="rows of that split to try with", exclude_if=lambda rows: rows is None
+    )
 
     @model_validator(mode="after")
     def _splits_exist(self) -> Self:
@@ -154,6 +157,8 @@ class ChallengeSpec(StrictSpec):
             raise ValueError(f"source has no split {self.split!r} (it has {splits}); set split")
         if self.fine_tune is not None and self.fine_tune not in splits:
             raise ValueError(f"source has no split {self.fine_tune!r} (it has {splits}); correct fine_tune or add it")
+        if self.fine_tune is None and self.fine_tune_limit is not None:
+            raise ValueError("fine_tune_limit is about rows to train on, but fine_tune names none; set fine_tune")
         if self.fine_tune == self.split:
             raise ValueError(f"fine_tune names {self.fine_tune!r}, the split that is tested on; name another split")
         return self

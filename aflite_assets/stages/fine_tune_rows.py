@@ -32,7 +32,7 @@ def build_fine_tune(
 ) -> RawTable:
     """The rows of the split `fine_tune` in the raw dataset's form, with the set's own labels.
 
-    The spec's `limit` and `category` are about test rows and have no say here. `complete=False` says that `tables` hold
+    `limit` and `category` are about test rows and have no say here; `fine_tune_limit` rows are drawn, stratified. `complete=False` says that `tables` hold
     the first rows only.
 
     Raises:
@@ -48,7 +48,7 @@ def build_fine_tune(
             columns=implied_columns(challenge.source, challenge.columns).model_copy(update={"attributes": ()}),
             label_names=challenge.labels,
             unlabelled=challenge.unlabelled,
-            limit=None,
+            limit=None if challenge.fine_tune_limit is None else {split: challenge.fine_tune_limit},
             seed=seed,
             complete=complete,
         )

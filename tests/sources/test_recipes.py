@@ -97,6 +97,11 @@ def test_a_split_to_train_on_must_be_there_and_not_tested_on(content: dict[str, 
     assert f"challenge_sets.asked: {message}" in _message(content)
 
 
+def test_a_limit_of_rows_to_train_on_needs_such_rows(content: dict[str, Any]) -> None:
+    content["challenge_sets"]["asked"]["fine_tune_limit"] = 5
+    assert "fine_tune_limit is about rows to train on, but fine_tune names none; set fine_tune" in _message(content)
+
+
 def test_challenge_sets_without_rows_to_train_on_have_the_keys_they_had(content: dict[str, Any]) -> None:
     dumped = parse_spec(content).view(["challenge_sets"]).as_json()["challenge_sets"]
     assert dumped["hard"]["fine_tune"] == "more"

@@ -10,7 +10,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.images import IMAGE_TYPE
 from aflite_assets.sources.specs import ChallengeSpec
-from aflite_assets.stages.fine_tune_rows import in_dataset_classes, without_test_rows
+from aflite_assets.stages.fine_tune_rows import build_fine_tune, in_dataset_classes, without_test_rows
 
 NLI = ("entailment", "neutral", "contradiction")
 
@@ -88,3 +88,11 @@ def test_when_no_row_is_left_it_is_said() -> None:
     rows = _rows([0], NLI, text=["a"])
     with pytest.raises(DataError, match="'far': all 1 rows to fine-tune on are test rows too; name another split"):
         without_test_rows("far", rows, [rows])
+
+
+def test_the_limit_is_of_the_rows_to_train_on_and_stratified() -> None:
+    table = pa.table({"text": [f"t{row}" for row in range(90)], "label": ["yes", "no", "no"] * 30})
+    challenge = _challenge(columns={"text": "text"}, labels=["yes", "no"], fine_tune_limit=12, limit=3)
+    found = build_fine_tune("far", challenge, {"more": table}, seed=0)
+    assert np.bincount(found.examples.labels).tolist() == [4, 8]
+    assert found.source_rows == {"more": 90}

@@ -32,8 +32,8 @@ def build_fine_tune(
 ) -> RawTable:
     """The rows of the split `fine_tune` in the raw dataset's form, with the set's own labels.
 
-    `limit` and `category` are about test rows and have no say here; `fine_tune_limit` rows are drawn, stratified. `complete=False` says that `tables` hold
-    the first rows only.
+    `limit` and `category` are about test rows and have no say here; `fine_tune_limit` rows are drawn, stratified.
+    `complete=False` says that `tables` hold the first rows only.
 
     Raises:
         DataError: the source has no such split, or the rows are not what the spec says.

@@ -1,12 +1,12 @@
 """Asset of the group `report`: the page to read."""
 
 import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import dagster as dg
-import pyarrow.parquet as pq
 
-from aflite_assets.assets.common import first_rows, materialized, run_asset, stage_options
+from aflite_assets.assets.common import materialized, run_asset, stage_options, table
 from aflite_assets.assets.pictures import report_pictures
 from aflite_assets.results import PublishedResult
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
@@ -22,28 +22,41 @@ def benchmark_report(
     """One page with accuracy before and after filtering, fair controls, figures and evidence; the same as JSON."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     store = result_store.open()
-    report, tables = obtained.result.file("report.html"), obtained.result.file("tables.json")
+    report = obtained.result.file("report.html")
     folder = store.current("published_dataset", context.partition_key).path
     context.log.info(f"Report: {report}")
     context.log.info(f"Dataset folder: {folder}")
     metadata = {
-        **report_pictures(obtained.result),
-        **report_tables(obtained.result),
-        **{name: dg.MetadataValue.md(table) for name, table in json.loads(tables.read_text(encoding="utf-8")).items()},
         "report": dg.MetadataValue.path(str(report)),
+        **report_tables(obtained.result),
+        **report_pictures(obtained.result),
         "report_json": dg.MetadataValue.path(str(obtained.result.file("report.json"))),
         "dataset_folder": dg.MetadataValue.path(str(folder)),
     }
     return materialized(obtained, metadata)
 
 
-def report_tables(result: PublishedResult, most: int = 100) -> dict[str, Any]:
-    """Every Parquet table of the report that has rows, its first ones, as `table_<name>`; which were cut, and where."""
-    read = {file.stem: pq.read_table(file) for file in sorted((result.path / "tables").glob("*.parquet"))}
-    found = {f"table_{name}": first_rows(one, most) for name, one in read.items() if one.num_rows}
-    cut = [f"{name}: {most} of {one.num_rows} rows" for name, one in read.items() if one.num_rows > most]
-    return {
-        **found,
-        "tables_cut": "; ".join(cut) or "none",
-        "tables": dg.MetadataValue.path(str(result.path / "tables")),
-    }
+def report_tables(result: PublishedResult) -> dict[str, Any]:
+    """Every table of the report as the papers lay it out; `tables`: the folder of the same numbers as Parquet."""
+    layouts = json.loads(result.file("layouts.json").read_text(encoding="utf-8"))
+    named = [(f"{name} {one['title']}".rstrip(), one) for name, each in layouts.items() for one in each]
+    shown = dict(zip(_distinct(name for name, _ in named), [_laid_out(one) for _, one in named], strict=True))
+    return {**shown, "tables": dg.MetadataValue.path(str(result.path / "tables"))}
+
+
+def _laid_out(layout: Mapping[str, Any]) -> dg.MetadataValue:
+    if not layout["columns"]:
+        return dg.MetadataValue.text("; ".join(layout["notes"]))
+    columns = _distinct(layout["columns"])
+    return table(dict(zip(columns, row, strict=True)) for row in layout["rows"])
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    """Names as the keys that they are in the UI: none empty, and one that was there before is numbered."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, own = 2, name or "row"
+        while own in found:
+            number, own = number + 1, f"{name} ({number})"
+        found[own] = None
+    return list(found)

@@ -1,6 +1,7 @@
 """The stage of `benchmark_report`: one page to read, its figures, its numbers as JSON, Markdown and Parquet."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -38,22 +39,32 @@ def run(
     spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
 ) -> dict[str, Any]:
     """Render the report from what was published, and keep it as an artifact of the run."""
-    from aflite_assets.reports.flat_tables import flat_tables
     from aflite_assets.reports.html import render_report
     from aflite_assets.reports.json_report import report_json
 
     data = report_data(spec, inputs, draft.partition)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
-    write_json(draft.path / "tables.json", markdown_tables(data))
-    (draft.path / "tables").mkdir()
-    for name, table in flat_tables(data).items():
-        pq.write_table(table, draft.path / "tables" / f"{name}.parquet")
+    write_tables(data, draft.path)
     write_pictures(data, draft.path)
     tracker.log_metrics(accuracies(data))
     tracker.log_artifact(draft.path / "report.html")
     tracker.log_artifact(draft.path / "report.json")
     return {"cells": len(data.cells), "test_sets": [test.name for test in data.test_sets]}
+
+
+def write_tables(data: BenchmarkData, folder: Path) -> None:
+    """Every table as a row per number, `tables/<name>.parquet`; as the papers lay it out, and as Markdown."""
+    from aflite_assets.reports.flat_tables import flat_tables
+    from aflite_assets.reports.layouts import report_layouts
+    from aflite_assets.reports.markdown import layouts_markdown
+
+    (folder / "tables").mkdir()
+    for name, table in flat_tables(data).items():
+        pq.write_table(table, folder / "tables" / f"{name}.parquet")
+    layouts = report_layouts(data)
+    write_json(folder / "layouts.json", {name: [asdict(one) for one in each] for name, each in layouts.items()})
+    write_json(folder / "tables.json", {name: layouts_markdown(each) for name, each in layouts.items()})
 
 
 def write_pictures(data: BenchmarkData, folder: Path) -> None:
@@ -65,34 +76,6 @@ def write_pictures(data: BenchmarkData, folder: Path) -> None:
     for name, picture in pictures.items():
         (folder / "figures" / f"{name}.png").write_bytes(picture.png)
     write_json(folder / "figures.json", {name: picture.alt for name, picture in pictures.items()})
-
-
-def markdown_tables(data: BenchmarkData) -> dict[str, str]:
-    """The report's tables as Markdown by name; those with nothing to show are left out."""
-    from aflite_assets.reports import markdown_comparisons as comparisons
-    from aflite_assets.reports.in_distribution import in_distribution_tables
-    from aflite_assets.reports.markdown import challenge_markdown, main_markdown
-    from aflite_assets.reports.paired import paired_differences
-    from aflite_assets.reports.published_tables import published_tables
-    from aflite_assets.reports.tables import challenge_table, main_table
-    from aflite_assets.reports.top_k import top_k_tables
-    from aflite_assets.reports.transfer import transfer_tables
-    from aflite_assets.reports.wording import set_notes
-    from aflite_assets.reports.zero_shot import zero_shot_tables
-
-    notes = {test.name: set_notes(test, data.label_names) for test in data.test_sets}
-    tables = {f"accuracy_{one}": main_markdown(main_table(data, one)) for one in data.representations}
-    for one in data.representations:
-        challenged = challenge_table(data, one)
-        tables[f"challenge_sets_{one}"] = challenge_markdown(challenged, notes=notes, missing=data.missing_sets)
-        tables[f"zero_shot_{one}"] = comparisons.zero_shot_markdown(zero_shot_tables(data, one))
-        tables[f"transfer_{one}"] = comparisons.transfer_markdown(transfer_tables(data, one))
-        if paired := paired_differences(data, one):
-            tables[f"paired_{one}"] = comparisons.paired_markdown(paired)
-    tables["in_distribution"] = comparisons.in_distribution_markdown(in_distribution_tables(data))
-    tables["top_5"] = comparisons.top_k_markdown(top_k_tables(data))
-    tables["published"] = comparisons.published_markdown(published_tables(data.published))
-    return {name: text for name, text in tables.items() if text}
 
 
 def accuracies(data: BenchmarkData) -> dict[str, float]:

@@ -2,13 +2,14 @@
 
 import base64
 import io
+import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dagster as dg
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
@@ -87,23 +88,30 @@ def test_alternatives_are_escaped() -> None:
     assert markdown_picture(b"", "a](b)<i>").value == r"![a\]\(b\)&lt;i&gt;](data:image/png;base64,)"
 
 
-def test_all_tables_with_rows_are_shown_and_cut(walk: dict[str, Obtained], tmp_path: Path) -> None:
-    result = walk["benchmark_report"].result
-    files = {path.stem: pq.read_table(path) for path in (result.path / "tables").glob("*.parquet")}
-    found = report_tables(result, most=3)
-    shown = {name: value for name, value in found.items() if isinstance(value, dg.TableMetadataValue)}
-    assert set(shown) == {f"table_{name}" for name, one in files.items() if one.num_rows}
-    assert {"table_accuracy", "table_in_distribution", "table_paired"} <= set(shown)
-    assert "table_published" not in shown
-    for name, value in shown.items():
-        assert len(value.records) == min(3, files[name.removeprefix("table_")].num_rows)
-    assert f"accuracy: 3 of {files['accuracy'].num_rows} rows" in found["tables_cut"]
-    accuracy = shown["table_accuracy"].records[0].data
-    assert accuracy["accuracy"] == pytest.approx(files["accuracy"]["accuracy"][0].as_py(), abs=1e-3)
-    assert "reason" not in accuracy
-
-
 def test_columns_without_a_value_are_left_out() -> None:
     value = first_rows(pa.table({"a": [1, None, 3], "b": pa.array([None, None, "x"], pa.string())}), 2)
     assert isinstance(value, dg.TableMetadataValue)
     assert [record.data for record in value.records] == [{"a": 1}, {"a": ""}]
+
+
+def test_tables_are_laid_out_as_in_the_report(walk: dict[str, Obtained]) -> None:
+    found = report_tables(walk["benchmark_report"].result)
+    shown = {name: value for name, value in found.items() if isinstance(value, dg.TableMetadataValue)}
+    assert list(shown) == ["accuracy_given", "in_distribution test", "paired_given"]
+    first = shown["accuracy_given"].records[0].data
+    assert list(first)[:4] == ["evaluator", "trained on", "train rows", "test, full (n = 100)"]
+    assert (first["evaluator"], first["trained on"]) == ("linear", "full")
+
+
+def test_headings_that_are_empty_or_alike_stay_columns_of_their_own(tmp_path: Path) -> None:
+    layouts = [
+        {"title": "x", "columns": ["", "a", "a", "a (2)"], "rows": [["1", "2", "3", "4"]], "notes": []},
+        {"title": "x", "columns": ["a"], "rows": [["5"]], "notes": []},
+        {"title": "gone", "columns": [], "rows": [], "notes": ["not available: no <hub>"]},
+    ]
+    (tmp_path / "layouts.json").write_text(json.dumps({"zero_shot": layouts}), encoding="utf-8")
+    result: Any = SimpleNamespace(path=tmp_path, file=lambda name: tmp_path / name)
+    found = report_tables(result)
+    assert found["zero_shot x"].records[0].data == {"row": "1", "a": "2", "a (2)": "3", "a (2) (2)": "4"}
+    assert found["zero_shot x (2)"].records[0].data == {"a": "5"}
+    assert found["zero_shot gone"].value == "not available: no <hub>"

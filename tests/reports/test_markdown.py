@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aflite_assets.reports.layouts import challenge_layouts, main_layouts
 from aflite_assets.reports.markdown import (
-    challenge_markdown,
     escape_markdown,
     filter_markdown,
-    main_markdown,
+    layouts_markdown,
     markdown_table,
     table_json,
 )
@@ -49,7 +49,7 @@ def test_no_text_breaks_a_table(cells: list[str]) -> None:
 
 
 def test_main_table_in_markdown(planted: BenchmarkData) -> None:
-    lines = main_markdown(main_table(planted, "roberta")).splitlines()
+    lines = layouts_markdown(main_layouts(main_table(planted, "roberta"))).splitlines()
     assert lines[0].startswith(r"| evaluator | trained on | train rows | test, full \(n = 1,000\) | test, filtered")
     assert lines[2].startswith(
         f"| linear | full | 1,200 | 78.0, ±0.0 over 3 seeds, interval 75.3{DASH}80.5 | "
@@ -62,7 +62,8 @@ def test_main_table_in_markdown(planted: BenchmarkData) -> None:
 
 def test_challenge_table_in_markdown(planted: BenchmarkData) -> None:
     notes = {"hans": ("The spec limits it to 300 of 30,000 rows.", "a|b")}
-    text = challenge_markdown(challenge_table(planted, "roberta"), notes=notes, missing={})
+    layouts = challenge_layouts(challenge_table(planted, "roberta"), notes=notes, missing={})
+    text = layouts_markdown(layouts)
     assert text.startswith(
         "**hans**\n\nThe spec limits it to 300 of 30,000 rows.\n\na\\|b\n\n| evaluator | trained on | train rows"
     )
@@ -77,12 +78,13 @@ def test_filter_table_in_markdown(planted: BenchmarkData) -> None:
 
 
 def test_empty_tables_are_headings_alone() -> None:
-    assert main_markdown(()).splitlines()[0] == "| evaluator | trained on | train rows |"
-    assert challenge_markdown((), notes={}, missing={}) == ""
+    assert layouts_markdown(main_layouts(())).splitlines()[0] == "| evaluator | trained on | train rows |"
+    assert challenge_layouts((), notes={}, missing={}) == ()
 
 
 def test_missing_sets_are_named_with_the_reason() -> None:
-    text = challenge_markdown((), notes={}, missing={"anli": "file <gone> does not exist", "x_y": "no hub"})
+    missing = {"anli": "file <gone> does not exist", "x_y": "no hub"}
+    text = layouts_markdown(challenge_layouts((), notes={}, missing=missing))
     assert text == "**anli** not available: file &lt;gone&gt; does not exist\n\n**x\\_y** not available: no hub\n"
 
 
@@ -97,10 +99,11 @@ def test_tables_as_json_hold_the_same_numbers(planted: BenchmarkData) -> None:
 
 def test_hostile_tables_stay_tables(hostile: BenchmarkData) -> None:
     title = hostile.title
-    for line in challenge_markdown(
+    layouts = challenge_layouts(
         challenge_table(hostile, "roberta"),
         notes={one.name: set_notes(one, hostile.label_names) for one in hostile.test_sets},
         missing={title: title},
-    ).splitlines():
+    )
+    for line in layouts_markdown(layouts).splitlines():
         assert "<" not in line
         assert not re.search(r"(?<!\\)`", line)

@@ -12,7 +12,8 @@ from aflite_assets.reports.flat_tables import flat_tables
 from aflite_assets.reports.html import render_report
 from aflite_assets.reports.in_distribution import in_distribution_tables
 from aflite_assets.reports.json_report import report_json
-from aflite_assets.reports.markdown_comparisons import transfer_markdown
+from aflite_assets.reports.layouts import transfer_layouts
+from aflite_assets.reports.markdown import layouts_markdown
 from aflite_assets.reports.meaning import meaning
 from aflite_assets.reports.records import BenchmarkData, Cell
 from aflite_assets.reports.summary import headlines
@@ -95,7 +96,7 @@ def test_what_is_not_there_is_said(tuned: BenchmarkData) -> None:
     assert filtered.zero_shot.accuracy is not None
     assert table.differences[0].gains[0].fine_tuned is None
     assert table.differences[0].gains[0].zero_shot is not None
-    assert "failed: diverged" in transfer_markdown([table])
+    assert "failed: diverged" in layouts_markdown(transfer_layouts([table]))
 
 
 def test_without_fine_tuned_evaluators_there_is_no_table(by_hand: BenchmarkData) -> None:
@@ -128,7 +129,7 @@ def test_all_formats_say_the_same(tuned: BenchmarkData) -> None:
     score = report["representations"]["a"]["transfer"][0]["rows"][0]["scores"][0]["fine_tuned"]
     assert score["accuracy"]["mean"] == 5 / 8
     assert report["fine_tuned"] == {"p_odd": {"start": "p", "sets": ["odd", "gone"]}}
-    markdown = transfer_markdown(transfer_tables(tuned, "a"))
+    markdown = layouts_markdown(transfer_layouts(transfer_tables(tuned, "a")))
     assert "| full | 90 | 62.5, ±17.7 over 2 seeds, interval" in markdown.replace("\\", "")
     page = render_report(tuned)
     assert "p, fine-tuned on challenge sets; train sets of representation a" in page

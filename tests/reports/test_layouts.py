@@ -2,13 +2,15 @@ import re
 from typing import Any
 
 from aflite_assets.reports.in_distribution import in_distribution_tables
-from aflite_assets.reports.markdown_comparisons import (
-    in_distribution_markdown,
-    paired_markdown,
-    published_markdown,
-    top_k_markdown,
-    zero_shot_markdown,
+from aflite_assets.reports.layouts import (
+    in_distribution_layouts,
+    paired_layouts,
+    published_layouts,
+    report_layouts,
+    top_k_layouts,
+    zero_shot_layouts,
 )
+from aflite_assets.reports.markdown import layouts_markdown
 from aflite_assets.reports.paired import paired_differences
 from aflite_assets.reports.published_tables import PUBLISHED, published_tables
 from aflite_assets.reports.records import BenchmarkData
@@ -23,7 +25,7 @@ def same_width(text: str) -> bool:
 
 
 def test_in_distribution(by_hand: BenchmarkData) -> None:
-    text = in_distribution_markdown(in_distribution_tables(by_hand))
+    text = layouts_markdown(in_distribution_layouts(in_distribution_tables(by_hand)))
     assert text.startswith(r"**test**" + "\n\n" + r"| evaluator | full, on full rows \(n = 6\) | random \(a\), on full")
     assert same_width(text)
     lines = text.splitlines()
@@ -38,7 +40,7 @@ def test_in_distribution(by_hand: BenchmarkData) -> None:
 
 
 def test_zero_shot(by_hand: BenchmarkData) -> None:
-    text = zero_shot_markdown(zero_shot_tables(by_hand, "a"))
+    text = layouts_markdown(zero_shot_layouts(zero_shot_tables(by_hand, "a")))
     assert r"| odd: all \(n = 8\) | odd: x \(n = 4\) | odd: x, yes \(n = 2\) |" in text
     assert r"| odd: any rule \(n = 3\) | odd: any rule, yes \(n = 2\) |" in text
     assert "| filtered | 30 | 81.2, ±8.8 over 2 seeds | 100.0, ±0.0 over 2 seeds |" in text
@@ -47,31 +49,44 @@ def test_zero_shot(by_hand: BenchmarkData) -> None:
 
 
 def test_paired(by_hand: BenchmarkData) -> None:
-    lines = paired_markdown(paired_differences(by_hand, "a")).splitlines()
+    lines = layouts_markdown(paired_layouts(paired_differences(by_hand, "a"))).splitlines()
     assert len(lines) == 2 + 6
     assert lines[6] == (
         f"| q | test, filtered rows | 3 | 100.0 points below, 95 % \\[{MINUS}100.0, {MINUS}100.0\\] | 1 | 1 |"
     )
     assert lines[7] == "| q | odd, all rows | 8 | no difference, 95 % \\[0.0, 0.0\\] | 1 | 1 |"
-    assert "| q | test, full rows | 6 | not run | 2 | 0 |" in paired_markdown(paired_differences(by_hand, "b"))
+    (table,) = paired_layouts(paired_differences(by_hand, "b"))
+    assert ("q", "test, full rows", "6", "not run", "2", "0") in table.rows
 
 
 def test_published() -> None:
-    text = published_markdown([table for name in PUBLISHED for table in published_tables(name)])
+    text = layouts_markdown(published_layouts([table for name in PUBLISHED for table in published_tables(name)]))
     assert "| RoBERTa | 92.6 | 88.3 | 78.9 | 71.4 | 62.6 | " + f"{MINUS}30.0 |" in text
     assert f"| RoBERTa, single pass | {DASH} |" in text
     assert "88.4 ±2.2" in text
 
 
-def test_nothing_is_no_text() -> None:
-    assert in_distribution_markdown(()) == top_k_markdown(()) == zero_shot_markdown(()) == published_markdown(()) == ""
+def test_nothing_is_no_table() -> None:
+    layouts = (in_distribution_layouts, top_k_layouts, zero_shot_layouts, published_layouts, paired_layouts)
+    assert [layout(()) for layout in layouts] == [()] * 5
+    assert layouts_markdown(()) == ""
+
+
+def test_all_tables_of_a_report_by_name(by_hand: BenchmarkData) -> None:
+    found = report_layouts(by_hand)
+    names = ["accuracy", "zero_shot", "paired", "challenge_sets"]
+    assert set(found) == {"in_distribution", *(f"{name}_{one}" for name in names for one in ("a", "b"))}
+    assert [one.title for one in found["zero_shot_a"]] == ["p", "q"]
+    for layouts in found.values():
+        for layout in layouts:
+            assert {len(row) for row in layout.rows} == {len(layout.columns)}
 
 
 def test_hostile_names_stay_in_their_cells(hostile: BenchmarkData) -> None:
     texts: list[Any] = [
-        zero_shot_markdown(zero_shot_tables(hostile, "roberta")),
-        in_distribution_markdown(in_distribution_tables(hostile)),
-        paired_markdown(paired_differences(hostile, "roberta")),
+        layouts_markdown(zero_shot_layouts(zero_shot_tables(hostile, "roberta"))),
+        layouts_markdown(in_distribution_layouts(in_distribution_tables(hostile))),
+        layouts_markdown(paired_layouts(paired_differences(hostile, "roberta"))),
     ]
     for text in texts:
         assert text

@@ -15,6 +15,9 @@ NEIGHBOURS = (1, 5, 10, 50)
 MOST_ROWS = 50_000
 """Of the train rows, and of the rows measured from; of more a sample is drawn."""
 
+MEMORY_LIMIT = 2**31
+"""Bytes; half of it holds `MOST_ROWS` rows of up to 5,368 features."""
+
 _ROWS_AT_ONCE = 8_192
 
 _MEANS = [("within_class", pa.float64()), ("across_classes", pa.float64()), ("queries", pa.int64())]
@@ -57,7 +60,7 @@ def neighbour_distances(
     label_names: Sequence[str],
     seed: int,
     most_rows: int = MOST_ROWS,
-    memory_limit: int = 2**30,
+    memory_limit: int = MEMORY_LIMIT,
 ) -> NeighbourDistances:
     """Mean cosine distance of rows to their nearest train rows before and after filtering.
 

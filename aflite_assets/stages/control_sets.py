@@ -16,7 +16,7 @@ from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import ControlSet, full_rows, read_rows
-from aflite_assets.stages.train_sets import EarlierSet, earlier_sets
+from aflite_assets.stages.train_sets import EarlierSet, earlier_set, why_not_earlier
 from aflite_assets.tracking import TrackedRun
 
 MATCHED_ABOVE = 0.02
@@ -34,11 +34,9 @@ def run(
     for name, part in inputs["filtered_sets"].parts.items():
         rows = pq.read_table(part.file("rows.parquet"))
         made, notes = _controls(name, rows, full, read_rows(inputs["embeddings"].part(name)), spec)
-        earlier = earlier_sets(rows, spec.train_sets)
+        earlier = {one: earlier_set(rows, most) for one, most in spec.train_sets.items()}
         made += _earlier_controls(name, earlier, full.in_split("train").row_ids, spec.seeds)
-        notes["earlier_sets"] = {
-            one: {"iteration": found.iteration, "rows": len(found.row_ids)} for one, found in earlier.items()
-        }
+        notes["earlier_sets"] = {one: _described(found, rows, spec.train_sets[one]) for one, found in earlier.items()}
         controls += made
         summary[name] = {"sets": len(made), **notes}
         progress.log(f"controls of {name}: {sorted({control.name for control in made})}")
@@ -72,11 +70,13 @@ def _controls(
 
 
 def _earlier_controls(
-    representation: str, earlier: Mapping[str, EarlierSet], row_ids: np.ndarray, seeds: Sequence[int]
+    representation: str, earlier: Mapping[str, EarlierSet | None], row_ids: np.ndarray, seeds: Sequence[int]
 ) -> list[ControlSet]:
     """What the filter had left at earlier iterations, each with random sets of its size."""
     made = []
     for number, (name, found) in enumerate(earlier.items()):
+        if found is None:
+            continue
         made.append(ControlSet(representation, f"filtered_{name}", None, "train", found.row_ids))
         made += [
             ControlSet(
@@ -89,6 +89,12 @@ def _earlier_controls(
             for seed in seeds
         ]
     return made
+
+
+def _described(found: EarlierSet | None, rows: pa.Table, most: int) -> dict[str, Any]:
+    if found is None:
+        return {"rows": 0, "reason": why_not_earlier(rows, most)}
+    return {"iteration": found.iteration, "rows": len(found.row_ids)}
 
 
 def _sizes(kept: pa.Table) -> dict[str, int]:

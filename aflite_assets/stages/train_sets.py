@@ -1,6 +1,5 @@
 """The train sets that evaluators are compared on: full, filtered, earlier iterations of the filter, and controls."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +7,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from aflite_assets.errors import DataError
 from aflite_assets.sources.examples import Examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.published import full_rows, read_control_sets
@@ -31,13 +29,11 @@ class EarlierSet:
     row_ids: np.ndarray
 
 
-def earlier_set(rows: pa.Table, most: int, *, name: str) -> EarlierSet:
+def earlier_set(rows: pa.Table, most: int) -> EarlierSet | None:
     """The largest set of at most `most` train rows that the filter had left, before or after any iteration.
 
-    `rows`: the rows of a filtered set, with split, row_id and removed_in_iteration.
-
-    Raises:
-        DataError: the filter never had so few rows left.
+    `rows`: the rows of a filtered set, with split, row_id and removed_in_iteration. None where the filter never had so
+    few left.
     """
     train = rows.filter(pc.equal(rows["split"], "train"))
     removed = pc.fill_null(train["removed_in_iteration"], -1).to_numpy()
@@ -46,15 +42,16 @@ def earlier_set(rows: pa.Table, most: int, *, name: str) -> EarlierSet:
         left = (removed < 0) | (removed >= iteration)
         if left.sum() <= most:
             return EarlierSet(iteration, np.sort(row_ids[left]))
-    raise DataError(
-        f"train_sets.{name}: the filter ended with {int((removed < 0).sum())} train rows, so it never had at most "
-        f"{most} left; name a larger number, or lower filter.target_size or filter.threshold"
+    return None
+
+
+def why_not_earlier(rows: pa.Table, most: int) -> str:
+    """Why a filtered set has no earlier set of `most` rows."""
+    kept = pc.sum(pc.and_(pc.equal(rows["split"], "train"), pc.is_null(rows["removed_in_iteration"]))).as_py()
+    return (
+        f"the filter ended with {kept:,} train rows, so it never had at most {most:,} left; name a larger number, or "
+        "lower filter.target_size or filter.threshold"
     )
-
-
-def earlier_sets(rows: pa.Table, wanted: Mapping[str, int]) -> dict[str, EarlierSet]:
-    """`earlier_set` for every name of the spec's `train_sets`."""
-    return {name: earlier_set(rows, most, name=name) for name, most in wanted.items()}
 
 
 def train_sets(inputs: Inputs, raw: Examples, seed: int, *, include_warmup: bool) -> list[TrainSet]:

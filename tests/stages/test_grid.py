@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.errors import DataError, InvalidInputError, SpecError
+from aflite_assets.errors import InvalidInputError, SpecError
 from aflite_assets.results import ResultStore
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.grid import CellFilter, GridCell, input_fingerprint
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
-from aflite_assets.stages.train_sets import TrainSet, earlier_set
+from aflite_assets.stages.train_sets import TrainSet, earlier_set, why_not_earlier
 
 
 def _cells(store: ResultStore, spec: DatasetSpec) -> list[dict[str, Any]]:
@@ -93,21 +93,21 @@ def _fates(*removed: int | None) -> pa.Table:
     ],
 )
 def test_the_earlier_set_is_the_largest_that_is_small_enough(most: int, iteration: int, rows: list[int]) -> None:
-    found = earlier_set(_fates(0, 1, 2, None, 1, None), most, name="mild")
+    found = earlier_set(_fates(0, 1, 2, None, 1, None), most)
+    assert found is not None
     assert (found.iteration, found.row_ids.tolist()) == (iteration, rows)
 
 
-def test_a_set_smaller_than_the_filter_ever_had_is_refused() -> None:
-    with pytest.raises(
-        DataError, match=r"train_sets.mild: the filter ended with 2 train rows, so it never had at most 1"
-    ):
-        earlier_set(_fates(0, None, None, 0), 1, name="mild")
+def test_a_set_smaller_than_the_filter_ever_had_is_left_out_with_the_reason() -> None:
+    fates = _fates(0, None, None, 0)
+    assert earlier_set(fates, 1) is None
+    assert why_not_earlier(fates, 1).startswith("the filter ended with 2 train rows, so it never had at most 1 left")
 
 
 def test_earlier_iterations_and_their_random_controls_are_trained_on(
     circles_content: dict[str, Any], store: ResultStore
 ) -> None:
-    spec = parse_spec({**circles_content, "train_sets": {"mild": 200}})
+    spec = parse_spec({**circles_content, "train_sets": {"mild": 200, "tiny": 3}})
     results = run_pipeline(spec, store=store)
     facts = results["control_sets"].result.summary["given"]["earlier_sets"]["mild"]
     assert 80 < facts["rows"] <= 200
@@ -117,6 +117,11 @@ def test_earlier_iterations_and_their_random_controls_are_trained_on(
     report = json.loads(results["benchmark_report"].result.file("report.json").read_text())
     rows = report["representations"]["given"]["main_table"]
     assert {row["train_set"] for row in rows} >= {"filtered_mild", "random_mild"}
+    tiny = results["control_sets"].result.summary["given"]["earlier_sets"]["tiny"]
+    assert tiny["rows"] == 0
+    assert "never had at most 3 left" in tiny["reason"]
+    assert not any("tiny" in name for name in cells)
+    assert any("filtered_tiny (given)" in note and "never had at most 3 left" in note for note in report["notes"])
 
 
 def test_a_name_that_controls_have_is_refused(circles_content: dict[str, Any]) -> None:

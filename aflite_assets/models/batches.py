@@ -19,11 +19,17 @@ from aflite_assets.sources.model_specs import ImageModelSpec
 BUCKET_BATCHES = 50
 """Batches among which rows of like length find each other; more would tie an epoch's batches to the lengths."""
 
-MOST_WORKERS = 4
+MOST_WORKERS = 16
 """Processes that build batches of images beside a GPU."""
 
-WORKER_MEMORY = 2**30
-"""Bytes of shared memory that have to be free for them; containers often have 64 MiB, and end a process at more."""
+WORKER_MEMORY = 2**28
+"""Bytes of shared memory that have to be free for each; containers often have 64 MiB, and end a process at more."""
+
+FEWEST_WORKERS_MEMORY = 4
+"""Workers whose memory has to be free before there are any."""
+
+MOST_THREADS = 8
+"""Threads that decode images beside a GPU that only answers; each holds a batch in main memory."""
 
 _ORDER, _AUGMENTATION = 0, 1
 """Streams of the seed."""
@@ -160,7 +166,19 @@ def loader_workers(*, images: bool, device: torch.device) -> int:
     # A daemon, as a grid's worker process is, may have no children.
     if not images or device.type != "cuda" or current_process().daemon:
         return 0
+    return max(0, min(MOST_WORKERS, len(os.sched_getaffinity(0)) - 1, _workers_with_memory()))
+
+
+def _workers_with_memory() -> int:
     shared = Path("/dev/shm")
-    if shared.is_dir() and shutil.disk_usage(shared).free < WORKER_MEMORY:
+    if not shared.is_dir():
+        return MOST_WORKERS
+    workers = shutil.disk_usage(shared).free // WORKER_MEMORY
+    return workers if workers >= FEWEST_WORKERS_MEMORY else 0
+
+
+def reading_threads(*, images: bool, device: torch.device) -> int:
+    """Threads that decode the next images while the GPU answers; 0 for texts and on the CPU."""
+    if not images or device.type != "cuda":
         return 0
-    return min(MOST_WORKERS, len(os.sched_getaffinity(0)) - 1)
+    return max(0, min(MOST_THREADS, len(os.sched_getaffinity(0)) - 1))

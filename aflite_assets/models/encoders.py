@@ -1,6 +1,6 @@
 """Encoders: classifiers trained on the warm-up rows, then used for the representation they have learnt."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,15 +10,18 @@ import numpy as np
 import torch
 
 from aflite_assets.errors import ModelError
+from aflite_assets.models.batches import reading_threads
 from aflite_assets.models.checks import check_inputs
-from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
+from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier, new_classifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.isolation import isolated_random_state
-from aflite_assets.models.predictions import on_device, predict
+from aflite_assets.models.out_of_memory import RowsAtOnce
+from aflite_assets.models.predictions import on_device, predict, silent
+from aflite_assets.models.read_ahead import read_ahead
 from aflite_assets.models.representations import final_layer, represent
 from aflite_assets.models.training import train_classifier
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import EncoderSpec, IdentityEncoderSpec
+from aflite_assets.sources.model_specs import EncoderSpec, IdentityEncoderSpec, ImageModelSpec
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,12 @@ class EncodedBatch:
 
     features: np.ndarray
     probabilities: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class _NeuralBatch:
+    features: np.ndarray
+    probabilities: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,10 @@ class Encoder(Protocol):
         """All rows in order, as one batch, in evaluation mode."""
         ...
 
+    def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
+        """`encode` of each, in order; the next may be read while one is computed."""
+        ...
+
 
 @dataclass(frozen=True)
 class IdentityEncoder:
@@ -72,14 +85,21 @@ class IdentityEncoder:
             )
         return EncodedBatch(features, None)
 
+    def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
+        """The feature columns of each."""
+        return map(self.encode, batches)
+
 
 class NeuralEncoder:
-    """The input of a classifier's final linear layer."""
+    """The input of a classifier's final linear layer; `log` hears when memory runs out."""
 
-    def __init__(self, classifier: NeuralClassifier, device: DeviceSettings) -> None:
+    def __init__(
+        self, classifier: NeuralClassifier, device: DeviceSettings, log: Callable[[str], None] = silent
+    ) -> None:
         self._classifier = classifier
         self._device = device
         self._model = classifier.model.to(device.resolve()).eval()
+        self._at_once = RowsAtOnce(log)
 
     @property
     def width(self) -> int:
@@ -87,19 +107,40 @@ class NeuralEncoder:
         return int(final_layer(self._model, self._classifier.n_classes).in_features)
 
     def encode(self, examples: Examples) -> EncodedBatch:
-        """One forward pass over the rows."""
-        if not len(examples):
+        """One forward pass over the rows; several where memory does not suffice.
+
+        Raises:
+            ModelError: the model has no representation, or memory does not suffice for a single row.
+            DataError: an image cannot be decoded.
+        """
+        return self._encoded(self._classifier.inputs(examples))
+
+    def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
+        """`encode` of each, in order; beside a GPU, images of the next ones are decoded meanwhile."""
+        # Texts are not: a tokenizer must not be used by two threads at once.
+        images = isinstance(self._classifier.settings, ImageModelSpec)
+        threads = reading_threads(images=images, device=self._device.resolve())
+        return map(self._encoded, read_ahead(self._classifier.inputs, batches, threads=threads))
+
+    def _encoded(self, inputs: ModelInputs) -> EncodedBatch:
+        if not len(inputs):
             return EncodedBatch(
                 np.zeros((0, self.width), np.float32), np.zeros((0, self._classifier.n_classes), np.float32)
             )
-        batch = self._classifier.inputs(examples).batch(range(len(examples)))
+        pieces = list(self._at_once.ask(np.arange(len(inputs)), inputs.batch, self._answer))
+        return EncodedBatch(
+            np.concatenate([piece.answer.features for piece in pieces]),
+            np.concatenate([piece.answer.probabilities for piece in pieces]),
+        )
+
+    def _answer(self, batch: dict[str, torch.Tensor]) -> _NeuralBatch:
         with torch.inference_mode(), self._device.autocast():
             output = represent(
                 self._model,
                 on_device(batch, self._device.resolve()),
                 n_classes=self._classifier.n_classes,
             )
-        return EncodedBatch(
+        return _NeuralBatch(
             output.features.cpu().numpy(),
             output.logits.softmax(dim=1).cpu().numpy(),
         )
@@ -113,17 +154,20 @@ def train_encoder(
     seed: int,
     device: DeviceSettings,
     log: Callable[[str], None],
+    scratch: Path | None = None,
 ) -> Mapping[str, float]:
     """Train on the warm-up rows and save into `folder`: safetensors, configuration and tokenizer.
 
-    Returns train_loss, train_accuracy, seconds, rows and steps.
+    Returns train_loss, train_accuracy, seconds, rows and steps. A training that was killed goes on from what it left
+    in `scratch`; without it, from the start.
 
     Raises:
         ModelError: the model cannot be used, has no representation, or diverged.
         DataError: there are no rows, an image cannot be decoded, or a small transformer's texts have no words.
     """
-    with isolated_random_state(seed), TemporaryDirectory() as scratch:
-        classifier, metrics = _trained(settings, train, seed=seed, device=device, scratch=Path(scratch), log=log)
+    with isolated_random_state(seed), TemporaryDirectory() as passing:
+        place = scratch or Path(passing)
+        classifier, metrics = _trained(settings, train, seed=seed, device=device, scratch=place, log=log)
     folder.mkdir(parents=True, exist_ok=True)
     classifier.save(folder)
     return metrics
@@ -150,7 +194,7 @@ def score_encoder(
     check_inputs(settings, asked)
     with isolated_random_state(seed):
         classifier, metrics = _trained(settings, train, seed=seed, device=device, scratch=scratch, log=log)
-        return EncoderScore(predict(classifier, asked, device=device).predicted, metrics)
+        return EncoderScore(predict(classifier, asked, device=device, log=log).predicted, metrics)
 
 
 def _trained(
@@ -180,8 +224,11 @@ def load_encoder(
     *,
     width: int | None,
     device: DeviceSettings,
+    log: Callable[[str], None] = silent,
 ) -> Encoder:
     """The encoder that `train_encoder` saved; for `identity`, `folder` is None and `width` the features' width.
+
+    `log` hears when memory runs out and the encoder goes on with fewer rows at once.
 
     Raises:
         ModelError: the folder holds no encoder for these labels.
@@ -194,4 +241,4 @@ def load_encoder(
         raise ModelError(f"a {settings.kind} encoder needs the folder it was saved in, and got None")
     # Loading draws weights before they are overwritten.
     with isolated_random_state(0):
-        return NeuralEncoder(saved_classifier(settings, folder, label_names), device)
+        return NeuralEncoder(saved_classifier(settings, folder, label_names), device, log)

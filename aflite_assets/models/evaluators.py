@@ -67,7 +67,7 @@ def evaluate(
         return Evaluation(fitted.predictions, None, fitted.metrics)
     with isolated_random_state(seed):
         classifier, result = _trained(settings, train, seed, device, scratch, log, validation)
-        return _asked(classifier, tests, device, dynamics=result.dynamics, metrics=result.metrics)
+        return _asked(classifier, tests, device, log, dynamics=result.dynamics, metrics=result.metrics)
 
 
 def train_and_save(
@@ -120,7 +120,7 @@ def evaluate_saved(
     classifier = _saved(settings, folder, label_names, seed)
     classifier, metrics = fine_tune(classifier, stages, seed=seed, device=device, scratch=scratch, log=log)
     with isolated_random_state(seed):
-        return _asked(classifier, tests, device, dynamics=None, metrics=metrics)
+        return _asked(classifier, tests, device, log, dynamics=None, metrics=metrics)
 
 
 def _saved(settings: NeuralModelSpec, folder: Path, label_names: Sequence[str], seed: int) -> NeuralClassifier:
@@ -162,10 +162,11 @@ def _asked(
     classifier: NeuralClassifier,
     tests: Mapping[str, Examples],
     device: DeviceSettings,
+    log: Callable[[str], None],
     *,
     dynamics: pa.Table | None,
     metrics: Mapping[str, float],
 ) -> Evaluation:
     started = time.perf_counter()
-    predictions = {name: predict(classifier, test, device=device) for name, test in tests.items()}
+    predictions = {name: predict(classifier, test, device=device, log=log) for name, test in tests.items()}
     return Evaluation(predictions, dynamics, {**metrics, "prediction_seconds": time.perf_counter() - started})

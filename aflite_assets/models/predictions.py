@@ -1,15 +1,18 @@
 """What a classifier says about test rows, and how a neural one is asked; scores are computed in `reports`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from aflite_assets.errors import ModelError
+from aflite_assets.models.batches import reading_threads
 from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.out_of_memory import is_out_of_memory, release_memory
+from aflite_assets.models.out_of_memory import RowsAtOnce
 from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.model_specs import ImageModelSpec
 
 INFERENCE_BATCH = 128
 """Rows asked about at once, and fewer where memory does not suffice."""
@@ -23,59 +26,81 @@ class Predictions:
     probabilities: np.ndarray | None
 
 
+@dataclass(frozen=True)
+class _Answers:
+    """`probabilities` rows x classes float32; `finite` bool (rows,): whether all of a row's logits are."""
+
+    probabilities: np.ndarray
+    finite: np.ndarray
+
+
+def silent(_: str) -> None:
+    """For those who want no log lines."""
+
+
 def on_device(batch: dict[str, torch.Tensor], device: torch.device) -> dict[str, torch.Tensor]:
     """The same arguments on the device; from pinned memory the copy goes on while the program does."""
     return {name: values.to(device, non_blocking=True) for name, values in batch.items()}
 
 
-def predict(classifier: NeuralClassifier, examples: Examples, *, device: DeviceSettings) -> Predictions:
+def predict(
+    classifier: NeuralClassifier, examples: Examples, *, device: DeviceSettings, log: Callable[[str], None] = silent
+) -> Predictions:
     """Softmax of the logits in evaluation mode, for all rows in order.
 
+    `log` hears when memory runs out and fewer rows are asked about at once.
+
     Raises:
-        ModelError: memory does not suffice for a single row.
+        ModelError: memory does not suffice for a single row, or a logit is not a finite number.
         DataError: an image cannot be decoded.
     """
-    return predict_inputs(classifier, classifier.inputs(examples), device=device)
+    return predict_inputs(classifier, classifier.inputs(examples), device=device, log=log)
 
 
-def predict_inputs(classifier: NeuralClassifier, inputs: ModelInputs, *, device: DeviceSettings) -> Predictions:
+def predict_inputs(
+    classifier: NeuralClassifier, inputs: ModelInputs, *, device: DeviceSettings, log: Callable[[str], None] = silent
+) -> Predictions:
     """`predict` for rows that are in the model's form already."""
-    classifier.model.to(device.resolve()).eval()
-    probabilities = np.zeros((len(inputs), classifier.n_classes), dtype=np.float32)
-    order = np.argsort(inputs.lengths, kind="stable")
-    start, size = 0, INFERENCE_BATCH
-    while start < len(order):
-        rows = order[start : start + size]
-        found = _probabilities(classifier, inputs, rows, device)
-        if isinstance(found, str):
-            size = _fewer_rows(len(rows), found)
-            continue
-        probabilities[rows] = found
-        start += len(rows)
-    return Predictions(probabilities.argmax(axis=1).astype(np.int64), probabilities)
+    answers = _answers(classifier, inputs, device, log)
+    wrong = int((~answers.finite).sum())
+    if wrong:
+        remedy = "" if device.precision == "float32" else f" or ask for float32 instead of {device.precision}"
+        raise ModelError(
+            f"the model's outputs are not finite numbers for {wrong} of {len(inputs)} rows, as after a training that "
+            f"diverged; lower learning_rate (now {classifier.settings.learning_rate}){remedy}"
+        )
+    return Predictions(answers.probabilities.argmax(axis=1).astype(np.int64), answers.probabilities)
 
 
-def _probabilities(
-    classifier: NeuralClassifier, inputs: ModelInputs, rows: np.ndarray, device: DeviceSettings
-) -> np.ndarray | str:
-    """rows x classes float32, or what was said when memory ran out."""
-    batch = inputs.batch(rows)
-    try:
+def accuracy(
+    classifier: NeuralClassifier,
+    inputs: ModelInputs,
+    labels: np.ndarray,
+    *,
+    device: DeviceSettings,
+    log: Callable[[str], None] = silent,
+) -> float:
+    """Share of rows whose label, int64 (rows,), is predicted, in [0, 1]; a row without finite logits is not right."""
+    answers = _answers(classifier, inputs, device, log)
+    return float(np.mean((answers.probabilities.argmax(axis=1) == labels) & answers.finite))
+
+
+def _answers(
+    classifier: NeuralClassifier, inputs: ModelInputs, device: DeviceSettings, log: Callable[[str], None]
+) -> _Answers:
+    target = device.resolve()
+    classifier.model.to(target).eval()
+    found = _Answers(np.zeros((len(inputs), classifier.n_classes), np.float32), np.ones(len(inputs), bool))
+    threads = reading_threads(images=isinstance(classifier.settings, ImageModelSpec), device=target)
+
+    def answer(batch: dict[str, torch.Tensor]) -> _Answers:
         # Not inference_mode: tensors that a model keeps from it cannot be trained with afterwards.
         with torch.no_grad(), device.autocast():
-            logits = classifier.model(**on_device(batch, device.resolve())).logits
-            return logits.float().softmax(dim=1).cpu().numpy()
-    except RuntimeError as error:
-        if not is_out_of_memory(error):
-            raise
-        return str(error)
+            logits = classifier.model(**on_device(batch, target)).logits.float()
+            return _Answers(logits.softmax(dim=1).cpu().numpy(), logits.isfinite().all(dim=1).cpu().numpy())
 
-
-def _fewer_rows(rows: int, problem: str) -> int:
-    release_memory()
-    if rows == 1:
-        raise ModelError(
-            f"memory ran out when the model was asked about a single row ({problem}); "
-            "lower max_length or image_size, choose a smaller model or free the device's memory"
-        )
-    return rows // 2
+    order = np.argsort(inputs.lengths, kind="stable")
+    for piece in RowsAtOnce(log, INFERENCE_BATCH, threads).ask(order, inputs.batch, answer):
+        found.probabilities[piece.rows] = piece.answer.probabilities
+        found.finite[piece.rows] = piece.answer.finite
+    return found

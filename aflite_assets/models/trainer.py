@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,21 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainerContr
 from aflite_assets.errors import ModelError
 from aflite_assets.models.batches import EpochSampler, TrainBatches
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.dynamics import DynamicsRecorder
+from aflite_assets.models.dynamics import DynamicsRecorder, EpochDynamics
 from aflite_assets.models.early_stopping import EarlyStopping
 from aflite_assets.models.isolation import library_seed
 from aflite_assets.models.predictions import on_device
 from aflite_assets.models.resume import TrainingFiles, TrainingState, generator_states, restore_generators
 from aflite_assets.sources.model_specs import TrainingSpec
+
+HOPELESS = 10.0
+"""A mean loss of so many times ln(classes) is worse than any that a model of use has."""
+
+RISEN = 2.0
+"""A loss of so many times that of the first batch is no chance of the rows that the batch has."""
+
+NOISE = 0.01
+"""Relative: by less, dropout and rounding make mean losses differ."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,31 @@ def training_steps(settings: TrainingSpec, n_rows: int) -> TrainingSteps:
     per_epoch = math.ceil(n_rows / settings.batch_size)
     total = settings.epochs * per_epoch
     return TrainingSteps(per_epoch, total, int(settings.warmup_share * total))
+
+
+def check_learnt(
+    epochs: Sequence[EpochDynamics], unlearnt: Sequence[int], *, kept: int, classes: int, rate: float
+) -> None:
+    """Tell a training that ended far from any use; one that began there and gets better is none.
+
+    `epochs`: all that were trained; `kept`: the one whose weights stay, from 1; `unlearnt`: the rows of the first
+    batch, presented before any step. Diverged is a training whose loss is over `HOPELESS` times what guessing gives,
+    ln(classes) nats, and over `RISEN` times that of the first batch or, of several epochs, no lower than the first
+    one's. Where the first epoch stays, the second, which begins with its weights, has to say the same. That the loss
+    falls from epoch to epoch is not enough: after a divergence it does so with the schedule's rate.
+
+    Raises:
+        ModelError: the training diverged.
+    """
+    judged = [epoch.loss for epoch in epochs[kept - 1 : max(kept, 2)]]
+    guessing, before = math.log(classes), -float(epochs[0].log_probability[list(unlearnt)].mean())
+    risen, stays = judged[-1] > RISEN * before, judged[-1] > epochs[0].loss * (1 - NOISE)
+    if min(judged) > HOPELESS * guessing and (risen or (stays and len(epochs) > 1)):
+        raise ModelError(
+            f"training diverged: the loss of epoch {kept} is {judged[0]:.4g}, before the first step it was "
+            f"{before:.4g}, and guessing among {classes} classes gives {guessing:.4g}; "
+            f"lower learning_rate (now {rate})"
+        )
 
 
 @dataclass

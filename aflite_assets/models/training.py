@@ -1,11 +1,11 @@
 """The one trainer of all neural models: from rows to trained weights, resumed, in parts, leaving no trace behind."""
 
+import itertools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 
 from aflite_assets.errors import DataError, ModelError
@@ -16,9 +16,9 @@ from aflite_assets.models.dynamics import DynamicsRecorder
 from aflite_assets.models.early_stopping import EarlyStopping, training_rows
 from aflite_assets.models.isolation import quiet_libraries
 from aflite_assets.models.out_of_memory import is_out_of_memory, more_parts, release_memory
-from aflite_assets.models.predictions import predict_inputs
+from aflite_assets.models.predictions import accuracy
 from aflite_assets.models.resume import TrainingFiles, Weights, copied_weights, fingerprint
-from aflite_assets.models.trainer import EpochEvents, RecordingTrainer, training_steps
+from aflite_assets.models.trainer import EpochEvents, RecordingTrainer, check_learnt, training_steps
 from aflite_assets.sources.examples import Examples
 
 FOLDER = "training"
@@ -57,8 +57,8 @@ def train_classifier(
 
     Raises:
         DataError: there are no rows, or too few to hold some back.
-        ModelError: the loss stopped being a finite number, memory does not suffice for a single row, or the rows of
-            `early_stopping.split` were not given.
+        ModelError: the training diverged (its loss stopped being a finite number, or see `trainer.check_learnt`),
+            memory does not suffice for a single row, or the rows of `early_stopping.split` were not given.
     """
     if not len(examples):
         raise DataError("there are no rows to train on; give the dataset more rows or a smaller warm-up share")
@@ -72,7 +72,7 @@ def train_classifier(
         train_batches(classifier, rows.train, seed=seed, device=device.resolve()),
         start,
         DynamicsRecorder(len(rows.train)),
-        None if rows.held_back is None else _early_stopping(classifier, rows.held_back, device),
+        None if rows.held_back is None else _early_stopping(classifier, rows.held_back, device, log),
         TrainingFiles(scratch / FOLDER, mark, log),
         seed,
         device,
@@ -94,14 +94,15 @@ def train_classifier(
     )
 
 
-def _early_stopping(classifier: NeuralClassifier, held_back: Examples, device: DeviceSettings) -> EarlyStopping:
+def _early_stopping(
+    classifier: NeuralClassifier, held_back: Examples, device: DeviceSettings, log: Callable[[str], None]
+) -> EarlyStopping:
     stopping = classifier.settings.early_stopping
     assert stopping is not None
     inputs = classifier.inputs(held_back)
 
     def score() -> float:
-        predicted = predict_inputs(classifier, inputs, device=device).predicted
-        return float(np.mean(predicted == held_back.labels))
+        return accuracy(classifier, inputs, held_back.labels, device=device, log=log)
 
     return EarlyStopping(stopping.patience, len(held_back), score)
 
@@ -130,6 +131,7 @@ class _Training:
             while (problem := self._attempt()) is not None:
                 self.parts = self._more_parts(problem)
             kept = self._keep_best()
+            self._check(kept)
         except ModelError:
             # Starting again from what is there would end in the same way.
             self.files.delete()
@@ -195,3 +197,11 @@ class _Training:
             return epochs
         self.classifier.model.load_state_dict(self.files.best(self.stopping.best_epoch))
         return self.stopping.best_epoch
+
+    def _check(self, kept: int) -> None:
+        settings = self.classifier.settings
+        sampler = self.batches.sampler(batch_size=settings.batch_size)
+        unlearnt = [row for _, row in itertools.islice(sampler, settings.batch_size)]
+        check_learnt(
+            self.recorder.epochs, unlearnt, kept=kept, classes=self.classifier.n_classes, rate=settings.learning_rate
+        )

@@ -58,7 +58,8 @@ def positive_information(counts: np.ndarray, *, smoothing: float) -> np.ndarray:
     """Positive pointwise mutual information in nats, words x classes float64 of `counts` (likewise).
 
     max(0, log(p(word, class) / (p(word) p(class)))) with the probabilities of a table to every cell of which
-    `smoothing` was added; zero where a word and a class never meet.
+    `smoothing` was added. Without smoothing, zero where a word and a class never meet; with it, it may be positive
+    there for a class that has few of all words, since smoothing gives a word to all classes alike.
     """
     table = counts + smoothing
     by_word, by_class = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)

@@ -60,9 +60,8 @@ def _extract(
     progress: Progress,
 ) -> Mapping[str, Any]:
     width = rows.features.shape[1] if rows.modality == "features" else None
-    encoder = load_encoder(
-        settings, None if model is None else model.path, rows.label_names, width=width, device=device
-    )
+    folder = None if model is None else model.path
+    encoder = load_encoder(settings, folder, rows.label_names, width=width, device=device, log=progress.log)
     features, probabilities = _encode_all(name, encoder, rows, part.scratch, progress)
     link_or_copy(part.scratch / "features.npy", part.path / "features.npy")
     columns = [column for column in ("row_id", "split", "label", "group") if column in rows.table.column_names]
@@ -85,13 +84,15 @@ def _encode_all(
     own = np.lib.format.open_memmap(scratch / "own.npy", mode=mode, dtype=np.float32, shape=(len(rows),))
     if done:
         progress.log(f"embeddings of {name} resume at row {done} of {len(rows)}")
-    for start in range(done, len(rows), BATCH_ROWS):
-        batch = Examples(rows.table.slice(start, BATCH_ROWS), rows.label_names)
-        encoded = encoder.encode(batch)
-        stop = start + len(batch)
+    starts = range(done, len(rows), BATCH_ROWS)
+    batches = (Examples(rows.table.slice(start, BATCH_ROWS), rows.label_names) for start in starts)
+    for start, encoded in zip(starts, encoder.encode_each(batches), strict=True):
+        stop = start + len(encoded.features)
         features[start:stop] = encoded.features
         own[start:stop] = (
-            np.nan if encoded.probabilities is None else encoded.probabilities[np.arange(len(batch)), batch.labels]
+            np.nan
+            if encoded.probabilities is None
+            else encoded.probabilities[np.arange(stop - start), rows.labels[start:stop]]
         )
         features.flush()
         own.flush()

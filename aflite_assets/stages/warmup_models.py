@@ -57,6 +57,8 @@ def _train(
     progress.log(f"training encoder {name} on {len(rows)} warm-up rows")
     with tracker.child(name) as run:
         run.log_parameters(settings.model_dump(mode="json"))
-        metrics = train_encoder(settings, rows, part.path, seed=seed, device=device, log=progress.log)
+        metrics = train_encoder(
+            settings, rows, part.path, seed=seed, device=device, log=progress.log, scratch=part.scratch
+        )
         run.log_metrics(metrics)
     return dict(metrics)

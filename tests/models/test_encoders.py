@@ -8,6 +8,7 @@ from safetensors.numpy import load_file
 from scipy.special import softmax
 
 from aflite_assets.errors import ModelError
+from aflite_assets.models import encoders
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
 from aflite_assets.sources.examples import Examples
@@ -75,6 +76,43 @@ def test_the_same_seed_saves_the_same_bits(
     assert contents[0] == contents[1] != contents[2]
 
 
+def test_a_killed_training_goes_on_with_the_same_bits(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path
+) -> None:
+    settings, rows, lines = text_settings.model_copy(update={"epochs": 3}), keyword_pairs(20), list[str]()
+
+    def kill(line: str) -> None:
+        if line.startswith("epoch 2 of 3"):
+            raise KeyboardInterrupt(line)
+
+    whole = train_encoder(settings, rows, tmp_path / "whole", seed=3, device=cpu, log=_ignore)
+    scratch = tmp_path / "scratch"
+    with pytest.raises(KeyboardInterrupt):
+        train_encoder(settings, rows, tmp_path / "killed", seed=3, device=cpu, log=kill, scratch=scratch)
+    found = train_encoder(settings, rows, tmp_path / "killed", seed=3, device=cpu, log=lines.append, scratch=scratch)
+    assert [line.split(":")[0] for line in lines[-2:]] == ["epoch 2 of 3", "epoch 3 of 3"]
+    assert not any(line.startswith("epoch 1") for line in lines)
+    assert {**found, "seconds": 0} == {**whole, "seconds": 0}
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "killed")]
+    assert weights[0] == weights[1]
+    assert list(scratch.iterdir()) == []
+
+
+def test_images_read_ahead_have_the_same_bits(
+    png_images: Callable[..., Examples], cpu: DeviceSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_encoder(IMAGES, png_images(8), tmp_path, seed=0, device=cpu, log=_ignore)
+    encoder = load_encoder(IMAGES, tmp_path, ("red", "green"), width=None, device=cpu)
+    batches = [png_images(5, seed=seed) for seed in range(6)]
+    expected = [encoder.encode(batch) for batch in batches]
+    for threads in (0, 2):
+        monkeypatch.setattr(encoders, "reading_threads", lambda *, images, device, n=threads: n * images)
+        found = list(encoder.encode_each(iter(batches)))
+        for one, two in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one.features, two.features)
+            np.testing.assert_array_equal(one.probabilities, two.probabilities)
+
+
 def test_partial_input_ignores_the_other_column(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], cpu: DeviceSettings, bert_folder: Path
 ) -> None:
@@ -98,6 +136,8 @@ def test_identity_gives_the_features_back(table: Callable[..., Examples], cpu: D
     assert encoder.width == 2
     np.testing.assert_array_equal(encoder.encode(examples).features, values)
     assert encoder.encode(examples).probabilities is None
+    halves = [examples.select(examples.row_ids[:2]), examples.select(examples.row_ids[2:])]
+    np.testing.assert_array_equal(np.concatenate([b.features for b in encoder.encode_each(halves)]), values)
     with pytest.raises(ModelError, match=r"features are 2 wide, 3 were announced"):
         load_encoder(settings, None, ("a", "b"), width=3, device=cpu).encode(examples)
 

@@ -12,8 +12,9 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models import predictions
 from aflite_assets.models.classifiers import NeuralClassifier, new_classifier
 from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.encoders import NeuralEncoder
 from aflite_assets.models.isolation import isolated_random_state
-from aflite_assets.models.out_of_memory import is_out_of_memory, more_parts
+from aflite_assets.models.out_of_memory import RowsAtOnce, is_out_of_memory, more_parts
 from aflite_assets.models.predictions import predict
 from aflite_assets.models.training import TrainingResult, train_classifier
 from aflite_assets.sources.examples import Examples
@@ -151,8 +152,13 @@ def test_predictions_take_fewer_rows_at_once(
     classifier = _classifier(text_settings, examples)
     expected = predict(classifier, examples, device=CPU).probabilities
     sizes = small_card(4)
-    found = predict(classifier, examples, device=CPU).probabilities
+    lines = list[str]()
+    found = predict(classifier, examples, device=CPU, log=lines.append).probabilities
     assert sizes == [12, 6, 3, 3, 3, 3, 3, 3, 2]
+    assert lines == [
+        "memory ran out: the model is now asked about 6 rows at once instead of 12",
+        "memory ran out: the model is now asked about 3 rows at once instead of 6",
+    ]
     assert expected is not None
     assert found is not None
     np.testing.assert_allclose(found, expected, atol=1e-6)
@@ -165,6 +171,52 @@ def test_a_single_row_that_cannot_be_asked_about_is_an_error(
     small_card(0)
     with pytest.raises(ModelError, match=r"memory ran out when the model was asked about a single row \(CUDA out of"):
         predict(classifier, keyword_pairs(3), device=CPU)
+
+
+def test_an_encoder_takes_fewer_rows_at_once_from_then_on(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], small_card: SmallCard
+) -> None:
+    examples, lines = keyword_pairs(20), list[str]()
+    classifier = _classifier(text_settings, examples)
+    expected = NeuralEncoder(classifier, CPU).encode(examples)
+    sizes = small_card(6)
+    encoder = NeuralEncoder(classifier, CPU, lines.append)
+    for found in (encoder.encode(examples), *encoder.encode_each([examples])):
+        np.testing.assert_allclose(found.features, expected.features, atol=1e-6)
+        assert found.probabilities is not None
+        assert expected.probabilities is not None
+        np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-6)
+    assert sizes == [20, 10, 5, 5, 5, 5, 5, 5, 5, 5]
+    assert lines == [
+        "memory ran out: the model is now asked about 10 rows at once instead of 20",
+        "memory ran out: the model is now asked about 5 rows at once instead of 10",
+    ]
+
+
+def test_a_single_row_that_cannot_be_encoded_is_an_error(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], small_card: SmallCard
+) -> None:
+    encoder = NeuralEncoder(_classifier(text_settings, keyword_pairs(2)), CPU)
+    sizes = small_card(0)
+    with pytest.raises(ModelError, match=r"memory ran out when the model was asked about a single row \(CUDA out of"):
+        encoder.encode(keyword_pairs(3))
+    assert sizes == [3, 1]
+    small_card(0, RuntimeError("shapes do not fit"))
+    with pytest.raises(RuntimeError, match="shapes do not fit"):
+        encoder.encode(keyword_pairs(3))
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_what_was_read_ahead_is_read_again_in_smaller_pieces(threads: int) -> None:
+    def answer(rows: np.ndarray) -> list[int]:
+        if len(rows) > 2 and rows[0] >= 3:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        return list(rows)
+
+    at_once = RowsAtOnce(lambda _: None, 3, threads)
+    found = [piece.answer for piece in at_once.ask(np.arange(8), lambda rows: rows, answer)]
+    assert found == [[0, 1, 2], [3], [4], [5], [6], [7]]
+    assert at_once.most == 1
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,14 @@ def test_smoothed_numbers_by_hand(table: Callable[..., Examples]) -> None:
     np.testing.assert_allclose(features, [[dog, 0], [dog, cat], [0, cat], [0, max(cat, sun)]], atol=1e-12)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 1.0])
+def test_a_word_and_a_class_that_never_meet(smoothing: float) -> None:
+    # The second class is small, and the second word rare.
+    information = positive_information(np.array([[90.0, 9.0], [1.0, 0.0]]), smoothing=smoothing)
+    # Smoothed 91 10 and 2 1: in all 104, the second word 3, the second class 11.
+    assert information[1, 1] == pytest.approx(np.log(1 * 104 / (3 * 11)) if smoothing else 0.0)
+
+
 def test_a_word_counts_apart_in_each_column(table: Callable[..., Examples]) -> None:
     train = table([0, 1], NAMES, text=["dog", "cat"], text_pair=["cat", "dog"])
     np.testing.assert_allclose(

@@ -1,6 +1,7 @@
 """The report's files from a walk: category columns, tables as Parquet and Markdown, ranks in place of probabilities."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,20 +12,12 @@ import pytest
 
 from aflite_assets.errors import DataError
 from aflite_assets.results import Obtained, ResultStore
-from aflite_assets.sources.model_specs import (
-    EncoderSpec,
-    EvaluatorSpec,
-    IdentityEncoderSpec,
-    ImageModelSpec,
-    LinearModelSpec,
-    SmallTransformerSpec,
-    TextModelSpec,
-)
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.tables import load_examples
-from aflite_assets.stages.pipeline import run_pipeline, run_stage
+from aflite_assets.stages.benchmark_report import report_data
+from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
 from aflite_assets.stages.published import category_columns
-from aflite_assets.stages.report_inputs import model_families, read_cells
+from aflite_assets.stages.report_inputs import filtered_set, read_cells
 
 CLASSES = tuple(f"c{number:02d}" for number in range(12))
 
@@ -143,7 +136,7 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, Obtained]) -> None:
         "accuracy.parquet", "challenge_sets.parquet", "in_distribution.parquet", "paired.parquet",
         "predictability_by_iteration.parquet", "published.parquet", "top_5.parquet", "transfer.parquet",
         "transfer_differences.parquet", "warmup_curve.parquet",
-        "zero_shot.parquet",
+        "zero_shot.parquet", "zero_shot_differences.parquet",
     ]  # fmt: skip
     markdown = json.loads(result.file("tables.json").read_text())
     assert set(markdown) == {
@@ -173,6 +166,26 @@ def test_a_split_that_evaluators_stop_by_is_not_reported(walk: dict[str, Obtaine
     assert [one.name for one in test_sets(*arguments, {"test"}, {})] == ["all", "some"]
 
 
+def test_test_rows_that_filtering_left_alone_are_not_called_filtered(walk: dict[str, Obtained], tmp_path: Path) -> None:
+    from aflite_assets.stages.report_inputs import test_sets
+
+    raw, spec = load_examples(walk["raw_dataset"].result.path), parse_spec(_content(tmp_path))
+    scored = filtered_set("given", walk["filtered_sets"].result.part("given"))
+    alone = replace(scored, representation="other", settings={**scored.settings, "evaluation_rows": "kept"})
+    sets = test_sets(raw, walk["challenge_sets"].result, (scored, alone), spec.challenge_sets, frozenset(), {})
+    assert scored.settings["evaluation_rows"] == "scored"
+    assert {one.name: list(one.kept) for one in sets} == {"test": ["given"], "all": [], "some": []}
+
+
+def test_the_report_says_who_stopped_by_train_rows(walk: dict[str, Obtained], tmp_path: Path) -> None:
+    stopping = {"kind": "small_transformer", "early_stopping": {"share": 0.1}}
+    spec = parse_spec(_content(tmp_path, evaluators={"linear": {"kind": "linear"}, "net": stopping}))
+    inputs = {name: obtained.result for name, obtained in walk.items()}
+    data = report_data(spec.view(STAGES["benchmark_report"].reads), inputs, "twelve")
+    assert data.held_back == {"net": 0.1}
+    assert data.architectures["evaluators.linear"] == data.architectures["representations.given"] == "linear"
+
+
 def test_a_column_of_too_many_values_is_named(tmp_path: Path, store: ResultStore) -> None:
     content = _content(tmp_path)
     table = _table(300, 3).append_column("number", pa.array([str(row) for row in range(300)]))
@@ -182,25 +195,3 @@ def test_a_column_of_too_many_values_is_named(tmp_path: Path, store: ResultStore
     run_stage("raw_dataset", spec, store=store)
     with pytest.raises(DataError, match="'all': category 'number' has 300 different values in 300 rows, which no"):
         run_stage("challenge_sets", spec, store=store)
-
-
-def test_families_are_kinds_with_checkpoint_or_architecture() -> None:
-    text = TextModelSpec(kind="huggingface_text", checkpoint="some/roberta-large")
-    representations: dict[str, EncoderSpec] = {
-        "one": text,
-        "two": ImageModelSpec(kind="timm_image", architecture="resnet50"),
-        "three": IdentityEncoderSpec(kind="identity"),
-        "four": SmallTransformerSpec(kind="small_transformer"),
-    }
-    evaluators: dict[str, EvaluatorSpec] = {
-        "one": text.model_copy(update={"epochs": 9}),
-        "linear": LinearModelSpec(kind="linear"),
-    }
-    assert model_families(representations, evaluators) == {
-        "representations.one": "huggingface_text some/roberta-large",
-        "representations.two": "timm_image resnet50",
-        "representations.three": "linear",
-        "representations.four": "small_transformer",
-        "evaluators.one": "huggingface_text some/roberta-large",
-        "evaluators.linear": "linear",
-    }

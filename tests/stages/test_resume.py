@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,26 @@ from aflite_assets.stages import embeddings, filtered_sets
 from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.stages.progress import IterationReport, Progress
 
+TEXTS: dict[str, Any] = {
+    "name": "templates",
+    "source": {"format": "template_nli", "splits": {"train": 400, "test": 60}, "planted_share": 0.6, "seed": 0},
+    "warmup": {"size": 60},
+    "representations": {
+        "small": {
+            "kind": "small_transformer",
+            "vocabulary": 100,
+            "width": 8,
+            "layers": 1,
+            "heads": 1,
+            "max_length": 16,
+            "epochs": 4,
+            "learning_rate": 0.02,
+        }
+    },
+    "filter": {"n_partitions": 4},
+    "evaluators": {"linear": {"kind": "linear"}},
+    "seeds": [0],
+}
 UNTIL_FILTER = ("raw_dataset", "challenge_sets", "warmup_split", "warmup_models", "embeddings", "filtered_sets")
 
 # Stops itself hard in the middle of iteration 2, after its scores were written and before its state was.
@@ -110,6 +131,28 @@ def test_an_error_while_publishing_embeddings_can_be_tried_again(
     assert np.load(part.file("features.npy")).shape == (600, 10)
 
 
+def test_a_killed_warmup_training_goes_on_from_its_epoch(tmp_path: Path) -> None:
+    spec, logged = parse_spec(TEXTS), list[str]()
+
+    def kill(line: str) -> None:
+        if line.startswith("epoch 3 of 4"):
+            raise KeyboardInterrupt(line)
+
+    stores = whole, killed = ResultStore(tmp_path / "whole"), ResultStore(tmp_path / "killed")
+    for store in stores:
+        for name in UNTIL_FILTER[:3]:
+            run_stage(name, spec, store=store)
+    expected = run_stage("warmup_models", spec, store=whole).result.part("small")
+    with pytest.raises(KeyboardInterrupt):
+        run_stage("warmup_models", spec, store=killed, progress=Progress(kill, lambda report: None))
+    progress = Progress(logged.append, lambda report: None)
+    found = run_stage("warmup_models", spec, store=killed, progress=progress).result.part("small")
+    epochs = [line.split(":")[0] for line in logged if line.startswith("epoch")]
+    assert epochs == ["epoch 3 of 4", "epoch 4 of 4"]
+    assert found.manifest["files"] == expected.manifest["files"]
+    assert found.data_version == expected.data_version
+
+
 class _Counting:
     """An encoder that gives each row's first feature, and fails once at a chosen batch."""
 
@@ -124,6 +167,9 @@ class _Counting:
             raise RuntimeError("power cut")
         self.batches.append(int(examples.row_ids[0]))
         return EncodedBatch(np.repeat(examples.features[:, :1], 2, axis=1), None)
+
+    def encode_each(self, batches: Iterable[Examples]) -> Iterator[EncodedBatch]:
+        return map(self.encode, batches)
 
 
 def test_a_killed_extraction_resumes_at_the_batch(tmp_path: Path) -> None:

@@ -37,18 +37,29 @@ def benchmark_report(
 
 
 def report_tables(result: PublishedResult) -> dict[str, Any]:
-    """Every table of the report as the papers lay it out; `tables`: the folder of the same numbers as Parquet."""
+    """Every table of the report as the papers lay it out, its notes beside it.
+
+    `tables`: the folder of the same numbers as Parquet.
+    """
     layouts = json.loads(result.file("layouts.json").read_text(encoding="utf-8"))
-    named = [(f"{name} {one['title']}".rstrip(), one) for name, each in layouts.items() for one in each]
-    shown = dict(zip(_distinct(name for name, _ in named), [_laid_out(one) for _, one in named], strict=True))
+    named = [
+        entry
+        for name, each in layouts.items()
+        for layout in each
+        for entry in _entries(f"{name} {layout['title']}".rstrip(), layout)
+    ]
+    shown = dict(zip(_distinct(name for name, _ in named), [value for _, value in named], strict=True))
     return {**shown, "tables": dg.MetadataValue.path(str(result.path / "tables"))}
 
 
-def _laid_out(layout: Mapping[str, Any]) -> dg.MetadataValue:
+def _entries(name: str, layout: Mapping[str, Any]) -> list[tuple[str, dg.MetadataValue]]:
+    """The table under `name` and its notes under their own; without columns the notes stand for the table."""
+    notes = dg.MetadataValue.text(" ".join(layout["notes"]))
     if not layout["columns"]:
-        return dg.MetadataValue.text("; ".join(layout["notes"]))
+        return [(name, notes)]
     columns = _distinct(layout["columns"])
-    return table(dict(zip(columns, row, strict=True)) for row in layout["rows"])
+    rows = table(dict(zip(columns, row, strict=True)) for row in layout["rows"])
+    return [(name, rows), *([(f"{name} notes", notes)] if layout["notes"] else [])]
 
 
 def _distinct(names: Iterable[str]) -> list[str]:

@@ -23,9 +23,19 @@ class Interval:
     low: float
     high: float
 
-    def overlaps(self, other: "Interval") -> bool:
-        """Whether the two intervals share a point."""
-        return self.low <= other.high and other.low <= self.high
+
+@dataclass(frozen=True)
+class DifferenceInterval:
+    """A difference of two accuracies and bounds of its 95 % interval, in points (hundredths of accuracy)."""
+
+    difference: float
+    low: float
+    high: float
+
+    @property
+    def holds_zero(self) -> bool:
+        """Whether the interval does not tell the two accuracies apart."""
+        return self.low <= 0 <= self.high
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,19 @@ def wilson_interval(accuracy: float, rows: int) -> Interval:
     scale = 1 + z2 / rows
     # rounding must not push a bound past the share itself at 0 and 1
     return Interval(min(accuracy, max(0.0, (centre - half) / scale)), max(accuracy, min(1.0, (centre + half) / scale)))
+
+
+def newcombe_interval(first: AccuracySummary, second: AccuracySummary) -> DifferenceInterval:
+    """Accuracy of `first` minus that of `second`, on test rows that have nothing to do with each other.
+
+    Source: Newcombe (1998), "Interval estimation for the difference between independent proportions", Statistics in
+    Medicine 17:873, method 10: the bounds of both Wilson intervals, combined as roots of sums of squares.
+    """
+    one, other = first.interval, second.interval
+    difference = first.mean - second.mean
+    low = difference - math.hypot(first.mean - one.low, other.high - second.mean)
+    high = difference + math.hypot(one.high - first.mean, second.mean - other.low)
+    return DifferenceInterval(100 * difference, 100 * low, 100 * high)
 
 
 def summarise(accuracies: Sequence[float], test_rows: int) -> AccuracySummary:
@@ -160,11 +183,13 @@ def _by_label(said: Said, test_set: TestSet) -> np.ndarray:
 
 __all__ = [
     "AccuracySummary",
+    "DifferenceInterval",
     "Interval",
     "Score",
     "Unscored",
     "cell_accuracy",
     "correct_rows",
+    "newcombe_interval",
     "score",
     "summarise",
     "wilson_interval",

@@ -1,6 +1,7 @@
 """What the numbers do not say: effects built in, near relations, small or missing sets, unfinished cells."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow.compute as pc
@@ -27,12 +28,12 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
             "Filtered test rows were kept because a linear classifier could not predict them, so part of a fall on "
             "them is built in; what filtering does to training shows within one column, where the test rows stay."
         )
-    related = _related(data)
-    if related:
-        said.append(
-            "These evaluators are of the adversary's own make, so the rows were chosen against them and they fall more "
-            f"than others would; judge by the others: {listed(related)}."
-        )
+    said += _related_cautions(data)
+    said += [
+        f"Trained on about {100 * (1 - share):.4g} % of the train rows that the tables name, and stopped by the rest: "
+        f"{listed(names)}."
+        for share, names in _held_back(data).items()
+    ]
     collapsed = _one_answer_cells(data)
     if collapsed:
         said.append(
@@ -61,16 +62,49 @@ def _natural_columns(data: BenchmarkData, representation: str) -> tuple[TestColu
     return rows[0].tests if rows else ()
 
 
-def _related(data: BenchmarkData) -> list[str]:
-    """Evaluators that are, by `families`, what a representation was made with."""
-    found = []
+def _related_cautions(data: BenchmarkData) -> list[str]:
+    """Evaluators that are what a representation was made with, then those that only share its architecture."""
+    same = _related(data, data.families)
+    near = {
+        name: others
+        for name, found in _related(data, data.architectures).items()
+        if (others := [one for one in found if one not in same.get(name, ())])
+    }
+    said = []
+    if same:
+        said.append(
+            "These evaluators are of the adversary's own make, so the rows were chosen against them and they fall more "
+            f"than others would; judge by the others: {_as_representations(same)}."
+        )
+    if near:
+        said.append(
+            "These evaluators are of the adversary's family, another size or copy of its architecture, so they may "
+            f"fall more than others would: {_as_representations(near)}."
+        )
+    return said
+
+
+def _related(data: BenchmarkData, kinds: Mapping[str, str]) -> dict[str, list[str]]:
+    """Evaluators with the representations that `kinds` has the same text for."""
+    found = {}
     for name in data.evaluators:
-        family = data.families.get(f"evaluators.{name}")
-        adversaries = [
-            one for one in data.representations if family and data.families.get(f"representations.{one}") == family
-        ]
+        kind = kinds.get(f"evaluators.{name}")
+        adversaries = [one for one in data.representations if kind and kinds.get(f"representations.{one}") == kind]
         if adversaries:
-            found.append(f"{name} (as representation {listed(adversaries)})")
+            found[name] = adversaries
+    return found
+
+
+def _as_representations(related: Mapping[str, list[str]]) -> str:
+    return listed([f"{name} (as representation {listed(found)})" for name, found in related.items()])
+
+
+def _held_back(data: BenchmarkData) -> dict[float, list[str]]:
+    """Evaluators by the share of their train rows that they stop by."""
+    found: dict[float, list[str]] = {}
+    for name in data.evaluators:
+        if name in data.held_back:
+            found.setdefault(data.held_back[name], []).append(name)
     return found
 
 

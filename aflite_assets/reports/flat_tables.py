@@ -17,7 +17,7 @@ from aflite_assets.reports.paired import paired_differences
 from aflite_assets.reports.published_tables import published_tables
 from aflite_assets.reports.records import BenchmarkData
 from aflite_assets.reports.tables import challenge_table, main_table
-from aflite_assets.reports.top_k import top_k_tables
+from aflite_assets.reports.top_k import TopDifference, top_k_tables
 from aflite_assets.reports.transfer import TransferGain, TransferScores, transfer_tables
 from aflite_assets.reports.zero_shot import zero_shot_tables
 
@@ -35,10 +35,12 @@ _SCHEMAS = {
     "accuracy": {**_CELL, "test_set": _TEXT, "tested_on": _TEXT, **_SCORE},
     "challenge_sets": {**_CELL, **_PART, **_SCORE},
     "zero_shot": {**_CELL, **_PART, **_SCORE},
+    "zero_shot_differences": {**_CELL, "against": _TEXT, **_PART, "difference": _NUMBER},
     "in_distribution": {**_TESTED, **_SCORE, "difference": _NUMBER},
-    "top_5": {**_TESTED, "top": _COUNT, **_SCORE},
+    "top_5": {**_TESTED, "top": _COUNT, **_SCORE, "difference": _NUMBER},
     "paired": {
-        "representation": _TEXT, "evaluator": _TEXT, "test_set": _TEXT, "tested_on": _TEXT, "test_rows": _COUNT,
+        "representation": _TEXT, "evaluator": _TEXT, "train_set": _TEXT, "against": _TEXT, "test_set": _TEXT,
+        "tested_on": _TEXT, "column": _TEXT, "category": _TEXT, "label": _TEXT, "test_rows": _COUNT,
         "filtered_seeds": _COUNT, "random_seeds": _COUNT, "difference": _NUMBER, "low": _NUMBER, "high": _NUMBER,
     },
     "predictability_by_iteration": {
@@ -66,8 +68,8 @@ _SCHEMAS = {
 
 
 def flat_tables(data: BenchmarkData) -> dict[str, pa.Table]:
-    """The tables by name: accuracy, challenge_sets, zero_shot, in_distribution, top_5, paired,
-    predictability_by_iteration, warmup_curve, published.
+    """The tables by name: accuracy, challenge_sets, zero_shot, zero_shot_differences, in_distribution, top_5, paired,
+    predictability_by_iteration, warmup_curve, transfer, transfer_differences, published.
 
     Raises:
         DataError: predictions do not fit their test sets.
@@ -76,6 +78,7 @@ def flat_tables(data: BenchmarkData) -> dict[str, pa.Table]:
         "accuracy": _accuracy,
         "challenge_sets": _challenge_sets,
         "zero_shot": _zero_shot,
+        "zero_shot_differences": _zero_shot_differences,
         "in_distribution": _in_distribution,
         "top_5": _top_5,
         "paired": _paired,
@@ -137,6 +140,18 @@ def _zero_shot(data: BenchmarkData) -> Iterator[_Record]:
                     yield cell | {"test_set": one.test_set} | where | _score(score)
 
 
+def _zero_shot_differences(data: BenchmarkData) -> Iterator[_Record]:
+    """Trained on `train_set` minus trained on `against`, in points; none where either has no result."""
+    for name in data.representations:
+        for table in zero_shot_tables(data, name):
+            for row in table.differences:
+                cell = {"representation": name, "evaluator": table.evaluator, "train_set": row.train_set}
+                for one, difference in zip(table.columns, row.points, strict=True):
+                    where = {"column": one.column, "category": one.category, "label": one.label}
+                    found: _Record = cell | {"against": row.against, "test_set": one.test_set} | where
+                    yield found | {"difference": difference}
+
+
 def _in_distribution(data: BenchmarkData) -> Iterator[_Record]:
     """Scores of evaluators, with the difference beside filtered; "human" has shares of annotators as accuracy."""
     for table in in_distribution_tables(data):
@@ -170,8 +185,10 @@ def _human(table: InDistributionTable) -> Iterator[_Record]:
 
 
 def _top_5(data: BenchmarkData) -> Iterator[_Record]:
+    """Scores with full minus filtered, in points, beside filtered."""
     for table in top_k_tables(data):
         for row in table.rows:
+            left = list(row.differences)
             for column, scores in zip(table.columns, row.scores, strict=True):
                 where: _Record = {
                     "test_set": table.test_set,
@@ -179,8 +196,9 @@ def _top_5(data: BenchmarkData) -> Iterator[_Record]:
                     "train_set": column.train_set,
                 }
                 where |= {"representation": column.representation, "tested_on": column.tested_on}
-                yield where | {"top": 1} | _score(scores.top_1)
-                yield where | {"top": 5} | _score(scores.top_5)
+                difference = left.pop(0) if column.train_set == "filtered" else TopDifference(None, None)
+                yield where | {"top": 1} | _score(scores.top_1) | {"difference": difference.top_1}
+                yield where | {"top": 5} | _score(scores.top_5) | {"difference": difference.top_5}
 
 
 def _paired(data: BenchmarkData) -> Iterator[_Record]:

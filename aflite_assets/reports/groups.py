@@ -55,12 +55,17 @@ def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
 
 
 def natural_columns(data: BenchmarkData, test_set: TestSet) -> tuple[Compared, ...]:
-    """Full, then per representation random on full rows, random on filtered rows, filtered on filtered rows."""
+    """Full, then per representation random on full rows, random on filtered rows, filtered on filtered rows.
+
+    Filtered is tested on full rows where the representation filtered no test rows.
+    """
     columns = [Compared("full", None, "full")]
     for name in data.representations:
+        columns.append(Compared("random", name, "full"))
         if name in test_set.kept:
-            columns.append(Compared("random", name, "full"))
             columns += [Compared(train_set, name, "filtered") for train_set in ("random", "filtered")]
+        else:
+            columns.append(Compared("filtered", name, "full"))
     return tuple(columns)
 
 

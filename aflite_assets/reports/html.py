@@ -16,7 +16,7 @@ from aflite_assets.reports.drawing import Picture
 from aflite_assets.reports.in_distribution import in_distribution_tables
 from aflite_assets.reports.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
 from aflite_assets.reports.learning_curve import choice_text, curve_rows
-from aflite_assets.reports.paired import paired_differences
+from aflite_assets.reports.paired import paired_differences, part_tables, whole_groups
 from aflite_assets.reports.pictures import report_pictures
 from aflite_assets.reports.published_tables import published_tables
 from aflite_assets.reports.records import BenchmarkData, EvidenceTable, FilteredSet
@@ -219,6 +219,10 @@ def _environment() -> Environment:
             (name, list(group)) for name, group in groupby(columns, attrgetter("test_set"))
         ],
         "part": wording.part_text,
+        "part_tables": part_tables,
+        "whole_groups": whole_groups,
+        "verdict": wording.VERDICTS.__getitem__,
+        "starts_set": lambda columns, place: not place or columns[place].test_set != columns[place - 1].test_set,
         "starts_group": _starts_group,
         "column_text": wording.column_text,
         "seeds": wording.short_seeds_text,

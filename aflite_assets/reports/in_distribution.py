@@ -44,9 +44,9 @@ class HumanRow:
 class InDistributionTable:
     """One natural test set.
 
-    `representations`: those it was filtered with, one difference column each: full (trained and tested on full) minus
-    filtered (trained and tested on filtered). `test_rows` and `train_rows` (each distinct size over evaluators and
-    seeds) per column. `human` is None where no row has annotators.
+    `representations`: one difference column each: full (trained and tested on full) minus filtered (trained on
+    filtered, tested on filtered rows or, where the test rows were left alone, on full). `test_rows` and
+    `train_rows` (each distinct size over evaluators and seeds) per column. `human` is None where no row has annotators.
     """
 
     test_set: str
@@ -57,16 +57,23 @@ class InDistributionTable:
     human: HumanRow | None
     train_rows: tuple[tuple[int, ...], ...]
 
+    @property
+    def filtered_rows(self) -> bool:
+        """Whether any column is about filtered test rows."""
+        return any(column.tested_on == "filtered" for column in self.columns)
+
 
 @remembered
 def in_distribution_tables(data: BenchmarkData) -> tuple[InDistributionTable, ...]:
-    """A table per natural test set that was filtered; none without an evaluator that was trained on a train set alone.
+    """A table per natural test set; none without a representation or an evaluator trained on a train set alone.
 
     Random is tested on full rows, as in the paper, and on the filtered rows, where nothing but training differs from
-    filtered. The paper's difference column is of its last representation; here each has one.
+    filtered; where test rows were left alone, all are tested on full rows. The paper's
+    difference column is of its last representation; here each has one.
     """
-    natural = [one for one in data.test_sets if one.kept and not one.challenge]
-    return tuple(_table(data, one) for one in natural if data.plain_evaluators)
+    if not data.plain_evaluators or not data.representations:
+        return ()
+    return tuple(_table(data, one) for one in data.test_sets if not one.challenge)
 
 
 def _table(data: BenchmarkData, test_set: TestSet) -> InDistributionTable:
@@ -74,7 +81,7 @@ def _table(data: BenchmarkData, test_set: TestSet) -> InDistributionTable:
     masks = [tested_rows(test_set, column) for column in columns]
     return InDistributionTable(
         test_set.name,
-        tuple(name for name in data.representations if name in test_set.kept),
+        data.representations,
         columns,
         tuple(int(mask.sum()) for mask in masks),
         tuple(_row(data, test_set, evaluator, columns) for evaluator in data.plain_evaluators),

@@ -21,7 +21,7 @@ from aflite_assets.reports.transfer import transfer_tables
 from aflite_assets.reports.wording import set_notes
 from aflite_assets.reports.zero_shot import zero_shot_tables
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
@@ -40,6 +40,8 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "top_5": to_plain(top_k_tables(data)),
         "published": to_plain(published_tables(data.published)),
         "families": dict(data.families),
+        "architectures": dict(data.architectures),
+        "held_back": dict(data.held_back),
         "fine_tuned": to_plain(data.fine_tuned),
         "cells": [_cell(cell) for cell in data.cells],
         "evidence": [

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aflite_assets.reports.accuracy import Score
 from aflite_assets.reports.groups import Compared
 from aflite_assets.reports.in_distribution import InDistributionTable, in_distribution_tables
-from aflite_assets.reports.paired import PairedDifference, paired_differences
+from aflite_assets.reports.paired import PairedDifference, PairedParts, paired_differences, part_tables
 from aflite_assets.reports.published_tables import PublishedTable, published_tables
 from aflite_assets.reports.records import BenchmarkData
 from aflite_assets.reports.tables import ChallengeRow, MainRow, challenge_blocks, challenge_table, main_table
@@ -122,33 +122,37 @@ def _in_distribution(table: InDistributionTable) -> Layout:
 
 
 def top_k_layouts(tables: Sequence[TopTable]) -> tuple[Layout, ...]:
-    """One per test set; two columns per train set."""
+    """One per test set; two columns per train set and per difference."""
     return tuple(map(_top_k, tables))
 
 
 def _top_k(table: TopTable) -> Layout:
     headings = _compared_headings(table.columns, table.test_rows)
     columns = ["evaluator", *(f"{heading}, {top}" for heading in headings for top in ("top-1", "top-5"))]
+    columns += [
+        f"full minus filtered ({name}), {top}, points" for name in table.representations for top in ("top-1", "top-5")
+    ]
     body = [
-        [row.evaluator, *(one_line_score(one) for each in row.scores for one in (each.top_1, each.top_5))]
+        [row.evaluator]
+        + [one_line_score(one) for each in row.scores for one in (each.top_1, each.top_5)]
+        + [_points(one) for each in row.differences for one in (each.top_1, each.top_5)]
         for row in table.rows
     ]
     return _layout(table.test_set, columns, body)
 
 
 def zero_shot_layouts(tables: Sequence[ZeroShotTable]) -> tuple[Layout, ...]:
-    """One per evaluator; mean and deviation over seeds."""
+    """One per evaluator; differences of the means in the last rows."""
     return tuple(map(_zero_shot, tables))
 
 
 def _zero_shot(table: ZeroShotTable) -> Layout:
     columns = ["trained on", "train rows"]
     columns += [f"{one.test_set}: {column_text(one)} (n = {count(one.test_rows)})" for one in table.columns]
-    body = []
-    for row in table.rows:
-        words = [score_text(score) for score in row.scores]
-        shown = [one.main if one.seeds is None else f"{one.main}, {one.seeds}" for one in words]
-        body.append([row.train_set, sizes_text(row.train_rows), *shown])
+    body = [[row.train_set, sizes_text(row.train_rows), *map(one_line_score, row.scores)] for row in table.rows]
+    body += [
+        [f"{one.train_set} minus {one.against}, points", "", *map(_points, one.points)] for one in table.differences
+    ]
     return _layout(table.evaluator, columns, body)
 
 
@@ -178,20 +182,14 @@ def _transfer_headings(column: TransferColumn) -> tuple[str, str]:
 
 
 def paired_layouts(differences: Sequence[PairedDifference]) -> tuple[Layout, ...]:
-    """One row per evaluator and rows tested on; no table without any."""
+    """Whole test sets, then one per challenge set by its parts, a column per evaluator; no table without any row."""
     if not differences:
         return ()
-    columns = (
-        "evaluator",
-        "tested on",
-        "rows",
-        "filtered minus random, points",
-        "seeds of filtered",
-        "seeds of random",
-    )
+    columns = ("evaluator", "trained on", "tested on", "rows", "difference, points", "seeds", "seeds of random")
     body = [
         [
             one.evaluator,
+            _pair_text(one),
             f"{one.test_set}, {one.tested_on} rows",
             count(one.test_rows),
             "not run" if one.interval is None else paired_text(one.interval),
@@ -199,8 +197,22 @@ def paired_layouts(differences: Sequence[PairedDifference]) -> tuple[Layout, ...
             str(one.random_seeds),
         ]
         for one in differences
+        if one.whole
     ]
-    return (_layout("", columns, body, numbers_from=2),)
+    return (_layout("", columns, body, numbers_from=3), *map(_paired_parts, part_tables(differences)))
+
+
+def _paired_parts(table: PairedParts) -> Layout:
+    columns = ["part", "rows", *(f"{name}, points" for name in table.evaluators)]
+    body = [
+        [part_text(row[0]), count(row[0].test_rows), *(interval_points(one.interval) for one in row)]
+        for row in table.rows
+    ]
+    return _layout(f"{table.test_set}, {_pair_text(table)}", columns, body)
+
+
+def _pair_text(pair: PairedDifference | PairedParts) -> str:
+    return f"{pair.train_set} minus {pair.against}"
 
 
 def published_layouts(tables: Sequence[PublishedTable]) -> tuple[Layout, ...]:

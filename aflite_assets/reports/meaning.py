@@ -83,18 +83,24 @@ def _fewer_rows(tests: _Tests, names: list[str]) -> str:
 
 
 def _plain_pairs(data: BenchmarkData, representation: str) -> list[PairedDifference]:
-    return [one for one in paired_differences(data, representation) if one.evaluator in data.plain_evaluators]
+    return [
+        one
+        for one in paired_differences(data, representation)
+        if one.evaluator in data.plain_evaluators and one.train_set == "filtered"
+    ]
 
 
 def _paired(differences: Sequence[PairedDifference], test_set: str) -> str:
     here = [one for one in differences if one.test_set == test_set and one.tested_on == "filtered" and one.interval]
     said = {
-        "above": "is better by more than the choice of test rows explains",
-        "below": "is worse by more than the choice of test rows explains",
-        "open": "cannot be told apart, as the interval holds zero",
+        "above": "better by more than the choice of test rows explains",
+        "below": "worse by more than the choice of test rows explains",
+        "open": "not told apart, as the interval holds zero",
     }
     sides = {side: [one.evaluator for one in here if one.verdict == side] for side in said}
-    parts = [f"{listed(names)} {said[side]}" for side, names in sides.items() if names]
+    parts = [
+        f"{listed(names)} {'is' if len(names) == 1 else 'are'} {said[side]}" for side, names in sides.items() if names
+    ]
     if not parts:
         return ""
     return f"Trained on filtered instead of random and tested on the same filtered rows: {'; '.join(parts)}."

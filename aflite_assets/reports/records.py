@@ -203,10 +203,11 @@ class BenchmarkData:
     must be read first (a trial run, for instance); `scatter_features`: the two feature columns to plot,
     or None; `provenance`: versions, data version and seeds as text; `missing_sets`: challenge sets that could
     not be had, each with the reason. `families`: of "evaluators.<name>" and "representations.<name>" what the model is,
-    the same text for models of one make. `published`: name of the paper's own figures (`published_tables`), or None.
-    `fine_tuned`: evaluators that went on training on challenge sets, which stand in no table about train sets alone.
-    By representation: `similarities` of the rows of some classes, `score_counts` of every iteration. `warmup_curves`:
-    those that chose the warm-up rows, none where a size was given.
+    the same text for models of one make; `architectures` likewise, the same text for models of one architecture.
+    `held_back`: evaluators that stop by a share of their train rows, in (0, 1). `published`: name of the paper's own
+    figures (`published_tables`), or None. `fine_tuned`: evaluators that went on training on challenge sets, which stand
+    in no table about train sets alone. By representation: `similarities` of the rows of some classes, `score_counts` of
+    every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -229,6 +230,8 @@ class BenchmarkData:
     provenance: Mapping[str, str]
     missing_sets: Mapping[str, str] = field(default_factory=dict)
     families: Mapping[str, str] = field(default_factory=dict)
+    architectures: Mapping[str, str] = field(default_factory=dict)
+    held_back: Mapping[str, float] = field(default_factory=dict)
     published: str | None = None
     similarities: Mapping[str, tuple[ClassSimilarity, ...]] = field(default_factory=dict)
     score_counts: Mapping[str, ScoreCounts] = field(default_factory=dict)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
-from aflite_assets.reports.accuracy import Score
+from aflite_assets.reports.accuracy import DifferenceInterval, Score, newcombe_interval
 from aflite_assets.reports.cautions import ONE_ANSWER, SMALL_TEST_SET, cautions
 from aflite_assets.reports.meaning import headline_split, meaning
 from aflite_assets.reports.paired import PairedDifference, paired_differences
 from aflite_assets.reports.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.tables import FilterRow, MainRow, TestColumns, filter_table, main_table, points
-from aflite_assets.reports.text import count, listed, percent, signed_points
-from aflite_assets.reports.wording import interval_text, paired_text, stop_text
+from aflite_assets.reports.text import count, listed, one_line, percent, signed_points, truncated
+from aflite_assets.reports.wording import interval_points, paired_text, stop_text
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class Headline:
     """The comparison of one evaluator on one natural test set; drops are in points, None where undefined.
 
     `full`: trained and tested on full. `random`: trained on random, tested on full. `filtered`: trained and
-    tested on filtered. `drop_random` and `drop_filtered` are both measured from `full`.
+    tested on filtered. `drop_random` and `drop_filtered` are both measured from `full`. `gap`: random minus filtered,
+    with an interval as if the test rows of the two were different ones, though the filtered rows are among the full.
     """
 
     representation: str
@@ -32,7 +33,7 @@ class Headline:
     filtered: Score
     drop_random: float | None
     drop_filtered: float | None
-    intervals_overlap: bool | None
+    gap: DifferenceInterval | None
 
 
 def headlines(data: BenchmarkData, representation: str) -> tuple[Headline, ...]:
@@ -67,9 +68,11 @@ def findings(data: BenchmarkData) -> tuple[str, ...]:
 
 def _paired_sentences(data: BenchmarkData, representation: str) -> list[str]:
     """A sentence per evaluator about the natural test set of the headlines and every challenge set."""
-    natural = headline_split([one.name for one in data.test_sets if not one.challenge and one.kept])
+    natural = headline_split([one.name for one in data.test_sets if not one.challenge])
     found = [
-        one for one in paired_differences(data, representation) if one.test_set == natural or one.tested_on == "all"
+        one
+        for one in paired_differences(data, representation)
+        if one.train_set == "filtered" and (one.test_set == natural or one.tested_on == "all")
     ]
     by_evaluator = ([one for one in found if one.evaluator == name] for name in data.plain_evaluators)
     return [text for pairs in by_evaluator if (text := paired_sentence(pairs))]
@@ -120,11 +123,11 @@ def headline_sentence(headline: Headline) -> str:
     if random is None or headline.drop_random is None:
         return f"{text} Without a result for random it is open how much of this comes from having fewer train rows."
     text += f" Trained on as many rows drawn at random and tested on full it {_change(headline.drop_random)}"
-    if headline.intervals_overlap:
+    if headline.gap is not None and headline.gap.holds_zero:
+        low, high = signed_points(headline.gap.low), signed_points(headline.gap.high)
         return (
-            f"{text}; the two 95 % intervals ({interval_text(filtered.interval)} and "
-            f"{interval_text(random.interval)}) overlap, "
-            "so these numbers cannot tell filtering from losing rows at random."
+            f"{text}; random less filtered is {signed_points(headline.gap.difference)} points, 95 % about "
+            f"[{low}, {high}], which holds zero, so these numbers cannot tell filtering from losing rows at random."
         )
     return f"{text}, so {_verdict(headline.drop_filtered, headline.drop_random)}."
 
@@ -163,16 +166,19 @@ def _compared(
     after = filtered.filtered
     if after is None:
         return None
-    overlap = None
+    gap = None
     if random.full.accuracy is not None and after.accuracy is not None:
-        overlap = random.full.accuracy.interval.overlaps(after.accuracy.interval)
+        gap = newcombe_interval(random.full.accuracy, after.accuracy)
     drops = points(full.full, random.full), points(full.full, after)
-    return Headline(representation, evaluator, full.test_set, full.full, random.full, after, *drops, overlap)
+    return Headline(representation, evaluator, full.test_set, full.full, random.full, after, *drops, gap)
 
 
 def paired_sentence(differences: Sequence[PairedDifference]) -> str | None:
-    """One evaluator's differences between filtered and random in words; None where no pair has a result."""
-    said = [text for one in differences if (text := _paired_text(one))]
+    """One evaluator's differences between filtered and random in words; None where no pair has a result.
+
+    Of the parts of challenge sets only gold labels are spoken of, where they go in opposite directions.
+    """
+    said = [text for one in differences if one.whole and (text := _paired_text(one, differences))]
     if not said:
         return None
     return (
@@ -181,11 +187,23 @@ def paired_sentence(differences: Sequence[PairedDifference]) -> str | None:
     )
 
 
-def _paired_text(one: PairedDifference) -> str | None:
+def _paired_text(one: PairedDifference, differences: Sequence[PairedDifference]) -> str | None:
     if one.interval is None:
         return None
+    labels = [part for part in differences if part.test_set == one.test_set and part.is_label]
+    sides = [part for part in labels if part.verdict in ("above", "below")]
+    if len({part.verdict for part in sides}) == 2:
+        apart = [f"{paired_text(part.interval)} on {_label(part)}" for part in sides if part.interval is not None]
+        return (
+            f"in opposite directions on the gold labels of {one.test_set}, {listed(apart)} (all its rows: "
+            f"{interval_points(one.interval)})"
+        )
     rows = f"the filtered rows of {one.test_set}" if one.tested_on == "filtered" else one.test_set
     return f"{paired_text(one.interval)} on {rows}"
+
+
+def _label(part: PairedDifference) -> str:
+    return truncated(one_line(part.label or ""), 60)
 
 
 __all__ = [

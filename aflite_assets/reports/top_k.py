@@ -11,11 +11,12 @@ from aflite_assets.reports.predictions import Unscored
 from aflite_assets.reports.ranks import gold_ranks
 from aflite_assets.reports.records import BenchmarkData, TestSet
 from aflite_assets.reports.remembered import remembered
+from aflite_assets.reports.tables import points
 
 TOP = 5
 """A row counts as right when its class is among this many likeliest."""
 
-FEWEST_CLASSES = 11
+FEWEST_CLASSES = 10
 """With fewer classes five guesses say little."""
 
 
@@ -28,19 +29,32 @@ class TopScores:
 
 
 @dataclass(frozen=True)
+class TopDifference:
+    """Full minus filtered in points, None where either is missing."""
+
+    top_1: float | None
+    top_5: float | None
+
+
+@dataclass(frozen=True)
 class TopRow:
-    """One evaluator; scores per column of the table."""
+    """One evaluator; scores per column of the table, and per representation full minus filtered."""
 
     evaluator: str
     scores: tuple[TopScores, ...]
+    differences: tuple[TopDifference, ...]
 
 
 @dataclass(frozen=True)
 class TopTable:
-    """One test set, natural or a challenge set; `test_rows` per column."""
+    """One test set, natural or a challenge set; `test_rows` per column, a difference per representation.
+
+    The differences are, on a natural test set that was filtered, of full on full and filtered on filtered rows.
+    """
 
     test_set: str
     challenge: bool
+    representations: tuple[str, ...]
     columns: tuple[Compared, ...]
     test_rows: tuple[int, ...]
     rows: tuple[TopRow, ...]
@@ -70,12 +84,17 @@ def _has_ranks(data: BenchmarkData, test_set: TestSet) -> bool:
 
 def _table(data: BenchmarkData, test_set: TestSet) -> TopTable:
     columns = challenge_columns(data) if test_set.challenge else natural_columns(data, test_set)
-    rows = tuple(
-        TopRow(evaluator, tuple(_scores(data, test_set, evaluator, column) for column in columns))
-        for evaluator in data.plain_evaluators
-    )
+    rows = tuple(_row(data, test_set, evaluator, columns) for evaluator in data.plain_evaluators)
     sizes = tuple(int(tested_rows(test_set, column).sum()) for column in columns)
-    return TopTable(test_set.name, test_set.challenge, columns, sizes, rows)
+    return TopTable(test_set.name, test_set.challenge, data.representations, columns, sizes, rows)
+
+
+def _row(data: BenchmarkData, test_set: TestSet, evaluator: str, columns: tuple[Compared, ...]) -> TopRow:
+    scores = tuple(_scores(data, test_set, evaluator, column) for column in columns)
+    full = scores[0]
+    after = [found for one, found in zip(columns, scores, strict=True) if one.train_set == "filtered"]
+    differences = (TopDifference(points(full.top_1, one.top_1), points(full.top_5, one.top_5)) for one in after)
+    return TopRow(evaluator, scores, tuple(differences))
 
 
 def _scores(data: BenchmarkData, test_set: TestSet, evaluator: str, column: Compared) -> TopScores:

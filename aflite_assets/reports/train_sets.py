@@ -1,7 +1,7 @@
 """Names of the train sets that are compared, and the order in which tables show them; no rows, no results."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 TRAIN_SETS = ("full", "random", "filtered", "random_matched", "single_pass")
 """Train sets that every dataset can have, in the order in which tables show them."""
@@ -22,6 +22,20 @@ def earlier_name(train_set: str) -> str | None:
 def is_train_set(name: str) -> bool:
     """Whether a train set may have this name."""
     return name in TRAIN_SETS or earlier_name(name) is not None
+
+
+def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
+    """Filtered, and what it had left earlier, each against full and against the random rows of its size.
+
+    Only pairs whose both sides are among `names`.
+    """
+    pairs = []
+    for name in names:
+        earlier = earlier_name(name)
+        if name == "filtered" or (earlier is not None and name.startswith("filtered_")):
+            random = "random" if earlier is None else f"random_{earlier}"
+            pairs += [(name, against) for against in ("full", random) if against in names]
+    return pairs
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:

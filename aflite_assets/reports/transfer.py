@@ -6,13 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from aflite_assets.reports.accuracy import Score, correct_rows, score
+from aflite_assets.reports.accuracy import DifferenceInterval, Score, correct_rows, score
 from aflite_assets.reports.fine_tuned import FineTuned, started_from, starts
 from aflite_assets.reports.groups import cell_groups, train_rows
-from aflite_assets.reports.paired import PairedInterval, paired_cells
+from aflite_assets.reports.paired import paired_cells
 from aflite_assets.reports.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.remembered import remembered
-from aflite_assets.reports.train_sets import earlier_name
+from aflite_assets.reports.train_sets import compared_pairs
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class TransferRow:
 class TransferGain:
     """Paired differences in points on the same test rows, None where either side has no finished seed."""
 
-    fine_tuned: PairedInterval | None
-    zero_shot: PairedInterval | None
+    fine_tuned: DifferenceInterval | None
+    zero_shot: DifferenceInterval | None
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _table(
         sizes = train_rows([cell for one in trained.values() for cell in one])
         rows.append(TransferRow(train_set, sizes, tuple(map(scored, columns))))
     differences = []
-    for train_set, against in _compared(list(cells)):
+    for train_set, against in compared_pairs(cells):
         gained = partial(_gain, cells[train_set], cells[against], start, tests)
         differences.append(TransferDifference(train_set, against, tuple(map(gained, columns))))
     return TransferTable(start, columns, tuple(rows), tuple(differences))
@@ -142,14 +142,3 @@ def _gain(
         for name in (column.evaluator, start)
     )
     return TransferGain(after, before)
-
-
-def _compared(train_sets: Sequence[str]) -> list[tuple[str, str]]:
-    """Filtered, and what it had left earlier, each against full and against the random rows of its size."""
-    pairs = []
-    for train_set in train_sets:
-        earlier = earlier_name(train_set)
-        if train_set == "filtered" or (earlier is not None and train_set.startswith("filtered_")):
-            random = "random" if earlier is None else f"random_{earlier}"
-            pairs += [(train_set, against) for against in ("full", random) if against in train_sets]
-    return pairs

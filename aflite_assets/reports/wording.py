@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aflite_assets.reports.accuracy import AccuracySummary, Interval, Score
+from aflite_assets.reports.accuracy import AccuracySummary, DifferenceInterval, Interval, Score
 from aflite_assets.reports.groups import Compared
 from aflite_assets.reports.in_distribution import HumanAgreement
-from aflite_assets.reports.paired import PairedInterval
+from aflite_assets.reports.paired import PairedDifference
 from aflite_assets.reports.published_tables import PublishedTable
 from aflite_assets.reports.records import TestSet
 from aflite_assets.reports.tables import ChallengePart
@@ -33,6 +33,9 @@ STOP_REASONS = {
     "target_size": "the target size was reached",
     "threshold": "too few rows were still predictable enough to go",
 }
+
+VERDICTS = {"above": "better", "below": "worse", "open": "not told apart"}
+"""What filtered is beside random, by the side of zero on which an interval lies."""
 
 GLOSSARY = {
     "Accuracy": "Share of test rows for which the predicted class is the right one, in per cent.",
@@ -110,7 +113,7 @@ def sizes_text(sizes: Sequence[int]) -> str:
     return count(sizes[0]) if sizes[0] == sizes[-1] else f"{count(sizes[0])}{DASH}{count(sizes[-1])}"
 
 
-def part_text(part: ChallengePart | ZeroShotColumn) -> str:
+def part_text(part: ChallengePart | ZeroShotColumn | PairedDifference) -> str:
     """Heading of one part of a challenge set."""
     any_value = f"any {part.column}" if part.column is not None else None
     names = (part.category if part.category is not None else any_value, part.label)
@@ -128,7 +131,7 @@ def compared_text(column: Compared) -> tuple[str, str]:
     return f"{column.train_set}{of}", f"on {column.tested_on} rows"
 
 
-def paired_text(interval: PairedInterval) -> str:
+def paired_text(interval: DifferenceInterval) -> str:
     """A paired difference with its interval: "2.0 points above, 95 % [0.5, 3.5]"."""
     difference = round(interval.difference, 1)
     side = "no difference" if difference == 0 else f"{signed_points(abs(difference))} points "
@@ -136,7 +139,7 @@ def paired_text(interval: PairedInterval) -> str:
     return f"{side}, 95 % [{signed_points(interval.low)}, {signed_points(interval.high)}]"
 
 
-def interval_points(interval: PairedInterval | None) -> str:
+def interval_points(interval: DifferenceInterval | None) -> str:
     """A difference in points with its interval: "2.0 [0.5, 3.5]"; a dash for none."""
     if interval is None:
         return DASH

@@ -9,6 +9,8 @@ from aflite_assets.reports.groups import cell_groups, train_rows
 from aflite_assets.reports.parts import Part, parts_of
 from aflite_assets.reports.records import BenchmarkData, TestSet
 from aflite_assets.reports.remembered import remembered
+from aflite_assets.reports.tables import points
+from aflite_assets.reports.train_sets import compared_pairs
 
 
 @dataclass(frozen=True)
@@ -32,12 +34,22 @@ class ZeroShotRow:
 
 
 @dataclass(frozen=True)
+class ZeroShotDifference:
+    """Trained on `train_set` minus trained on `against`: means in points per column, None where either is missing."""
+
+    train_set: str
+    against: str
+    points: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
 class ZeroShotTable:
     """All train sets of one evaluator and representation."""
 
     evaluator: str
     columns: tuple[ZeroShotColumn, ...]
     rows: tuple[ZeroShotRow, ...]
+    differences: tuple[ZeroShotDifference, ...]
 
 
 @remembered
@@ -66,7 +78,16 @@ def zero_shot_tables(data: BenchmarkData, representation: str) -> tuple[ZeroShot
             correct = [correct_rows(cell, one) for cell in cells]
             scores += [score(correct, part.mask) for part in parts]
         rows[evaluator].append(ZeroShotRow(train_set, train_rows(cells), tuple(scores)))
-    return tuple(ZeroShotTable(name, columns, tuple(found)) for name, found in rows.items())
+    return tuple(ZeroShotTable(name, columns, tuple(found), _differences(found)) for name, found in rows.items())
+
+
+def _differences(rows: list[ZeroShotRow]) -> tuple[ZeroShotDifference, ...]:
+    """Of filtered, and of what it had left earlier, against full and against the random rows of its size."""
+    scores = {row.train_set: row.scores for row in rows}
+    return tuple(
+        ZeroShotDifference(one, against, tuple(map(points, scores[one], scores[against])))
+        for one, against in compared_pairs(scores)
+    )
 
 
 def zero_shot_parts(test_set: TestSet) -> list[Part]:

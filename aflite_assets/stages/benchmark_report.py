@@ -15,14 +15,15 @@ from aflite_assets.results.files import write_json
 from aflite_assets.sources.model_specs import validation_splits
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
+from aflite_assets.stages.model_families import held_back_shares, model_architectures, model_families
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import read_challenge_sets, read_learning_curves
 from aflite_assets.stages.report_inputs import (
     check_scatter_features,
+    earlier_sets_note,
     filtered_set,
     fine_tuned_evaluators,
-    model_families,
     read_cells,
     read_evidence,
     read_similarities,
@@ -115,7 +116,12 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
         label_names=raw.label_names,
         split_rows=raw_result.summary["rows"],
         warmup_rows=inputs["warmup_split"].summary["rows"],
-        notes=(*trial_note(raw_result), *unlabelled_note(raw_result), *undecodable_note(raw_result)),
+        notes=(
+            *trial_note(raw_result),
+            *unlabelled_note(raw_result),
+            *undecodable_note(raw_result),
+            *earlier_sets_note(inputs["control_sets"]),
+        ),
         filtered=filtered,
         cells=read_cells(inputs["evaluator_models"], ranked=ranked),
         test_sets=tested,
@@ -125,6 +131,8 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
         provenance=_provenance(spec, inputs),
         missing_sets=read_challenge_sets(inputs["challenge_sets"]).missing,
         families=model_families(spec.representations, spec.evaluators),
+        architectures=model_architectures(spec.representations, spec.evaluators),
+        held_back=held_back_shares(spec.evaluators),
         published=spec.report.published,
         fine_tuned=fine_tuned,
         warmup_curves=read_learning_curves(inputs["warmup_split"]),

@@ -17,13 +17,7 @@ from aflite_assets.reports.score_counts import ScoreCounts, count_scores
 from aflite_assets.reports.similarity import ClassSimilarity, class_similarities
 from aflite_assets.results import PublishedResult
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import (
-    EncoderSpec,
-    EvaluatorSpec,
-    IdentityEncoderSpec,
-    ImageModelSpec,
-    TextModelSpec,
-)
+from aflite_assets.sources.model_specs import EvaluatorSpec
 from aflite_assets.sources.recipes import recipes_of
 from aflite_assets.sources.specs import ChallengeSpec
 from aflite_assets.stages.class_maps import class_map
@@ -64,6 +58,19 @@ def unlabelled_note(raw: PublishedResult) -> tuple[str, ...]:
     return (
         "Rows without a label were dropped: " + ", ".join(f"{n:,} of {split}" for split, n in dropped.items()) + ".",
     )
+
+
+def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
+    """Which sets of earlier iterations are all that the filter began with, or are missing, and why."""
+    found = []
+    for representation, facts in controls.summary.items():
+        for name, one in facts["earlier_sets"].items():
+            shown = f"filtered_{name} ({representation})"
+            if "reason" in one:
+                found.append(f"{shown} is missing: {one['reason']}.")
+            elif one["iteration"] == 0:
+                found.append(f"{shown} has all {one['rows']:,} train rows that the filter began with.")
+    return tuple(found)
 
 
 def read_cells(result: PublishedResult, *, ranked: Sequence[TestSet] = ()) -> tuple[Cell, ...]:
@@ -122,9 +129,11 @@ def test_sets(
 
 
 def _natural_set(name: str, examples: Examples, filtered: tuple[FilteredSet, ...]) -> TestSet:
+    """A split, with what was kept of it by the filters that did not leave such rows alone."""
     kept = {
         one.representation: np.isin(examples.row_ids, one.rows.filter(one.rows["kept"])["row_id"].to_numpy())
         for one in filtered
+        if one.settings.get("evaluation_rows") != "kept"
     }
     return TestSet(name, False, examples.row_ids, examples.labels, examples.label_names, kept=kept)
 
@@ -151,38 +160,9 @@ def _challenge_set(
     )
 
 
-def model_families(
-    representations: Mapping[str, EncoderSpec], evaluators: Mapping[str, EvaluatorSpec]
-) -> dict[str, str]:
-    """What every model is, by "representations.<name>" and "evaluators.<name>": the same text for one make.
-
-    A fine-tuned evaluator is of the make of the evaluator it starts from.
-    A representation of the given features has no model: its adversary is the linear classifier on them, an evaluator
-    of kind linear.
-    """
-    named = {f"representations.{name}": settings for name, settings in representations.items()}
-    recipes = recipes_of(evaluators)
-    models: dict[str, EncoderSpec | EvaluatorSpec] = {
-        **named,
-        **{
-            f"evaluators.{name}": recipes[name].settings if name in recipes else settings
-            for name, settings in evaluators.items()
-        },
-    }
-    return {name: _family(settings) for name, settings in models.items()}
-
-
 def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, FineTuned]:
     """The evaluators that go on training on challenge sets: what they start from and on which sets, in turn."""
     return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes_of(evaluators).items()}
-
-
-def _family(settings: EncoderSpec | EvaluatorSpec) -> str:
-    if isinstance(settings, IdentityEncoderSpec):
-        return "linear"
-    if isinstance(settings, ImageModelSpec):
-        return f"{settings.kind} {settings.architecture}"
-    return f"{settings.kind} {settings.checkpoint}" if isinstance(settings, TextModelSpec) else settings.kind
 
 
 def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:

@@ -106,7 +106,7 @@ def test_tables_are_laid_out_as_in_the_report(walk: dict[str, Obtained]) -> None
 def test_headings_that_are_empty_or_alike_stay_columns_of_their_own(tmp_path: Path) -> None:
     layouts = [
         {"title": "x", "columns": ["", "a", "a", "a (2)"], "rows": [["1", "2", "3", "4"]], "notes": []},
-        {"title": "x", "columns": ["a"], "rows": [["5"]], "notes": []},
+        {"title": "x", "columns": ["a"], "rows": [["5"]], "notes": ["Points rise.", "n is a <count>."]},
         {"title": "gone", "columns": [], "rows": [], "notes": ["not available: no <hub>"]},
     ]
     (tmp_path / "layouts.json").write_text(json.dumps({"zero_shot": layouts}), encoding="utf-8")
@@ -114,4 +114,5 @@ def test_headings_that_are_empty_or_alike_stay_columns_of_their_own(tmp_path: Pa
     found = report_tables(result)
     assert found["zero_shot x"].records[0].data == {"row": "1", "a": "2", "a (2)": "3", "a (2) (2)": "4"}
     assert found["zero_shot x (2)"].records[0].data == {"a": "5"}
+    assert found["zero_shot x notes"].value == "Points rise. n is a <count>."
     assert found["zero_shot gone"].value == "not available: no <hub>"

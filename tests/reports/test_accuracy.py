@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.errors import DataError, InvalidInputError
-from aflite_assets.reports.accuracy import Unscored, cell_accuracy, correct_rows, score, summarise, wilson_interval
+from aflite_assets.reports.accuracy import (
+    Unscored,
+    cell_accuracy,
+    correct_rows,
+    newcombe_interval,
+    score,
+    summarise,
+    wilson_interval,
+)
 from aflite_assets.reports.records import Cell, TestSet
 
 SHARES = st.floats(0, 1)
@@ -58,6 +66,24 @@ def test_wilson_interval_mirrors(share: float, rows: int) -> None:
 def test_wilson_interval_narrows_with_rows(share: float, rows: int) -> None:
     few, many = wilson_interval(share, rows), wilson_interval(share, 4 * rows)
     assert many.high - many.low < few.high - few.low
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "difference", "low", "high"),
+    [
+        ((56, 70), (48, 80), 20, 5.24, 33.39),
+        ((9, 10), (3, 10), 60, 17.05, 80.90),
+        ((6, 7), (2, 7), 400 / 7, 5.82, 80.62),
+        ((5, 56), (0, 29), 500 / 56, -3.81, 19.26),
+    ],
+)  # Newcombe (1998), Statistics in Medicine 17:873, table II, method 10
+def test_newcombe_interval_has_published_values(
+    first: tuple[int, int], second: tuple[int, int], difference: float, low: float, high: float
+) -> None:
+    found = newcombe_interval(*(summarise([right / rows], rows) for right, rows in (first, second)))
+    assert found.difference == pytest.approx(difference)
+    assert (round(found.low, 2), round(found.high, 2)) == (low, high)
+    assert found.holds_zero == (low < 0)
 
 
 @pytest.mark.parametrize(("share", "rows"), [(1.1, 5), (-0.1, 5), (0.5, 0), (math.nan, 5)])

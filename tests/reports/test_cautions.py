@@ -20,6 +20,38 @@ def test_evaluators_of_the_adversarys_make_are_named(make_by_hand: Any) -> None:
     assert any("p (as representation a and b)." in line for line in cautions(make_by_hand(families=both)))
 
 
+def test_other_sizes_of_the_adversarys_architecture_are_named_more_softly(make_by_hand: Any) -> None:
+    families = {
+        "representations.a": "large",
+        "representations.b": "other",
+        "evaluators.p": "base",
+        "evaluators.q": "large",
+    }
+    alike = {
+        "representations.a": "roberta",
+        "representations.b": "bert",
+        "evaluators.p": "roberta",
+        "evaluators.q": "roberta",
+    }
+    said = cautions(make_by_hand(families=families, architectures=alike))
+    assert [line for line in said if "adversary's" in line] == [
+        "These evaluators are of the adversary's own make, so the rows were chosen against them and they fall more "
+        "than others would; judge by the others: q (as representation a).",
+        "These evaluators are of the adversary's family, another size or copy of its architecture, so they may fall "
+        "more than others would: p (as representation a).",
+    ]
+
+
+def test_shares_held_back_are_named(make_by_hand: Any) -> None:
+    said = [line for line in cautions(make_by_hand(held_back={"q": 0.05, "p": 0.125})) if "stopped by" in line]
+    assert said == [
+        "Trained on about 87.5 % of the train rows that the tables name, and stopped by the rest: p.",
+        "Trained on about 95 % of the train rows that the tables name, and stopped by the rest: q.",
+    ]
+    both = cautions(make_by_hand(held_back={"q": 0.05, "p": 0.05}))
+    assert "Trained on about 95 % of the train rows that the tables name, and stopped by the rest: p and q." in both
+
+
 def test_without_families_nobody_is_named(by_hand: BenchmarkData) -> None:
     assert not [line for line in cautions(by_hand) if "own make" in line]
 

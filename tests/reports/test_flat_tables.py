@@ -13,6 +13,7 @@ NAMES = [
     "accuracy",
     "challenge_sets",
     "zero_shot",
+    "zero_shot_differences",
     "in_distribution",
     "top_5",
     "paired",
@@ -39,6 +40,13 @@ def test_numbers_are_those_of_the_tables(by_hand: BenchmarkData) -> None:
     assert rows(by_hand, "challenge_sets", **p, column="kind", category="y", label=None)[0]["accuracy"] == 1
     (pair,) = rows(by_hand, "paired", evaluator="q", representation="a", tested_on="filtered")
     assert (pair["difference"], pair["low"], pair["high"], pair["test_rows"]) == (-100, -100, -100, 3)
+    assert (pair["train_set"], pair["against"], pair["label"]) == ("filtered", "random", None)
+    where = {"evaluator": "p", "representation": "a", "column": "kind", "category": "x", "label": "no"}
+    (part,) = rows(by_hand, "paired", **where)
+    assert (part["test_set"], part["test_rows"], part["difference"], part["low"]) == ("odd", 2, 100, 100)
+    full, random = rows(by_hand, "zero_shot_differences", **where)
+    assert (full["train_set"], full["against"], full["difference"]) == ("filtered", "full", pytest.approx(25))
+    assert (random["against"], random["difference"]) == ("random", 100)
 
 
 def test_human_rows_and_missing_results_are_there(by_hand: BenchmarkData) -> None:

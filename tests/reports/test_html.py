@@ -2,6 +2,7 @@ import itertools
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -274,3 +275,25 @@ def test_earlier_train_sets_are_explained(by_hand: BenchmarkData, make_by_hand: 
     extra = Cell("p", "filtered_60", "a", 0, 60, "not run")
     words = Page(render_report(make_by_hand(cells=(*by_hand.cells, extra)))).words()
     assert "filtered_60 what the filter had left at an earlier iteration" in words
+
+
+def test_parts_of_challenge_sets_are_compared_side_by_side(by_hand: BenchmarkData) -> None:
+    words = Page(render_report(by_hand)).words()
+    assert "odd by part: filtered minus random, representation a" in words
+    # p on the four rows of either gold label, and q, whose seeds are all right
+    assert "no 4 75.0 25.0 to 100.0 better 0.0 0.0 to 0.0 not told apart" in words
+    assert "x, no 2 100.0 100.0 to 100.0 better" in words
+
+
+def test_zero_shot_has_intervals_and_differences(by_hand: BenchmarkData) -> None:
+    words = Page(render_report(by_hand)).words()
+    assert "filtered 30 81.2 ±8.8 " in words
+    assert "filtered minus full 43.8 25.0 25.0 25.0 62.5" in words
+
+
+def test_test_rows_left_alone_are_called_so(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    test, odd = by_hand.test_sets
+    words = Page(render_report(make_by_hand(test_sets=(replace(test, kept={}), odd)))).words()
+    assert "The settings leave the test rows alone" in words
+    assert "on filtered rows" not in words
+    assert "The settings leave" not in Page(render_report(by_hand)).words()

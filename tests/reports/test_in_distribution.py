@@ -55,10 +55,33 @@ def test_without_annotators_there_is_no_human_row(by_hand: BenchmarkData, make_b
     assert in_distribution_tables(make_by_hand(examples=bare))[0].human is None
 
 
-def test_a_split_that_nothing_filtered_has_no_table(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+def test_a_split_that_nothing_filtered_is_tested_on_all_its_rows(by_hand: BenchmarkData, make_by_hand: Any) -> None:
     test, odd = by_hand.test_sets
-    assert in_distribution_tables(make_by_hand(test_sets=(replace(test, kept={}), odd))) == ()
+    (one,) = in_distribution_tables(make_by_hand(test_sets=(replace(test, kept={}), odd)))
+    assert [(column.train_set, column.representation) for column in one.columns] == [
+        ("full", None), ("random", "a"), ("filtered", "a"), ("random", "b"), ("filtered", "b"),
+    ]  # fmt: skip
+    assert {column.tested_on for column in one.columns} == {"full"}
+    assert not one.filtered_rows
+    assert one.test_rows == (6,) * 5
+    # p: 9, 7, 5, 12 and 5 of 12
+    means = [score.accuracy.mean for score in one.rows[0].scores if score.accuracy is not None]
+    assert means == pytest.approx([9 / 12, 7 / 12, 5 / 12, 1, 5 / 12])
+    assert list(one.rows[0].differences) == pytest.approx([100 / 3, 100 / 3])
+    assert one.human is not None
+    assert one.human.differences == (0, 0)
+
+
+def test_each_representation_says_whether_it_filtered_the_split(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    test, odd = by_hand.test_sets
     (one,) = in_distribution_tables(make_by_hand(test_sets=(replace(test, kept={"b": test.kept["b"]}), odd)))
-    assert one.representations == ("b",)
-    assert [column.train_set for column in one.columns] == ["full", "random", "random", "filtered"]
+    assert one.representations == ("a", "b")
+    assert [(column.train_set, column.tested_on) for column in one.columns] == [
+        ("full", "full"), ("random", "full"), ("filtered", "full"),
+        ("random", "full"), ("random", "filtered"), ("filtered", "filtered"),
+    ]  # fmt: skip
+    assert len(one.rows[0].differences) == 2
+
+
+def test_nothing_trained_is_no_table(make_by_hand: Any) -> None:
     assert in_distribution_tables(make_by_hand(cells=())) == ()

@@ -1,6 +1,7 @@
 import re
 from typing import Any
 
+from aflite_assets.reports.accuracy import wilson_interval
 from aflite_assets.reports.in_distribution import in_distribution_tables
 from aflite_assets.reports.layouts import (
     in_distribution_layouts,
@@ -43,20 +44,33 @@ def test_zero_shot(by_hand: BenchmarkData) -> None:
     text = layouts_markdown(zero_shot_layouts(zero_shot_tables(by_hand, "a")))
     assert r"| odd: all \(n = 8\) | odd: x \(n = 4\) | odd: x, yes \(n = 2\) |" in text
     assert r"| odd: any rule \(n = 3\) | odd: any rule, yes \(n = 2\) |" in text
-    assert "| filtered | 30 | 81.2, ±8.8 over 2 seeds | 100.0, ±0.0 over 2 seeds |" in text
+    # Wilson's interval of 6.5 of 8, of 4 of 4
+    low, high = 100 * wilson_interval(0.8125, 8).low, 100 * wilson_interval(0.8125, 8).high
+    assert (
+        f"| filtered | 30 | 81.2, ±8.8 over 2 seeds, interval {low:.1f}{DASH}{high:.1f} "
+        f"| 100.0, ±0.0 over 2 seeds, interval 51.0{DASH}100.0 |"
+    ) in text
+    assert "| filtered minus full, points |  | 43.8 | 25.0 | 25.0 | 25.0 | 62.5 | 75.0 | 50.0 | 50.0 |" in text
+    assert "| filtered minus random, points |  | 62.5 | 62.5 | 25.0 | 100.0 | 62.5 | 75.0 | 50.0 | 66.7 |" in text
     assert [line for line in text.splitlines() if line.startswith("**")] == ["**p**", "**q**"]
     assert same_width(text)
 
 
 def test_paired(by_hand: BenchmarkData) -> None:
     lines = layouts_markdown(paired_layouts(paired_differences(by_hand, "a"))).splitlines()
-    assert len(lines) == 2 + 6
     assert lines[6] == (
-        f"| q | test, filtered rows | 3 | 100.0 points below, 95 % \\[{MINUS}100.0, {MINUS}100.0\\] | 1 | 1 |"
+        "| q | filtered minus random | test, filtered rows | 3 "
+        f"| 100.0 points below, 95 % \\[{MINUS}100.0, {MINUS}100.0\\] | 1 | 1 |"
     )
-    assert lines[7] == "| q | odd, all rows | 8 | no difference, 95 % \\[0.0, 0.0\\] | 1 | 1 |"
-    (table,) = paired_layouts(paired_differences(by_hand, "b"))
-    assert ("q", "test, full rows", "6", "not run", "2", "0") in table.rows
+    assert lines[7] == "| q | filtered minus random | odd, all rows | 8 | no difference, 95 % \\[0.0, 0.0\\] | 1 | 1 |"
+    assert lines[9] == "**odd, filtered minus random**"
+    assert lines[11] == "| part | rows | p, points | q, points |"
+    assert lines[13].startswith("| yes | 4 | 50.0 \\[")
+    assert "| x, no | 2 | 100.0 \\[100.0, 100.0\\] | 0.0 \\[0.0, 0.0\\] |" in lines
+    assert len(lines) == 8 + 5 + 11
+    table, parts = paired_layouts(paired_differences(by_hand, "b"))
+    assert ("q", "filtered minus random", "test, full rows", "6", "not run", "2", "0") in table.rows
+    assert {row[3] for row in parts.rows} == {DASH}
 
 
 def test_published() -> None:

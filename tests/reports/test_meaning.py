@@ -30,7 +30,7 @@ def test_the_paragraph_says_every_number(by_hand: BenchmarkData) -> None:
         "What is built in: these test rows were kept for being hard to predict, and a model trained on full and asked "
         "about the filtered rows alone falls by 0.0 points. "
         "With as few train rows, drawn at random, and all test rows it rises by 25.0 points. "
-        "Trained on filtered instead of random and tested on the same filtered rows: p cannot be told apart, as the "
+        "Trained on filtered instead of random and tested on the same filtered rows: p is not told apart, as the "
         f"interval holds zero. {LAST}"
     )
     assert meaning(by_hand, "b") in findings(by_hand)
@@ -40,7 +40,7 @@ def test_rises_and_falls_are_both_named(by_hand: BenchmarkData) -> None:
     found = meaning(by_hand, "a")
     assert found is not None
     assert "accuracy rises by up to 8.3 or falls by up to 100.0 points." in found
-    assert "q is worse by more than the choice of test rows explains; p cannot be told apart" in found
+    assert "q is worse by more than the choice of test rows explains; p is not told apart" in found
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.reports.accuracy import newcombe_interval, summarise
 from aflite_assets.reports.paired import paired_differences
-from aflite_assets.reports.records import BenchmarkData, FilteredSet, TestSet
+from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.reports.summary import (
     cautions,
     chance_by_iteration,
@@ -37,16 +38,31 @@ def test_headline_has_the_planted_drops(planted: BenchmarkData) -> None:
     assert headline.test_set == "test"
     assert headline.drop_random == pytest.approx(4.4)
     assert headline.drop_filtered == pytest.approx(8.0)
-    assert headline.intervals_overlap is True
+    assert headline.gap is not None
+    assert headline.gap.difference == pytest.approx(3.6)
+    assert (headline.gap.low, headline.gap.high) == pytest.approx((-1.53, 8.96), abs=0.01)
 
 
-def test_overlapping_intervals_are_not_told_apart(planted: BenchmarkData) -> None:
+def test_a_gap_whose_interval_holds_zero_is_not_told_apart(planted: BenchmarkData) -> None:
     assert headline_sentence(headlines(planted, "roberta")[0]) == (
         "linear on test: trained and tested on full it is right on 78.0 % of the rows; trained and tested on filtered "
         "it falls by 8.0 points, to 70.0 %. Trained on as many rows drawn at random and tested on full it falls by "
-        "4.4 points; the two 95 % intervals (65.3\N{EN DASH}74.3 and 70.8\N{EN DASH}76.2) overlap, so these numbers "
-        "cannot tell filtering from losing rows at random."
+        "4.4 points; random less filtered is 3.6 points, 95 % about [\N{MINUS SIGN}1.5, 9.0], which holds zero, so "
+        "these numbers cannot tell filtering from losing rows at random."
     )
+
+
+def test_intervals_that_overlap_may_still_tell_apart(planted: BenchmarkData) -> None:
+    headline = headlines(planted, "roberta")[0]
+    random, filtered = summarise([0.8], 2000), summarise([0.765], 900)
+    apart = replace(
+        headline,
+        random=replace(headline.random, accuracy=random),
+        filtered=replace(headline.filtered, accuracy=filtered),
+        gap=newcombe_interval(random, filtered),
+    )
+    assert random.interval.low < filtered.interval.high
+    assert "cannot tell" not in headline_sentence(apart)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +100,7 @@ def test_missing_results_are_named(planted: BenchmarkData) -> None:
 def test_pairs_on_the_same_rows_are_put_into_words(by_hand: BenchmarkData) -> None:
     said = [line for line in findings(by_hand) if line.startswith("p, trained on filtered against as many random rows")]
     assert len(said) == 2
-    pairs = [one for one in paired_differences(by_hand, "a") if one.evaluator == "p"]
+    pairs = [one for one in paired_differences(by_hand, "a") if one.evaluator == "p" and one.whole]
     assert [one.interval is None for one in pairs] == [False] * 3
     words = [paired_text(one.interval) for one in pairs if one.interval is not None]
     assert words[0].startswith("16.7 points below, 95 % [\N{MINUS SIGN}")
@@ -92,6 +108,31 @@ def test_pairs_on_the_same_rows_are_put_into_words(by_hand: BenchmarkData) -> No
         "p, trained on filtered against as many random rows, both tested on the same rows: "
         f"{words[0]} on test; {words[1]} on the filtered rows of test; {words[2]} on odd."
     )
+
+
+def test_gold_labels_that_go_opposite_ways_are_not_no_difference(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    def cell(train_set: str, right: str) -> Cell:
+        predicted = [row % 2 if bit == "1" else 1 - row % 2 for row, bit in enumerate(right)]
+        said = {"test_set": ["odd"] * 8, "row_id": [*range(8)], "predicted": predicted}
+        return Cell("p", train_set, "a", 0, 30, "done", None, pa.table(said))
+
+    data = make_by_hand(cells=(cell("random", "10101010"), cell("filtered", "01010101")), filtered=by_hand.filtered[:1])
+    (said,) = [line for line in findings(data) if line.startswith("p, trained on filtered against as many random rows")]
+    low, high = "[\N{MINUS SIGN}100.0, \N{MINUS SIGN}100.0]", "[100.0, 100.0]"
+    assert (
+        "both tested on the same rows: in opposite directions on the gold labels of odd, 100.0 points below, 95 % "
+        f"{low} on yes and 100.0 points above, 95 % {high} on no (all its rows: 0.0 ["
+    ) in said
+    assert "no difference" not in said
+
+
+def test_without_filtered_test_rows_pairs_are_on_all_rows(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    test, odd = by_hand.test_sets
+    data = make_by_hand(test_sets=(replace(test, kept={}), odd))
+    said = findings(data)
+    assert any(line.startswith("p, trained on filtered") and "16.7 points below" in line for line in said)
+    assert not [line for line in said if "filtered rows" in line or "hard to predict" in line]
+    assert not [line for line in cautions(data) if "built in" in line]
 
 
 def test_pairs_without_a_result_are_left_out(planted: BenchmarkData) -> None:

@@ -8,9 +8,10 @@ import pytest
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports import ranks
 from aflite_assets.reports.accuracy import Score, Unscored, correct_rows
+from aflite_assets.reports.layouts import top_k_layouts
 from aflite_assets.reports.ranks import gold_ranks, with_ranks
 from aflite_assets.reports.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.top_k import TopScores, top_k_tables
+from aflite_assets.reports.top_k import TopDifference, TopScores, is_ranked, top_k_tables
 
 NAMES = tuple(f"c{number:02d}" for number in range(13))
 ROWS = 4
@@ -150,6 +151,27 @@ def test_every_cell_of_the_masked_table(data: BenchmarkData) -> None:
     assert [shown(one) for one in table.rows[0].scores] == [
         (0.125, (0.25 + 0.5) / 2), (0.25, 0.75), ("no probabilities", "no probabilities"),
     ]  # fmt: skip
+
+
+def test_full_minus_filtered_is_beside_the_scores(data: BenchmarkData) -> None:
+    test, mask = (table.rows[0].differences for table in top_k_tables(data))
+    # by label 2 of 8 against 1 of 2; without probabilities there is neither top-5 nor a class mask
+    assert test == (TopDifference(-25, None),)
+    assert mask == (TopDifference(None, None),)
+    likely = replace(data, cells=(*data.cells[:3], cell("filtered", 0, SCALE)))
+    test, mask = (table.rows[0].differences for table in top_k_tables(likely))
+    # test: 2 of 8 and 3 of 8 against 1 of 2 and 2 of 2; mask: 1 of 8 and 3 of 8 against 1 of 4 and 1 of 4
+    assert test == (TopDifference(-25, -62.5),)
+    assert mask == (TopDifference(-12.5, 12.5),)
+    table, _ = top_k_layouts(top_k_tables(likely))
+    assert table.columns[-2:] == ("full minus filtered (a), top-1, points", "full minus filtered (a), top-5, points")
+    assert table.rows[0][-2:] == ("\N{MINUS SIGN}25.0", "\N{MINUS SIGN}62.5")
+
+
+def test_ten_classes_are_enough() -> None:
+    one = natural()
+    assert [is_ranked(NAMES[:classes], replace(one, label_names=NAMES)) for classes in (9, 10)] == [False, True]
+    assert not is_ranked(NAMES, replace(masked(), label_names=NAMES[:9], class_map=None))
 
 
 def test_few_classes_or_no_probabilities_have_no_table(by_hand: BenchmarkData, data: BenchmarkData) -> None:

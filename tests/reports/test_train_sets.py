@@ -5,7 +5,7 @@ import pytest
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.records import BenchmarkData, Cell
 from aflite_assets.reports.tables import main_table
-from aflite_assets.reports.train_sets import TRAIN_SETS, earlier_name, in_order, is_train_set
+from aflite_assets.reports.train_sets import TRAIN_SETS, compared_pairs, earlier_name, in_order, is_train_set
 from aflite_assets.reports.wording import train_set_meaning
 from aflite_assets.reports.zero_shot import zero_shot_tables
 
@@ -56,3 +56,12 @@ def test_train_sets_are_explained() -> None:
     assert train_set_meaning("filtered") == "the rows that filtering kept"
     assert train_set_meaning("random_92k") == "as many rows as filtered_92k has, drawn at random from full"
     assert train_set_meaning("filtered_92k").startswith("what the filter had left at an earlier iteration")
+
+
+def test_filtered_sets_are_compared_with_full_and_with_their_random_rows() -> None:
+    assert compared_pairs(["full", "random", "filtered", "random_x", "filtered_x", "single_pass"]) == [
+        ("filtered", "full"), ("filtered", "random"), ("filtered_x", "full"), ("filtered_x", "random_x"),
+    ]  # fmt: skip
+    assert compared_pairs(["random", "filtered", "filtered_x", "random_y", "random_matched"]) == [
+        ("filtered", "random")
+    ]

@@ -3,8 +3,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from aflite_assets.reports.accuracy import Unscored, score
-from aflite_assets.reports.paired import PairedInterval
+from aflite_assets.reports.accuracy import DifferenceInterval, Unscored, score
 from aflite_assets.reports.records import TestSet
 from aflite_assets.reports.wording import paired_text, set_notes, short_seeds_text
 
@@ -86,10 +85,10 @@ def test_deviations_are_short_only_where_every_seed_finished() -> None:
 @pytest.mark.parametrize(
     ("interval", "text"),
     [
-        (PairedInterval(2.04, -0.5, 3.46), "2.0 points above, 95 % [\N{MINUS SIGN}0.5, 3.5]"),
-        (PairedInterval(-1.0, -2.0, -0.04), "1.0 points below, 95 % [\N{MINUS SIGN}2.0, 0.0]"),
-        (PairedInterval(0.04, -1.0, 1.0), "no difference, 95 % [\N{MINUS SIGN}1.0, 1.0]"),
+        (DifferenceInterval(2.04, -0.5, 3.46), "2.0 points above, 95 % [\N{MINUS SIGN}0.5, 3.5]"),
+        (DifferenceInterval(-1.0, -2.0, -0.04), "1.0 points below, 95 % [\N{MINUS SIGN}2.0, 0.0]"),
+        (DifferenceInterval(0.04, -1.0, 1.0), "no difference, 95 % [\N{MINUS SIGN}1.0, 1.0]"),
     ],
 )
-def test_paired_differences_in_words(interval: PairedInterval, text: str) -> None:
+def test_paired_differences_in_words(interval: DifferenceInterval, text: str) -> None:
     assert paired_text(interval) == text

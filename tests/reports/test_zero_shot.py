@@ -40,6 +40,15 @@ def test_every_cell_of_the_table(by_hand: BenchmarkData) -> None:
         assert means(row.scores) == pytest.approx(numbers), (evaluator, train_set)
 
 
+def test_differences_of_means_follow_the_rows(by_hand: BenchmarkData) -> None:
+    p, _ = zero_shot_tables(by_hand, "a")
+    assert [(one.train_set, one.against) for one in p.differences] == [("filtered", "full"), ("filtered", "random")]
+    assert list(p.differences[0].points) == pytest.approx([43.75, 25, 25, 25, 62.5, 75, 50, 50, 50, 50])
+    assert list(p.differences[1].points) == pytest.approx([62.5, 62.5, 25, 100, 62.5, 75, 50, 200 / 3, 50, 100])
+    without = zero_shot_tables(by_hand, "b")[1].differences
+    assert [one.points for one in without] == [(0.0,) * 10, (None,) * 10]
+
+
 def test_seeds_deviate_and_unfinished_seeds_are_counted(by_hand: BenchmarkData) -> None:
     p, q = zero_shot_tables(by_hand, "a")
     whole = p.rows[2].scores[0].accuracy

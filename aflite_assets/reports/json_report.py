@@ -21,7 +21,7 @@ from aflite_assets.reports.transfer import transfer_tables
 from aflite_assets.reports.wording import set_notes
 from aflite_assets.reports.zero_shot import zero_shot_tables
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 1
 
 
 def report_json(data: BenchmarkData) -> dict[str, JsonValue]:

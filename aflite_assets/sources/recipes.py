@@ -82,7 +82,7 @@ def _check_rows(place: str, name: str, fine_tune: Mapping[str, str | None]) -> N
     ready = [one for one, split in fine_tune.items() if split is not None]
     if name not in fine_tune:
         raise ValueError(
-            f"{place} names {name!r}, which is no challenge set; name one with fine_tune (there are {ready})"
+            f"{place} names {name!r}, which challenge_sets lacks; name one with fine_tune (there are {ready})"
             f"{did_you_mean(name, ready)}"
         )
     if fine_tune[name] is None:

@@ -64,7 +64,7 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
 @pytest.mark.parametrize(
     ("stage", "message"),
     [
-        ({"rows": "hrd"}, "evaluators.tuned.stages.0.rows names 'hrd', which is no challenge set; name one with "
+        ({"rows": "hrd"}, "evaluators.tuned.stages.0.rows names 'hrd', which challenge_sets lacks; name one with "
          "fine_tune (there are ['hard']); did you mean 'hard'?"),
         ({"rows": "asked"}, "evaluators.tuned.stages.0.rows names 'asked', which has no rows to train on; set "
          "challenge_sets.asked.fine_tune to a split of its source"),

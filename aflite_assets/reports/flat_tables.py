@@ -16,10 +16,10 @@ from aflite_assets.reports.learning_curve import curve_rows
 from aflite_assets.reports.paired import paired_differences
 from aflite_assets.reports.published_tables import published_tables
 from aflite_assets.reports.records import BenchmarkData
-from aflite_assets.reports.tables import challenge_table, main_table
+from aflite_assets.reports.tables import ChallengePart, challenge_table, main_table
 from aflite_assets.reports.top_k import TopDifference, top_k_tables
 from aflite_assets.reports.transfer import TransferGain, TransferScores, transfer_tables
-from aflite_assets.reports.zero_shot import zero_shot_tables
+from aflite_assets.reports.zero_shot import ZeroShotColumn, zero_shot_tables
 
 _Record = dict[str, Any]
 
@@ -126,8 +126,11 @@ def _challenge_sets(data: BenchmarkData) -> Iterator[_Record]:
             cell = {"representation": name, "evaluator": row.evaluator, "train_set": row.train_set}
             yield cell | {"test_set": row.test_set} | _score(row.overall)
             for part in row.parts:
-                where = {"column": part.column, "category": part.category, "label": part.label}
-                yield cell | {"test_set": row.test_set} | where | _score(part.score)
+                yield cell | {"test_set": row.test_set} | _where(part) | _score(part.score)
+
+
+def _where(part: ChallengePart | ZeroShotColumn) -> _Record:
+    return {"column": part.column, "category": part.category, "label": part.label}
 
 
 def _zero_shot(data: BenchmarkData) -> Iterator[_Record]:
@@ -136,8 +139,7 @@ def _zero_shot(data: BenchmarkData) -> Iterator[_Record]:
             for row in table.rows:
                 cell = {"representation": name, "evaluator": table.evaluator, "train_set": row.train_set}
                 for one, score in zip(table.columns, row.scores, strict=True):
-                    where = {"column": one.column, "category": one.category, "label": one.label}
-                    yield cell | {"test_set": one.test_set} | where | _score(score)
+                    yield cell | {"test_set": one.test_set} | _where(one) | _score(score)
 
 
 def _zero_shot_differences(data: BenchmarkData) -> Iterator[_Record]:
@@ -147,8 +149,7 @@ def _zero_shot_differences(data: BenchmarkData) -> Iterator[_Record]:
             for row in table.differences:
                 cell = {"representation": name, "evaluator": table.evaluator, "train_set": row.train_set}
                 for one, difference in zip(table.columns, row.points, strict=True):
-                    where = {"column": one.column, "category": one.category, "label": one.label}
-                    found: _Record = cell | {"against": row.against, "test_set": one.test_set} | where
+                    found: _Record = cell | {"against": row.against, "test_set": one.test_set} | _where(one)
                     yield found | {"difference": difference}
 
 

@@ -144,7 +144,7 @@ class ChallengeSpec(StrictSpec):
     fine_tune: SplitName | None = Field(
         None,
         description="a split of source that evaluators of kind fine_tuned may be trained on, never tested on",
-        exclude_if=lambda split: split is None,  # results that were made before the field existed are found again
+        exclude_if=lambda split: split is None,  # so that results which it does not concern are found again
     )
     fine_tune_limit: int | None = Field(
         None, ge=1, description="rows of that split to try with", exclude_if=lambda rows: rows is None

@@ -18,6 +18,9 @@ from aflite_assets.stages.cell_training import CellJob, WeightsJob, train_cell, 
 _Item = TypeVar("_Item")
 _Answer = TypeVar("_Answer")
 
+FAILURES = (AfliteError, RuntimeError, ValueError, MemoryError)
+"""What a training that fails raises; `CellWorkers.train` raises nothing else."""
+
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
@@ -141,7 +144,7 @@ def _serve(connection: Connection, gpu: str) -> None:
             return
         try:
             metrics = _train(job, lambda line: connection.send(("log", line)))
-        except (AfliteError, RuntimeError, ValueError, MemoryError) as error:
+        except FAILURES as error:
             connection.send(("error", _sendable(error)))
         else:
             connection.send(("done", metrics))
@@ -159,7 +162,7 @@ def _train(job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, f
     """`train_cell` or `train_weights`, whose failures stay with the job: none ends a run with other cells to train."""
     try:
         return train_weights(job, log) if isinstance(job, WeightsJob) else train_cell(job, log)
-    except (AfliteError, RuntimeError, ValueError, MemoryError):
+    except FAILURES:
         raise
     except Exception as error:
         log(traceback.format_exc())

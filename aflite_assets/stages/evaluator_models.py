@@ -10,14 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.errors import AfliteError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.sources.model_specs import validation_splits
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.cell_training import CellJob, WeightsJob, tests_of
-from aflite_assets.stages.cell_workers import CellWorkers, visible_gpus
+from aflite_assets.stages.cell_workers import FAILURES, CellWorkers, visible_gpus
 from aflite_assets.stages.grid import CellFilter, GridCell, grid_of
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
@@ -126,7 +125,7 @@ class _Training:
         self.progress.log(f"training what cells start from, {start.name}")
         try:
             self.draft.part(start.name, start.key, self._start_writer(start))
-        except (AfliteError, RuntimeError, ValueError, MemoryError) as error:
+        except FAILURES as error:
             self.failed_starts[start.key.digest] = f"{type(error).__name__}: {error}"
 
     def outcome(self, cell: GridCell) -> _Outcome:
@@ -151,7 +150,7 @@ class _Training:
             return _Outcome("failed", problem)
         try:
             self.draft.part(cell.name, self.plans.keys[cell.name], self._writer(cell))
-        except (AfliteError, RuntimeError, ValueError, MemoryError) as error:
+        except FAILURES as error:
             return _Outcome("failed", f"{type(error).__name__}: {error}")
         return _Outcome("done")
 

@@ -1,3 +1,5 @@
+"""Similarities of planted features: means without pairs, samples, classes that can be compared."""
+
 from typing import Any
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Reading ahead keeps the order, raises in turn and gives up what nobody uses."""
+
 import threading
 from collections.abc import Iterator
 

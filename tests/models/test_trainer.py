@@ -1,3 +1,5 @@
+"""Which trainings are told to have diverged."""
+
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""The tables in literal texts: headings, rows, notes, and nothing where there is nothing."""
+
 import re
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""The pictures of two features: which points, which accuracies stand beside them."""
+
 from collections.abc import Callable
 from typing import Any
 

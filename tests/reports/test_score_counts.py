@@ -1,3 +1,5 @@
+"""Counts of scores by bin and iteration, against slow ones."""
+
 import numpy as np
 import pyarrow as pa
 import pytest

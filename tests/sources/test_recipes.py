@@ -1,3 +1,5 @@
+"""What recipes of several stages are made of, and which are refused with their place."""
+
 import copy
 import re
 from importlib.resources import files

@@ -1,12 +1,12 @@
 """Cells trained in processes of their own: the same results, failures that stay with their cell, killed workers."""
 
-import json
 import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -132,56 +132,38 @@ def test_an_interrupted_cell_leaves_nothing_to_the_next(
 
 
 _STEP = """
-import json, multiprocessing, sys
-from pathlib import Path
-import numpy as np
-from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.results import ResultStore
-from aflite_assets.sources.registry import parse_spec
-from aflite_assets.stages.cell_training import CellJob
+import sys
 from aflite_assets.stages.cell_workers import CellWorkers
 
-root, target = sys.argv[1:]
-spec = parse_spec(json.loads(sys.stdin.read()))
-store = ResultStore(Path(root))
-raw, challenges = (store.current(name, spec.name) for name in ("raw_dataset", "challenge_sets"))
-settings = spec.evaluators["net"].model_copy(update={"epochs": 10_000})
-folders = Path(target), Path(target + "-scratch")
-job = CellJob(settings, np.arange(40), 0, DeviceSettings("cpu"), raw, challenges, frozenset(), *folders)
-
-def told(line):
-    if "epoch 1 " in line:
-        sys.stdout.write(f"{multiprocessing.active_children()[0].pid}\\n")
-        sys.stdout.flush()
+class Endless:
+    def __reduce__(self):
+        return exec, (sys.argv[1],)
 
 with CellWorkers(["", ""]) as workers:
-    workers.train(job, told)
+    workers.train(Endless(), str)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
-def test_workers_end_when_the_process_that_started_them_is_killed(
-    walked: ResultStore, texts: DatasetSpec, tmp_path: Path
-) -> None:
-    (tmp_path / "cell").mkdir()
-    with subprocess.Popen(
-        [sys.executable, "-c", _STEP, str(walked.root), str(tmp_path / "cell")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as step:
-        assert step.stdin is not None
-        assert step.stdout is not None
-        step.stdin.write(json.dumps(texts.model_dump(mode="json")))
-        step.stdin.close()
-        worker = int(step.stdout.readline())
+def test_workers_end_when_the_process_that_started_them_is_killed(tmp_path: Path) -> None:
+    mark = tmp_path / "worker"
+    # A job that says nothing while it runs: one that logs would notice by itself that nobody listens.
+    job = f"import os, pathlib, time; pathlib.Path({str(mark)!r}).write_text(f'{{os.getpid()}}.'); time.sleep(120)"
+    with subprocess.Popen([sys.executable, "-c", _STEP, job]) as step:
+        assert _within(60, lambda: mark.is_file() and mark.read_text(encoding="utf-8").endswith("."))
+        worker = int(mark.read_text(encoding="utf-8").rstrip("."))
         assert _runs(worker)
         step.kill()
-    for _ in range(100):
-        if not _runs(worker):
-            break
+    assert _within(20, lambda: not _runs(worker))
+
+
+def _within(seconds: float, holds: Callable[[], bool]) -> bool:
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
         time.sleep(0.1)
-    assert not _runs(worker)
+    return True
 
 
 def _runs(number: int) -> bool:

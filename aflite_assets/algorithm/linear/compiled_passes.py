@@ -1,7 +1,5 @@
 """Passes by the compiled kernels: float32 on the CPU, models shared out among threads."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from functools import partial
 
 import numpy as np
@@ -10,6 +8,7 @@ import torch
 from aflite_assets.algorithm.linear.kernels import add_gradients, count_predictions
 from aflite_assets.algorithm.linear.passes import Counts
 from aflite_assets.algorithm.linear.pool import PoolFeatures
+from aflite_assets.algorithm.linear.threads import Threads
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
 
 # Rows that all models go through before the next rows are looked at: what a second-level cache holds, more where the
@@ -33,25 +32,27 @@ class CompiledPasses:
         *,
         loss: int,
         outputs: int,
-        threads: Executor,
-        n_threads: int,
+        threads: Threads,
     ) -> None:
-        self._pool, self._sets, self._loss = pool, sets, loss
-        self._counted, self._threads, self._n_threads = counted, threads, n_threads
+        self._pool, self._sets, self._loss, self._counted, self._threads = pool, sets, loss, counted, threads
         row_bytes = pool.width * 4
         rows = max(_ROWS_BYTES, _ROWS_PER_WEIGHTS * outputs * row_bytes) // row_bytes
         self._edges = np.concatenate([np.arange(block.start, block.stop, rows) for block in pool.slices])
         self._edges = np.append(self._edges, len(pool.rows))
         self._starts = sets.starts(self._edges)
 
+    @property
+    def threads(self) -> Threads:
+        """See `GradientPasses`."""
+        return self._threads
+
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """See `Passes`."""
+        """See `GradientPasses`."""
         sums, intercept_sums = torch.zeros_like(weights), torch.zeros(intercepts.shape, dtype=torch.float64)
         chosen = numbers.numpy()
         starts, seen = self._starts[chosen], self._sets.seen[chosen]
-        shares = np.array_split(np.arange(len(chosen)), min(self._n_threads, len(chosen)))
         for block in self._pool.blocks():
             first, last = np.searchsorted(self._edges, (block.first, block.stop))
             add = partial(
@@ -69,7 +70,7 @@ class CompiledPasses:
                 gradients=sums.numpy(),
                 intercept_gradients=intercept_sums.numpy(),
             )
-            self._share(add, shares)
+            self._threads.share(add, np.arange(len(chosen)))
         return sums, intercept_sums.to(intercepts.dtype)
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
@@ -90,11 +91,4 @@ class CompiledPasses:
                 label_sums=counts.label_sums,
                 matrix_sums=counts.matrix_sums,
             )
-            self._share(count, np.array_split(self._counted[low:high], self._n_threads))
-
-    def _share(self, kernel: Callable[[np.ndarray], None], parts: Sequence[np.ndarray]) -> None:
-        """Run a kernel on every part, the first in this thread: it is awake already."""
-        others = [self._threads.submit(kernel, part) for part in parts[1:]]
-        kernel(parts[0])
-        for other in others:
-            other.result()
+            self._threads.share(count, self._counted[low:high])

@@ -15,8 +15,7 @@ from aflite_assets.algorithm.linear.losses import Curvature, curvature_of
 
 # Rows and columns of the dense block at most, and directions in it at most.
 _DENSE_SIZE, _DENSE_DIRECTIONS = 128, 32
-# Over this many outputs none are mixed, since balanced classes have no directions of their own, and the dense block
-# holds the intercepts alone.
+# Over this many outputs none are mixed, and the dense block holds the intercepts alone.
 _MIXED_OUTPUTS = 20
 # Curvature below this share of the largest is rounding.
 _LEAST_CURVATURE = 1e-12
@@ -64,6 +63,11 @@ class Coordinates:
         """Length of a vector z."""
         return len(self.dense) + self.scales.numel()
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether outputs are mixed: many are not, since balanced classes have no directions of their own."""
+        return len(self.mixing) <= _MIXED_OUTPUTS
+
     def weights(self, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Weights (models x outputs x width) and intercepts (models x outputs) of z."""
         models, outputs = len(z), len(self.mixing)
@@ -89,10 +93,10 @@ class Coordinates:
         return Coordinates(basis, *(part.double() for part in (self.mixing, self.centres, self.dense, self.scales)))
 
     def _mixed(self, along: torch.Tensor) -> torch.Tensor:
-        return along if len(self.mixing) > _MIXED_OUTPUTS else self.mixing @ along
+        return self.mixing @ along if self.is_mixed else along
 
     def _unmixed(self, along: torch.Tensor) -> torch.Tensor:
-        return along if len(self.mixing) > _MIXED_OUTPUTS else self.mixing.T @ along
+        return self.mixing.T @ along if self.is_mixed else along
 
 
 def coordinates_at(

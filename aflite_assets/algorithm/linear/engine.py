@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,9 +22,10 @@ from aflite_assets.algorithm.linear.fitting import (
     tolerance_at,
 )
 from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID, SOFTMAX
-from aflite_assets.algorithm.linear.passes import Counts, Passes
+from aflite_assets.algorithm.linear.passes import Counts, Passes, SummedPasses
 from aflite_assets.algorithm.linear.pool import PoolFeatures
 from aflite_assets.algorithm.linear.preparation import draw, n_outputs, prepare
+from aflite_assets.algorithm.linear.threads import Threads
 from aflite_assets.algorithm.linear.torch_passes import TorchPasses
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
 from aflite_assets.algorithm.settings import FilterSettings
@@ -33,8 +34,8 @@ from aflite_assets.algorithm.tally import Tally
 
 _log = logging.getLogger(__name__)
 
-# Rows on which the start that all classifiers share is fitted.
-_START_ROWS = 16384
+# Rows on which the start that all classifiers share is fitted, and parts of them that threads share.
+_START_ROWS, _START_PARTS = 16384, 8
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,8 @@ class LinearEngine:
     ) -> None:
         """`pool`: the rows the run begins or goes on with, ascending; later ones must be among them."""
         self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
-        self._n_threads = torch.get_num_threads()
-        self._threads = ThreadPoolExecutor(self._n_threads)
+        count = torch.get_num_threads()
+        self._threads = Threads(ThreadPoolExecutor(count), count)
         self._codes = np.searchsorted(inputs.classes, inputs.labels)
         self._prepared = prepare(inputs, settings, self._codes, seed=seed, device=device, memory_limit=memory_limit)
         self._pool = self._pool_of(pool, self._prepared.dtype)
@@ -84,7 +85,7 @@ class LinearEngine:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._threads.shutdown()
+        self._threads.executor.shutdown()
 
     def tally(
         self,
@@ -134,10 +135,14 @@ class LinearEngine:
         """The shared start of a run's first iteration."""
         trainable = pool[~self._inputs.score_only[pool]]
         drawn = self._pool.slots_of(draw(trainable, max(_START_ROWS, int(2 * train_size)), self._seed, Purpose.START))
-        sets = TrainingSets.of([drawn], self._codes[self._pool.rows], n_classes=len(self._inputs.classes))
+        codes, n_classes = self._codes[self._pool.rows], len(self._inputs.classes)
+        whole = TrainingSets.of([drawn], codes, n_classes=n_classes)
+        n_parts = _START_PARTS if self._prepared.compiled else 1
+        parts = TrainingSets.of(np.array_split(drawn, n_parts), codes, n_classes=n_classes)
+        parts = replace(parts, seen=np.repeat(whole.seen, n_parts, axis=0))
         return pooled_start(
-            self._passes(sets, drawn[:0], objective),
-            sets,
+            SummedPasses(self._passes(parts, drawn[:0], objective), n_parts),
+            whole,
             objective,
             self._prepared.sample,
             self._prepared.sample_codes,
@@ -207,7 +212,7 @@ class LinearEngine:
             self._prepared.frame,
             dtype,
             memory_limit=self._memory_limit,
-            threads=self._threads,
+            threads=self._threads.executor,
             hold=self._prepared.device.type == "cpu",
         )
 
@@ -224,7 +229,6 @@ class LinearEngine:
             loss=objective.loss,
             outputs=objective.outputs,
             threads=self._threads,
-            n_threads=self._n_threads,
         )
 
     def _torch_passes(

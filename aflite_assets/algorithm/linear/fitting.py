@@ -6,9 +6,10 @@ import numpy as np
 import torch
 
 from aflite_assets.algorithm.linear.coordinates import Coordinates, Sample, coordinates_at
-from aflite_assets.algorithm.linear.lbfgs import Minima, minimise
+from aflite_assets.algorithm.linear.lbfgs import advance_all, minimise
 from aflite_assets.algorithm.linear.losses import SOFTMAX, curvature_of
-from aflite_assets.algorithm.linear.passes import Passes
+from aflite_assets.algorithm.linear.passes import GradientPasses
+from aflite_assets.algorithm.linear.threads import Threads
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
 
 # Error of the scores that predictions are made from, as a share of their spread.
@@ -60,7 +61,7 @@ class Fits:
 
 
 def fit(
-    passes: Passes,
+    passes: GradientPasses,
     sets: TrainingSets,
     objective: Objective,
     coordinates: Coordinates,
@@ -75,40 +76,84 @@ def fit(
     error of its scores over the root of its rows, is at most `tolerance` (see `tolerance_at`).
     """
     dtype, device = start.weights.dtype, start.weights.device
-    strengths = torch.as_tensor(_strengths(sets, objective), dtype=dtype, device=device)
     needed = torch.as_tensor(np.flatnonzero(sets.seen.sum(axis=1) > 1), device=device)
-
-    def gradients(z: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
-        shift, intercept_shift = coordinates.weights(z)
-        weights, intercepts = start.weights + shift, start.intercepts + intercept_shift
-        sums, intercept_sums = passes.gradients(weights, intercepts, needed[numbers])
-        sums.add_(strengths[needed[numbers], None, None] * weights)
-        return coordinates.gradient(sums, intercept_sums)
-
     weights = start.weights.repeat(len(sets), 1, 1)
     intercepts = start.intercepts.repeat(len(sets), 1)
     converged = torch.ones(len(sets), dtype=torch.bool, device=device)
     evaluations = torch.zeros(len(sets), dtype=torch.int64, device=device)
-    if not len(needed):
-        return Fits(weights, intercepts, converged, evaluations)
-    sizes = torch.as_tensor(sets.sizes, dtype=dtype, device=device)[needed]
-    least: Minima = minimise(
-        gradients,
-        torch.zeros(len(needed), coordinates.size, dtype=dtype, device=device),
-        tolerance=tolerance * sizes.sqrt(),
-        most_evaluations=_MOST_EVALUATIONS[dtype],
-        patience=_PATIENCE[dtype],
-        memory=_memory(coordinates.size, len(needed), dtype.itemsize, memory_limit),
-    )
-    shift, intercept_shift = coordinates.weights(least.z)
-    weights[needed] += shift
-    intercepts[needed] += intercept_shift
-    converged[needed], evaluations[needed] = least.converged, least.evaluations
+    if len(needed):
+        task = _Task(
+            passes,
+            coordinates,
+            start,
+            needed,
+            torch.as_tensor(_strengths(sets, objective), dtype=dtype, device=device)[needed],
+            tolerance * torch.as_tensor(sets.sizes, dtype=dtype, device=device)[needed].sqrt(),
+            _memory(coordinates.size, len(needed), dtype.itemsize, memory_limit, cached=passes.threads is not None),
+        )
+        fits = _fit_with_torch(task) if passes.threads is None else _fit_compiled(task, passes.threads)
+        weights[needed], intercepts[needed] = fits.weights, fits.intercepts
+        converged[needed], evaluations[needed] = fits.converged, fits.evaluations
     return Fits(weights, intercepts, converged, evaluations)
 
 
+@dataclass(frozen=True)
+class _Task:
+    """The training sets `numbers` with what differs between them: L2 strengths and tolerances."""
+
+    passes: GradientPasses
+    coordinates: Coordinates
+    start: Point
+    numbers: torch.Tensor
+    strengths: torch.Tensor
+    tolerances: torch.Tensor
+    memory: int
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """When a fit is given up."""
+        dtype = self.start.weights.dtype
+        return {"most_evaluations": _MOST_EVALUATIONS[dtype], "patience": _PATIENCE[dtype]}
+
+
+def _fit_with_torch(task: _Task) -> Fits:
+    coordinates, start = task.coordinates, task.start
+
+    def gradients(z: torch.Tensor, problems: torch.Tensor) -> torch.Tensor:
+        weights, intercepts = classifiers(z)
+        sums, intercept_sums = task.passes.gradients(weights, intercepts, task.numbers[problems])
+        sums.add_(task.strengths[problems, None, None] * weights)
+        return coordinates.gradient(sums, intercept_sums)
+
+    def classifiers(z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        weights, intercepts = coordinates.weights(z)
+        return start.weights + weights, start.intercepts + intercepts
+
+    zero = start.weights.new_zeros(len(task.numbers), coordinates.size)
+    least = minimise(gradients, zero, tolerance=task.tolerances, memory=task.memory, **task.limits)
+    return Fits(*classifiers(least.z), least.converged, least.evaluations)
+
+
+def _fit_compiled(task: _Task, threads: Threads) -> Fits:
+    # Imported where it is used: loading the compiler takes longer than a small job.
+    from aflite_assets.algorithm.linear.compiled_fitting import CompiledProblems
+
+    problems = CompiledProblems(
+        task.passes,
+        threads,
+        task.coordinates,
+        task.start.weights,
+        task.start.intercepts,
+        numbers=task.numbers,
+        strengths=task.strengths,
+        memory=task.memory,
+    )
+    evaluations = advance_all(problems, tolerance=task.tolerances, **task.limits)
+    return Fits(*problems.classifiers(), problems.norms <= task.tolerances, evaluations)
+
+
 def pooled_start(
-    passes: Passes,
+    passes: GradientPasses,
     sets: TrainingSets,
     objective: Objective,
     sample: Sample,
@@ -151,9 +196,10 @@ def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
     return max(1, memory_limit // 2 // ((2 * _LEAST_MEMORY + _OTHER_VECTORS) * size * itemsize))
 
 
-def _memory(size: int, sets: int, itemsize: int, memory_limit: int) -> int:
-    vector_bytes = size * max(1, sets) * itemsize
-    most = _MEMORY if vector_bytes <= _CACHED_BYTES else _MEMORY // 2
+def _memory(size: int, sets: int, itemsize: int, memory_limit: int, *, cached: bool) -> int:
+    """Pairs to keep; `cached`: one fit's pairs are gone through at a time, not those of all."""
+    vector_bytes = size * sets * itemsize
+    most = _MEMORY if cached or vector_bytes <= _CACHED_BYTES else _MEMORY // 2
     return int(np.clip((memory_limit // 2 // vector_bytes - _OTHER_VECTORS) // 2, _LEAST_MEMORY, most))
 
 

@@ -6,16 +6,18 @@ an optimum, gradients are not.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 
 Gradients = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """(z of some problems, their numbers) -> their gradients; both problems x size."""
 
-# A step is taken unless the slope behind it rises by over this share of the slope before it.
-_STEEPEST = 0.9
-# By which factors a step that was too long is shortened.
-_SHORTEST, _LONGEST = 0.05, 0.8
+STEEPEST = 0.9
+"""A step is taken unless the slope behind it rises by over this share of the slope before it."""
+
+SHORTEST, LONGEST = 0.05, 0.8
+"""By which factors a step that was too long is shortened."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,19 @@ class Minima:
     evaluations: torch.Tensor
 
 
+class Problems(Protocol):
+    """Many problems, each at some point. Tensors are on the problems' own device."""
+
+    @property
+    def norms(self) -> torch.Tensor:
+        """The norm of every problem's gradient."""
+        ...
+
+    def advance(self, active: torch.Tensor) -> None:
+        """Evaluate the gradients of the problems `active` once, one step on, and take the step if it is good."""
+        ...
+
+
 def minimise(
     gradients: Gradients,
     start: torch.Tensor,
@@ -37,49 +52,58 @@ def minimise(
     patience: int,
     memory: int,
 ) -> Minima:
-    """Minimise every problem from its row of `start` until its gradient's norm is at most its `tolerance`.
+    """Minimise every problem from its row of `start`; `memory`: pairs of steps and gradient changes kept.
 
-    `memory`: pairs of steps and gradient changes kept. Evaluations end for a problem that has converged, for one whose
-    smallest gradient norm has not halved within `patience` evaluations (rounding lets it go no further), and after
+    See `advance_all` for the others.
+    """
+    problems = _Problems(gradients, start.clone(), memory)
+    evaluations = advance_all(problems, tolerance=tolerance, most_evaluations=most_evaluations, patience=patience)
+    return Minima(problems.z, problems.norms <= tolerance, problems.norms, evaluations)
+
+
+def advance_all(problems: Problems, *, tolerance: torch.Tensor, most_evaluations: int, patience: int) -> torch.Tensor:
+    """Go on until every problem's gradient's norm is at most its `tolerance`; returns the evaluations each has taken.
+
+    Each has been evaluated once at its start. Evaluations end for a problem that has converged, for one whose smallest
+    gradient norm has not halved within `patience` evaluations (rounding lets it go no further), and after
     `most_evaluations`. A gradient that is not finite shortens the step.
     """
-    state = _State(gradients, start.clone(), memory)
-    evaluations = torch.ones(len(start), dtype=torch.int64, device=start.device)
-    active = torch.nonzero(state.norms > tolerance).flatten()
-    least = before = state.norms.clone()
+    evaluations = torch.ones(len(tolerance), dtype=torch.int64, device=tolerance.device)
+    active = torch.nonzero(problems.norms > tolerance).flatten()
+    least = before = problems.norms.clone()
     for number in range(1, most_evaluations):
         if not len(active):
             break
-        state.advance(gradients, active)
+        problems.advance(active)
         evaluations[active] += 1
-        active = active[state.norms[active] > tolerance[active]]
-        least = torch.minimum(least, state.norms)
+        active = active[problems.norms[active] > tolerance[active]]
+        least = torch.minimum(least, problems.norms)
         if number % patience == 0:
             active = active[least[active] <= 0.5 * before[active]]
             before = least
-    return Minima(state.z, state.norms <= tolerance, state.norms, evaluations)
+    return evaluations
 
 
-class _State:
-    """Where every problem stands: point, gradient, direction, the slope along it and the length of the next step."""
+class _Problems:
+    """Point, gradient, direction, the slope along it and the length of the next step of every problem."""
 
     def __init__(self, gradients: Gradients, z: torch.Tensor, memory: int) -> None:
-        self.z = z
+        self.z, self._gradients = z, gradients
         self._gradient = gradients(z, torch.arange(len(z), device=z.device))
         self.norms = torch.linalg.vector_norm(self._gradient, dim=1)
         self._direction = -self._gradient
         self._slope, self._length = -(self.norms**2), torch.ones_like(self.norms)
         self._history = _History(z, memory)
 
-    def advance(self, gradients: Gradients, active: torch.Tensor) -> None:
-        """Try one step for the problems `active`, take it where it is not too long, and turn."""
+    def advance(self, active: torch.Tensor) -> None:
+        """Try one step, take it where it is not too long, and turn."""
         chosen = slice(None) if len(active) == len(self.z) else active
         step = self._length[chosen, None] * self._direction[chosen]
-        found = gradients(self.z[chosen] + step, active)
+        found = self._gradients(self.z[chosen] + step, active)
         before = self._slope[chosen].abs()
         after = torch.linalg.vecdot(found, self._direction[chosen])
-        taken = (after <= _STEEPEST * before) & after.isfinite()
-        shorter = self._length[chosen] * (before / (before + after)).nan_to_num(0.0).clamp(_SHORTEST, _LONGEST)
+        taken = (after <= STEEPEST * before) & after.isfinite()
+        shorter = self._length[chosen] * (before / (before + after)).nan_to_num(0.0).clamp(SHORTEST, LONGEST)
         self._length[chosen] = torch.where(taken, 1.0, shorter)
         if not taken.all():
             chosen, step, found = active[taken], step[taken], found[taken]

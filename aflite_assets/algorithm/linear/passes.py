@@ -6,6 +6,8 @@ from typing import Protocol
 import numpy as np
 import torch
 
+from aflite_assets.algorithm.linear.threads import Threads
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -33,8 +35,13 @@ class Counts:
         return Counts(self.correct, self.label_sums[:0], self.matrix_sums[:0])
 
 
-class Passes(Protocol):
-    """Passes over one pool for one group of training sets. Tensors are on the passes' own device, in their dtype."""
+class GradientPasses(Protocol):
+    """Gradients over one pool for some training sets. Tensors are on the passes' own device, in their dtype."""
+
+    @property
+    def threads(self) -> Threads | None:
+        """Those that compiled kernels share; None where torch makes the passes."""
+        ...
 
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
@@ -42,6 +49,30 @@ class Passes(Protocol):
         """Loss gradients of the training sets `numbers`, at weights (numbers x outputs x width) and intercepts."""
         ...
 
+
+class Passes(GradientPasses, Protocol):
+    """Predictions beside the gradients."""
+
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
         """Predict every slot with the models of all training sets and add up."""
         ...
+
+
+class SummedPasses:
+    """Passes for one training set given as `parts` sets, so that threads share it: the sum over them, in order."""
+
+    def __init__(self, passes: GradientPasses, parts: int) -> None:
+        self._passes, self._parts = passes, parts
+
+    @property
+    def threads(self) -> Threads | None:
+        """See `GradientPasses`."""
+        return self._passes.threads
+
+    def gradients(
+        self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """See `GradientPasses`."""
+        everywhere = torch.arange(self._parts, device=numbers.device)
+        sums = self._passes.gradients(weights.repeat(self._parts, 1, 1), intercepts.repeat(self._parts, 1), everywhere)
+        return sums[0].sum(dim=0, keepdim=True), sums[1].sum(dim=0, keepdim=True)

@@ -34,6 +34,10 @@ class TorchPasses:
         self._codes = torch.from_numpy(sets.codes).to(device)
         self._seen = torch.from_numpy(sets.seen).to(device)
 
+    @property
+    def threads(self) -> None:
+        """Torch has its own."""
+
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:

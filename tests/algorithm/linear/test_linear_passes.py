@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,8 +10,9 @@ import torch
 
 from aflite_assets.algorithm.linear.compiled_passes import CompiledPasses
 from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID, SOFTMAX
-from aflite_assets.algorithm.linear.passes import Counts, Passes
+from aflite_assets.algorithm.linear.passes import Counts, Passes, SummedPasses
 from aflite_assets.algorithm.linear.pool import Frame, PoolFeatures
+from aflite_assets.algorithm.linear.threads import Threads
 from aflite_assets.algorithm.linear.torch_passes import TorchPasses
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
 
@@ -43,7 +44,7 @@ class Case:
         pool = self.pool(np.dtype(np.float32), memory_limit)
         assert pool.resident is (memory_limit != STREAMED)
         return CompiledPasses(
-            pool, self.sets, counted, loss=self.loss, outputs=self.outputs, threads=self.threads, n_threads=n_threads
+            pool, self.sets, counted, loss=self.loss, outputs=self.outputs, threads=Threads(self.threads, n_threads)
         )
 
     def by_torch(
@@ -228,3 +229,16 @@ def test_counts_without_probabilities_share_the_right_predictions() -> None:
     assert counts.correct.tolist() == [0, 0, 5, 0]
     assert len(fewer.label_sums) == len(fewer.matrix_sums) == 0
     assert len(Counts.zeros(4, 3, label=False, matrix=False).label_sums) == 0
+
+
+@pytest.mark.parametrize(("loss", "outputs"), CASES)
+def test_a_set_in_parts_has_the_gradients_of_the_whole(loss: int, outputs: int, threads: Executor) -> None:
+    case = case_of(loss, outputs, threads)
+    parts = TrainingSets.of(np.array_split(case.sets[3], 4), case.sets.codes, n_classes=case.sets.seen.shape[1])
+    parts = replace(parts, seen=np.repeat(case.sets.seen[3:4], 4, axis=0))
+    expected, expected_intercepts = case.gradients(case.compiled(), torch.float32, [3])
+    models = case.models(torch.float32, [3])
+    summed = SummedPasses(replace(case, sets=parts).compiled(n_threads=2), 4)
+    sums, intercept_sums = summed.gradients(*models, torch.tensor([0]))
+    assert_close(sums[:, :, :WIDTH].numpy(), expected, rtol=1e-5)
+    assert_close(intercept_sums.numpy(), expected_intercepts, rtol=1e-5)

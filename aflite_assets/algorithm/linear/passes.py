@@ -73,6 +73,6 @@ class SummedPasses:
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """See `GradientPasses`."""
-        everywhere = torch.arange(self._parts, device=numbers.device)
-        sums = self._passes.gradients(weights.repeat(self._parts, 1, 1), intercepts.repeat(self._parts, 1), everywhere)
+        all_parts = torch.arange(self._parts, device=numbers.device)
+        sums = self._passes.gradients(weights.repeat(self._parts, 1, 1), intercepts.repeat(self._parts, 1), all_parts)
         return sums[0].sum(dim=0, keepdim=True), sums[1].sum(dim=0, keepdim=True)

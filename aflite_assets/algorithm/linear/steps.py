@@ -1,7 +1,8 @@
 """One step of L-BFGS for many classifiers at once, compiled: what lies between two passes over the rows.
 
 Only arithmetic is here, the same as in lbfgs.py and coordinates.py, one classifier after the other, so that what
-belongs to it is in the cache while it is needed. All arrays are C-ordered, float32 where nothing else is said.
+belongs to it is in the cache while it is needed. All arrays are C-ordered, float32 where nothing else is said. Cached
+code is renewed when this file changes, not when the constants of lbfgs.py do: clear the cache after editing those.
 """
 
 from typing import NamedTuple
@@ -18,7 +19,7 @@ _FAST = {"reassoc", "contract", "arcp", "nsz"}
 class Map(NamedTuple):
     """`Coordinates` around a start, in the basis: z = 0 is the start.
 
-    `start`: outputs x width; `start_intercepts`: outputs; `mixing`: outputs x outputs, 0 x 0 where none are mixed;
+    `start`: outputs x width; `start_intercepts`: outputs; `mixing`: outputs x outputs, no rows where none are mixed;
     `centres`, `dense`, `scales`: as in `Coordinates`.
     """
 

@@ -1,4 +1,4 @@
-"""Work shared out among threads; what works is released from Python's lock by the kernels."""
+"""Work shared out among threads, for kernels that release Python's lock. What the work is: elsewhere."""
 
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Threads:
-    """`count` threads: those of `executor` and the one that asks."""
+    """`count` parts are worked on at a time: one by the thread that asks, the others by those of `executor`."""
 
     executor: Executor
     count: int

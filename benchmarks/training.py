@@ -2,12 +2,12 @@
 
 Both start from the same weights and see the same rows with the same threads, in one process, by turns (plain, ours,
 plain, ours, ...). Plain training: tokenise a batch, pad it to its longest row, forward pass, cross-entropy, backward
-pass, gradient norm clipped at 1, AdamW, linear schedule; nothing is recorded. Ours is `train_classifier`, from texts to
-trained weights: first with length bucketing off, so that its batches and their padding are those of the plain loop
-(required: at least 1.00 times as fast; what a training costs once, some tenths of a second, is in it, and shown apart
-as set-up), then with bucketing on. Plain extraction: tokenise 256 rows, forward pass, keep what enters the last layer.
-Ours is the stage of `embeddings` on the same batches, files included. Without dropout both end with the same result:
-the mean loss of a training row, and the mean feature.
+pass, gradient norm clipped at 1, torch's AdamW with its defaults (not fused), linear schedule; nothing is recorded.
+Ours is `train_classifier`, from texts to trained weights: first with length bucketing off, so that its batches and
+their padding are those of the plain loop (required: at least 1.00 times as fast; what a training costs once, about a
+tenth of a second, is in it, and shown apart as set-up), then with bucketing on. Plain extraction: tokenise 256 rows,
+forward pass, keep what enters the last layer. Ours is the stage of `embeddings` on the same batches, files included.
+Without dropout both end with the same result: the mean loss of a training row, and the mean feature.
 
 Parameter grid: sentence pairs of `snli/*.parquet` below --data (default AFLITE_EXAMPLE_DATA; columns premise,
 hypothesis, label), else of template_nli; the checkpoint folder --checkpoint, else a BERT with random weights in a size

@@ -1,7 +1,9 @@
+import gc
 import json
 import random
 import shutil
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,7 @@ from aflite_assets.models.dynamics import DynamicsRecorder
 from aflite_assets.models.isolation import isolated_random_state
 from aflite_assets.models.training import TrainingResult, train_classifier
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
+from aflite_assets.sources.model_specs import EarlyStoppingSpec, ImageModelSpec, TextModelSpec
 
 
 def _train(
@@ -226,6 +228,43 @@ def test_every_epoch_has_an_order_of_its_own(
     _train(settings, keyword_pairs(23), tmp_path, seed=5)
     expected = [epoch_order(23, batch_size=10, lengths=None, seed=5, epoch=epoch).tolist() for epoch in range(3)]
     assert [presented[start : start + 23] for start in (0, 23, 46)] == expected
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("kind", ["text", "image"])
+@pytest.mark.parametrize("stopping", [None, EarlyStoppingSpec(patience=1)])
+def test_what_was_trained_needs_no_garbage_collection_to_go(
+    text_settings: TextModelSpec,
+    image_settings: ImageModelSpec,
+    keyword_pairs: Callable[..., Examples],
+    png_images: Callable[..., Examples],
+    tmp_path: Path,
+    kind: str,
+    stopping: EarlyStoppingSpec | None,
+) -> None:
+    settings, rows = (text_settings, keyword_pairs) if kind == "text" else (image_settings, png_images)
+    settings = settings.model_copy(update={"epochs": 2, "gradient_accumulation": 2, "early_stopping": stopping})
+    classifier, result = _train(settings, rows(40), tmp_path)
+    model = weakref.ref(classifier.model)
+    weights = [weakref.ref(weight) for weight in classifier.model.parameters()]
+    assert result.metrics["rows"] > 30
+    assert _optimizers() == []
+    del classifier
+    assert model() is None
+    assert [weight() for weight in weights if weight() is not None] == []
+
+
+def _optimizers() -> list[object]:
+    kinds = (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler)
+    return [alive for alive in gc.get_objects() if issubclass(type(alive), kinds)]
 
 
 def test_no_rows_is_an_error(

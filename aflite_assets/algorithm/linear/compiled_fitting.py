@@ -6,16 +6,21 @@ import numpy as np
 import torch
 
 from aflite_assets.algorithm.linear.coordinates import Coordinates
+from aflite_assets.algorithm.linear.own_rows import OwnCurvature, no_own_rows
 from aflite_assets.algorithm.linear.passes import GradientPasses
 from aflite_assets.algorithm.linear.steps import Map, State, spread, turn
 from aflite_assets.algorithm.linear.threads import Threads
+
+# Steps after which own curvature is looked at, and looked at again where the gradient's norm did not fall to less than
+# one part in `_FALL` in between: the rows chosen are no longer those that matter.
+_LOOKS, _FALL = (9, 15, 27, 51), 4
 
 
 class CompiledProblems:
     """The classifiers of some training sets on their way from one start to their optima; see `lbfgs.Problems`.
 
     `numbers`: the training sets, as the passes number them; `strengths`: L2 strength of each; `memory`: pairs of steps
-    and gradient changes kept.
+    and gradient changes kept; `curvature`: what finds their own curvature, None to do without.
     """
 
     def __init__(
@@ -29,12 +34,15 @@ class CompiledProblems:
         numbers: torch.Tensor,
         strengths: torch.Tensor,
         memory: int,
+        curvature: OwnCurvature | None = None,
     ) -> None:
         """`weights` (outputs x width) and `intercepts` (outputs): the start."""
         self._passes, self._threads, self._numbers, self._basis = passes, threads, numbers, coordinates.basis
         self._strengths = strengths.numpy()
         self._place = _place(coordinates, weights, intercepts)
         self._state = _state(len(numbers), coordinates.size, memory)
+        self._curvature, self._steps, self._marks = curvature, 0, np.zeros(len(numbers))
+        self._own = no_own_rows(len(numbers)) if curvature is None else curvature.nothing_yet(len(numbers))
         self.advance(torch.arange(len(numbers)))
 
     @property
@@ -46,6 +54,9 @@ class CompiledProblems:
         """Try one step for the problems `active`, take it where it is not too long, and turn."""
         along, weights, intercepts = self._spread(active.numpy())
         sums, intercept_sums = self._passes.gradients(weights, intercepts, self._numbers[active])
+        if self._curvature is not None:
+            self._look(self._curvature, active.numpy(), weights, intercepts)
+        self._steps += 1
         if self._basis is not None:
             sums = sums @ self._basis
         step = partial(
@@ -53,6 +64,7 @@ class CompiledProblems:
             problems=active.numpy(),
             state=self._state,
             place=self._place,
+            own=self._own,
             strengths=self._strengths,
             weights=along.numpy(),
             sums=sums.numpy(),
@@ -65,6 +77,19 @@ class CompiledProblems:
         self._state.lengths[:] = 0.0
         _, weights, intercepts = self._spread(np.arange(len(self._numbers)))
         return weights, intercepts
+
+    def _look(
+        self, curvature: OwnCurvature, problems: np.ndarray, weights: torch.Tensor, intercepts: torch.Tensor
+    ) -> None:
+        """Choose the own rows of the problems that need it, at the classifiers that were just tried."""
+        if self._steps not in _LOOKS:
+            return
+        norms = self._state.norms[problems]
+        for entry in np.flatnonzero(norms * _FALL > self._marks[problems]):
+            problem = problems[entry]
+            number, strength = int(self._numbers[problem]), float(self._strengths[problem])
+            curvature.choose(self._own, problem, number, strength, weights[entry], intercepts[entry])
+        self._marks[problems] = norms
 
     def _spread(self, problems: np.ndarray) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The next classifiers: weights in the basis, the same in the features' columns, intercepts."""

@@ -46,6 +46,11 @@ class CompiledPasses:
         """See `GradientPasses`."""
         return self._threads
 
+    @property
+    def resident(self) -> np.ndarray | None:
+        """See `GradientPasses`."""
+        return next(self._pool.blocks()).features if self._pool.resident else None
+
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:

@@ -49,7 +49,8 @@ class Coordinates:
     """A linear map between flat vectors z (models x size) and weights with intercepts, and its transpose.
 
     `mixing`: outputs x outputs, orthogonal. `centres`: mixed outputs x directions, in the basis. `dense`: the root over
-    (mixed output, top direction or intercept). `scales`: mixed outputs x remaining directions.
+    (mixed output, top direction or intercept). `scales`: mixed outputs x remaining directions. `mass`: the curvature of
+    a training set's rows, summed, by mixed output.
     """
 
     basis: torch.Tensor | None
@@ -57,6 +58,7 @@ class Coordinates:
     centres: torch.Tensor
     dense: torch.Tensor
     scales: torch.Tensor
+    mass: torch.Tensor
 
     @property
     def size(self) -> int:
@@ -90,7 +92,9 @@ class Coordinates:
     def double(self) -> "Coordinates":
         """The same in float64."""
         basis = None if self.basis is None else self.basis.double()
-        return Coordinates(basis, *(part.double() for part in (self.mixing, self.centres, self.dense, self.scales)))
+        return Coordinates(
+            basis, *(part.double() for part in (self.mixing, self.centres, self.dense, self.scales, self.mass))
+        )
 
     def _mixed(self, along: torch.Tensor) -> torch.Tensor:
         return self.mixing @ along if self.is_mixed else along
@@ -129,7 +133,7 @@ def coordinates_at(
     least = max(strength, _LEAST_CURVATURE * factor * float(variances.max())) if rest.shape[1] else strength
     scales = (factor * variances + least).rsqrt()
     dense = _dense_root(sample.projected[:, :directions], centres[:, :directions], curvature, factor, strength)
-    return Coordinates(sample.basis, curvature.mixing.to(weights.dtype), centres, dense, scales)
+    return Coordinates(sample.basis, curvature.mixing.to(weights.dtype), centres, dense, scales, factor * mass[:, 0])
 
 
 def _dense_root(

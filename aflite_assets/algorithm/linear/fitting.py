@@ -84,12 +84,15 @@ def fit(
     if len(needed):
         task = _Task(
             passes,
+            sets,
+            objective.loss,
             coordinates,
             start,
             needed,
             torch.as_tensor(_strengths(sets, objective), dtype=dtype, device=device)[needed],
             tolerance * torch.as_tensor(sets.sizes, dtype=dtype, device=device)[needed].sqrt(),
             _memory(coordinates.size, len(needed), dtype.itemsize, memory_limit, cached=passes.threads is not None),
+            memory_limit,
         )
         fits = _fit_with_torch(task) if passes.threads is None else _fit_compiled(task, passes.threads)
         weights[needed], intercepts[needed] = fits.weights, fits.intercepts
@@ -99,15 +102,18 @@ def fit(
 
 @dataclass(frozen=True)
 class _Task:
-    """The training sets `numbers` with what differs between them: L2 strengths and tolerances."""
+    """The training sets `numbers` of `sets` with what differs between them: L2 strengths and tolerances."""
 
     passes: GradientPasses
+    sets: TrainingSets
+    loss: int
     coordinates: Coordinates
     start: Point
     numbers: torch.Tensor
     strengths: torch.Tensor
     tolerances: torch.Tensor
     memory: int
+    memory_limit: int
 
     @property
     def limits(self) -> dict[str, int]:
@@ -137,7 +143,11 @@ def _fit_with_torch(task: _Task) -> Fits:
 def _fit_compiled(task: _Task, threads: Threads) -> Fits:
     # Imported where it is used: loading the compiler takes longer than a small job.
     from aflite_assets.algorithm.linear.compiled_fitting import CompiledProblems
+    from aflite_assets.algorithm.linear.own_rows import own_curvature
 
+    own = own_curvature(
+        task.passes.resident, task.sets, task.coordinates, loss=task.loss, memory_limit=task.memory_limit
+    )
     problems = CompiledProblems(
         task.passes,
         threads,
@@ -147,6 +157,7 @@ def _fit_compiled(task: _Task, threads: Threads) -> Fits:
         numbers=task.numbers,
         strengths=task.strengths,
         memory=task.memory,
+        curvature=own,
     )
     evaluations = advance_all(problems, tolerance=task.tolerances, **task.limits)
     return Fits(*problems.classifiers(), problems.norms <= task.tolerances, evaluations)

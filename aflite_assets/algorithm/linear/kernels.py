@@ -14,6 +14,9 @@ from aflite_assets.algorithm.linear.row_products import add_products, dot_produc
 # Rows handled together between two passes over the weights: enough for a vector of logits per class.
 GROUP = 16
 
+# Weights that predictions are made with before the next ones are looked at: half of a second-level cache.
+_WEIGHTS_BYTES = 2**19
+
 _LOG2_E = np.float32(1.4426950408889634)
 _LN2_HIGH = np.float32(0.693359375)
 _LN2_LOW = np.float32(-2.12194440e-4)
@@ -92,54 +95,56 @@ def count_predictions(
     x classes) of every class; either is left alone when it is empty.
     """
     models, outputs, width = weights.shape
-    columns, classes = models * outputs, seen.shape[1]
+    classes, most = seen.shape[1], max(1, _WEIGHTS_BYTES // (outputs * width * 4))
     base, row_bytes = features.ctypes.data - offset * features.strides[0], features.strides[0]
-    products = np.empty((columns, GROUP), np.float32)
+    products = np.empty((most * outputs, GROUP), np.float32)
     scores = np.empty((classes, GROUP), np.float32)
     chosen, held_out = np.zeros(GROUP, np.int32), np.zeros(GROUP, np.int32)
     group_codes, right = np.zeros(GROUP, np.int32), np.zeros(GROUP, np.int32)
     scratch = np.empty((2, GROUP), np.float32)
-    for first in range(0, len(positions), GROUP):
-        count = min(GROUP, len(positions) - first)
-        stop = first + count
-        dot_products(
-            base, row_bytes, positions, first, stop, len(positions), weights.ctypes.data, columns, width, products
-        )
-        right[:] = 0
-        for row in range(count):
-            group_codes[row] = codes[positions[first + row]]
-        for model in range(models):
-            _class_scores(products, intercepts, model, scores)
-            _choose(scores, seen, model, scratch, chosen)
-            word, bit = model >> 6, np.uint64(model & 63)
+    for first_model in range(0, models, most):
+        stop_model = min(first_model + most, models)
+        weight, columns = weights.ctypes.data + first_model * weights.strides[0], (stop_model - first_model) * outputs
+        for first in range(0, len(positions), GROUP):
+            count = min(GROUP, len(positions) - first)
+            stop = first + count
+            dot_products(base, row_bytes, positions, first, stop, len(positions), weight, columns, width, products)
+            right[:] = 0
             for row in range(count):
-                held_out[row] = np.int32(1) - np.int32((trained[positions[first + row], word] >> bit) & np.uint64(1))
-            for row in range(GROUP):
-                right[row] += held_out[row] if chosen[row] == group_codes[row] else np.int32(0)
-            if len(label_sums):
-                _softmax(scores, seen, model, scratch)
+                group_codes[row] = codes[positions[first + row]]
+            for model in range(first_model, stop_model):
+                _class_scores(products[(model - first_model) * outputs :], intercepts[model], scores)
+                _choose(scores, seen, model, scratch, chosen)
+                word, bit = model >> 6, np.uint64(model & 63)
                 for row in range(count):
-                    label_sums[positions[first + row]] += scores[group_codes[row], row] * held_out[row]
-                if len(matrix_sums):
+                    trained_on = np.int32((trained[positions[first + row], word] >> bit) & np.uint64(1))
+                    held_out[row] = np.int32(1) - trained_on
+                for row in range(GROUP):
+                    right[row] += held_out[row] if chosen[row] == group_codes[row] else np.int32(0)
+                if len(label_sums):
+                    _softmax(scores, seen, model, scratch)
                     for row in range(count):
-                        for output in range(classes):
-                            matrix_sums[positions[first + row], output] += scores[output, row] * held_out[row]
-        for row in range(count):
-            correct[positions[first + row]] += right[row]
+                        label_sums[positions[first + row]] += scores[group_codes[row], row] * held_out[row]
+                    if len(matrix_sums):
+                        for row in range(count):
+                            for output in range(classes):
+                                matrix_sums[positions[first + row], output] += scores[output, row] * held_out[row]
+            for row in range(count):
+                correct[positions[first + row]] += right[row]
 
 
 @njit(nogil=True, cache=True, inline="always")
-def _class_scores(products: np.ndarray, intercepts: np.ndarray, model: int, scores: np.ndarray) -> None:
+def _class_scores(products: np.ndarray, intercepts: np.ndarray, scores: np.ndarray) -> None:
     """One model's scores with intercept; a single output is that of class 1 against class 0."""
-    outputs = intercepts.shape[1]
+    outputs = len(intercepts)
     only = 1 if outputs == 1 else 0
     if only:
         for row in range(GROUP):
             scores[0, row] = np.float32(0.0)
     for output in range(outputs):
-        intercept = intercepts[model, output]
+        intercept = intercepts[output]
         for row in range(GROUP):
-            scores[output + only, row] = products[model * outputs + output, row] + intercept
+            scores[output + only, row] = products[output, row] + intercept
 
 
 @njit(nogil=True, cache=True, inline="always")

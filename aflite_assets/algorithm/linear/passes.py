@@ -43,6 +43,11 @@ class GradientPasses(Protocol):
         """Those that compiled kernels share; None where torch makes the passes."""
         ...
 
+    @property
+    def resident(self) -> np.ndarray | None:
+        """Features (slots x width) of the whole pool for compiled steps; None where they are not in memory."""
+        ...
+
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -68,6 +73,10 @@ class SummedPasses:
     def threads(self) -> Threads | None:
         """See `GradientPasses`."""
         return self._passes.threads
+
+    @property
+    def resident(self) -> None:
+        """Not given: the parts are one training set."""
 
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor

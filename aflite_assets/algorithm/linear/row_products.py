@@ -9,8 +9,8 @@ from numba import njit
 
 from aflite_assets.algorithm.linear.tiles import TILE_ROWS, add_tile, dot_tile
 
-_dot_1, _dot_2, _dot_3, _dot_4 = (dot_tile(outputs) for outputs in (1, 2, 3, 4))
-_add_1, _add_2, _add_3, _add_4 = (add_tile(outputs) for outputs in (1, 2, 3, 4))
+_dot_1, _dot_2, _dot_3, _dot_4, _dot_6 = (dot_tile(outputs) for outputs in (1, 2, 3, 4, 6))
+_add_1, _add_2, _add_3, _add_4, _add_6 = (add_tile(outputs) for outputs in (1, 2, 3, 4, 6))
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -22,6 +22,12 @@ def _four(base: int, row_bytes: int, positions: np.ndarray, at: int, last: int) 
         np.uintp(base + positions[min(at + 2, last)] * row_bytes),
         np.uintp(base + positions[min(at + 3, last)] * row_bytes),
     )
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _at_once(left: int) -> int:
+    """Outputs of the next tile: one of the sizes that are compiled."""
+    return 6 if left >= 6 else min(left, 4)
 
 
 @njit(nogil=True, cache=True)
@@ -40,21 +46,25 @@ def dot_products(
     """scores[c, r] = row r . weight c, for the rows positions[start:stop]."""
     last, upcoming_last = stop - 1, upcoming_stop - 1
     stride, address = scores.shape[1], scores.ctypes.data
-    for output in range(0, outputs, 4):
-        left = outputs - output
+    output = 0
+    while output < outputs:
+        taken = _at_once(outputs - output)
         here = np.uintp(weight + output * width * 4)
         for at in range(start, stop, TILE_ROWS):
             rows = _four(base, row_bytes, positions, at, last)
             ahead = _four(base, row_bytes, positions, at + TILE_ROWS, upcoming_last)
             out = np.uintp(address + (output * stride + at - start) * 4)
-            if left >= 4:
+            if taken == 6:
+                _dot_6(rows, ahead, here, width, width, out, stride)
+            elif taken == 4:
                 _dot_4(rows, ahead, here, width, width, out, stride)
-            elif left == 3:
+            elif taken == 3:
                 _dot_3(rows, ahead, here, width, width, out, stride)
-            elif left == 2:
+            elif taken == 2:
                 _dot_2(rows, ahead, here, width, width, out, stride)
             else:
                 _dot_1(rows, ahead, here, width, width, out, stride)
+        output += taken
 
 
 @njit(nogil=True, cache=True)
@@ -72,17 +82,21 @@ def add_products(
     """Add residual[c, r] x row r to gradient c, for the rows positions[start:stop]."""
     last = stop - 1
     stride, address = residuals.shape[1], residuals.ctypes.data
-    for output in range(0, outputs, 4):
-        left = outputs - output
+    output = 0
+    while output < outputs:
+        taken = _at_once(outputs - output)
         here = np.uintp(gradient + output * width * 4)
         for at in range(start, stop, TILE_ROWS):
             rows = _four(base, row_bytes, positions, at, last)
             source = np.uintp(address + (output * stride + at - start) * 4)
-            if left >= 4:
+            if taken == 6:
+                _add_6(rows, source, stride, width, here, width)
+            elif taken == 4:
                 _add_4(rows, source, stride, width, here, width)
-            elif left == 3:
+            elif taken == 3:
                 _add_3(rows, source, stride, width, here, width)
-            elif left == 2:
+            elif taken == 2:
                 _add_2(rows, source, stride, width, here, width)
             else:
                 _add_1(rows, source, stride, width, here, width)
+        output += taken

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from aflite_assets.algorithm.linear.lbfgs import LONGEST, SHORTEST, STEEPEST
+from aflite_assets.algorithm.linear.own_rows import OWN_PAIRS, OwnRows, precondition
 
 # What of "fast math" lets sums be vectors and keeps infinities.
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
@@ -94,6 +95,7 @@ def turn(
     problems: np.ndarray,
     state: State,
     place: Map,
+    own: OwnRows,
     strengths: np.ndarray,
     weights: np.ndarray,
     sums: np.ndarray,
@@ -102,7 +104,7 @@ def turn(
     """Take the step that `spread` tried where it was not too long, and choose the next one.
 
     `weights`: as `spread` wrote them; `sums`, `intercept_sums`: gradients of the losses there, in the basis;
-    `strengths`: L2 strength per problem.
+    `strengths`: L2 strength per problem; `own`: what is known of the problems' own curvature.
     """
     found = np.empty(state.z.shape[1], np.float32)
     alphas = np.empty(state.pairs.shape[1])
@@ -122,7 +124,7 @@ def turn(
             gradient[:] = found
         state.norms[problem] = np.sqrt(_dot(gradient, gradient))
         state.lengths[problem] = 1.0
-        _turn(problem, state, alphas)
+        _turn(problem, state, place, own, strengths[problem], alphas)
         slope = _dot(direction, gradient)
         if not slope < 0:
             for part in range(len(direction)):
@@ -192,18 +194,20 @@ def _move(problem: int, state: State, found: np.ndarray) -> None:
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST)
-def _turn(problem: int, state: State, alphas: np.ndarray) -> None:
-    """The direction by the two loops of Nocedal (1980), from a multiple of the identity."""
+def _turn(problem: int, state: State, place: Map, own: OwnRows, strength: np.float32, alphas: np.ndarray) -> None:
+    """The direction by the two loops of Nocedal (1980), from own curvature or else a multiple of the identity."""
     gradient, direction, pairs = state.gradient[problem], state.direction[problem], state.pairs[problem]
     products, stored, memory = state.products[problem], state.stored[problem], state.pairs.shape[1]
-    oldest = max(0, stored - memory)
+    oldest = max(0, stored - (min(memory, OWN_PAIRS) if own.chosen[problem] else memory))
     for part in range(len(gradient)):
         direction[part] = -gradient[part]
     for number in range(stored - 1, oldest - 1, -1):
         slot = number % memory
         alphas[slot] = _dot(pairs[slot, 0], direction) / products[slot]
         _add(direction, np.float32(-alphas[slot]), pairs[slot, 1])
-    if stored > 0:
+    if own.chosen[problem]:
+        precondition(problem, direction, own, place.scales, place.centres, strength)
+    elif stored > 0:
         last = (stored - 1) % memory
         scale = np.float32(products[last] / _dot(pairs[last, 1], pairs[last, 1]))
         for part in range(len(direction)):

@@ -1,4 +1,4 @@
-"""Products of four rows with up to four weight vectors, as vector code for numba. What to do with them: kernels.py.
+"""Products of four rows with up to six weight vectors, as vector code for numba. What to do with them: kernels.py.
 
 A tile keeps its sums in registers and reads every number once, which neither a compiler's own vectorisation nor a
 matrix product with three columns does. Addresses are passed instead of arrays: the rows of a tile lie anywhere in
@@ -15,7 +15,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 TILE_ROWS = 4
-TILE_OUTPUTS = 4
 
 # One cache line: also the alignment that the addresses and the padding that the row length must have.
 LINE_FLOATS = 16

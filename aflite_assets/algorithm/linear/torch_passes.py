@@ -38,6 +38,10 @@ class TorchPasses:
     def threads(self) -> None:
         """Torch has its own."""
 
+    @property
+    def resident(self) -> None:
+        """Not given: no step is compiled."""
+
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,0 +1,196 @@
+"""The rows that a training set's own curvature hangs on: chosen on the way to its optimum, and put into its steps.
+
+With many classes a few dozen rows decide about each, other ones in every training set, so that the pool's curvature
+says little about a set's. Close to its optimum, the rows with the most curvature for an output are taken as they are
+and the others as a multiple of the pool's curvature, outputs apart; the inverse of that is Woodbury's. Which steps use
+it is said in steps.py. Cached code of steps.py is not renewed when this file changes: clear the cache after editing it.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numba import njit
+
+from aflite_assets.algorithm.linear.coordinates import Coordinates
+from aflite_assets.algorithm.linear.losses import SOFTMAX, probabilities
+from aflite_assets.algorithm.linear.training_sets import TrainingSets
+
+ROWS = 48
+"""Rows of an output that are taken as they are; fewer in smaller training sets."""
+
+OWN_PAIRS = 8
+"""Steps and gradient changes that are still worth their time beside own curvature."""
+
+# Rows of some outputs at a time, as products of their features.
+_CHUNK_BYTES = 2**24
+# Curvature of an intercept at least, as a share of the mean over the outputs.
+_LEAST_INTERCEPT = 1e-3
+_FAST = {"reassoc", "contract", "arcp", "nsz"}
+
+
+class OwnRows(NamedTuple):
+    """What is known of every problem's own curvature; arrays of length 0 where nothing is asked for.
+
+    `features`: slots x width; `chosen`: problems, bool, whether the others hold something; `slots`: int64, problems x
+    outputs x rows; `roots`: float32, the same shape, root of the row's curvature for the output; `inverses`: problems x
+    outputs x rows x rows, of the identity plus the rows' products in the metric of the rest; `shares` and
+    `intercepts`: problems x outputs, curvature of the other rows, in units of the pool's and in all; `unrooted`: the
+    inverse of the coordinates' `dense`.
+    """
+
+    features: np.ndarray
+    chosen: np.ndarray
+    slots: np.ndarray
+    roots: np.ndarray
+    inverses: np.ndarray
+    shares: np.ndarray
+    intercepts: np.ndarray
+    unrooted: np.ndarray
+
+
+def own_curvature(
+    features: np.ndarray | None, sets: TrainingSets, coordinates: Coordinates, *, loss: int, memory_limit: int
+) -> "OwnCurvature | None":
+    """What finds own rows, where they make up much of the curvature; None where they do not.
+
+    They do where an output has no more training rows than are taken. `features`: those of the pool, None where they
+    are not in memory. Mixed outputs and a basis other than the pool's columns are not for them.
+    """
+    outputs, width, size = len(coordinates.mass), coordinates.scales.shape[1], int(sets.sizes.max())
+    few = loss == SOFTMAX and size <= ROWS * outputs
+    if features is None or not few or coordinates.is_mixed or coordinates.basis is not None:
+        return None
+    held, passing = len(sets) * outputs * ROWS * (ROWS + 3) * 4, size * (width + 3 * outputs) * 4
+    if max(held, passing) > memory_limit // 8:
+        return None
+    return OwnCurvature(features, sets, coordinates)
+
+
+def no_own_rows(problems: int) -> OwnRows:
+    """Nothing known, and never to be."""
+    return _empty(np.empty((0, 0), np.float32), np.empty((0, 0), np.float32), problems, 0, 0)
+
+
+@dataclass(frozen=True)
+class OwnCurvature:
+    """Where own rows are looked for: the pool's rows by slot, in the coordinates' basis, and the sets drawn from it."""
+
+    features: np.ndarray
+    sets: TrainingSets
+    coordinates: Coordinates
+
+    def nothing_yet(self, problems: int) -> OwnRows:
+        """Room for `problems` problems."""
+        outputs, rows = len(self.coordinates.mass), min(ROWS, int(self.sets.sizes.min()))
+        unrooted = torch.linalg.inv(self.coordinates.dense.double()).float().numpy()
+        return _empty(self.features, unrooted, problems, outputs, rows)
+
+    def choose(
+        self, own: OwnRows, problem: int, number: int, strength: float, weights: torch.Tensor, intercepts: torch.Tensor
+    ) -> None:
+        """Choose a problem's rows: those of set `number`, at weights (outputs x width) and intercepts (outputs)."""
+        slots = self.sets[number]
+        rows = torch.from_numpy(self.features).index_select(0, torch.from_numpy(slots))
+        seen = torch.from_numpy(self.sets.seen[number])
+        shares = probabilities(torch.addmm(intercepts, rows, weights.T), seen, SOFTMAX)
+        curvature = (shares * (1 - shares)).T.contiguous()
+        most, at = curvature.topk(own.roots.shape[2], dim=1)
+        mass = curvature.sum(dim=1)
+        left = (mass - most.sum(dim=1)).clamp(min=0)
+        own.chosen[problem] = True
+        own.slots[problem] = slots[at.numpy()]
+        own.roots[problem] = most.sqrt().numpy()
+        own.shares[problem] = (left / self.coordinates.mass).numpy()
+        own.intercepts[problem] = (left + _LEAST_INTERCEPT * mass.mean()).numpy()
+        step = max(1, _CHUNK_BYTES // (4 * most.shape[1] * rows.shape[1]))
+        for first in range(0, len(mass), step):
+            outputs = slice(first, first + step)
+            own.inverses[problem, outputs] = self._inverses(own, problem, outputs, rows[at[outputs]], strength).numpy()
+
+    def _inverses(
+        self, own: OwnRows, problem: int, outputs: slice, rows: torch.Tensor, strength: float
+    ) -> torch.Tensor:
+        scales, centres = self.coordinates.scales[outputs] ** 2, self.coordinates.centres[outputs, :, None]
+        roots, shares, intercepts = (
+            torch.from_numpy(part[problem, outputs, ..., None]) for part in (own.roots, own.shares, own.intercepts)
+        )
+        metric = scales / (strength * scales + (1 - strength * scales) * shares)
+        scaled = rows * metric[:, None]
+        shift = scaled @ centres
+        both = centres.mT @ (metric[:, :, None] * centres) + 1 / intercepts[:, None]
+        products = roots * (scaled @ rows.mT - shift - shift.mT + both) * roots.mT
+        return torch.linalg.inv(torch.eye(products.shape[1]) + products)
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def precondition(
+    problem: int,
+    direction: np.ndarray,
+    own: OwnRows,
+    scales: np.ndarray,
+    centres: np.ndarray,
+    strength: np.float32,
+) -> None:
+    """Multiply a vector z, in place, with the inverse of a problem's own curvature.
+
+    `scales`, `centres` (outputs x width): as in `Coordinates`; `strength`: L2 strength.
+    """
+    outputs, width = scales.shape
+    rows = own.roots.shape[2]
+    raw, spread, found = np.zeros(outputs, np.float32), np.empty(width, np.float32), np.empty(width, np.float32)
+    products = np.empty(rows, np.float32)
+    for part in range(outputs):
+        for output in range(outputs):
+            raw[output] += direction[part] * own.unrooted[part, output]
+    for output in range(outputs):
+        along = direction[outputs + output * width : outputs + (output + 1) * width]
+        scale, centre, share = scales[output], centres[output], own.shares[problem, output]
+        shift = raw[output] / own.intercepts[problem, output]
+        raw[output] = shift
+        for column in range(width):
+            penalty = strength * scale[column] * scale[column]
+            along[column] /= penalty + (np.float32(1.0) - penalty) * share
+            spread[column] = scale[column] * along[column]
+            shift -= spread[column] * centre[column]
+            found[column] = np.float32(0.0)
+        for row in range(rows):
+            features = own.features[own.slots[problem, output, row]]
+            total = shift
+            for column in range(width):
+                total += features[column] * spread[column]
+            products[row] = total * own.roots[problem, output, row]
+        sums = np.float32(0.0)
+        for row in range(rows):
+            factor = np.float32(0.0)
+            for other in range(rows):
+                factor += own.inverses[problem, output, row, other] * products[other]
+            factor *= own.roots[problem, output, row]
+            features = own.features[own.slots[problem, output, row]]
+            sums += factor
+            for column in range(width):
+                found[column] += factor * (features[column] - centre[column])
+        raw[output] -= sums / own.intercepts[problem, output]
+        for column in range(width):
+            penalty = strength * scale[column] * scale[column]
+            along[column] -= scale[column] * found[column] / (penalty + (np.float32(1.0) - penalty) * share)
+    for part in range(outputs):
+        total = np.float32(0.0)
+        for output in range(outputs):
+            total += own.unrooted[part, output] * raw[output]
+        direction[part] = total
+
+
+def _empty(features: np.ndarray, unrooted: np.ndarray, problems: int, outputs: int, rows: int) -> OwnRows:
+    held = problems if outputs else 0
+    return OwnRows(
+        features,
+        chosen=np.zeros(problems, np.bool_),
+        slots=np.empty((held, outputs, rows), np.int64),
+        roots=np.empty((held, outputs, rows), np.float32),
+        inverses=np.empty((held, outputs, rows, rows), np.float32),
+        shares=np.empty((held, outputs), np.float32),
+        intercepts=np.empty((held, outputs), np.float32),
+        unrooted=unrooted,
+    )

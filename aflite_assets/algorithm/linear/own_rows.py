@@ -1,9 +1,9 @@
 """The rows that a training set's own curvature hangs on: chosen on the way to its optimum, and put into its steps.
 
 With many classes a few dozen rows decide about each, other ones in every training set, so that the pool's curvature
-says little about a set's. Close to its optimum, the rows with the most curvature for an output are taken as they are
-and the others as a multiple of the pool's curvature, outputs apart; the inverse of that is Woodbury's. Which steps use
-it is said in steps.py. Cached code of steps.py is not renewed when this file changes: clear the cache after editing it.
+says little about a set's. Here the rows with the most curvature for an output are taken as they are and the others as
+a multiple of the pool's curvature, outputs apart; Woodbury's formula gives the inverse. When rows are chosen is decided
+in compiled_fitting.py. Cached code of steps.py is not renewed when this file changes: clear the cache after editing it.
 """
 
 from dataclasses import dataclass
@@ -90,7 +90,10 @@ class OwnCurvature:
     def choose(
         self, own: OwnRows, problem: int, number: int, strength: float, weights: torch.Tensor, intercepts: torch.Tensor
     ) -> None:
-        """Choose a problem's rows: those of set `number`, at weights (outputs x width) and intercepts (outputs)."""
+        """Choose a problem's rows: those of set `number`, at weights (outputs x width) and intercepts (outputs).
+
+        Where scores are not finite, as after a step that was far too long, what is known stays.
+        """
         slots = self.sets[number]
         rows = torch.from_numpy(self.features).index_select(0, torch.from_numpy(slots))
         seen = torch.from_numpy(self.sets.seen[number])
@@ -98,6 +101,8 @@ class OwnCurvature:
         curvature = (shares * (1 - shares)).T.contiguous()
         most, at = curvature.topk(own.roots.shape[2], dim=1)
         mass = curvature.sum(dim=1)
+        if not mass.isfinite().all():
+            return
         left = (mass - most.sum(dim=1)).clamp(min=0)
         own.chosen[problem] = True
         own.slots[problem] = slots[at.numpy()]

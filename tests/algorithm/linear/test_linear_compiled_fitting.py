@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -35,6 +35,7 @@ class RowPasses:
     spoilt: set[int] = field(default_factory=set)
     calls: int = 0
     threads: None = None
+    resident: None = None
 
     def gradients(
         self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
@@ -190,6 +191,34 @@ def test_a_gradient_that_is_not_finite_shortens_the_step(threads: Threads) -> No
     tolerance = torch.full((SETS,), 1e-3)
     advance_all(compiled, tolerance=tolerance, most_evaluations=100, patience=60)
     assert (compiled.norms <= tolerance).all()
+
+
+@dataclass
+class ConcavePasses(RowPasses):
+    """Losses of concave quadratics, steeper than the penalty."""
+
+    def gradients(
+        self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        return -3.0 * weights - 0.1, -3.0 * intercepts - 0.1
+
+
+def test_concave_steps_are_taken_and_not_learnt_from(threads: Threads) -> None:
+    problem = problem_of(SOFTMAX, 3, turned=True)
+    passes = ConcavePasses(**vars(problem.passes))
+    problem = replace(problem, passes=passes, strengths=torch.ones(SETS))
+    compiled, steps = problem.compiled(threads), 4
+    first = compiled.norms.clone()
+    tolerance = torch.full((SETS,), 1e-9)
+    advance_all(compiled, tolerance=tolerance, most_evaluations=1 + steps, patience=60)
+    z = torch.zeros(1, problem.coordinates.size)
+    for _ in range(steps):
+        # Without a pair of positive curvature every step is the gradient's.
+        z = z - problem.gradients(z, torch.tensor([0]))
+    weights, intercepts = problem.classifiers(z)
+    np.testing.assert_allclose(compiled.classifiers()[0], weights.repeat(SETS, 1, 1), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(compiled.classifiers()[1], intercepts.repeat(SETS, 1), rtol=1e-3, atol=1e-4)
+    assert (compiled.norms > first).all()
 
 
 @pytest.mark.parametrize(("count", "entries"), [(1, 4), (3, 7), (3, 2), (8, 0)])

@@ -1,0 +1,262 @@
+"""Own curvature of training sets with few rows per class: its inverse, where it is used, and what it saves."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+import torch
+
+from aflite_assets.algorithm.linear.compiled_fitting import CompiledProblems
+from aflite_assets.algorithm.linear.compiled_passes import CompiledPasses
+from aflite_assets.algorithm.linear.coordinates import Coordinates, Sample, coordinates_at
+from aflite_assets.algorithm.linear.lbfgs import advance_all
+from aflite_assets.algorithm.linear.losses import HINGE, SOFTMAX, curvature_of
+from aflite_assets.algorithm.linear.own_rows import (
+    ROWS,
+    OwnCurvature,
+    OwnRows,
+    no_own_rows,
+    own_curvature,
+    precondition,
+)
+from aflite_assets.algorithm.linear.pool import Frame, PoolFeatures
+from aflite_assets.algorithm.linear.threads import Threads
+from aflite_assets.algorithm.linear.training_sets import TrainingSets
+
+POOL, WIDTH, CLASSES, SETS = 2000, 32, 40, 4
+STRENGTH = 0.7
+MEMORY = 2**28
+
+
+@pytest.fixture
+def threads() -> Iterator[Threads]:
+    with ThreadPoolExecutor(2) as executor:
+        yield Threads(executor, 2)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Sets of one pool in the sample's basis, and coordinates at a start."""
+
+    features: np.ndarray
+    sets: TrainingSets
+    coordinates: Coordinates
+    weights: torch.Tensor
+    intercepts: torch.Tensor
+
+    @property
+    def curvature(self) -> OwnCurvature:
+        return OwnCurvature(self.features, self.sets, self.coordinates)
+
+
+def problem_of(size: int, *, classes: int = CLASSES, turned: bool = True) -> Problem:
+    rng = np.random.default_rng(size)
+    codes = rng.integers(0, classes, POOL)
+    values = rng.normal(size=(POOL, WIDTH)) + 0.8 * rng.normal(size=(classes, WIDTH))[codes]
+    values *= np.geomspace(1.0, 0.1, WIDTH)
+    sample = Sample.of(torch.from_numpy(values - values.mean(axis=0)).float())
+    sample = sample.rotated() if turned else sample
+    sets = [np.sort(rng.choice(POOL, size, replace=False)) for _ in range(SETS)]
+    weights = torch.from_numpy(0.3 * rng.normal(size=(classes, WIDTH))).float()
+    intercepts = torch.from_numpy(0.3 * rng.normal(size=classes)).float()
+    coordinates = coordinates_at(
+        sample,
+        torch.from_numpy(codes),
+        weights,
+        intercepts,
+        loss=SOFTMAX,
+        train_size=float(size),
+        strength=STRENGTH,
+    )
+    training = TrainingSets.of(sets, codes, n_classes=classes)
+    return Problem(sample.features.numpy(), training, coordinates, weights, intercepts)
+
+
+def dense_curvature(problem: Problem, number: int) -> np.ndarray:
+    """Of z, in float64: per output its rows of most curvature as they are and the others as so much of the pool's."""
+    coordinates = problem.coordinates.double()
+    slots = problem.sets[number]
+    rows = torch.from_numpy(problem.features[slots]).double()
+    scores = rows @ problem.weights.double().T + problem.intercepts.double()
+    scores = scores.masked_fill(~torch.from_numpy(problem.sets.seen[number]), -torch.inf)
+    own = curvature_of(scores, torch.from_numpy(problem.sets.codes[slots]), SOFTMAX).own
+    least = 1e-3 * float(own.sum(dim=0).mean())
+    size = CLASSES * (WIDTH + 1)
+    raw, to_raw = torch.zeros(size, size, dtype=torch.float64), torch.eye(size, dtype=torch.float64)
+    to_raw[:CLASSES, :CLASSES] = coordinates.dense
+    for output in range(CLASSES):
+        order = own[:, output].argsort(descending=True)
+        taken, left = order[:ROWS], own[order[ROWS:], output].sum()
+        penalty = STRENGTH * coordinates.scales[output] ** 2
+        share = left / coordinates.mass[output]
+        at = [CLASSES + output * WIDTH + column for column in range(WIDTH)] + [output]
+        vectors = (rows[taken] - coordinates.centres[output]) * coordinates.scales[output]
+        vectors = torch.cat([vectors, torch.ones(len(taken), 1, dtype=torch.float64)], dim=1)
+        block = torch.diag(torch.cat([penalty + (1 - penalty) * share, (left + least)[None]]))
+        block += vectors.T @ (own[taken, output, None] * vectors)
+        raw[np.ix_(at, at)] = block
+    return (to_raw.T @ raw @ to_raw).numpy()
+
+
+@pytest.mark.parametrize("size", [30, 300], ids=["all rows taken", "some rows taken"])
+def test_the_inverse_is_that_of_the_dense_matrix(size: int) -> None:
+    problem = problem_of(size)
+    own = problem.curvature.nothing_yet(SETS)
+    problem.curvature.choose(own, 1, 2, STRENGTH, problem.weights, problem.intercepts)
+    assert own.chosen.tolist() == [False, True, False, False]
+    assert own.roots.shape == (SETS, CLASSES, min(size, ROWS))
+    assert (own.shares[1].max() < 1e-5) == (size <= ROWS)
+    vector = np.random.default_rng(0).normal(size=problem.coordinates.size).astype(np.float32)
+    expected = np.linalg.solve(dense_curvature(problem, 2), vector.astype(np.float64))
+    scales, centres = problem.coordinates.scales.numpy(), problem.coordinates.centres.numpy()
+    precondition(1, vector, own, scales, centres, np.float32(STRENGTH))
+    assert np.linalg.norm(vector - expected) <= 1e-3 * np.linalg.norm(expected)
+
+
+def test_chosen_are_the_rows_of_most_curvature() -> None:
+    problem = problem_of(300)
+    own = problem.curvature.nothing_yet(SETS)
+    problem.curvature.choose(own, 0, 3, STRENGTH, problem.weights, problem.intercepts)
+    slots = problem.sets[3]
+    scores = torch.from_numpy(problem.features[slots]) @ problem.weights.T + problem.intercepts
+    curvature = curvature_of(scores, torch.from_numpy(problem.sets.codes[slots]), SOFTMAX).own.numpy()
+    for output in range(CLASSES):
+        most = np.sort(curvature[:, output])[::-1][:ROWS]
+        np.testing.assert_allclose(own.roots[0, output] ** 2, most, rtol=1e-4, atol=1e-7)
+        at = np.searchsorted(slots, own.slots[0, output])
+        np.testing.assert_allclose(curvature[at, output], most, rtol=1e-4, atol=1e-7)
+
+
+def test_a_class_that_a_set_lacks_has_no_curvature_but_the_penalty() -> None:
+    problem = problem_of(30)
+    lacking = np.flatnonzero(~problem.sets.seen[0])
+    assert len(lacking) > 5
+    own = problem.curvature.nothing_yet(SETS)
+    problem.curvature.choose(own, 0, 0, STRENGTH, problem.weights, problem.intercepts)
+    assert (own.roots[0, lacking] == 0).all()
+    vector = np.ones(problem.coordinates.size, np.float32)
+    scales = problem.coordinates.scales.numpy()
+    precondition(0, vector, own, scales, problem.coordinates.centres.numpy(), np.float32(STRENGTH))
+    found = vector[CLASSES:].reshape(CLASSES, WIDTH)[lacking]
+    np.testing.assert_allclose(found, 1 / (STRENGTH * scales[lacking] ** 2), rtol=1e-4)
+
+
+def test_scores_that_are_not_finite_choose_nothing() -> None:
+    problem = problem_of(300)
+    own = problem.curvature.nothing_yet(SETS)
+    problem.curvature.choose(own, 0, 0, STRENGTH, problem.weights * torch.inf, problem.intercepts)
+    assert not own.chosen.any()
+
+
+@pytest.mark.parametrize(
+    ("change", "used"),
+    [
+        ({}, True),
+        ({"size": ROWS * CLASSES}, True),
+        ({"size": ROWS * CLASSES + 1}, False),
+        ({"loss": HINGE}, False),
+        ({"features": None}, False),
+        ({"memory_limit": 2**20}, False),
+        ({"classes": 20}, False),
+        ({"classes": 21}, True),
+        ({"turned": False}, False),
+    ],
+    ids=lambda value: str(value),
+)
+def test_where_own_rows_are_looked_for(change: dict[str, object], used: bool) -> None:
+    options = {"size": 300, "classes": CLASSES, "turned": True, "loss": SOFTMAX, "memory_limit": MEMORY} | change
+    problem = problem_of(options["size"], classes=options["classes"], turned=options["turned"])  # type: ignore[arg-type]
+    features = options.get("features", problem.features)
+    found = own_curvature(
+        features,  # type: ignore[arg-type]
+        problem.sets,
+        problem.coordinates,
+        loss=options["loss"],  # type: ignore[arg-type]
+        memory_limit=options["memory_limit"],  # type: ignore[arg-type]
+    )
+    assert (found is not None) == used
+
+
+def test_nothing_is_held_where_nothing_is_asked_for() -> None:
+    own = no_own_rows(7)
+    assert own.chosen.tolist() == [False] * 7
+    assert sum(part.nbytes for part in own) == 7
+
+
+@dataclass(frozen=True)
+class WatchedCurvature(OwnCurvature):
+    """Remembers whose rows were chosen."""
+
+    asked: list[int] = field(default_factory=list)
+
+    def choose(
+        self, own: OwnRows, problem: int, number: int, strength: float, weights: torch.Tensor, intercepts: torch.Tensor
+    ) -> None:
+        self.asked.append(problem)
+        super().choose(own, problem, number, strength, weights, intercepts)
+
+
+def compiled_problems(problem: Problem, threads: Threads, curvature: OwnCurvature | None) -> CompiledProblems:
+    frame = Frame(np.zeros(WIDTH), 1.0, WIDTH)
+    rows = np.arange(POOL)
+    pool = PoolFeatures(
+        problem.features, rows, frame, np.dtype(np.float32), memory_limit=MEMORY, threads=threads.executor
+    )
+    passes = CompiledPasses(pool, problem.sets, rows[:0], loss=SOFTMAX, outputs=CLASSES, threads=threads)
+    assert passes.resident is not None
+    return CompiledProblems(
+        passes,
+        threads,
+        problem.coordinates,
+        problem.weights,
+        problem.intercepts,
+        numbers=torch.arange(SETS),
+        strengths=torch.full((SETS,), STRENGTH),
+        memory=10,
+        curvature=curvature,
+    )
+
+
+def test_the_optimum_is_the_same_and_reached_in_fewer_evaluations(threads: Threads) -> None:
+    problem = problem_of(120)
+    tolerance = torch.full((SETS,), 2e-3)
+    found, evaluations = [], []
+    for curvature in (None, problem.curvature):
+        problems = compiled_problems(problem, threads, curvature)
+        evaluations.append(advance_all(problems, tolerance=tolerance, most_evaluations=300, patience=60))
+        assert (problems.norms <= tolerance).all()
+        weights, intercepts = problems.classifiers()
+        scores = torch.from_numpy(problem.features) @ weights.mT + intercepts[:, None]
+        scores = scores.masked_fill(~torch.from_numpy(problem.sets.seen)[:, None], -torch.inf)
+        found.append(torch.softmax(scores, dim=2))
+    assert (found[0] - found[1]).norm() <= 1e-3 * found[0].norm()
+    assert evaluations[1].max() < evaluations[0].min()
+
+
+def test_rows_are_looked_at_late_and_seldom(threads: Threads) -> None:
+    problem = problem_of(120)
+    curvature = WatchedCurvature(problem.features, problem.sets, problem.coordinates)
+    problems = compiled_problems(problem, threads, curvature)
+    for _ in range(8):
+        problems.advance(torch.arange(SETS))
+    assert curvature.asked == []
+    problems.advance(torch.tensor([0, 2]))
+    assert curvature.asked == [0, 2]
+    for _ in range(60):
+        problems.advance(torch.tensor([1]))
+    assert set(curvature.asked) <= {0, 1, 2}
+    assert curvature.asked.count(0) == 1
+    assert 1 <= curvature.asked.count(1) <= 3
+
+
+def test_without_rows_in_memory_there_is_nothing_to_look_at(threads: Threads) -> None:
+    problem = problem_of(120)
+    frame = Frame(np.zeros(WIDTH), 1.0, WIDTH)
+    rows = np.arange(POOL)
+    pool = PoolFeatures(
+        problem.features, rows, frame, np.dtype(np.float32), memory_limit=2**16, threads=threads.executor
+    )
+    passes = CompiledPasses(pool, problem.sets, rows[:0], loss=SOFTMAX, outputs=CLASSES, threads=threads)
+    assert passes.resident is None

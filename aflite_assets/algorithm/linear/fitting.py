@@ -145,8 +145,13 @@ def _fit_compiled(task: _Task, threads: Threads) -> Fits:
     from aflite_assets.algorithm.linear.compiled_fitting import CompiledProblems
     from aflite_assets.algorithm.linear.own_rows import own_curvature
 
+    vectors = (2 * task.memory + _OTHER_VECTORS) * task.coordinates.size * len(task.numbers)
     own = own_curvature(
-        task.passes.resident, task.sets, task.coordinates, loss=task.loss, memory_limit=task.memory_limit
+        task.passes.resident,
+        task.sets,
+        task.coordinates,
+        loss=task.loss,
+        memory_left=task.memory_limit - vectors * task.start.weights.itemsize,
     )
     problems = CompiledProblems(
         task.passes,

@@ -51,19 +51,21 @@ class OwnRows(NamedTuple):
 
 
 def own_curvature(
-    features: np.ndarray | None, sets: TrainingSets, coordinates: Coordinates, *, loss: int, memory_limit: int
+    features: np.ndarray | None, sets: TrainingSets, coordinates: Coordinates, *, loss: int, memory_left: int
 ) -> "OwnCurvature | None":
     """What finds own rows, where they make up much of the curvature; None where they do not.
 
     They do where an output has no more training rows than are taken. `features`: those of the pool, None where they
-    are not in memory. Mixed outputs and a basis other than the pool's columns are not for them.
+    are not in memory. Mixed outputs and a basis other than the pool's columns are not for them. `memory_left`: bytes
+    for the features and all that is held or passes through memory here.
     """
     outputs, width, size = len(coordinates.mass), coordinates.scales.shape[1], int(sets.sizes.max())
     few = loss == SOFTMAX and size <= ROWS * outputs
     if features is None or not few or coordinates.is_mixed or coordinates.basis is not None:
         return None
-    held, passing = len(sets) * outputs * ROWS * (ROWS + 3) * 4, size * (width + 3 * outputs) * 4
-    if max(held, passing) > memory_limit // 8:
+    held = len(sets) * outputs * ROWS * (ROWS + 3) * 4
+    passing = size * (width + 3 * outputs) * 4 + 2 * _CHUNK_BYTES
+    if features.nbytes + held + passing > memory_left:
         return None
     return OwnCurvature(features, sets, coordinates)
 

@@ -158,7 +158,8 @@ def test_scores_that_are_not_finite_choose_nothing() -> None:
         ({"size": ROWS * CLASSES + 1}, False),
         ({"loss": HINGE}, False),
         ({"features": None}, False),
-        ({"memory_limit": 2**20}, False),
+        ({"memory_left": 2**25}, False),
+        ({"memory_left": 2**26}, True),
         ({"classes": 20}, False),
         ({"classes": 21}, True),
         ({"turned": False}, False),
@@ -166,7 +167,7 @@ def test_scores_that_are_not_finite_choose_nothing() -> None:
     ids=lambda value: str(value),
 )
 def test_where_own_rows_are_looked_for(change: dict[str, object], used: bool) -> None:
-    options = {"size": 300, "classes": CLASSES, "turned": True, "loss": SOFTMAX, "memory_limit": MEMORY} | change
+    options = {"size": 300, "classes": CLASSES, "turned": True, "loss": SOFTMAX, "memory_left": MEMORY} | change
     problem = problem_of(options["size"], classes=options["classes"], turned=options["turned"])  # type: ignore[arg-type]
     features = options.get("features", problem.features)
     found = own_curvature(
@@ -174,7 +175,7 @@ def test_where_own_rows_are_looked_for(change: dict[str, object], used: bool) ->
         problem.sets,
         problem.coordinates,
         loss=options["loss"],  # type: ignore[arg-type]
-        memory_limit=options["memory_limit"],  # type: ignore[arg-type]
+        memory_left=options["memory_left"],  # type: ignore[arg-type]
     )
     assert (found is not None) == used
 

@@ -43,7 +43,7 @@ _STAGES = (
         "2",
     ),
     Stage("challenge_sets", ("raw_dataset",), ("challenge_sets", "undecodable_images", "seed"), "3"),
-    Stage("warmup_split", ("raw_dataset",), ("warmup", "representations", "evaluators", "filter", "seed"), "3"),
+    Stage("warmup_split", ("raw_dataset",), ("warmup", "representations", "evaluators", "filter", "seed"), "2"),
     Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "3"),
     Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",)),
     Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "seed"), "5"),

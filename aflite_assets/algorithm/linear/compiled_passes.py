@@ -11,10 +11,11 @@ from aflite_assets.algorithm.linear.pool import PoolFeatures
 from aflite_assets.algorithm.linear.threads import Threads
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
 
-# Rows that all models go through before the next rows are looked at: what a second-level cache holds, more where the
-# models' own weights fill it anyway.
-_ROWS_BYTES = 2**20
+# Rows that all models go through before the next rows are looked at: half of a second-level cache; more where the
+# models' own weights fill it anyway, or where a training set had so few of them that groups were seldom full.
+_ROWS_BYTES = 2**19
 _ROWS_PER_WEIGHTS = 16
+_ROWS_PER_SET = 32
 
 
 class CompiledPasses:
@@ -36,7 +37,8 @@ class CompiledPasses:
     ) -> None:
         self._pool, self._sets, self._loss, self._counted, self._threads = pool, sets, loss, counted, threads
         row_bytes = pool.width * 4
-        rows = max(_ROWS_BYTES, _ROWS_PER_WEIGHTS * outputs * row_bytes) // row_bytes
+        spread = _ROWS_PER_SET * len(pool.rows) // max(1, int(sets.sizes.mean()))
+        rows = max(_ROWS_BYTES // row_bytes, _ROWS_PER_WEIGHTS * outputs, spread)
         self._edges = np.concatenate([np.arange(block.start, block.stop, rows) for block in pool.slices])
         self._edges = np.append(self._edges, len(pool.rows))
         self._starts = sets.starts(self._edges)

@@ -37,14 +37,13 @@ def dot_products(
     positions: np.ndarray,
     start: int,
     stop: int,
-    upcoming_stop: int,
     weight: int,
     outputs: int,
     width: int,
     scores: np.ndarray,
 ) -> None:
     """scores[c, r] = row r . weight c, for the rows positions[start:stop]."""
-    last, upcoming_last = stop - 1, upcoming_stop - 1
+    last = stop - 1
     stride, address = scores.shape[1], scores.ctypes.data
     output = 0
     while output < outputs:
@@ -52,18 +51,17 @@ def dot_products(
         here = np.uintp(weight + output * width * 4)
         for at in range(start, stop, TILE_ROWS):
             rows = _four(base, row_bytes, positions, at, last)
-            ahead = _four(base, row_bytes, positions, at + TILE_ROWS, upcoming_last)
             out = np.uintp(address + (output * stride + at - start) * 4)
             if taken == 6:
-                _dot_6(rows, ahead, here, width, width, out, stride)
+                _dot_6(rows, here, width, width, out, stride)
             elif taken == 4:
-                _dot_4(rows, ahead, here, width, width, out, stride)
+                _dot_4(rows, here, width, width, out, stride)
             elif taken == 3:
-                _dot_3(rows, ahead, here, width, width, out, stride)
+                _dot_3(rows, here, width, width, out, stride)
             elif taken == 2:
-                _dot_2(rows, ahead, here, width, width, out, stride)
+                _dot_2(rows, here, width, width, out, stride)
             else:
-                _dot_1(rows, ahead, here, width, width, out, stride)
+                _dot_1(rows, here, width, width, out, stride)
         output += taken
 
 

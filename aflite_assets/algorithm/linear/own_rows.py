@@ -15,6 +15,8 @@ from numba import njit
 
 from aflite_assets.algorithm.linear.coordinates import Coordinates
 from aflite_assets.algorithm.linear.losses import SOFTMAX, probabilities
+from aflite_assets.algorithm.linear.row_products import add_products, dot_products
+from aflite_assets.algorithm.linear.tiles import TILE_ROWS
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
 
 ROWS = 48
@@ -142,46 +144,44 @@ def precondition(
 ) -> None:
     """Multiply a vector z, in place, with the inverse of a problem's own curvature.
 
-    `scales`, `centres` (outputs x width): as in `Coordinates`; `strength`: L2 strength.
+    `scales`, `centres` (outputs x width, a multiple of 16): as in `Coordinates`; `strength`: L2 strength.
     """
     outputs, width = scales.shape
-    rows = own.roots.shape[2]
-    raw, spread, found = np.zeros(outputs, np.float32), np.empty(width, np.float32), np.empty(width, np.float32)
-    products = np.empty(rows, np.float32)
+    rows, base, row_bytes = own.roots.shape[2], own.features.ctypes.data, own.features.strides[0]
+    raw, metric = np.zeros(outputs, np.float32), np.empty(width, np.float32)
+    spread, found = np.empty(width, np.float32), np.empty(width, np.float32)
+    products = np.zeros((1, rows + TILE_ROWS), np.float32)
+    factors = np.zeros((1, rows + TILE_ROWS), np.float32)
     for part in range(outputs):
         for output in range(outputs):
             raw[output] += direction[part] * own.unrooted[part, output]
     for output in range(outputs):
         along = direction[outputs + output * width : outputs + (output + 1) * width]
         scale, centre, share = scales[output], centres[output], own.shares[problem, output]
+        slots, roots, inverse = own.slots[problem, output], own.roots[problem, output], own.inverses[problem, output]
         shift = raw[output] / own.intercepts[problem, output]
         raw[output] = shift
         for column in range(width):
             penalty = strength * scale[column] * scale[column]
-            along[column] /= penalty + (np.float32(1.0) - penalty) * share
+            metric[column] = np.float32(1.0) / (penalty + (np.float32(1.0) - penalty) * share)
+            along[column] *= metric[column]
             spread[column] = scale[column] * along[column]
             shift -= spread[column] * centre[column]
             found[column] = np.float32(0.0)
+        dot_products(base, row_bytes, slots, 0, rows, spread.ctypes.data, 1, width, products)
         for row in range(rows):
-            features = own.features[own.slots[problem, output, row]]
-            total = shift
-            for column in range(width):
-                total += features[column] * spread[column]
-            products[row] = total * own.roots[problem, output, row]
-        sums = np.float32(0.0)
+            products[0, row] = (products[0, row] + shift) * roots[row]
+        total = np.float32(0.0)
         for row in range(rows):
             factor = np.float32(0.0)
             for other in range(rows):
-                factor += own.inverses[problem, output, row, other] * products[other]
-            factor *= own.roots[problem, output, row]
-            features = own.features[own.slots[problem, output, row]]
-            sums += factor
-            for column in range(width):
-                found[column] += factor * (features[column] - centre[column])
-        raw[output] -= sums / own.intercepts[problem, output]
+                factor += inverse[row, other] * products[0, other]
+            factors[0, row] = factor * roots[row]
+            total += factors[0, row]
+        add_products(base, row_bytes, slots, 0, rows, found.ctypes.data, 1, width, factors)
+        raw[output] -= total / own.intercepts[problem, output]
         for column in range(width):
-            penalty = strength * scale[column] * scale[column]
-            along[column] -= scale[column] * found[column] / (penalty + (np.float32(1.0) - penalty) * share)
+            along[column] -= scale[column] * metric[column] * (found[column] - total * centre[column])
     for part in range(outputs):
         total = np.float32(0.0)
         for output in range(outputs):

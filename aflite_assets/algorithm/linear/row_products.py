@@ -1,4 +1,4 @@
-"""Products of some rows of the pool with any number of weight vectors, tile by tile. Called by the kernels alone.
+"""Products of some rows of the pool with any number of weight vectors, tile by tile. Called by compiled code alone.
 
 `base` is the address of slot 0 and `row_bytes` the distance between slots; `positions` are slots; weights and sums
 are given by their address and lie `width` floats apart.

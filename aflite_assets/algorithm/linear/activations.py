@@ -6,7 +6,7 @@ line, `seen` that of one byte per line, 0 where the line's class is not to be ha
 of score 0 besides, before the first line's: two classes have one output. Where to use them: kernels.py.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -50,31 +50,42 @@ def to_probabilities(typingctx: Any, scores: Any, outputs: Any, intercepts: Any,
     signature = types.void(types.uintp, types.intp, types.uintp, types.uintp, types.boolean)
 
     def generate(context: Any, builder: Builder, signature: Any, arguments: Sequence[Value]) -> Value:
-        scores, outputs, intercepts, seen, zero = arguments
-        lines, shifts, classes = pointer(builder, scores), pointer(builder, intercepts), pointer(builder, seen, _BYTE)
-        lowest, none = constant(_LOWEST, _LINE), constant(0.0, _LINE)
+        _softmax(builder, lambda output, share: share, *arguments)
+        return context.get_dummy_value()
 
-        def shift(output: Value, highest: Sequence[Value]) -> list[Value]:
-            score = _score(builder, lines, shifts, output)
-            score = builder.select(_flag(builder, classes, output), score, lowest)
-            _write(builder, score, lines, output)
-            return [_higher(builder, score, highest[0])]
+    return signature, generate
 
-        def exponentiate(output: Value, total: Sequence[Value]) -> list[Value]:
-            raised = _exponential(builder, builder.fsub(_read(builder, lines, output), highest))
-            raised = builder.select(_flag(builder, classes, output), raised, none)
-            _write(builder, raised, lines, output)
-            return [builder.fadd(total[0], raised)]
 
-        def divide(output: Value, _: Sequence[Value]) -> list[Value]:
-            _write(builder, builder.fmul(_read(builder, lines, output), share), lines, output)
-            return []
+@intrinsic
+def to_logistic_slopes(
+    typingctx: Any,
+    scores: Any,
+    outputs: Any,
+    intercepts: Any,
+    seen: Any,
+    zero: Any,
+    first: Any,
+    codes: Any,
+    count: Any,
+) -> Any:
+    """Scores, without their intercepts, to the logistic loss's derivatives in place; 0 where not seen.
 
-        (highest,) = loop(builder, outputs, [builder.select(zero, none, lowest)], shift)
-        apart = builder.select(zero, _exponential(builder, builder.fsub(none, highest)), none)
-        (total,) = loop(builder, outputs, [apart], exponentiate)
-        share = builder.fdiv(constant(1.0, _LINE), total)
-        loop(builder, outputs, [], divide)
+    `first`: the class of the first line; `codes`: address of one int32 per row, its class; rows from `count` on get 0.
+    """
+    signature = types.void(
+        types.uintp, types.intp, types.uintp, types.uintp, types.boolean, types.intp, types.uintp, types.intp
+    )
+
+    def generate(context: Any, builder: Builder, signature: Any, arguments: Sequence[Value]) -> Value:
+        *common, first, codes, count = arguments
+        used, own = _used(builder, count), _codes(builder, codes)
+        none, one = constant(0.0, _LINE), constant(1.0, _LINE)
+
+        def slope(output: Value, share: Value) -> Value:
+            label = builder.select(builder.icmp_signed("==", own, _number(builder, output, first)), one, none)
+            return builder.select(used, builder.fsub(share, label), none)
+
+        _softmax(builder, slope, *common)
         return context.get_dummy_value()
 
     return signature, generate
@@ -82,26 +93,27 @@ def to_probabilities(typingctx: Any, scores: Any, outputs: Any, intercepts: Any,
 
 @intrinsic
 def to_hinge_slopes(
-    typingctx: Any, scores: Any, outputs: Any, intercepts: Any, seen: Any, codes: Any, first: Any
+    typingctx: Any, scores: Any, outputs: Any, intercepts: Any, seen: Any, first: Any, codes: Any, count: Any
 ) -> Any:
     """Scores, without their intercepts, to the squared hinge loss's derivatives in place; 0 where not seen.
 
-    `codes`: address of one int32 per row, its class; `first`: the class of the first line.
+    `first`, `codes` and `count`: as in `to_logistic_slopes`.
     """
-    signature = types.void(types.uintp, types.intp, types.uintp, types.uintp, types.uintp, types.intp)
+    signature = types.void(types.uintp, types.intp, types.uintp, types.uintp, types.intp, types.uintp, types.intp)
 
     def generate(context: Any, builder: Builder, signature: Any, arguments: Sequence[Value]) -> Value:
-        scores, outputs, intercepts, seen, codes, first = arguments
+        scores, outputs, intercepts, seen, first, codes, count = arguments
         lines, shifts, classes = pointer(builder, scores), pointer(builder, intercepts), pointer(builder, seen, _BYTE)
-        own = load(builder, pointer(builder, codes, INT32), INT64(0), _NUMBERS)
+        used, own = _used(builder, count), _codes(builder, codes)
         none, one = constant(0.0, _LINE), constant(1.0, _LINE)
 
         def slope(output: Value, _: Sequence[Value]) -> list[Value]:
-            number = broadcast(builder, builder.trunc(builder.add(output, first), INT32), GROUP)
-            side = builder.select(builder.icmp_signed("==", own, number), one, constant(-1.0, _LINE))
+            is_own = builder.icmp_signed("==", own, _number(builder, output, first))
+            side = builder.select(is_own, one, constant(-1.0, _LINE))
             short = builder.fsub(one, builder.fmul(side, _score(builder, lines, shifts, output)))
             slopes = builder.fmul(builder.fmul(constant(-2.0, _LINE), side), _higher(builder, short, none))
-            _write(builder, builder.select(_flag(builder, classes, output), slopes, none), lines, output)
+            slopes = builder.select(_flag(builder, classes, output), slopes, none)
+            _write(builder, builder.select(used, slopes, none), lines, output)
             return []
 
         loop(builder, outputs, [], slope)
@@ -129,7 +141,7 @@ def highest_class(
             highest, numbers = best
             score = builder.select(_flag(builder, classes, output), _score(builder, lines, shifts, output), none)
             better = builder.fcmp_ordered(">", score, highest)
-            number = broadcast(builder, builder.trunc(builder.add(output, first), INT32), GROUP)
+            number = _number(builder, output, first)
             return [builder.select(better, score, highest), builder.select(better, number, numbers)]
 
         start = [builder.select(zero, constant(0.0, _LINE), none), ir.Constant(_NUMBERS, [0] * GROUP)]
@@ -138,6 +150,56 @@ def highest_class(
         return context.get_dummy_value()
 
     return signature, generate
+
+
+def _softmax(
+    builder: Builder,
+    finish: Callable[[Value, Value], Value],
+    scores: Value,
+    outputs: Value,
+    intercepts: Value,
+    seen: Value,
+    zero: Value,
+) -> None:
+    """Write to every line what `finish` makes of its number and its probabilities."""
+    lines, shifts, classes = pointer(builder, scores), pointer(builder, intercepts), pointer(builder, seen, _BYTE)
+    lowest, none = constant(_LOWEST, _LINE), constant(0.0, _LINE)
+
+    def shift(output: Value, highest: Sequence[Value]) -> list[Value]:
+        score = builder.select(_flag(builder, classes, output), _score(builder, lines, shifts, output), lowest)
+        _write(builder, score, lines, output)
+        return [_higher(builder, score, highest[0])]
+
+    def exponentiate(output: Value, total: Sequence[Value]) -> list[Value]:
+        power = _exponential(builder, builder.fsub(_read(builder, lines, output), highest))
+        power = builder.select(_flag(builder, classes, output), power, none)
+        _write(builder, power, lines, output)
+        return [builder.fadd(total[0], power)]
+
+    def divide(output: Value, _: Sequence[Value]) -> list[Value]:
+        _write(builder, finish(output, builder.fmul(_read(builder, lines, output), share)), lines, output)
+        return []
+
+    (highest,) = loop(builder, outputs, [builder.select(zero, none, lowest)], shift)
+    apart = builder.select(zero, _exponential(builder, builder.fsub(none, highest)), none)
+    (total,) = loop(builder, outputs, [apart], exponentiate)
+    share = builder.fdiv(constant(1.0, _LINE), total)
+    loop(builder, outputs, [], divide)
+
+
+def _used(builder: Builder, count: Value) -> Value:
+    """Which rows come before `count`."""
+    rows = ir.Constant(_NUMBERS, list(range(GROUP)))
+    return builder.icmp_signed("<", rows, broadcast(builder, builder.trunc(count, INT32), GROUP))
+
+
+def _codes(builder: Builder, codes: Value) -> Value:
+    return load(builder, pointer(builder, codes, INT32), INT64(0), _NUMBERS)
+
+
+def _number(builder: Builder, output: Value, first: Value) -> Value:
+    """The class of a line, for every row."""
+    return broadcast(builder, builder.trunc(builder.add(output, first), INT32), GROUP)
 
 
 def _read(builder: Builder, lines: Value, output: Value) -> Value:

@@ -12,6 +12,7 @@ from aflite_assets.algorithm.linear.activations import (
     GROUP,
     highest_class,
     to_hinge_slopes,
+    to_logistic_slopes,
     to_probabilities,
 )
 from aflite_assets.algorithm.linear.losses import HINGE
@@ -151,22 +152,25 @@ def _residuals(
     sums: np.ndarray,
 ) -> None:
     """Scores without intercept to the loss's derivatives in place, and add them to `sums`; 0 for classes not seen."""
-    first, _ = _before(scores, seen)
+    first, zero = _before(scores, seen)
+    address, outputs, flags = scores.ctypes.data, len(scores), seen.ctypes.data + first
     if loss == HINGE:
-        flags = seen.ctypes.data + first
-        to_hinge_slopes(scores.ctypes.data, len(scores), intercepts.ctypes.data, flags, codes.ctypes.data, first)
+        to_hinge_slopes(address, outputs, intercepts.ctypes.data, flags, first, codes.ctypes.data, count)
     else:
-        _probabilities(scores, intercepts, seen)
+        to_logistic_slopes(address, outputs, intercepts.ctypes.data, flags, zero, first, codes.ctypes.data, count)
+    alone = outputs % 4
+    for output in range(alone):
         for row in range(count):
-            if codes[row] >= first:
-                scores[codes[row] - first, row] -= np.float32(1.0)
-    for output in range(len(scores)):
-        for row in range(count, GROUP):
-            scores[output, row] = np.float32(0.0)
-        total = sums[output]
+            sums[output] += scores[output, row]
+    for output in range(alone, outputs, 4):
+        # Four sums at once: each has to wait for its last addition.
+        one, two, three, four = sums[output], sums[output + 1], sums[output + 2], sums[output + 3]
         for row in range(count):
-            total += scores[output, row]
-        sums[output] = total
+            one += scores[output, row]
+            two += scores[output + 1, row]
+            three += scores[output + 2, row]
+            four += scores[output + 3, row]
+        sums[output], sums[output + 1], sums[output + 2], sums[output + 3] = one, two, three, four
 
 
 @njit(nogil=True, cache=True, inline="always")

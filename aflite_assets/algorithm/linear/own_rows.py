@@ -38,8 +38,8 @@ class OwnRows(NamedTuple):
     `features`: slots x width; `chosen`: problems, bool, whether the others hold something; `slots`: int64, problems x
     outputs x rows; `roots`: float32, the same shape, root of the row's curvature for the output; `inverses`: problems x
     outputs x rows x rows, of the identity plus the rows' products in the metric of the rest; `shares` and
-    `intercepts`: problems x outputs, curvature of the other rows, in units of the pool's and in all; `unrooted`: the
-    inverse of the coordinates' `dense`.
+    `intercepts`: problems x outputs, curvature of the other rows, in units of the pool's and in all; `seen`: problems x
+    outputs, bool, classes of the training set; `unrooted`: the inverse of the coordinates' `dense`.
     """
 
     features: np.ndarray
@@ -49,6 +49,7 @@ class OwnRows(NamedTuple):
     inverses: np.ndarray
     shares: np.ndarray
     intercepts: np.ndarray
+    seen: np.ndarray
     unrooted: np.ndarray
 
 
@@ -108,7 +109,7 @@ class OwnCurvature:
         if not mass.isfinite().all():
             return
         left = (mass - most.sum(dim=1)).clamp(min=0)
-        own.chosen[problem] = True
+        own.chosen[problem], own.seen[problem] = True, self.sets.seen[number]
         own.slots[problem] = slots[at.numpy()]
         own.roots[problem] = most.sqrt().numpy()
         own.shares[problem] = (left / self.coordinates.mass).numpy()
@@ -144,7 +145,9 @@ def precondition(
 ) -> None:
     """Multiply a vector z, in place, with the inverse of a problem's own curvature.
 
-    `scales`, `centres` (outputs x width, a multiple of 16): as in `Coordinates`; `strength`: L2 strength.
+    `scales`, `centres` (outputs x width, a multiple of 16): as in `Coordinates`; `strength`: L2 strength. What weights
+    of all classes seen have in common changes no probability: its curvature is `strength` alone, which outputs apart
+    do not know, and is taken out of the vector before and of the result after.
     """
     outputs, width = scales.shape
     rows, base, row_bytes = own.roots.shape[2], own.features.ctypes.data, own.features.strides[0]
@@ -155,6 +158,10 @@ def precondition(
     for part in range(outputs):
         for output in range(outputs):
             raw[output] += direction[part] * own.unrooted[part, output]
+    common = _common_gradient(direction, raw, own.seen[problem], scales, centres)
+    for output in range(outputs):
+        if own.seen[problem, output]:
+            _add_scaled(direction[outputs + output * width :], np.float32(-1.0), scales[output], common)
     for output in range(outputs):
         along = direction[outputs + output * width : outputs + (output + 1) * width]
         scale, centre, share = scales[output], centres[output], own.shares[problem, output]
@@ -182,11 +189,57 @@ def precondition(
         raw[output] -= total / own.intercepts[problem, output]
         for column in range(width):
             along[column] -= scale[column] * metric[column] * (found[column] - total * centre[column])
+    _replace_common(direction, raw, own.seen[problem], scales, centres, common, strength)
     for part in range(outputs):
         total = np.float32(0.0)
         for output in range(outputs):
             total += own.unrooted[part, output] * raw[output]
         direction[part] = total
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def _common_gradient(
+    direction: np.ndarray, raw: np.ndarray, seen: np.ndarray, scales: np.ndarray, centres: np.ndarray
+) -> np.ndarray:
+    """The mean over the classes seen of the gradient with respect to their weights; `raw`: that of the intercepts."""
+    outputs, width = scales.shape
+    common, classes = np.zeros(width, np.float32), np.float32(seen.sum())
+    for output in range(outputs):
+        if seen[output]:
+            along, scale, centre = direction[outputs + output * width :], scales[output], centres[output]
+            for column in range(width):
+                common[column] += (along[column] / scale[column] + raw[output] * centre[column]) / classes
+    return common
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def _replace_common(
+    direction: np.ndarray,
+    raw: np.ndarray,
+    seen: np.ndarray,
+    scales: np.ndarray,
+    centres: np.ndarray,
+    common: np.ndarray,
+    strength: np.float32,
+) -> None:
+    """Put common / strength in the place of what the weights of the classes seen have in common."""
+    outputs, width = scales.shape
+    excess, classes = common / -strength, np.float32(seen.sum())
+    for output in range(outputs):
+        if seen[output]:
+            _add_scaled(excess, np.float32(1.0) / classes, scales[output], direction[outputs + output * width :])
+    for output in range(outputs):
+        if seen[output]:
+            along, scale, centre = direction[outputs + output * width :], scales[output], centres[output]
+            for column in range(width):
+                along[column] -= excess[column] / scale[column]
+                raw[output] -= excess[column] * centre[column]
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def _add_scaled(target: np.ndarray, factor: np.float32, scale: np.ndarray, other: np.ndarray) -> None:
+    for column in range(len(scale)):
+        target[column] += factor * scale[column] * other[column]
 
 
 def _empty(features: np.ndarray, unrooted: np.ndarray, problems: int, outputs: int, rows: int) -> OwnRows:
@@ -199,5 +252,6 @@ def _empty(features: np.ndarray, unrooted: np.ndarray, problems: int, outputs: i
         inverses=np.empty((held, outputs, rows, rows), np.float32),
         shares=np.empty((held, outputs), np.float32),
         intercepts=np.empty((held, outputs), np.float32),
+        seen=np.empty((held, outputs), np.bool_),
         unrooted=unrooted,
     )

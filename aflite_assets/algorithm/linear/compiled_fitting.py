@@ -6,14 +6,15 @@ import numpy as np
 import torch
 
 from aflite_assets.algorithm.linear.coordinates import Coordinates
-from aflite_assets.algorithm.linear.own_rows import OwnCurvature, no_own_rows
+from aflite_assets.algorithm.linear.own_choice import OwnCurvature
+from aflite_assets.algorithm.linear.own_rows import OwnRows
 from aflite_assets.algorithm.linear.passes import GradientPasses
 from aflite_assets.algorithm.linear.steps import Map, State, spread, turn
 from aflite_assets.algorithm.linear.threads import Threads
 
-# Steps after which own curvature is looked at, and looked at again where the gradient's norm did not fall to less than
-# one part in `_FALL` in between: the rows chosen are no longer those that matter.
-_LOOKS, _FALL = (9, 15, 27, 51), 4
+# Steps after which own curvature is looked at: not before a training set is near its own optimum; and again where the
+# gradient's norm did not fall to less than one part in `_FALL` in between, since then other rows matter by now.
+_LOOKS, _FALL = range(10, 41, 6), 8
 
 
 class CompiledProblems:
@@ -42,7 +43,7 @@ class CompiledProblems:
         self._place = _place(coordinates, weights, intercepts)
         self._state = _state(len(numbers), coordinates.size, memory)
         self._curvature, self._steps, self._marks = curvature, 0, np.zeros(len(numbers))
-        self._own = no_own_rows(len(numbers)) if curvature is None else curvature.nothing_yet(len(numbers))
+        self._own = OwnRows.none(len(numbers)) if curvature is None else curvature.nothing_yet(len(numbers))
         self.advance(torch.arange(len(numbers)))
 
     @property
@@ -85,10 +86,15 @@ class CompiledProblems:
         if self._steps not in _LOOKS:
             return
         norms = self._state.norms[problems]
-        for entry in np.flatnonzero(norms * _FALL > self._marks[problems]):
-            problem = problems[entry]
-            number, strength = int(self._numbers[problem]), float(self._strengths[problem])
-            curvature.choose(self._own, problem, number, strength, weights[entry], intercepts[entry])
+        slow = np.flatnonzero(norms * _FALL > self._marks[problems])
+        curvature.choose(
+            self._own,
+            problems[slow],
+            self._numbers.numpy()[problems[slow]],
+            self._strengths,
+            weights[slow],
+            intercepts[slow],
+        )
         self._marks[problems] = norms
 
     def _spread(self, problems: np.ndarray) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

@@ -143,7 +143,7 @@ def _fit_with_torch(task: _Task) -> Fits:
 def _fit_compiled(task: _Task, threads: Threads) -> Fits:
     # Imported where it is used: loading the compiler takes longer than a small job.
     from aflite_assets.algorithm.linear.compiled_fitting import CompiledProblems
-    from aflite_assets.algorithm.linear.own_rows import own_curvature
+    from aflite_assets.algorithm.linear.own_choice import own_curvature
 
     vectors = (2 * task.memory + _OTHER_VECTORS) * task.coordinates.size * len(task.numbers)
     own = own_curvature(
@@ -151,6 +151,7 @@ def _fit_compiled(task: _Task, threads: Threads) -> Fits:
         task.sets,
         task.coordinates,
         loss=task.loss,
+        threads=threads,
         memory_left=task.memory_limit - vectors * task.start.weights.itemsize,
     )
     problems = CompiledProblems(

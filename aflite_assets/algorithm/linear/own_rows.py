@@ -1,34 +1,22 @@
-"""The rows that a training set's own curvature hangs on: chosen on the way to its optimum, and put into its steps.
+"""The rows that a training set's own curvature hangs on, and that curvature's inverse in its steps.
 
 With many classes a few dozen rows decide about each, other ones in every training set, so that the pool's curvature
 says little about a set's. Here the rows with the most curvature for an output are taken as they are and the others as
-a multiple of the pool's curvature, outputs apart; Woodbury's formula gives the inverse. When rows are chosen is decided
-in compiled_fitting.py. Cached code of steps.py is not renewed when this file changes: clear the cache after editing it.
+a multiple of the pool's curvature, outputs apart; Woodbury's formula gives the inverse. How rows are chosen:
+own_choice.py. Cached code of steps.py is not renewed when this file changes: clear the cache after editing it.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numba import njit
 
-from aflite_assets.algorithm.linear.coordinates import Coordinates
-from aflite_assets.algorithm.linear.losses import SOFTMAX, probabilities
 from aflite_assets.algorithm.linear.row_products import add_products, dot_products
 from aflite_assets.algorithm.linear.tiles import TILE_ROWS
-from aflite_assets.algorithm.linear.training_sets import TrainingSets
-
-ROWS = 48
-"""Rows of an output that are taken as they are; fewer in smaller training sets."""
 
 OWN_PAIRS = 8
 """Steps and gradient changes that are still worth their time beside own curvature."""
 
-# Rows of some outputs at a time, as products of their features.
-_CHUNK_BYTES = 2**24
-# Curvature of an intercept at least, as a share of the mean over the outputs.
-_LEAST_INTERCEPT = 1e-3
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
@@ -52,86 +40,26 @@ class OwnRows(NamedTuple):
     seen: np.ndarray
     unrooted: np.ndarray
 
-
-def own_curvature(
-    features: np.ndarray | None, sets: TrainingSets, coordinates: Coordinates, *, loss: int, memory_left: int
-) -> "OwnCurvature | None":
-    """What finds own rows, where they make up much of the curvature; None where they do not.
-
-    They do where an output has no more training rows than are taken. `features`: those of the pool, None where they
-    are not in memory. Mixed outputs and a basis other than the pool's columns are not for them. `memory_left`: bytes
-    for the features and all that is held or passes through memory here.
-    """
-    outputs, width, size = len(coordinates.mass), coordinates.scales.shape[1], int(sets.sizes.max())
-    few = loss == SOFTMAX and size <= ROWS * outputs
-    if features is None or not few or coordinates.is_mixed or coordinates.basis is not None:
-        return None
-    held = len(sets) * outputs * ROWS * (ROWS + 3) * 4
-    passing = size * (width + 3 * outputs) * 4 + 2 * _CHUNK_BYTES
-    if features.nbytes + held + passing > memory_left:
-        return None
-    return OwnCurvature(features, sets, coordinates)
-
-
-def no_own_rows(problems: int) -> OwnRows:
-    """Nothing known, and never to be."""
-    return _empty(np.empty((0, 0), np.float32), np.empty((0, 0), np.float32), problems, 0, 0)
-
-
-@dataclass(frozen=True)
-class OwnCurvature:
-    """Where own rows are looked for: the pool's rows by slot, in the coordinates' basis, and the sets drawn from it."""
-
-    features: np.ndarray
-    sets: TrainingSets
-    coordinates: Coordinates
-
-    def nothing_yet(self, problems: int) -> OwnRows:
-        """Room for `problems` problems."""
-        outputs, rows = len(self.coordinates.mass), min(ROWS, int(self.sets.sizes.min()))
-        unrooted = torch.linalg.inv(self.coordinates.dense.double()).float().numpy()
-        return _empty(self.features, unrooted, problems, outputs, rows)
-
-    def choose(
-        self, own: OwnRows, problem: int, number: int, strength: float, weights: torch.Tensor, intercepts: torch.Tensor
-    ) -> None:
-        """Choose a problem's rows: those of set `number`, at weights (outputs x width) and intercepts (outputs).
-
-        Where scores are not finite, as after a step that was far too long, what is known stays.
-        """
-        slots = self.sets[number]
-        rows = torch.from_numpy(self.features).index_select(0, torch.from_numpy(slots))
-        seen = torch.from_numpy(self.sets.seen[number])
-        shares = probabilities(torch.addmm(intercepts, rows, weights.T), seen, SOFTMAX)
-        curvature = (shares * (1 - shares)).T.contiguous()
-        most, at = curvature.topk(own.roots.shape[2], dim=1)
-        mass = curvature.sum(dim=1)
-        if not mass.isfinite().all():
-            return
-        left = (mass - most.sum(dim=1)).clamp(min=0)
-        own.chosen[problem], own.seen[problem] = True, self.sets.seen[number]
-        own.slots[problem] = slots[at.numpy()]
-        own.roots[problem] = most.sqrt().numpy()
-        own.shares[problem] = (left / self.coordinates.mass).numpy()
-        own.intercepts[problem] = (left + _LEAST_INTERCEPT * mass.mean()).numpy()
-        step = max(1, _CHUNK_BYTES // (4 * most.shape[1] * rows.shape[1]))
-        for first in range(0, len(mass), step):
-            outputs = slice(first, first + step)
-            own.inverses[problem, outputs] = self._inverses(own, problem, outputs, rows[at[outputs]], strength).numpy()
-
-    def _inverses(
-        self, own: OwnRows, problem: int, outputs: slice, rows: torch.Tensor, strength: float
-    ) -> torch.Tensor:
-        scales, centres = self.coordinates.scales[outputs] ** 2, self.coordinates.centres[outputs, :, None]
-        roots, shares, intercepts = (
-            torch.from_numpy(part[problem, outputs, ..., None]) for part in (own.roots, own.shares, own.intercepts)
+    @classmethod
+    def empty(cls, features: np.ndarray, unrooted: np.ndarray, problems: int, outputs: int, rows: int) -> "OwnRows":
+        """Nothing known yet, and room for `rows` rows of every output of every problem."""
+        held = problems if outputs else 0
+        return cls(
+            features,
+            chosen=np.zeros(problems, np.bool_),
+            slots=np.empty((held, outputs, rows), np.int64),
+            roots=np.empty((held, outputs, rows), np.float32),
+            inverses=np.empty((held, outputs, rows, rows), np.float32),
+            shares=np.empty((held, outputs), np.float32),
+            intercepts=np.empty((held, outputs), np.float32),
+            seen=np.empty((held, outputs), np.bool_),
+            unrooted=unrooted,
         )
-        metric = scales / (strength * scales + (1 - strength * scales) * shares)
-        scaled = rows * metric[:, None]
-        shift = scaled @ centres
-        both = centres.mT @ (metric[:, :, None] * centres) + 1 / intercepts[:, None]
-        products = roots * (scaled @ rows.mT - shift - shift.mT + both) * roots.mT
-        return torch.linalg.inv(torch.eye(products.shape[1]) + products)
+
+    @classmethod
+    def none(cls, problems: int) -> "OwnRows":
+        """Nothing known, and never to be."""
+        return cls.empty(np.empty((0, 0), np.float32), np.empty((0, 0), np.float32), problems, 0, 0)
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST)
@@ -168,9 +96,8 @@ def precondition(
         slots, roots, inverse = own.slots[problem, output], own.roots[problem, output], own.inverses[problem, output]
         shift = raw[output] / own.intercepts[problem, output]
         raw[output] = shift
+        inverse_of_the_rest(scale, share, strength, metric)
         for column in range(width):
-            penalty = strength * scale[column] * scale[column]
-            metric[column] = np.float32(1.0) / (penalty + (np.float32(1.0) - penalty) * share)
             along[column] *= metric[column]
             spread[column] = scale[column] * along[column]
             shift -= spread[column] * centre[column]
@@ -195,6 +122,14 @@ def precondition(
         for output in range(outputs):
             total += own.unrooted[part, output] * raw[output]
         direction[part] = total
+
+
+@njit(nogil=True, cache=True, fastmath=_FAST)
+def inverse_of_the_rest(scale: np.ndarray, share: np.float32, strength: np.float32, metric: np.ndarray) -> None:
+    """Write an output's inverse curvature without its own rows, by column of z: that of the others and the penalty."""
+    for column in range(len(scale)):
+        penalty = strength * scale[column] * scale[column]
+        metric[column] = np.float32(1.0) / (penalty + (np.float32(1.0) - penalty) * share)
 
 
 @njit(nogil=True, cache=True, fastmath=_FAST)
@@ -240,18 +175,3 @@ def _replace_common(
 def _add_scaled(target: np.ndarray, factor: np.float32, scale: np.ndarray, other: np.ndarray) -> None:
     for column in range(len(scale)):
         target[column] += factor * scale[column] * other[column]
-
-
-def _empty(features: np.ndarray, unrooted: np.ndarray, problems: int, outputs: int, rows: int) -> OwnRows:
-    held = problems if outputs else 0
-    return OwnRows(
-        features,
-        chosen=np.zeros(problems, np.bool_),
-        slots=np.empty((held, outputs, rows), np.int64),
-        roots=np.empty((held, outputs, rows), np.float32),
-        inverses=np.empty((held, outputs, rows, rows), np.float32),
-        shares=np.empty((held, outputs), np.float32),
-        intercepts=np.empty((held, outputs), np.float32),
-        seen=np.empty((held, outputs), np.bool_),
-        unrooted=unrooted,
-    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -13,20 +13,15 @@ from aflite_assets.algorithm.linear.compiled_passes import CompiledPasses
 from aflite_assets.algorithm.linear.coordinates import Coordinates, Sample, coordinates_at
 from aflite_assets.algorithm.linear.lbfgs import advance_all
 from aflite_assets.algorithm.linear.losses import HINGE, SOFTMAX, curvature_of
-from aflite_assets.algorithm.linear.own_rows import (
-    ROWS,
-    OwnCurvature,
-    OwnRows,
-    no_own_rows,
-    own_curvature,
-    precondition,
-)
+from aflite_assets.algorithm.linear.own_choice import ROWS, OwnCurvature, own_curvature
+from aflite_assets.algorithm.linear.own_rows import OwnRows, precondition
 from aflite_assets.algorithm.linear.pool import Frame, PoolFeatures
 from aflite_assets.algorithm.linear.threads import Threads
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
 
-POOL, WIDTH, CLASSES, SETS = 2000, 32, 40, 4
+POOL, WIDTH, CLASSES, SETS = 3000, 32, 40, 4
 STRENGTH = 0.7
+STRENGTHS = np.full(SETS, STRENGTH, np.float32)
 MEMORY = 2**28
 
 
@@ -46,9 +41,15 @@ class Problem:
     weights: torch.Tensor
     intercepts: torch.Tensor
 
-    @property
-    def curvature(self) -> OwnCurvature:
-        return OwnCurvature(self.features, self.sets, self.coordinates)
+    def curvature(self, threads: Threads) -> OwnCurvature:
+        return OwnCurvature(self.features, self.sets, self.coordinates, threads)
+
+    def chosen(self, threads: Threads, problem: int, number: int) -> OwnRows:
+        """Rows of one problem, trained on set `number`, at the start."""
+        curvature, one = self.curvature(threads), np.array([problem])
+        own = curvature.nothing_yet(SETS)
+        curvature.choose(own, one, np.array([number]), STRENGTHS, self.weights[None], self.intercepts[None])
+        return own
 
 
 def problem_of(size: int, *, classes: int = CLASSES, turned: bool = True) -> Problem:
@@ -115,10 +116,9 @@ def inverse_curvature(problem: Problem, number: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("size", [30, 300], ids=["all rows taken", "some rows taken"])
-def test_the_inverse_is_that_of_the_dense_matrix(size: int) -> None:
+def test_the_inverse_is_that_of_the_dense_matrix(size: int, threads: Threads) -> None:
     problem = problem_of(size)
-    own = problem.curvature.nothing_yet(SETS)
-    problem.curvature.choose(own, 1, 2, STRENGTH, problem.weights, problem.intercepts)
+    own = problem.chosen(threads, 1, 2)
     assert own.chosen.tolist() == [False, True, False, False]
     assert own.roots.shape == (SETS, CLASSES, min(size, ROWS))
     assert (own.shares[1].max() < 1e-5) == (size <= ROWS)
@@ -129,26 +129,30 @@ def test_the_inverse_is_that_of_the_dense_matrix(size: int) -> None:
     assert np.linalg.norm(vector - expected) <= 1e-3 * np.linalg.norm(expected)
 
 
-def test_chosen_are_the_rows_of_most_curvature() -> None:
+def test_chosen_are_the_rows_of_most_curvature(threads: Threads) -> None:
     problem = problem_of(300)
-    own = problem.curvature.nothing_yet(SETS)
-    problem.curvature.choose(own, 0, 3, STRENGTH, problem.weights, problem.intercepts)
-    slots = problem.sets[3]
+    own, slots = problem.chosen(threads, 0, 3), problem.sets[3]
     scores = torch.from_numpy(problem.features[slots]) @ problem.weights.T + problem.intercepts
     curvature = curvature_of(scores, torch.from_numpy(problem.sets.codes[slots]), SOFTMAX).own.numpy()
     for output in range(CLASSES):
         most = np.sort(curvature[:, output])[::-1][:ROWS]
-        np.testing.assert_allclose(own.roots[0, output] ** 2, most, rtol=1e-4, atol=1e-7)
         at = np.searchsorted(slots, own.slots[0, output])
+        assert len(set(at)) == ROWS
+        np.testing.assert_allclose(own.roots[0, output] ** 2, most, rtol=1e-4, atol=1e-7)
         np.testing.assert_allclose(curvature[at, output], most, rtol=1e-4, atol=1e-7)
 
 
-def test_a_class_that_a_set_lacks_has_no_curvature_but_the_penalty() -> None:
+def test_of_equal_rows_the_first_are_chosen(threads: Threads) -> None:
+    problem = problem_of(300)
+    own = replace(problem, features=np.zeros_like(problem.features)).chosen(threads, 0, 1)
+    assert (own.slots[0] == problem.sets[1][:ROWS]).all()
+
+
+def test_a_class_that_a_set_lacks_has_no_curvature_but_the_penalty(threads: Threads) -> None:
     problem = problem_of(30)
     lacking = np.flatnonzero(~problem.sets.seen[0])
     assert len(lacking) > 5
-    own = problem.curvature.nothing_yet(SETS)
-    problem.curvature.choose(own, 0, 0, STRENGTH, problem.weights, problem.intercepts)
+    own = problem.chosen(threads, 0, 0)
     assert (own.roots[0, lacking] == 0).all()
     vector = np.ones(problem.coordinates.size, np.float32)
     scales = problem.coordinates.scales.numpy()
@@ -157,11 +161,11 @@ def test_a_class_that_a_set_lacks_has_no_curvature_but_the_penalty() -> None:
     np.testing.assert_allclose(found, 1 / (STRENGTH * scales[lacking] ** 2), rtol=1e-4)
 
 
-def test_scores_that_are_not_finite_choose_nothing() -> None:
+@pytest.mark.parametrize("value", [torch.inf, torch.nan])
+def test_a_classifier_that_is_not_finite_chooses_nothing(value: float, threads: Threads) -> None:
     problem = problem_of(300)
-    own = problem.curvature.nothing_yet(SETS)
-    problem.curvature.choose(own, 0, 0, STRENGTH, problem.weights * torch.inf, problem.intercepts)
-    assert not own.chosen.any()
+    problem.weights[3, 5] = value
+    assert not problem.chosen(threads, 0, 0).chosen.any()
 
 
 @pytest.mark.parametrize(
@@ -172,15 +176,15 @@ def test_scores_that_are_not_finite_choose_nothing() -> None:
         ({"size": ROWS * CLASSES + 1}, False),
         ({"loss": HINGE}, False),
         ({"features": None}, False),
-        ({"memory_left": 2**25}, False),
-        ({"memory_left": 2**26}, True),
+        ({"memory_left": 2**21}, False),
+        ({"memory_left": 2**22}, True),
         ({"classes": 20}, False),
         ({"classes": 21}, True),
         ({"turned": False}, False),
     ],
     ids=lambda value: str(value),
 )
-def test_where_own_rows_are_looked_for(change: dict[str, object], used: bool) -> None:
+def test_where_own_rows_are_looked_for(change: dict[str, object], used: bool, threads: Threads) -> None:
     options = {"size": 300, "classes": CLASSES, "turned": True, "loss": SOFTMAX, "memory_left": MEMORY} | change
     problem = problem_of(options["size"], classes=options["classes"], turned=options["turned"])  # type: ignore[arg-type]
     features = options.get("features", problem.features)
@@ -189,13 +193,14 @@ def test_where_own_rows_are_looked_for(change: dict[str, object], used: bool) ->
         problem.sets,
         problem.coordinates,
         loss=options["loss"],  # type: ignore[arg-type]
+        threads=threads,
         memory_left=options["memory_left"],  # type: ignore[arg-type]
     )
     assert (found is not None) == used
 
 
 def test_nothing_is_held_where_nothing_is_asked_for() -> None:
-    own = no_own_rows(7)
+    own = OwnRows.none(7)
     assert own.chosen.tolist() == [False] * 7
     assert sum(part.nbytes for part in own) == 7
 
@@ -207,10 +212,16 @@ class WatchedCurvature(OwnCurvature):
     asked: list[int] = field(default_factory=list)
 
     def choose(
-        self, own: OwnRows, problem: int, number: int, strength: float, weights: torch.Tensor, intercepts: torch.Tensor
+        self,
+        own: OwnRows,
+        problems: np.ndarray,
+        numbers: np.ndarray,
+        strengths: np.ndarray,
+        weights: torch.Tensor,
+        intercepts: torch.Tensor,
     ) -> None:
-        self.asked.append(problem)
-        super().choose(own, problem, number, strength, weights, intercepts)
+        self.asked.extend(problems)
+        super().choose(own, problems, numbers, strengths, weights, intercepts)
 
 
 def compiled_problems(problem: Problem, threads: Threads, curvature: OwnCurvature | None) -> CompiledProblems:
@@ -238,7 +249,7 @@ def test_the_optimum_is_the_same_and_reached_in_fewer_evaluations(threads: Threa
     problem = problem_of(120)
     tolerance = torch.full((SETS,), 2e-3)
     found, evaluations = [], []
-    for curvature in (None, problem.curvature):
+    for curvature in (None, problem.curvature(threads)):
         problems = compiled_problems(problem, threads, curvature)
         evaluations.append(advance_all(problems, tolerance=tolerance, most_evaluations=300, patience=60))
         assert (problems.norms <= tolerance).all()
@@ -252,9 +263,9 @@ def test_the_optimum_is_the_same_and_reached_in_fewer_evaluations(threads: Threa
 
 def test_rows_are_looked_at_late_and_seldom(threads: Threads) -> None:
     problem = problem_of(120)
-    curvature = WatchedCurvature(problem.features, problem.sets, problem.coordinates)
+    curvature = WatchedCurvature(problem.features, problem.sets, problem.coordinates, threads)
     problems = compiled_problems(problem, threads, curvature)
-    for _ in range(8):
+    for _ in range(9):
         problems.advance(torch.arange(SETS))
     assert curvature.asked == []
     problems.advance(torch.tensor([0, 2]))

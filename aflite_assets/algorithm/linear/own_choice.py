@@ -101,6 +101,7 @@ class OwnCurvature:
         self.threads.share(choose, np.arange(len(problems)))
 
 
+# Without fast math, which would reorder the check for finite classifiers until it held for all.
 @njit(nogil=True, cache=True)
 def _choose(
     share: np.ndarray,

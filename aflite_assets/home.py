@@ -1,13 +1,13 @@
 """The one folder that holds all state: results, MLflow's database and files, caches of the libraries used."""
 
 import os
+from hashlib import sha256
 from pathlib import Path
 
 _LIBRARY_CACHES = {
     "HF_HOME": "huggingface",
     "TORCH_HOME": "torch",
     "MPLCONFIGDIR": "matplotlib",
-    "NUMBA_CACHE_DIR": "numba",
 }
 _TELEMETRY_OFF = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
@@ -27,6 +27,15 @@ def cache_folder(name: str) -> Path:
     return aflite_home() / "cache" / name
 
 
+def kernels_folder(parent: Path) -> Path:
+    """A folder below `parent` for the engine's compiled code, another one for every state of the engine's sources.
+
+    By itself numba renews the code of a file when that file changes, but not when one that it imports does.
+    """
+    sources = sorted((Path(__file__).parent / "algorithm" / "linear").glob("*.py"))
+    return parent / sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+
+
 _THREADS = {
     # Threads that spin while they wait make small models ten times slower as soon as another process wants a core.
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -40,5 +49,6 @@ def prepare_libraries() -> None:
     """
     for variable, folder in _LIBRARY_CACHES.items():
         os.environ.setdefault(variable, str(cache_folder(folder)))
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels_folder(cache_folder("numba"))))
     for variable, value in (_TELEMETRY_OFF | _THREADS).items():
         os.environ.setdefault(variable, value)

@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from aflite_assets.home import kernels_folder
+
 # Before any library is imported: a second thread per library only waits when tests share the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+# Processes that tests start have other homes, but need not compile again.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels_folder(Path(__file__).parent / "__pycache__" / "numba")))
 
 
 @pytest.fixture(autouse=True)

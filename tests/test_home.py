@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aflite_assets.home import aflite_home, cache_folder, prepare_libraries
+from aflite_assets.home import aflite_home, cache_folder, kernels_folder, prepare_libraries
 
 
 def test_home_is_the_variable_or_the_working_directory(
@@ -25,3 +25,21 @@ def test_what_the_user_set_is_left_alone(home: Path, monkeypatch: pytest.MonkeyP
     assert os.environ["HF_HOME"] == "/elsewhere"
     assert os.environ["TORCH_HOME"] == str(home / "cache" / "torch")
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+    assert os.environ["NUMBA_CACHE_DIR"] == str(kernels_folder(home / "cache" / "numba"))
+
+
+def test_compiled_code_has_another_folder_when_any_source_of_the_engine_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from aflite_assets import home
+
+    engine = tmp_path / "algorithm" / "linear"
+    engine.mkdir(parents=True)
+    monkeypatch.setattr(home, "__file__", str(tmp_path / "home.py"))
+    (engine / "kernels.py").write_text("imports tiles")
+    folders = set()
+    for text in ("one", "two", "one"):
+        (engine / "tiles.py").write_text(text)
+        folders.add(kernels_folder(tmp_path))
+    assert len(folders) == 2
+    assert {folder.parent for folder in folders} == {tmp_path}

@@ -68,9 +68,10 @@ def to_logistic_slopes(
     codes: Any,
     count: Any,
 ) -> Any:
-    """Scores, without their intercepts, to the logistic loss's derivatives in place; 0 where not seen.
+    """Scores, without their intercepts, to the logistic loss's derivatives in place, right to 1e-7; 0 where not seen.
 
-    `first`: the class of the first line; `codes`: address of one int32 per row, its class; rows from `count` on get 0.
+    `first`: the class of the first line; `codes`: address of one int32 per row, its class, one of those seen; rows from
+    `count` on get 0.
     """
     signature = types.void(
         types.uintp, types.intp, types.uintp, types.uintp, types.boolean, types.intp, types.uintp, types.intp

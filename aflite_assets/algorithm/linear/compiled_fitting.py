@@ -87,14 +87,9 @@ class CompiledProblems:
             return
         norms = self._state.norms[problems]
         slow = np.flatnonzero(norms * _FALL > self._marks[problems])
-        curvature.choose(
-            self._own,
-            problems[slow],
-            self._numbers.numpy()[problems[slow]],
-            self._strengths,
-            weights[slow],
-            intercepts[slow],
-        )
+        chosen = problems[slow]
+        numbers, strengths = self._numbers.numpy()[chosen], self._strengths[chosen]
+        curvature.choose(self._own, chosen, numbers, strengths, weights[slow], intercepts[slow])
         self._marks[problems] = norms
 
     def _spread(self, problems: np.ndarray) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

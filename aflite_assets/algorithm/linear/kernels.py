@@ -1,8 +1,8 @@
 """The compiled passes over a block of rows: gradients of many classifiers, and their predictions counted.
 
 Only arithmetic is here: rows, threads and memory are decided in compiled_passes.py. Every array is C-ordered; rows and
-weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple of 16 columns. Cached code
-is renewed when this file changes, not when row_products.py or tiles.py do: clear the cache after editing those.
+weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple of 16 columns. What goes by
+address is not checked: other dtypes than those named would be misread.
 """
 
 import numpy as np

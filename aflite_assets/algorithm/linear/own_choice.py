@@ -18,13 +18,15 @@ from aflite_assets.algorithm.linear.row_products import dot_products
 from aflite_assets.algorithm.linear.threads import Threads
 from aflite_assets.algorithm.linear.tiles import TILE_ROWS
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
+from aflite_assets.algorithm.linear.vector_code import FAST
 
 ROWS = 64
 """Rows of an output that are taken as they are; fewer in smaller training sets."""
 
 # Curvature of an intercept at least, as a share of the mean over the outputs.
 _LEAST_INTERCEPT = np.float32(1e-3)
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
+# Below it, curvature has no inverse in float32.
+_NOTHING = np.float32(1e-30)
 
 
 def own_curvature(
@@ -40,7 +42,7 @@ def own_curvature(
 
     They do where an output has no more training rows than are taken. `features`: those of the pool, None where they
     are not in memory. Mixed outputs and a basis other than the pool's columns are not for them. `memory_left`: bytes
-    for all that is held or passes through memory here.
+    for the features and all that is held or passes through memory here.
     """
     outputs, width, size = len(coordinates.mass), coordinates.scales.shape[1], int(sets.sizes.max())
     few = loss == SOFTMAX and size <= ROWS * outputs
@@ -48,7 +50,7 @@ def own_curvature(
         return None
     held = len(sets) * outputs * ROWS * (ROWS + 3) * 4
     passing = threads.count * (size * outputs + ROWS * (width + ROWS)) * 4
-    if held + passing > memory_left:
+    if features.nbytes + held + passing > memory_left:
         return None
     return OwnCurvature(features, sets, coordinates, threads)
 
@@ -77,10 +79,11 @@ class OwnCurvature:
         weights: torch.Tensor,
         intercepts: torch.Tensor,
     ) -> None:
-        """Choose rows of `problems`: those of the sets `numbers`, by the curvature at classifiers just tried.
+        """Write to `own` what is chosen for some problems, by the curvature at the classifiers that were just tried.
 
-        `strengths`: L2 strength per problem; `weights`: problems x outputs x width; `intercepts`: problems x outputs.
-        Where a classifier is not finite, as after a step that was far too long, what is known stays.
+        Entry i of all others is that of problems[i]: the number of its training set, its L2 strength (float32), its
+        weights (outputs x width) and intercepts (outputs). Where a classifier is not finite, or sure of every row, as
+        after a step that was far too long, what is known stays.
         """
         coordinates = self.coordinates
         choose = partial(
@@ -123,13 +126,13 @@ def _choose(
     masses, chosen = np.empty(outputs, np.float32), np.empty(rows, np.int64)
     for entry in share:
         problem, number = problems[entry], numbers[entry]
-        if not np.isfinite(weights[entry].sum() + intercepts[entry].sum()):
-            continue
         here = slots[bounds[number] : bounds[number + 1]]
         curvature = _curvature(own.features, here, weights[entry], intercepts[entry], seen[number])
         for output in range(outputs):
             masses[output] = curvature[output].sum()
         least = _LEAST_INTERCEPT * masses.mean()
+        if not np.isfinite(weights[entry].sum() + intercepts[entry].sum()) or least < _NOTHING:
+            continue
         own.chosen[problem], own.seen[problem] = True, seen[number]
         for output in range(outputs):
             _highest(curvature[output], chosen)
@@ -141,11 +144,11 @@ def _choose(
             left = max(left, np.float32(0.0))
             own.shares[problem, output] = left / mass[output]
             own.intercepts[problem, output] = left + least
-            _write_products(own, problem, output, scales[output], centres[output], strengths[problem])
+            _write_products(own, problem, output, scales[output], centres[output], strengths[entry])
             _invert(own.inverses[problem, output])
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _curvature(
     features: np.ndarray, slots: np.ndarray, weights: np.ndarray, intercepts: np.ndarray, seen: np.ndarray
 ) -> np.ndarray:
@@ -179,35 +182,36 @@ def _highest(values: np.ndarray, places: np.ndarray) -> None:
         places[at] = place
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _write_products(
     own: OwnRows, problem: int, output: int, scale: np.ndarray, centre: np.ndarray, strength: np.float32
 ) -> None:
     """The identity plus the products of an output's own rows, in the metric of the rest, where its inverse will be."""
     features, slots, roots = own.features, own.slots[problem, output], own.roots[problem, output]
     rows, width = len(slots), len(scale)
-    metric, shifts = np.empty(width, np.float32), np.empty(rows, np.float32)
+    metric = np.empty(width, np.float32)
     vectors, products = np.empty((rows, width), np.float32), np.empty((rows, rows + TILE_ROWS), np.float32)
     inverse_of_the_rest(scale, own.shares[problem, output], strength, metric)
     for column in range(width):
         metric[column] *= scale[column] * scale[column]
     for row in range(rows):
-        shift = np.float32(-1.0) / own.intercepts[problem, output]
         feature, vector = features[slots[row]], vectors[row]
         for column in range(width):
             vector[column] = metric[column] * (feature[column] - centre[column])
-            shift += vector[column] * centre[column]
-        shifts[row] = shift
     base, row_bytes = features.ctypes.data, features.strides[0]
     dot_products(base, row_bytes, slots, 0, rows, vectors.ctypes.data, rows, width, products)
     target = own.inverses[problem, output]
     for row in range(rows):
+        # The vectors are read once more: numba frees an array after its last use, which an address is not.
+        vector, shift = vectors[row], np.float32(1.0) / own.intercepts[problem, output]
+        for column in range(width):
+            shift -= vector[column] * centre[column]
         for other in range(rows):
-            target[row, other] = roots[row] * roots[other] * (products[row, other] - shifts[row])
+            target[row, other] = roots[row] * roots[other] * (products[row, other] + shift)
         target[row, row] += np.float32(1.0)
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _invert(matrix: np.ndarray) -> None:
     """Replace a matrix over the identity by its inverse (Gauss and Jordan; no pivots are needed there)."""
     size = len(matrix)

@@ -3,7 +3,7 @@
 With many classes a few dozen rows decide about each, other ones in every training set, so that the pool's curvature
 says little about a set's. Here the rows with the most curvature for an output are taken as they are and the others as
 a multiple of the pool's curvature, outputs apart; Woodbury's formula gives the inverse. How rows are chosen:
-own_choice.py. Cached code of steps.py is not renewed when this file changes: clear the cache after editing it.
+own_choice.py.
 """
 
 from typing import NamedTuple
@@ -13,21 +13,21 @@ from numba import njit
 
 from aflite_assets.algorithm.linear.row_products import add_products, dot_products
 from aflite_assets.algorithm.linear.tiles import TILE_ROWS
+from aflite_assets.algorithm.linear.vector_code import FAST
 
 OWN_PAIRS = 8
 """Steps and gradient changes that are still worth their time beside own curvature."""
-
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
 class OwnRows(NamedTuple):
     """What is known of every problem's own curvature; arrays of length 0 where nothing is asked for.
 
-    `features`: slots x width; `chosen`: problems, bool, whether the others hold something; `slots`: int64, problems x
-    outputs x rows; `roots`: float32, the same shape, root of the row's curvature for the output; `inverses`: problems x
-    outputs x rows x rows, of the identity plus the rows' products in the metric of the rest; `shares` and
-    `intercepts`: problems x outputs, curvature of the other rows, in units of the pool's and in all; `seen`: problems x
-    outputs, bool, classes of the training set; `unrooted`: the inverse of the coordinates' `dense`.
+    float32 where nothing else is said. `features`: slots x width; `chosen`: problems, bool, whether the others hold
+    something; `slots`: int64, problems x outputs x rows; `roots`: the same shape, root of the row's curvature for the
+    output; `inverses`: problems x outputs x rows x rows, of the identity plus the rows' products in the metric of the
+    rest; `shares` and `intercepts`: problems x outputs, curvature of the other rows, in units of the pool's and in all,
+    the latter with a little added; `seen`: problems x outputs, bool, classes of the training set; `unrooted`: the
+    inverse of the coordinates' `dense`.
     """
 
     features: np.ndarray
@@ -62,7 +62,7 @@ class OwnRows(NamedTuple):
         return cls.empty(np.empty((0, 0), np.float32), np.empty((0, 0), np.float32), problems, 0, 0)
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def precondition(
     problem: int,
     direction: np.ndarray,
@@ -71,11 +71,12 @@ def precondition(
     centres: np.ndarray,
     strength: np.float32,
 ) -> None:
-    """Multiply a vector z, in place, with the inverse of a problem's own curvature.
+    """Multiply a vector z, in place, with the inverse of a problem's own curvature (Woodbury 1950).
 
-    `scales`, `centres` (outputs x width, a multiple of 16): as in `Coordinates`; `strength`: L2 strength. What weights
-    of all classes seen have in common changes no probability: its curvature is `strength` alone, which outputs apart
-    do not know, and is taken out of the vector before and of the result after.
+    `direction`: float32, a part for every intercept and then outputs x width; `scales`, `centres` (outputs x width, a
+    multiple of 16): as in `Coordinates`; `strength`: L2 strength. What weights of all classes seen have in common
+    changes no probability: its curvature is `strength` alone, which outputs apart do not know, and is taken out of the
+    vector before and of the result after.
     """
     outputs, width = scales.shape
     rows, base, row_bytes = own.roots.shape[2], own.features.ctypes.data, own.features.strides[0]
@@ -86,12 +87,13 @@ def precondition(
     for part in range(outputs):
         for output in range(outputs):
             raw[output] += direction[part] * own.unrooted[part, output]
-    common = _common_gradient(direction, raw, own.seen[problem], scales, centres)
+    vectors = direction[outputs:].reshape(outputs, width)
+    common = _common_gradient(vectors, raw, own.seen[problem], scales, centres)
     for output in range(outputs):
         if own.seen[problem, output]:
-            _add_scaled(direction[outputs + output * width :], np.float32(-1.0), scales[output], common)
+            _add_scaled(vectors[output], np.float32(-1.0), scales[output], common)
     for output in range(outputs):
-        along = direction[outputs + output * width : outputs + (output + 1) * width]
+        along = vectors[output]
         scale, centre, share = scales[output], centres[output], own.shares[problem, output]
         slots, roots, inverse = own.slots[problem, output], own.roots[problem, output], own.inverses[problem, output]
         shift = raw[output] / own.intercepts[problem, output]
@@ -116,7 +118,7 @@ def precondition(
         raw[output] -= total / own.intercepts[problem, output]
         for column in range(width):
             along[column] -= scale[column] * metric[column] * (found[column] - total * centre[column])
-    _replace_common(direction, raw, own.seen[problem], scales, centres, common, strength)
+    _replace_common(vectors, raw, own.seen[problem], scales, centres, common, strength)
     for part in range(outputs):
         total = np.float32(0.0)
         for output in range(outputs):
@@ -124,32 +126,35 @@ def precondition(
         direction[part] = total
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def inverse_of_the_rest(scale: np.ndarray, share: np.float32, strength: np.float32, metric: np.ndarray) -> None:
-    """Write an output's inverse curvature without its own rows, by column of z: that of the others and the penalty."""
+    """Write the inverse curvature, by column of z, of the penalty and the rows that are not an output's own.
+
+    In z the penalty and the pool's curvature make 1 together, by the map's making.
+    """
     for column in range(len(scale)):
         penalty = strength * scale[column] * scale[column]
         metric[column] = np.float32(1.0) / (penalty + (np.float32(1.0) - penalty) * share)
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _common_gradient(
-    direction: np.ndarray, raw: np.ndarray, seen: np.ndarray, scales: np.ndarray, centres: np.ndarray
+    vectors: np.ndarray, raw: np.ndarray, seen: np.ndarray, scales: np.ndarray, centres: np.ndarray
 ) -> np.ndarray:
     """The mean over the classes seen of the gradient with respect to their weights; `raw`: that of the intercepts."""
     outputs, width = scales.shape
     common, classes = np.zeros(width, np.float32), np.float32(seen.sum())
     for output in range(outputs):
         if seen[output]:
-            along, scale, centre = direction[outputs + output * width :], scales[output], centres[output]
+            along, scale, centre = vectors[output], scales[output], centres[output]
             for column in range(width):
                 common[column] += (along[column] / scale[column] + raw[output] * centre[column]) / classes
     return common
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _replace_common(
-    direction: np.ndarray,
+    vectors: np.ndarray,
     raw: np.ndarray,
     seen: np.ndarray,
     scales: np.ndarray,
@@ -159,19 +164,20 @@ def _replace_common(
 ) -> None:
     """Put common / strength in the place of what the weights of the classes seen have in common."""
     outputs, width = scales.shape
-    excess, classes = common / -strength, np.float32(seen.sum())
+    mean, classes = np.zeros(width, np.float32), np.float32(seen.sum())
     for output in range(outputs):
         if seen[output]:
-            _add_scaled(excess, np.float32(1.0) / classes, scales[output], direction[outputs + output * width :])
+            _add_scaled(mean, np.float32(1.0) / classes, scales[output], vectors[output])
+    excess = mean - common / strength
     for output in range(outputs):
         if seen[output]:
-            along, scale, centre = direction[outputs + output * width :], scales[output], centres[output]
+            along, scale, centre = vectors[output], scales[output], centres[output]
             for column in range(width):
                 along[column] -= excess[column] / scale[column]
                 raw[output] -= excess[column] * centre[column]
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _add_scaled(target: np.ndarray, factor: np.float32, scale: np.ndarray, other: np.ndarray) -> None:
     for column in range(len(scale)):
         target[column] += factor * scale[column] * other[column]

@@ -42,7 +42,11 @@ def dot_products(
     width: int,
     scores: np.ndarray,
 ) -> None:
-    """scores[c, r] = row r . weight c, for the rows positions[start:stop]."""
+    """scores[c, r] = row r . weight c, for the rows positions[start:stop], of which there is at least one.
+
+    `scores`: float32, outputs x at least the number of rows rounded up to a multiple of four; entries past the last
+    row are overwritten with its products.
+    """
     last = stop - 1
     stride, address = scores.shape[1], scores.ctypes.data
     output = 0
@@ -77,7 +81,10 @@ def add_products(
     width: int,
     residuals: np.ndarray,
 ) -> None:
-    """Add residual[c, r] x row r to gradient c, for the rows positions[start:stop]."""
+    """Add residual[c, r] x row r to gradient c, for the rows positions[start:stop], of which there is at least one.
+
+    `residuals`: as the scores of `dot_products`; entries past the last row have to be 0.
+    """
     last = stop - 1
     stride, address = residuals.shape[1], residuals.ctypes.data
     output = 0

@@ -12,9 +12,7 @@ from numba import njit
 
 from aflite_assets.algorithm.linear.lbfgs import LONGEST, SHORTEST, STEEPEST
 from aflite_assets.algorithm.linear.own_rows import OWN_PAIRS, OwnRows, precondition
-
-# What of "fast math" lets sums be vectors and keeps infinities.
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
+from aflite_assets.algorithm.linear.vector_code import FAST
 
 
 class Map(NamedTuple):
@@ -51,7 +49,7 @@ class State(NamedTuple):
     norms: np.ndarray
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def spread(
     share: np.ndarray, problems: np.ndarray, state: State, place: Map, weights: np.ndarray, intercepts: np.ndarray
 ) -> None:
@@ -89,7 +87,7 @@ def spread(
                 intercepts[entry, output] += shift
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def turn(
     share: np.ndarray,
     problems: np.ndarray,
@@ -133,7 +131,7 @@ def turn(
         state.slopes[problem] = slope
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _gradient(
     sums: np.ndarray,
     intercept_sums: np.ndarray,
@@ -172,7 +170,7 @@ def _gradient(
         _add(found[:first], top[part], place.dense[part])
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _move(problem: int, state: State, found: np.ndarray) -> None:
     """Take the step, and keep it with the change of the gradient where the curvature along it is over 0."""
     z, gradient, direction = state.z[problem], state.gradient[problem], state.direction[problem]
@@ -193,7 +191,7 @@ def _move(problem: int, state: State, found: np.ndarray) -> None:
         gradient[part] = found[part]
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _turn(problem: int, state: State, place: Map, own: OwnRows, strength: np.float32, alphas: np.ndarray) -> None:
     """The direction by the two loops of Nocedal (1980), from own curvature or else a multiple of the identity."""
     gradient, direction, pairs = state.gradient[problem], state.direction[problem], state.pairs[problem]
@@ -218,7 +216,7 @@ def _turn(problem: int, state: State, place: Map, own: OwnRows, strength: np.flo
         _add(direction, np.float32(alphas[slot] - beta), pairs[slot, 0])
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _dot(one: np.ndarray, other: np.ndarray) -> float:
     total = np.float32(0.0)
     for part in range(len(one)):
@@ -226,7 +224,7 @@ def _dot(one: np.ndarray, other: np.ndarray) -> float:
     return np.float64(total)
 
 
-@njit(nogil=True, cache=True, fastmath=_FAST)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _add(target: np.ndarray, factor: np.float32, other: np.ndarray) -> None:
     for part in range(len(target)):
         target[part] += factor * other[part]

@@ -16,6 +16,9 @@ FLOAT = ir.FloatType()
 Value = Any
 Builder = Any
 
+FAST = {"reassoc", "contract", "arcp", "nsz"}
+"""What of "fast math" lets numba turn sums into vectors; infinities and what is no number stay."""
+
 
 def loop(
     builder: Builder,
@@ -50,19 +53,19 @@ def pointer(builder: Builder, address: Value, kind: ir.Type = FLOAT) -> Value:
     return builder.inttoptr(address, kind.as_pointer())
 
 
-def vector_pointer(builder: Builder, start: Value, position: Value, vector: ir.VectorType) -> Value:
+def _vector_pointer(builder: Builder, start: Value, position: Value, vector: ir.VectorType) -> Value:
     """The vector that begins `position` numbers behind a pointer."""
     return builder.bitcast(builder.gep(start, [position]), vector.as_pointer())
 
 
 def load(builder: Builder, start: Value, position: Value, vector: ir.VectorType) -> Value:
     """Read the vector that begins `position` numbers behind a pointer."""
-    return builder.load(vector_pointer(builder, start, position, vector), align=4)
+    return builder.load(_vector_pointer(builder, start, position, vector), align=4)
 
 
 def store(builder: Builder, value: Value, start: Value, position: Value) -> None:
     """Write a vector to `position` numbers behind a pointer."""
-    builder.store(value, vector_pointer(builder, start, position, value.type), align=4)
+    builder.store(value, _vector_pointer(builder, start, position, value.type), align=4)
 
 
 def constant(value: float, vector: ir.VectorType) -> Value:

@@ -120,6 +120,33 @@ def test_shares_of_positions_do_not_change_a_bit(case_of: MakeCase) -> None:
     np.testing.assert_array_equal(parts.matrix, whole.matrix)
 
 
+@pytest.mark.parametrize("loss", [SIGMOID, HINGE])
+def test_of_two_classes_the_one_that_is_seen_is_predicted(loss: int, case_of: MakeCase) -> None:
+    case = case_of(loss, 1, sizes=(30, 30, 30), unseen=True)
+    positions = np.arange(60)
+    found = count(case, [positions], label=loss != HINGE, matrix=loss != HINGE)
+    np.testing.assert_array_equal(found.correct, expected_counts(case, positions).correct)
+    if loss == SIGMOID:
+        one = replace(case, slots=case.slots[:1], weights=case.weights[:1], intercepts=case.intercepts[:1])
+        alone = count(replace(one, seen=case.seen[:1]), [positions])
+        held_out = np.setdiff1d(positions, case.slots[0])
+        np.testing.assert_array_equal(alone.matrix[held_out], [[1.0, 0.0]] * len(held_out))
+
+
+def test_a_score_of_nought_is_of_the_first_of_two_classes(case_of: MakeCase) -> None:
+    case = case_of(SIGMOID, 1, sizes=(1,))
+    case.weights[:], case.intercepts[:] = 0.0, 0.0
+    held_out = np.setdiff1d(np.arange(60), case.slots[0])
+    np.testing.assert_array_equal(count(case, [held_out]).correct[held_out], case.codes[held_out] == 0)
+
+
+def test_more_weights_than_are_gone_through_at_once(case_of: MakeCase) -> None:
+    case = case_of(HINGE, 9, width=48, rows=30, sizes=[1 + model % 29 for model in range(310)])
+    assert case.weights.nbytes > 2**19
+    found = count(case, [np.arange(30)], label=False, matrix=False)
+    np.testing.assert_array_equal(found.correct, expected_counts(case, np.arange(30)).correct)
+
+
 @pytest.mark.parametrize("loss", [SOFTMAX, HINGE])
 def test_unseen_classes_are_never_predicted(loss: int, case_of: MakeCase) -> None:
     case = case_of(loss, 4, sizes=(30, 30, 30), unseen=True)

@@ -16,8 +16,8 @@ Case = Any
 MakeCase = Callable[..., Case]
 SHAPES = [
     (SIGMOID, 1),
-    *((SOFTMAX, outputs) for outputs in range(2, 10)),
-    *((HINGE, outputs) for outputs in range(1, 10)),
+    *((SOFTMAX, outputs) for outputs in (*range(2, 10), 16)),
+    *((HINGE, outputs) for outputs in (*range(1, 11), 16)),
 ]
 
 
@@ -164,3 +164,18 @@ def test_gradients_at_extreme_scores(loss: int, outputs: int, case_of: MakeCase)
     for found, expected in zip(gradients(case), expected_gradients(case), strict=True):
         assert np.isfinite(found).all()
         assert_close(found, expected)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize(("loss", "outputs"), [(SIGMOID, 1), (SOFTMAX, 3), (HINGE, 1), (HINGE, 3)])
+def test_a_weight_that_is_not_finite_shows_in_its_model_and_no_other(
+    loss: int, outputs: int, value: float, case_of: MakeCase
+) -> None:
+    case = case_of(loss, outputs)
+    whole, whole_intercepts = gradients(case)
+    case.weights[1, 0, 3] = value
+    found, found_intercepts = gradients(case)
+    assert not np.isfinite(found[1]).all()
+    for model in (0, 2):
+        np.testing.assert_array_equal(found[model], whole[model])
+        np.testing.assert_array_equal(found_intercepts[model], whole_intercepts[model])

@@ -311,7 +311,7 @@ def test_the_optimum_is_the_same_and_reached_in_fewer_evaluations(threads: Threa
     assert evaluations[1].max() < evaluations[0].min()
 
 
-def test_rows_are_looked_at_late_and_seldom(threads: Threads) -> None:
+def test_rows_are_looked_at_late_and_again_while_progress_stalls(threads: Threads) -> None:
     problem = problem_of(120)
     curvature = WatchedCurvature(problem.features, problem.sets, problem.coordinates, threads)
     problems = compiled_problems(problem, threads, curvature)
@@ -324,7 +324,7 @@ def test_rows_are_looked_at_late_and_seldom(threads: Threads) -> None:
         problems.advance(torch.tensor([1]))
     assert set(curvature.asked) <= {0, 1, 2}
     assert curvature.asked.count(0) == 1
-    assert 2 <= curvature.asked.count(1) <= 6
+    assert 6 <= curvature.asked.count(1) <= 10
 
 
 def test_without_rows_in_memory_there_is_nothing_to_look_at(threads: Threads) -> None:

@@ -3,7 +3,7 @@
 A *line* holds one output's float32 scores of GROUP rows; the lines of a group lie one after the other. Every function
 takes the address of the first line and the number of lines, at least 1; `intercepts` is the address of one float32 per
 line, `seen` that of one byte per line, 0 where the line's class is not to be had. `zero` says whether there is a class
-of score 0 besides, before the first line's: two classes have one output. Where to use them: kernels.py.
+of score 0 besides, before the first line's: two classes have one output. Used by kernels.py and own_choice.py.
 """
 
 from collections.abc import Callable, Sequence

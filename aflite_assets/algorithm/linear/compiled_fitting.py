@@ -15,7 +15,7 @@ from aflite_assets.algorithm.linear.threads import Threads
 # After how many steps own curvature is looked at, and after how many more again: not before a training set is near its
 # own optimum, and as long as the gradient's norm does not fall to less than one part in `_FALL` in between, since
 # then other rows matter by now. Curvature that stays when it no longer holds is worse than none.
-_FIRST_LOOK, _NEXT_LOOK, _FALL = 10, 6, 8
+_FIRST_LOOK, _LOOK_EVERY, _FALL = 10, 6, 8
 
 
 class CompiledProblems:
@@ -84,7 +84,7 @@ class CompiledProblems:
         self, curvature: OwnCurvature, problems: np.ndarray, weights: torch.Tensor, intercepts: torch.Tensor
     ) -> None:
         """Choose the own rows of the problems that need it, at the classifiers that were just tried."""
-        if self._steps < _FIRST_LOOK or (self._steps - _FIRST_LOOK) % _NEXT_LOOK:
+        if self._steps < _FIRST_LOOK or (self._steps - _FIRST_LOOK) % _LOOK_EVERY:
             return
         norms = self._state.norms[problems]
         slow = np.flatnonzero(norms * _FALL > self._marks[problems])

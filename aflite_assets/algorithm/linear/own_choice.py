@@ -25,7 +25,7 @@ ROWS = 64
 
 # Curvature of an intercept at least, as a share of the mean over the outputs.
 _LEAST_INTERCEPT = np.float32(1e-3)
-# Below it, curvature has no inverse in float32.
+# Below it curvature has no inverse in float32; neither has what is no number.
 _NOTHING = np.float32(1e-30)
 
 
@@ -82,8 +82,8 @@ class OwnCurvature:
         """Write to `own` what is chosen for some problems, by the curvature at the classifiers that were just tried.
 
         Entry i of all others is that of problems[i]: the number of its training set, its L2 strength (float32), its
-        weights (outputs x width) and intercepts (outputs). Where a classifier is not finite, or sure of every row, as
-        after a step that was far too long, what is known stays.
+        weights (outputs x width) and intercepts (outputs). Where curvature is nothing or not finite, as after a step
+        that was far too long, what is known stays.
         """
         coordinates = self.coordinates
         choose = partial(
@@ -104,8 +104,7 @@ class OwnCurvature:
         self.threads.share(choose, np.arange(len(problems)))
 
 
-# Without fast math, which would reorder the check for finite classifiers until it held for all.
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=FAST)
 def _choose(
     share: np.ndarray,
     problems: np.ndarray,
@@ -131,7 +130,7 @@ def _choose(
         for output in range(outputs):
             masses[output] = curvature[output].sum()
         least = _LEAST_INTERCEPT * masses.mean()
-        if not np.isfinite(weights[entry].sum() + intercepts[entry].sum()) or least < _NOTHING:
+        if not least >= _NOTHING:
             continue
         own.chosen[problem], own.seen[problem] = True, seen[number]
         for output in range(outputs):
@@ -213,7 +212,10 @@ def _write_products(
 
 @njit(nogil=True, cache=True, fastmath=FAST)
 def _invert(matrix: np.ndarray) -> None:
-    """Replace a matrix over the identity by its inverse (Gauss and Jordan; no pivots are needed there)."""
+    """Replace a matrix over the identity by its inverse (Gauss and Jordan; no pivots are needed there).
+
+    LAPACK takes two to three times as long for matrices this small.
+    """
     size = len(matrix)
     line = np.empty(size, np.float32)
     for pivot in range(size):

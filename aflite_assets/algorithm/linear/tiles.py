@@ -44,8 +44,8 @@ def dot_tile(outputs: int) -> Any:
     """`f(rows, weights, stride, width, out, out_stride)`: the dot products of 4 rows with `outputs` vectors.
 
     `rows`: four addresses of float32 rows. `weights`: address of the first of `outputs` vectors that lie `stride`
-    floats apart. `width`: floats per row, a multiple of 16. The product
-    of row r with vector c is written to float r + c * out_stride behind the address `out`.
+    floats apart. `width`: floats per row, a multiple of 16. The product of row r with vector c is written to float
+    r + c * out_stride behind the address `out`.
     """
 
     @intrinsic

@@ -19,7 +19,8 @@ _DEVICES = ("auto", "cpu", "cuda")
 class Inputs:
     """Checked arrays, one entry per row. `features` may be a memory map; nothing here is ever written to.
 
-    `labels` int64; `classes` the labels that occur, ascending; `groups` int64 or None; `score_only` bool.
+    `labels` int64; `classes` the labels that occur, ascending; `groups` int64 or None; `score_only` bool; `counted`
+    bool, the rows that the target size counts.
     """
 
     features: np.ndarray
@@ -27,6 +28,7 @@ class Inputs:
     classes: np.ndarray
     groups: np.ndarray | None
     score_only: np.ndarray
+    counted: np.ndarray
 
     @property
     def trainable_rows(self) -> np.ndarray:
@@ -34,7 +36,15 @@ class Inputs:
         return np.flatnonzero(~self.score_only)
 
 
-def check_inputs(features: object, labels: object, *, groups: object, score_only: object, memory_limit: int) -> Inputs:
+def check_inputs(
+    features: object,
+    labels: object,
+    *,
+    groups: object,
+    score_only: object,
+    memory_limit: int,
+    counted: object = None,
+) -> Inputs:
     """The arrays in their checked form; features are read in blocks and not copied."""
     matrix = _check_features(features, memory_limit=memory_limit)
     rows = len(matrix)
@@ -45,13 +55,14 @@ def check_inputs(features: object, labels: object, *, groups: object, score_only
             "leave unlabelled rows out."
         )
     mask = _check_score_only(score_only, rows)
+    counted_mask = _check_counted(counted, mask)
     trainable = np.unique(label_array[~mask])
     if len(trainable) < 2:
         raise InvalidInputError(
             f"labels of the rows to train on hold one class only ({trainable[0]}): give rows of at least two classes."
         )
     group_array = None if groups is None else _whole_numbers("groups", groups, rows)
-    inputs = Inputs(matrix, label_array, np.unique(label_array), group_array, mask)
+    inputs = Inputs(matrix, label_array, np.unique(label_array), group_array, mask, counted_mask)
     _check_one_row_fits(inputs, memory_limit)
     return inputs
 
@@ -96,10 +107,10 @@ def check_train_size(inputs: Inputs, settings: FilterSettings) -> None:
 
 def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
     """Check the settings against each other and the data as Algorithm 1 states them: t < n, k <= n, n <= rows."""
-    rows = len(inputs.trainable_rows)
+    rows = int(inputs.counted.sum())
     if settings.target_size > rows:
         raise InvalidInputError(
-            f"target_size must not exceed the number of rows to filter, {rows}; received {settings.target_size}: "
+            f"target_size must not exceed the number of rows that it counts, {rows}; received {settings.target_size}: "
             "lower it."
         )
     if settings.train_size >= settings.target_size:
@@ -180,6 +191,24 @@ def _check_score_only(score_only: object, rows: int) -> np.ndarray:
         )
     if mask.all():
         raise InvalidInputError("score_only is True for every row: leave at least two rows to train on.")
+    return mask
+
+
+def _check_counted(counted: object, score_only: np.ndarray) -> np.ndarray:
+    """The rows that the target size counts: all that may be trained on unless some are named."""
+    if counted is None:
+        return ~score_only
+    mask = np.array(counted)
+    if mask.shape != score_only.shape or mask.dtype != np.bool_:
+        raise InvalidInputError(
+            f"counted must be a bool array with one entry per row of features, {len(score_only)}; received shape "
+            f"{mask.shape}, dtype {mask.dtype}: give True for the rows that target_size counts."
+        )
+    if (mask & score_only).any():
+        raise InvalidInputError(
+            f"counted is True for row {int((mask & score_only).argmax())}, which is score_only and so in no size: "
+            "leave it out of one of the two."
+        )
     return mask
 
 

@@ -11,11 +11,11 @@ from aflite_assets.algorithm.cautions import cautions
 from aflite_assets.algorithm.checks import Inputs, check_filter_sizes, check_inputs, check_run
 from aflite_assets.algorithm.fingerprints import fingerprint
 from aflite_assets.algorithm.linear.engine import LinearEngine
-from aflite_assets.algorithm.partitions import draw_partitions
+from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted
 from aflite_assets.algorithm.progress import ProgressBar
 from aflite_assets.algorithm.records import FilterResult, IterationRecord, StopReason
 from aflite_assets.algorithm.scoring import mean_score
-from aflite_assets.algorithm.selection import Candidates, Slice, candidates, choose_slice, rows_reaching
+from aflite_assets.algorithm.selection import Candidates, Slice, candidates, choose_slice, rows_cut
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.state import FilterState
 from aflite_assets.algorithm.tally import Tally
@@ -30,6 +30,7 @@ def filter_dataset(
     seed: int,
     groups: ArrayLike | None = None,
     score_only: ArrayLike | None = None,
+    counted: ArrayLike | None = None,
     device: str = "auto",
     memory_limit: int = 2**30,
     keep_probabilities: bool = False,
@@ -42,7 +43,8 @@ def filter_dataset(
     `threshold`. It ends when `target_size` is reached (the last slice is cut to fit) or when fewer rows than the
     allowed slice passed (they are still removed). Then the kept rows are scored once more and nothing is removed;
     where the last iteration removed nothing, it is that pass. Ties at the cut-off are drawn at random. A row that
-    an iteration never held out has no score there and stays.
+    an iteration never held out has no score there and stays. With selection="gumbel" a slice is drawn from all rows
+    that were held out, and filtering ends early once no score reaches `threshold` (ICLR 2020 submission, section 2).
 
     With remove="groups" the rows of a group go together: the group's score is the mean predictability of its rows,
     a slice is at most `slice_size` rows, and a group too large for what is left of it is passed over; where the
@@ -51,14 +53,18 @@ def filter_dataset(
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. Never changed.
         labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
-        settings: train_size < target_size <= rows and slice_size <= target_size must hold, counted without the
-            `score_only` rows.
+        settings: train_size < target_size <= `counted` rows and slice_size <= target_size must hold.
         seed: from 0 to 2**64 - 1. Partition j of iteration i depends on (seed, i, j) and the pool alone.
         groups: one integer per row; rows of a group are never split between training and held-out side. Whole
             groups are drawn in random order; one that would pass `train_size` is passed over.
-        score_only: bool per row; True rows are never trained on, are predicted by every classifier (also by one
-            trained on other rows of their group), count in no size, and go when their score reaches the cut-off of
-            the iteration. With remove="groups" the `score_only` rows of a group go together, by their own mean.
+        score_only: bool per row; True rows are never trained on and leave by the law by which the others leave: they
+            are predicted by as many classifiers as a row that is trained on (a drawn subset of them; never by one
+            trained on rows of their group), go when they come before the slice's last row, and at the cut-off at the
+            rate of the rows there; with Gumbel noise each draws its own. The threshold binds them where it binds the
+            others, and where every row that passed it went, so do they. With remove="groups" the `score_only` rows of a
+            group go together, by their own mean. They count in no size.
+        counted: bool per row; True rows are those that `target_size` counts, all that are not `score_only` by default.
+            With test rows in the pool it states the target in train rows; the other sizes are about the whole pool.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
         memory_limit: bytes that a run may take on the CPU beyond the pages of `features`, a hundred bytes per row and
             what the libraries take. A pool whose float32 copy takes over half of it is read anew in every pass.
@@ -73,7 +79,9 @@ def filter_dataset(
             after removals, no group fits into `train_size` any more.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
-    inputs = check_inputs(features, labels, groups=groups, score_only=score_only, memory_limit=memory_limit)
+    inputs = check_inputs(
+        features, labels, groups=groups, score_only=score_only, memory_limit=memory_limit, counted=counted
+    )
     check_filter_sizes(inputs, settings)
     _check_probabilities(settings, keep_probabilities)
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
@@ -105,16 +113,22 @@ class _Run:
 
     def candidates(self, rows: np.ndarray, tally: Tally) -> Candidates:
         """The rows in the units in which they are removed."""
-        return candidates(rows, self.groups_of(rows) if self.settings.remove == "groups" else None, tally)
+        groups = self.groups_of(rows) if self.settings.remove == "groups" else None
+        return candidates(rows, groups, tally, counted=self.inputs.counted[rows])
+
+    def room(self, pool: np.ndarray) -> int:
+        """Rows of the pool that may still go, of those that the target size counts."""
+        return int(self.inputs.counted[pool].sum()) - self.settings.target_size
 
 
 @dataclass(frozen=True)
 class _Pool:
-    """The rows an iteration begins with and the training sets drawn from them."""
+    """The rows an iteration begins with, the training sets drawn from them, and what these leave unpredicted besides."""
 
     trainable: np.ndarray
     scored_only: np.ndarray
     subsets: list[np.ndarray]
+    unpredicted: list[np.ndarray]
 
 
 def _check_probabilities(settings: FilterSettings, keep_probabilities: bool) -> None:
@@ -127,7 +141,7 @@ def _check_probabilities(settings: FilterSettings, keep_probabilities: bool) -> 
 
 def _starting_state(run: _Run) -> FilterState:
     rows = len(run.inputs.labels)
-    at_target = len(run.inputs.trainable_rows) == run.settings.target_size
+    at_target = run.room(np.arange(rows)) == 0
     return FilterState(
         removed_rows=np.empty(0, dtype=np.int64),
         removed_in_iteration=np.empty(0, dtype=np.int64),
@@ -160,7 +174,7 @@ def _finished(
     on_iteration: Callable[[IterationRecord, FilterState], None] | None,
 ) -> FilterState:
     """Iterate to the end."""
-    removable = len(run.inputs.trainable_rows) - run.settings.target_size
+    removable = run.room(np.arange(len(run.inputs.labels)))
     with (
         LinearEngine(
             run.inputs, run.settings, seed=run.seed, device=device, memory_limit=run.memory_limit, pool=state.pool
@@ -183,36 +197,53 @@ def _iterate(run: _Run, engine: LinearEngine, state: FilterState) -> FilterState
         pool=state.pool,
         start=state.start,
         keep_probabilities=run.keep_probabilities and not state.iterations,
+        unpredicted=pool.unpredicted,
     )
     tally = scored.tally
     removal = _choose(run, state, pool, tally)
-    scored_removed = rows_reaching(run.candidates(pool.scored_only, tally), removal.cutoff)
+    scored_removed = rows_cut(
+        run.candidates(pool.scored_only, tally),
+        removal.cut,
+        settings=run.settings,
+        seed=run.seed,
+        iteration=state.next_iteration,
+    )
     record = _record(run, state, pool, tally, removal, scored_removed, seconds=perf_counter() - started)
     removed = np.union1d(removal.rows, scored_removed)
-    return replace(_advanced(run, state, tally, record, removed, removal.passing), start=scored.start)
+    return replace(_advanced(state, tally, record, removed, _stop_reason(removal)), start=scored.start)
 
 
 def _draw(run: _Run, state: FilterState) -> _Pool:
     pool = state.pool
     scored_only = run.inputs.score_only[pool]
     trainable = pool[~scored_only]
+    groups = run.groups_of(trainable)
     subsets = draw_partitions(
         trainable,
-        run.groups_of(trainable),
+        groups,
         train_size=run.settings.train_size,
         n_partitions=run.settings.n_partitions,
         seed=run.seed,
         iteration=state.next_iteration,
     )
-    return _Pool(trainable, pool[scored_only], subsets)
+    unpredicted = draw_unpredicted(
+        pool[scored_only],
+        run.groups_of(pool[scored_only]),
+        subsets=subsets,
+        rows=trainable,
+        groups=groups,
+        seed=run.seed,
+        iteration=state.next_iteration,
+    )
+    return _Pool(trainable, pool[scored_only], subsets, unpredicted)
 
 
 def _choose(run: _Run, state: FilterState, pool: _Pool, tally: Tally) -> Slice:
-    room = 0 if state.stop_reason is not None else len(pool.trainable) - run.settings.target_size
     return choose_slice(
         run.candidates(pool.trainable, tally),
         settings=run.settings,
-        allowed=min(run.settings.slice_size, room),
+        allowed=run.settings.slice_size,
+        room=0 if state.stop_reason is not None else run.room(pool.trainable),
         seed=run.seed,
         iteration=state.next_iteration,
     )
@@ -234,8 +265,10 @@ def _record(
         iteration=state.next_iteration,
         rows_in=len(pool.trainable),
         scored_rows_in=len(pool.scored_only),
+        counted_rows_in=int(run.inputs.counted[pool.trainable].sum()),
         removed=len(removal.rows),
         scored_removed=len(scored_removed),
+        counted_removed=int(run.inputs.counted[removal.rows].sum()),
         cutoff=removal.cutoff,
         tied_at_cutoff=removal.tied_at_cutoff,
         representation_bias=mean_score(tally.scores[pool.trainable]),
@@ -249,10 +282,10 @@ def _record(
 
 
 def _advanced(
-    run: _Run, state: FilterState, tally: Tally, record: IterationRecord, removed: np.ndarray, passing: int
+    state: FilterState, tally: Tally, record: IterationRecord, removed: np.ndarray, stopped: StopReason | None
 ) -> FilterState:
     scored = tally.held_out > 0
-    stop_reason = state.stop_reason or _stop_reason(run.settings, record, passing)
+    stop_reason = state.stop_reason or stopped
     first = not state.iterations
     return replace(
         state,
@@ -270,11 +303,10 @@ def _advanced(
     )
 
 
-def _stop_reason(settings: FilterSettings, record: IterationRecord, passing: int) -> StopReason | None:
-    room = record.rows_in - settings.target_size
-    if passing < min(settings.slice_size, room):
-        return StopReason.THRESHOLD
-    return StopReason.TARGET_SIZE if room <= settings.slice_size else None
+def _stop_reason(removal: Slice) -> StopReason | None:
+    if removal.reaches_target:
+        return StopReason.TARGET_SIZE
+    return StopReason.THRESHOLD if removal.runs_out else None
 
 
 def _result(run: _Run, state: FilterState) -> FilterResult:

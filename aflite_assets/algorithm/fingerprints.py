@@ -30,7 +30,7 @@ def fingerprint(
     row_bytes = inputs.features.shape[1] * inputs.features.itemsize
     for block in row_blocks(len(inputs.features), row_bytes=row_bytes, memory_limit=memory_limit):
         digest.update(np.ascontiguousarray(inputs.features[block]).data)
-    for array in (inputs.labels, inputs.score_only, inputs.groups):
+    for array in (inputs.labels, inputs.score_only, inputs.counted, inputs.groups):
         if array is not None:
             digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

@@ -1,4 +1,6 @@
-"""Which rows each classifier is trained on: one iteration's random draw, in whole groups where rows have them."""
+"""Which rows each classifier is trained on and which it does not predict: one iteration's draw, in whole groups."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -35,15 +37,64 @@ def draw_partitions(
     return [rows[_draw_groups(sizes, train_size, stream)[codes]] for stream in streams]
 
 
-def fill_in_order(sizes: np.ndarray, capacity: int) -> np.ndarray:
-    """Take items in the order given while they fit into `capacity`, passing over those that do not; a bool mask."""
-    taken = np.zeros(len(sizes), dtype=bool)
-    left, start = capacity, 0
-    while start < len(sizes):
-        stop = start + int(np.searchsorted(np.cumsum(sizes[start:]), left, side="right"))
+def draw_unpredicted(
+    scored_only: np.ndarray,
+    scored_groups: np.ndarray | None,
+    *,
+    subsets: Sequence[np.ndarray],
+    rows: np.ndarray,
+    groups: np.ndarray | None,
+    seed: int,
+    iteration: int,
+) -> list[np.ndarray]:
+    """The `scored_only` rows that each partition leaves unpredicted, so that they get as many predictions as a train row.
+
+    A row trained on is not predicted. A partition that trains on a share of `rows` leaves each `scored_only` row
+    unpredicted with that probability, so both kinds of rows have the same distribution of predictions. Rows of a group
+    share the draw; where some of its rows may be trained on, the group is unpredicted just where they are trained on.
+    """
+    if not len(scored_only):
+        return [scored_only for _ in subsets]
+    follows = follows_training(scored_only, scored_groups, subsets=subsets, rows=rows, groups=groups)
+    units = np.arange(len(scored_only)) if scored_groups is None else np.unique(scored_groups, return_inverse=True)[1]
+    free = np.ones(len(scored_only), dtype=bool)
+    if scored_groups is not None and groups is not None:
+        free = ~np.isin(scored_groups, groups)
+    unpredicted = []
+    for number, (subset, trained) in enumerate(zip(subsets, follows, strict=True)):
+        drawn = generator(seed, Purpose.SCORED_PARTITION, iteration, number).random(int(units.max()) + 1)
+        unpredicted.append(np.union1d(trained, scored_only[free & (drawn[units] < len(subset) / len(rows))]))
+    return unpredicted
+
+
+def follows_training(
+    scored_only: np.ndarray,
+    scored_groups: np.ndarray | None,
+    *,
+    subsets: Sequence[np.ndarray],
+    rows: np.ndarray,
+    groups: np.ndarray | None,
+) -> list[np.ndarray]:
+    """The `scored_only` rows whose group each of `subsets` trains on; `groups` are those of the ascending `rows`."""
+    if scored_groups is None or groups is None:
+        return [scored_only[:0] for _ in subsets]
+    return [scored_only[np.isin(scored_groups, groups[np.searchsorted(rows, subset)])] for subset in subsets]
+
+
+def fill_in_order(sizes: np.ndarray, capacity: int | Sequence[int]) -> np.ndarray:
+    """Take items in the order given while they fit into `capacity`, passing over those that do not; a bool mask.
+
+    With several capacities `sizes` is items x capacities, and an item must fit into every one.
+    """
+    needs = sizes[:, None] if sizes.ndim == 1 else sizes
+    taken = np.zeros(len(needs), dtype=bool)
+    left, start = np.atleast_1d(capacity).astype(np.int64), 0
+    while start < len(needs):
+        fits = (np.cumsum(needs[start:], axis=0) <= left).all(axis=1)
+        stop = start + (len(fits) if fits.all() else int(fits.argmin()))
         taken[start:stop] = True
-        left -= int(sizes[start:stop].sum())
-        fitting = np.flatnonzero(sizes[stop:] <= left)
+        left = left - needs[start:stop].sum(axis=0)
+        fitting = np.flatnonzero((needs[stop:] <= left).all(axis=1))
         if not fitting.size:
             break
         start = stop + int(fitting[0])

@@ -9,12 +9,12 @@ from aflite_assets.algorithm.state import FilterState
 
 
 class ProgressBar:
-    """Rows removed of the `removable` ones; shows nothing where standard error is no terminal. A context manager."""
+    """Rows removed of the `removable` ones, as far as the target counts them; shows nothing where standard error is no terminal. A context manager."""
 
     def __init__(self, removable: int, records: Iterable[IterationRecord]) -> None:
         """`records`: iterations made before, in a run that is resumed."""
         self._bar = tqdm(total=removable, unit=" rows", desc="AFLite", disable=None, delay=1.0)
-        self._bar.update(sum(record.removed for record in records))
+        self._bar.update(sum(record.counted_removed for record in records))
 
     def __enter__(self) -> "ProgressBar":
         return self
@@ -25,4 +25,4 @@ class ProgressBar:
     def advance(self, record: IterationRecord, state: FilterState) -> None:
         """Count one iteration's rows; fits `on_iteration`."""
         self._bar.set_postfix(iteration=record.iteration, bias=f"{record.representation_bias:.3f}")
-        self._bar.update(record.removed)
+        self._bar.update(record.counted_removed)

@@ -14,7 +14,7 @@ class StopReason(Enum):
     TARGET_SIZE = "target_size"
     """The target was within one slice's reach: the slice was cut by it."""
     THRESHOLD = "threshold"
-    """Fewer rows than the allowed slice had a predictability at or over the threshold."""
+    """Fewer rows than the slice had a predictability at or over the threshold; with "gumbel", none had."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class IterationRecord:
     """What one iteration did. "Rows" leaves the `score_only` rows out; fields named "scored" are about those alone.
 
     `iteration`: from 0. `rows_in`, `scored_rows_in`: rows in the pool when it began. `removed`,
-    `scored_removed`: rows it removed. `cutoff`: lowest score among the removed rows (with remove="groups",
+    `scored_removed`: rows it removed. `counted_rows_in`, `counted_removed`: of `rows_in` and `removed`, those that the
+    target size counts. `cutoff`: lowest score among the removed rows (with remove="groups",
     among the removed groups), None when nothing was removed. `tied_at_cutoff`: rows that had exactly the
     cut-off score, removed or not; 0 without a cut-off. `representation_bias`, `scored_bias`: mean
     predictability of the rows that entered. `rows_per_class`: rows that entered, in the order of
@@ -53,8 +54,10 @@ class IterationRecord:
     iteration: int
     rows_in: int
     scored_rows_in: int
+    counted_rows_in: int
     removed: int
     scored_removed: int
+    counted_removed: int
     cutoff: float | None
     tied_at_cutoff: int
     representation_bias: float

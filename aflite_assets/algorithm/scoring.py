@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from aflite_assets.algorithm.checks import Inputs, check_inputs, check_partitions, check_run, check_train_size
 from aflite_assets.algorithm.classifiers import ClassifierFit
 from aflite_assets.algorithm.linear.engine import LinearEngine
-from aflite_assets.algorithm.partitions import draw_partitions
+from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted, follows_training
 from aflite_assets.algorithm.records import Scores
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import tally_partitions
@@ -35,8 +35,9 @@ def score_rows(
         settings: of these, `train_size`, `n_partitions`, `classifier` and `inverse_regularization` are used.
         seed: from 0 to 2**64 - 1. The partitions are those of `filter_dataset`'s first iteration.
         groups: one integer per row; rows of a group are never split between training and held-out side.
-        score_only: bool per row; True rows are never trained on and predicted by every classifier, also by one
-            trained on other rows of their group.
+        score_only: bool per row; True rows are never trained on. Each is predicted by a drawn subset of the
+            classifiers, as many as a row that may be trained on expects; with `partitions` by all of them; never by one
+            trained on rows of its group.
         partitions: replaces the random draw: for each partition an array of training row numbers. Then
             `train_size` and `n_partitions` are not used.
         fit: replaces the classifiers: `fit(features, labels, classes) -> predict`, where `predict(features)` gives
@@ -56,12 +57,15 @@ def score_rows(
         subsets = _first_partitions(inputs, settings, seed)
     else:
         subsets = check_partitions(partitions, inputs)
+    unpredicted = _unpredicted(inputs, subsets, seed, drawn=partitions is None)
     pool = np.arange(len(inputs.labels))
     if fit is None:
         with LinearEngine(inputs, settings, seed=seed, device=device, memory_limit=memory_limit, pool=pool) as engine:
-            tally = engine.tally(subsets, pool=pool).tally
+            tally = engine.tally(subsets, pool=pool, unpredicted=unpredicted).tally
     else:
-        tally = tally_partitions(inputs, subsets, pool=pool, fits=(fit,), memory_limit=memory_limit)
+        tally = tally_partitions(
+            inputs, subsets, pool=pool, fits=(fit,), memory_limit=memory_limit, unpredicted=unpredicted
+        )
     return Scores(
         predictability=tally.scores.astype(np.float32),
         held_out_count=tally.held_out,
@@ -85,4 +89,15 @@ def _first_partitions(inputs: Inputs, settings: FilterSettings, seed: int) -> li
         n_partitions=settings.n_partitions,
         seed=seed,
         iteration=0,
+    )
+
+
+def _unpredicted(inputs: Inputs, subsets: Sequence[np.ndarray], seed: int, *, drawn: bool) -> list[np.ndarray]:
+    """The `score_only` rows that each training set leaves unpredicted."""
+    rows, scored = inputs.trainable_rows, np.flatnonzero(inputs.score_only)
+    groups, scored_groups = (None if inputs.groups is None else inputs.groups[those] for those in (rows, scored))
+    if not drawn:
+        return follows_training(scored, scored_groups, subsets=subsets, rows=rows, groups=groups)
+    return draw_unpredicted(
+        scored, scored_groups, subsets=subsets, rows=rows, groups=groups, seed=seed, iteration=0
     )

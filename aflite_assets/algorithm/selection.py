@@ -11,72 +11,151 @@ from aflite_assets.algorithm.tally import Tally, shares
 
 
 @dataclass(frozen=True)
+class Cut:
+    """Where a slice ended, so that rows which are not in the pool can leave by the law by which its rows left.
+
+    Keys are scores ("greedy") or log scores plus Gumbel noise. Units with keys over `above` go; those with keys from
+    `lowest` to `above` go at `rate`, in [0, 1], the share at which the pool's rows with such keys went. Without ties
+    and groups that were passed over, `above` is under `lowest`, and every key from `lowest` on goes.
+    """
+
+    lowest: float
+    above: float
+    rate: float
+
+
+@dataclass(frozen=True)
 class Slice:
     """What one iteration removes.
 
     `rows`: ascending row numbers. `passing`: rows whose score is at or over the threshold. `cutoff`: lowest
     removed score, None when nothing is removed. `tied_at_cutoff`: rows that have exactly that score.
+    `reaches_target`: whether the target kept rows from going. `runs_out`: whether fewer rows than the slice may hold
+    could go. `cut`: the law for rows that are only scored; None where none of them goes.
     """
 
     rows: np.ndarray
     passing: int
     cutoff: float | None
     tied_at_cutoff: int
+    reaches_target: bool
+    runs_out: bool
+    cut: Cut | None
 
 
 @dataclass(frozen=True)
 class Candidates:
     """Rows that are removed together share a unit and its score.
 
-    `rows`: ascending row numbers; `units`: the unit of each, from 0; `sizes`: rows per unit; `scores`: float64
-    share of right predictions per unit, NaN for a unit that was never held out.
+    `rows`: ascending row numbers; `units`: the unit of each, from 0; `sizes`: rows per unit; `counted`: those of them
+    that the target size counts; `scores`: float64 share of right predictions per unit, NaN for a unit that was never
+    held out.
     """
 
     rows: np.ndarray
     units: np.ndarray
     sizes: np.ndarray
+    counted: np.ndarray
     scores: np.ndarray
 
 
-def candidates(rows: np.ndarray, groups: np.ndarray | None, tally: Tally) -> Candidates:
+def candidates(rows: np.ndarray, groups: np.ndarray | None, tally: Tally, *, counted: np.ndarray) -> Candidates:
     """Units of single rows, or of the rows in `rows` that share a group (`groups` is as long as `rows`).
 
-    A group's score is its right predictions over all its predictions. As the trained-on rows of a group are held
-    out together, that is the mean of its rows' predictability; taken from the counts it is exact.
+    A group's score is its right predictions over all its predictions. As the rows of a group are held out together,
+    that is the mean of its rows' predictability; taken from the counts it is exact. `counted`: bool per row of `rows`.
     """
     units = np.arange(len(rows)) if groups is None else np.unique(groups, return_inverse=True)[1]
     totals = np.bincount(units, tally.predictions[rows])
-    return Candidates(rows, units, np.bincount(units), shares(np.bincount(units, tally.correct[rows]), totals))
+    scores = shares(np.bincount(units, tally.correct[rows]), totals)
+    return Candidates(rows, units, np.bincount(units), np.bincount(units, counted).astype(np.int64), scores)
 
 
-def choose_slice(among: Candidates, *, settings: FilterSettings, allowed: int, seed: int, iteration: int) -> Slice:
-    """The top units at or over the threshold, together at most `allowed` rows.
+def choose_slice(
+    among: Candidates, *, settings: FilterSettings, allowed: int, room: int, seed: int, iteration: int
+) -> Slice:
+    """The top units, together at most `allowed` rows, of which the target size counts at most `room`.
 
-    "greedy" orders by score, "gumbel" by log score plus Gumbel noise; equal ones are put in an order drawn from
-    (seed, iteration). A unit too large for what is left of the slice is passed over.
+    "greedy" orders the units at or over the threshold by score, "gumbel_over_threshold" by log score plus Gumbel noise;
+    "gumbel" orders all scored units so, and takes none once no score reaches the threshold. Equal keys are put in an
+    order drawn from (seed, iteration). A unit too large for what is left of the slice is passed over.
     """
-    passing = np.flatnonzero(among.scores >= settings.threshold)
-    ties = generator(seed, Purpose.TIES, iteration).permutation(len(among.scores))
-    keys = among.scores
-    if settings.selection == "gumbel":
-        with np.errstate(divide="ignore"):  # a score of 0 has weight 0: it comes after all others
-            keys = np.log(keys) + generator(seed, Purpose.GUMBEL, iteration).gumbel(size=len(keys))
-    ordered = passing[np.lexsort((ties[passing], -keys[passing]))]
-    taken = ordered[fill_in_order(among.sizes[ordered], allowed)]
-    n_passing = int(among.sizes[passing].sum())
-    if not len(taken):
-        return Slice(among.rows[:0], n_passing, None, 0)
+    passing = int(among.sizes[among.scores >= settings.threshold].sum())
+    keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))
+    ties = generator(seed, Purpose.TIES, iteration).permutation(len(keys))
+    eligible = _eligible(among, settings, passing)
+    ordered = eligible[np.lexsort((ties[eligible], -keys[eligible]))]
+    chosen, reaches_target = _fitting(among, ordered, allowed=allowed, room=room)
+    taken = np.zeros(len(keys), dtype=bool)
+    taken[ordered[chosen]] = True
+    rows = among.rows[taken[among.units]]
+    cut = None
+    if min(allowed, room) > 0 and (passing or settings.selection != "gumbel"):
+        cut = _cut(keys, among.sizes, eligible, taken)
+    runs_out = bool(taken[eligible].all()) and len(rows) < allowed
+    if not len(rows):
+        return Slice(rows, passing, None, 0, reaches_target, runs_out, cut)
     cutoff = float(among.scores[taken].min())
     tied = int(among.sizes[among.scores == cutoff].sum())
-    return Slice(_rows_of(among, taken), n_passing, cutoff, tied)
+    return Slice(rows, passing, cutoff, tied, reaches_target, runs_out, cut)
 
 
-def rows_reaching(among: Candidates, cutoff: float | None) -> np.ndarray:
-    """Rows of the units whose score is at or over the cut-off; none without a cut-off."""
-    if cutoff is None:
+def rows_cut(
+    among: Candidates, cut: Cut | None, *, settings: FilterSettings, seed: int, iteration: int
+) -> np.ndarray:
+    """Rows of scored units outside the pool that go by the law of its slice; with Gumbel noise each draws its own.
+
+    Where only a share of the units goes, they are drawn at random, as many rows as that share amounts to.
+    """
+    if cut is None:
         return among.rows[:0]
-    return _rows_of(among, np.flatnonzero(among.scores >= cutoff))
+    eligible = _eligible(among, settings, len(among.rows))
+    keys = _keys(among, settings, generator(seed, Purpose.SCORED_GUMBEL, iteration))[eligible]
+    goes = (keys > cut.above) & (keys >= cut.lowest)
+    partly = np.flatnonzero((keys >= cut.lowest) & (keys <= cut.above))
+    stream = generator(seed, Purpose.SCORED_CUT, iteration)
+    order = stream.permutation(partly)
+    sizes = among.sizes[eligible[order]]
+    ends = np.cumsum(sizes)
+    # The unit in which the share ends goes with the probability that makes the expected number of rows exact.
+    goes[order] = ends - sizes * stream.random() < cut.rate * sizes.sum()
+    chosen = np.zeros(len(among.sizes), dtype=bool)
+    chosen[eligible[goes]] = True
+    return among.rows[chosen[among.units]]
 
 
-def _rows_of(among: Candidates, units: np.ndarray) -> np.ndarray:
-    return among.rows[np.isin(among.units, units)]
+def _keys(among: Candidates, settings: FilterSettings, stream: np.random.Generator) -> np.ndarray:
+    if settings.selection == "greedy":
+        return among.scores
+    with np.errstate(divide="ignore"):  # a score of 0 has weight 0: it comes after all others
+        return np.asarray(np.log(among.scores) + stream.gumbel(size=len(among.scores)))
+
+
+def _eligible(among: Candidates, settings: FilterSettings, passing: int) -> np.ndarray:
+    """Units that a slice may take: those at or over the threshold; with "gumbel" all scored ones while any passes."""
+    if settings.selection == "gumbel":
+        return np.flatnonzero(~np.isnan(among.scores)) if passing else np.empty(0, dtype=np.int64)
+    return np.flatnonzero(among.scores >= settings.threshold)
+
+
+def _fitting(among: Candidates, ordered: np.ndarray, *, allowed: int, room: int) -> tuple[np.ndarray, bool]:
+    """Positions in `ordered` of the units that go, and whether the target kept any from going."""
+    sizes, counted = among.sizes[ordered], among.counted[ordered]
+    # Once the target is reached, rows that it does not count stay, as those of their rank that it does count.
+    reached = int(np.searchsorted(np.cumsum(counted), room))
+    near = np.flatnonzero((counted > 0) | (np.arange(len(ordered)) < reached))
+    taken = near[fill_in_order(np.column_stack([sizes[near], counted[near]]), (allowed, room))]
+    unbound = np.flatnonzero(fill_in_order(sizes, allowed))
+    return taken, int(counted[taken].sum()) == room or not np.array_equal(taken, unbound)
+
+
+def _cut(keys: np.ndarray, sizes: np.ndarray, eligible: np.ndarray, taken: np.ndarray) -> Cut | None:
+    missed = eligible[~taken[eligible]]
+    if not len(missed):
+        return Cut(lowest=-np.inf, above=-np.inf, rate=1.0)
+    if not taken.any():
+        return None
+    lowest, above = float(keys[taken].min()), float(keys[missed].max())
+    band = eligible[(keys[eligible] >= lowest) & (keys[eligible] <= above)]
+    rows = sizes[band].sum()
+    return Cut(lowest, above, float(sizes[band[taken[band]]].sum() / rows) if rows else 1.0)

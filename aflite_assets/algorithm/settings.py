@@ -8,7 +8,7 @@ from typing import Literal
 
 from aflite_assets.errors import InvalidInputError
 
-Selection = Literal["greedy", "gumbel"]
+Selection = Literal["greedy", "gumbel", "gumbel_over_threshold"]
 Classifier = Literal["logistic", "linear_svm", "both"]
 RemovalUnit = Literal["rows", "groups"]
 
@@ -19,7 +19,7 @@ _COUNTS = {
     "n_partitions": "give the number of random partitions per iteration (the papers use 64)",
 }
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "selection": ("greedy", "gumbel"),
+    "selection": ("greedy", "gumbel", "gumbel_over_threshold"),
     "classifier": ("logistic", "linear_svm", "both"),
     "remove": ("rows", "groups"),
 }
@@ -30,11 +30,12 @@ class FilterSettings:
     """The parameters of AFLite (Algorithm 1, ICML 2020); checked when made, numbers stored as plain int and float.
 
     `target_size` (n), `train_size` (t), `slice_size` (k) and `n_partitions` (m) are whole numbers of at
-    least 1; `threshold` (tau) lies in [0, 1]. `selection` is "greedy" (greedy slicing) or "gumbel" (slice
-    sampling, strategy C of the ICLR 2020 submission). `classifier` is "logistic", "linear_svm", or "both":
-    then every partition contributes two predictions per held-out row. `inverse_regularization` is
-    scikit-learn's C, which multiplies the sum of the losses. `remove` says whether a slice is made of
-    single rows or of whole groups.
+    least 1; `threshold` (tau) lies in [0, 1]. `selection` is "greedy" (greedy slicing, strategy B of the ICLR 2020
+    submission), "gumbel" (slice sampling, its strategy C: from all rows, with probabilities proportional to their
+    predictability; the threshold only ends the run) or "gumbel_over_threshold" (the same among the rows at or over
+    the threshold). `classifier` is "logistic", "linear_svm", or "both": then every partition contributes two
+    predictions per held-out row. `inverse_regularization` is scikit-learn's C, which multiplies the sum of the losses.
+    `remove` says whether a slice is made of single rows or of whole groups.
 
     Raises:
         InvalidInputError: a field has a wrong type or lies outside its range.

@@ -13,6 +13,9 @@ class Purpose(IntEnum):
     GUMBEL = 2
     CURVATURE = 3
     START = 4
+    SCORED_PARTITION = 5
+    SCORED_CUT = 6
+    SCORED_GUMBEL = 7
 
 
 def generator(seed: int, purpose: Purpose, iteration: int, partition: int = 0) -> np.random.Generator:

@@ -41,12 +41,16 @@ def tally_partitions(
     fits: Sequence[ClassifierFit],
     memory_limit: int,
     keep_probabilities: bool = False,
+    unpredicted: Sequence[np.ndarray] | None = None,
 ) -> Tally:
-    """Train every fit on every subset and count its predictions of the other rows of `pool` (ascending)."""
+    """Train every fit on every subset and count its predictions of the other rows of `pool` (ascending).
+
+    `unpredicted`: for each subset further rows of the pool that it leaves out.
+    """
     counts = _Counts(inputs, keep_probabilities=keep_probabilities)
     row_bytes = prediction_row_bytes(inputs.features.shape[1], len(inputs.classes))
-    for trained in subsets:
-        held_out = np.setdiff1d(pool, trained, assume_unique=True)
+    for trained, left_out in zip(subsets, unpredicted or [pool[:0]] * len(subsets), strict=True):
+        held_out = np.setdiff1d(pool, np.append(trained, left_out), assume_unique=True)
         counts.held_out[held_out] += 1
         features, labels = _gather(inputs.features, trained), inputs.labels[trained]
         for fit in fits:

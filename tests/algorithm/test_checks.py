@@ -122,6 +122,24 @@ def test_bad_partitions(partitions: Any, message: str) -> None:
         score(partitions=partitions)
 
 
+@pytest.mark.parametrize(
+    ("counted", "message"),
+    [
+        (np.ones(ROWS - 1, dtype=bool), r"counted must be a bool array .* received shape \(39,\), dtype bool"),
+        (np.ones(ROWS, dtype=int), r"counted must be a bool array .* dtype int64: give True for the rows that target"),
+        (np.arange(ROWS) < 5, r"counted is True for row 3, which is score_only and so in no size: leave it out"),
+    ],
+)
+def test_bad_counted(counted: np.ndarray, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        run_filter(changes={}, score_only=np.arange(ROWS) == 3, counted=counted)
+
+
+def test_the_target_may_not_exceed_the_rows_that_it_counts() -> None:
+    with pytest.raises(InvalidInputError, match=r"must not exceed the number of rows that it counts, 5; received"):
+        run_filter(changes={}, counted=np.arange(ROWS) < 5)
+
+
 def test_partitions_may_not_train_on_score_only_rows() -> None:
     with pytest.raises(InvalidInputError, match=r"partitions\[0\] trains on row 3, which is score_only: leave it"):
         score(partitions=[[1, 3]], score_only=np.arange(ROWS) == 3)

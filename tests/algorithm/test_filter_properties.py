@@ -50,18 +50,24 @@ class Case:
     labels: np.ndarray
     groups: np.ndarray | None
     score_only: np.ndarray | None
+    counted: np.ndarray | None
     settings: FilterSettings
     seed: int
     compiled: bool
 
     @property
     def trainable(self) -> np.ndarray:
-        """bool per row: counted in the sizes."""
+        """bool per row: may be trained on."""
         return np.ones(len(self.labels), bool) if self.score_only is None else ~self.score_only
 
     @property
+    def sized(self) -> np.ndarray:
+        """bool per row: counted by the target size."""
+        return self.trainable if self.counted is None else self.counted
+
+    @property
     def given(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("settings", "seed", "groups", "score_only")}
+        return {name: getattr(self, name) for name in ("settings", "seed", "groups", "score_only", "counted")}
 
     def run(self, **more: Any) -> FilterResult:
         with self.path():
@@ -69,7 +75,8 @@ class Case:
 
     def scores(self, **more: Any) -> Scores:
         with self.path():
-            return score_rows(self.features, self.labels, **(self.given | more))
+            given = {name: value for name, value in (self.given | more).items() if name != "counted"}
+            return score_rows(self.features, self.labels, **given)
 
     @contextmanager
     def path(self) -> Iterator[None]:
@@ -102,8 +109,13 @@ def cases(draw: st.DrawFn, kinds: tuple[str, ...] = ("planted", "noise", "ties")
     groups = (
         rng.permutation(np.arange(rows) // draw(st.integers(1, _LARGEST_GROUP))) * 7 if draw(st.booleans()) else None
     )
+    counted = None
+    if draw(st.booleans()):
+        counted = (rng.random(rows) < 0.7) | (np.arange(rows) < 12)
+        counted &= np.ones(rows, bool) if score_only is None else ~score_only
     trainable = rows if score_only is None else rows - int(score_only.sum())
-    target_size = draw(st.integers(max(8, -(-trainable // min(4, most_slices + 1))), trainable))
+    sized = trainable if counted is None else int(counted.sum())
+    target_size = draw(st.integers(max(8, -(-sized // min(4, most_slices + 1))), max(8, sized)))
     least_slice = max(_LARGEST_GROUP, -(-(trainable - target_size) // most_slices))
     chosen = FilterSettings(
         target_size=target_size,
@@ -111,13 +123,13 @@ def cases(draw: st.DrawFn, kinds: tuple[str, ...] = ("planted", "noise", "ties")
         slice_size=draw(st.integers(least_slice, max(least_slice, min(target_size, 20)))),
         n_partitions=draw(st.integers(1, 5)),
         threshold=draw(st.sampled_from([0.0, 0.4, 0.5, 0.75, 1.0])),
-        selection=draw(st.sampled_from(["greedy", "gumbel"])),
+        selection=draw(st.sampled_from(["greedy", "gumbel", "gumbel_over_threshold"])),
         classifier=draw(st.sampled_from(["logistic", "linear_svm", "both"])),
         inverse_regularization=draw(st.sampled_from([1.0, 0.05])),
         remove="rows" if groups is None else draw(st.sampled_from(["rows", "groups"])),
     )
     features = drawn_features(rng, codes, draw(st.sampled_from(kinds)), draw(st.integers(2, 4)))
-    return Case(features, codes * 3 + 1, groups, score_only, chosen, seed, draw(st.booleans()))
+    return Case(features, codes * 3 + 1, groups, score_only, counted, chosen, seed, draw(st.booleans()))
 
 
 def states_of(case: Case, **more: Any) -> tuple[FilterResult, list[FilterState]]:
@@ -139,25 +151,28 @@ def assert_identical(one: FilterResult, other: FilterResult) -> None:
 @examples(60)
 def test_a_run_keeps_its_bounds(case: Case) -> None:
     result, states = states_of(case)
-    chosen, trainable = case.settings, case.trainable
+    chosen, trainable, sized = case.settings, case.trainable, case.sized
     assert sorted([*result.kept_rows.tolist(), *result.removed_rows.tolist()]) == list(range(len(case.labels)))
     assert (np.diff(result.kept_rows) > 0).all()
-    kept = int(trainable[result.kept_rows].sum())
+    kept = int(sized[result.kept_rows].sum())
     assert kept >= chosen.target_size
     if chosen.remove == "rows":
-        full = [min(chosen.slice_size, record.rows_in - chosen.target_size) for record in result.iterations]
-        short = [record.removed < most for record, most in zip(result.iterations, full, strict=True)]
-        assert any(short) == (result.stop_reason is StopReason.THRESHOLD)
-        assert any(short) or kept == chosen.target_size
+        assert (kept == chosen.target_size) == (result.stop_reason is StopReason.TARGET_SIZE)
+        if chosen.selection != "gumbel":
+            short = [record.removed < chosen.slice_size for record in result.iterations[:-1]]
+            assert not any(short[:-1])
     for record, state in zip(result.iterations, states, strict=True):
         gone = state.removed_rows[state.removed_in_iteration == record.iteration]
         assert trainable[gone].sum() == record.removed <= chosen.slice_size
+        assert sized[gone].sum() == record.counted_removed
+        assert record.counted_rows_in == sized.sum() - sized[state.removed_rows].sum() + record.counted_removed
         assert (~trainable[gone]).sum() == record.scored_removed
         assert_scores_in_range(record, state)
-        if chosen.remove == "rows":
+        if chosen.remove == "rows" and chosen.selection != "gumbel":
             assert (state.predictability[gone] >= chosen.threshold).all()
+        if chosen.remove == "rows":
             assert (state.held_out_count[gone] > 0).all()
-        if record.cutoff is not None:
+        if record.cutoff is not None and chosen.selection != "gumbel":
             assert record.cutoff >= chosen.threshold
     assert result.iterations[-1].removed == 0
 
@@ -254,6 +269,7 @@ def test_renaming_classes_and_moving_rows_changes_no_score(case: Case, order: An
         names[case.labels][moved],
         None if case.groups is None else case.groups[moved],
         None if case.score_only is None else case.score_only[moved],
+        None if case.counted is None else case.counted[moved],
         case.settings,
         case.seed + 1,
         case.compiled,

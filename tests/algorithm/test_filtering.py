@@ -126,7 +126,7 @@ def test_the_first_iteration_is_score_rows(blobs: Any) -> None:
     assert result.iterations[0].representation_bias == scores.representation_bias
 
 
-@pytest.mark.parametrize("selection", ["greedy", "gumbel"])
+@pytest.mark.parametrize("selection", ["greedy", "gumbel_over_threshold"])
 @pytest.mark.parametrize("classifier", ["logistic", "linear_svm", "both"])
 def test_removed_rows_pass_the_threshold_and_the_easy_ones_go(blobs: Any, selection: str, classifier: str) -> None:
     result = run(blobs, changes={"selection": selection, "classifier": classifier})
@@ -245,7 +245,7 @@ def test_planted_artifacts_are_found(classifier: str) -> None:
     slice_size=st.integers(1, 12),
     target_size=st.integers(12, 30),
     threshold=st.sampled_from([0.0, 0.4, 0.75, 1.0]),
-    selection=st.sampled_from(["greedy", "gumbel"]),
+    selection=st.sampled_from(["greedy", "gumbel_over_threshold"]),
     seed=st.integers(0, 100),
 )
 @hypothesis_settings(max_examples=25, deadline=None)

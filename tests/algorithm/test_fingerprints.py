@@ -10,7 +10,7 @@ from aflite_assets.algorithm.fingerprints import fingerprint
 
 FEATURES = np.random.default_rng(0).normal(size=(20, 4))
 LABELS = np.arange(20) % 2
-INPUTS = Inputs(FEATURES, LABELS, np.array([0, 1]), LABELS, LABELS == 0)
+INPUTS = Inputs(FEATURES, LABELS, np.array([0, 1]), LABELS, LABELS == 0, LABELS != 0)
 SETTINGS = FilterSettings(target_size=10, train_size=5, slice_size=2)
 
 
@@ -33,6 +33,7 @@ def test_every_input_counts() -> None:
         of(replace(INPUTS, groups=None)),
         of(replace(INPUTS, groups=1 - LABELS)),
         of(replace(INPUTS, score_only=LABELS == 1)),
+        of(replace(INPUTS, counted=LABELS == 0)),
         of(settings=replace(SETTINGS, inverse_regularization=2.0)),
         of(settings=replace(SETTINGS, remove="groups")),
         of(seed=1),

@@ -237,7 +237,7 @@ def solve(**changes: Any) -> Optimum:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"target_size": 7}, "target_size must not exceed the number of rows to filter, 6; received 7: lower it"),
+        ({"target_size": 7}, "target_size must not exceed the number of rows that it counts, 6; received 7: lower it"),
         ({"train_size": 4}, "train_size must be below target_size, 4; received 4: lower train_size"),
         ({"target_size": 0}, "target_size must be a whole number of at least 1; received 0"),
         ({"train_size": 1.5}, "train_size must be a whole number of at least 1; received 1.5"),

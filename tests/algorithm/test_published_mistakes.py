@@ -26,7 +26,7 @@ from aflite_assets.algorithm import (
 )
 from aflite_assets.algorithm.linear.engine import EngineTally, LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions
-from aflite_assets.algorithm.selection import Candidates, choose_slice, rows_reaching
+from aflite_assets.algorithm.selection import Candidates, Cut, choose_slice, rows_cut
 from aflite_assets.algorithm.tally import Tally
 
 
@@ -167,10 +167,12 @@ def test_row_numbers_over_what_float32_holds_must_stay_distinct() -> None:
         for trained in drawn:
             assert len(np.unique(trained)) == 10
             assert np.isin(trained, rows).all()
-    among = Candidates(rows, np.arange(40), np.ones(40, dtype=np.int64), np.arange(40) / 40)
-    chosen = choose_slice(among, settings=settings(threshold=0.5), allowed=7, seed=0, iteration=0)
+    ones = np.ones(40, dtype=np.int64)
+    among = Candidates(rows, np.arange(40), ones, ones, np.arange(40) / 40)
+    chosen = choose_slice(among, settings=settings(threshold=0.5), allowed=7, room=40, seed=0, iteration=0)
     assert chosen.rows.tolist() == list(range(2**24 + 23, 2**24 + 30))
-    assert rows_reaching(among, 37 / 40).tolist() == list(range(2**24 + 27, 2**24 + 30))
+    cut = Cut(lowest=37 / 40, above=-np.inf, rate=1.0)
+    assert rows_cut(among, cut, settings=settings(), seed=0, iteration=0).tolist() == list(range(2**24 + 27, 2**24 + 30))
 
 
 # How often a row is tested, and by which classifiers
@@ -349,7 +351,7 @@ def test_evaluation_rows_must_not_decide_which_train_rows_go(blobs: Any, classif
         ({"n_partitions": 0}, r"n_partitions must be a whole number of at least 1; received 0: give the number"),
         ({"train_size": 20}, r"train_size must be below target_size, 20; received 20: lower train_size or raise"),
         ({"train_size": 50, "target_size": 50}, r"train_size must be below target_size, 50; received 50: lower"),
-        ({"train_size": 60, "target_size": 61}, r"target_size must not exceed the number of rows to filter, 50"),
+        ({"train_size": 60, "target_size": 61}, r"target_size must not exceed the number of rows that it counts, 50"),
         ({"target_size": 0}, r"target_size must be a whole number of at least 1; received 0: give the fewest"),
         ({"slice_size": 21}, r"slice_size must not exceed target_size, 20; received 21: lower slice_size"),
     ],

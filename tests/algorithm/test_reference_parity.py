@@ -36,6 +36,7 @@ class ReferenceEngine:
         pool: np.ndarray,
         start: np.ndarray | None = None,
         keep_probabilities: bool = False,
+        unpredicted: Sequence[np.ndarray] | None = None,
     ) -> EngineTally:
         tally = tally_partitions(
             self._inputs,
@@ -44,6 +45,7 @@ class ReferenceEngine:
             fits=self._fits,
             memory_limit=self._memory_limit,
             keep_probabilities=keep_probabilities,
+            unpredicted=unpredicted,
         )
         return EngineTally(tally, start=np.zeros((1, 1, 1)), evaluations=np.zeros((1, len(subsets)), dtype=np.int64))
 
@@ -98,6 +100,7 @@ PROBLEMS = {
     "score_only_gumbel": Problem(
         800, 10, (0.3, 0.3, 0.4), sizes(300, 100, 60, 16, selection="gumbel", threshold=0.5), scored_share=0.25
     ),
+    "score_only_groups": Problem(900, 10, (0.5, 0.5), sizes(350, 120, 80, 12), group_size=3, scored_share=0.25),
 }
 
 

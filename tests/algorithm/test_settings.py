@@ -45,7 +45,7 @@ def test_inverse_regularization_must_be_positive(value: object) -> None:
 @pytest.mark.parametrize(
     ("name", "choices"),
     [
-        ("selection", "greedy, gumbel"),
+        ("selection", "greedy, gumbel, gumbel_over_threshold"),
         ("classifier", "logistic, linear_svm, both"),
         ("remove", "rows, groups"),
     ],

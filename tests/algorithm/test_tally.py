@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -6,7 +8,8 @@ from aflite_assets.algorithm.checks import Inputs
 from aflite_assets.algorithm.tally import shares, tally_partitions
 
 CLASSES = np.array([2, 5])
-INPUTS = Inputs(np.arange(12.0).reshape(6, 2), np.array([2, 5, 2, 5, 2, 5]), CLASSES, None, np.zeros(6, dtype=bool))
+NONE, ALL = np.zeros(6, dtype=bool), np.ones(6, dtype=bool)
+INPUTS = Inputs(np.arange(12.0).reshape(6, 2), np.array([2, 5, 2, 5, 2, 5]), CLASSES, None, NONE, ALL)
 
 
 def always(label: int, probability: float | None = None) -> ClassifierFit:
@@ -78,7 +81,7 @@ def test_fit_and_predict_get_float64_of_the_right_rows() -> None:
 
         return predict
 
-    half = Inputs(INPUTS.features.astype(np.float16), INPUTS.labels, CLASSES, None, INPUTS.score_only)
+    half = replace(INPUTS, features=INPUTS.features.astype(np.float16))
     tally_partitions(half, [np.array([1, 4])], pool=np.array([1, 2, 4, 5]), fits=[fit], memory_limit=1000)
     assert [array.tolist() for array in given] == [[[2, 3], [8, 9]], [5, 2], [2, 5], [[4, 5], [10, 11]]]
     assert given[0].dtype == given[3].dtype == np.float64

@@ -82,7 +82,7 @@ class CompiledPasses:
 
     def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
         """See `Passes`."""
-        bits = self._sets.trained_bits(len(self._pool.rows))
+        bits = self._sets.unpredicted_bits(len(self._pool.rows))
         for block in self._pool.blocks():
             low, high = np.searchsorted(self._counted, (block.first, block.stop))
             count = partial(
@@ -93,7 +93,7 @@ class CompiledPasses:
                 intercepts=intercepts.numpy(),
                 codes=self._sets.codes,
                 seen=self._sets.seen,
-                trained=bits,
+                unpredicted=bits,
                 correct=counts.correct,
                 label_sums=counts.label_sums,
                 matrix_sums=counts.matrix_sums,

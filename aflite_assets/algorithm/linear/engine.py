@@ -94,15 +94,18 @@ class LinearEngine:
         pool: np.ndarray,
         start: np.ndarray | None = None,
         keep_probabilities: bool = False,
+        unpredicted: Sequence[np.ndarray] | None = None,
     ) -> EngineTally:
         """Fit every kind of classifier to every subset and count its predictions of the other rows of `pool`.
 
-        `subsets` and `pool`: ascending rows. `start`: what the last iteration gave, None in the first.
+        `subsets` and `pool`: ascending rows. `start`: what the last iteration gave, None in the first. `unpredicted`:
+        for each subset further rows of the pool that it leaves out.
         """
         self._pool.keep(pool)
         n_classes = len(self._inputs.classes)
         slots = [self._pool.slots_of(subset) for subset in subsets]
-        sets = TrainingSets.of(slots, self._codes[self._pool.rows], n_classes=n_classes)
+        left_out = [] if unpredicted is None else [self._pool.slots_of(rows) for rows in unpredicted]
+        sets = TrainingSets.of(slots, self._codes[self._pool.rows], n_classes=n_classes, left_out=left_out)
         with_label = self._settings.classifier != "linear_svm"
         counts = Counts.zeros(len(self._pool.rows), n_classes, label=with_label, matrix=keep_probabilities)
         starts, evaluations = [], []
@@ -112,7 +115,8 @@ class LinearEngine:
             mean, taken = self._add_predictions(sets, problem, counted, self._pool.slots_of(pool))
             starts.append(mean)
             evaluations.append(taken)
-        return EngineTally(self._by_row(subsets, pool, counts), np.stack(starts), np.stack(evaluations))
+        left_rows = [*subsets, *(unpredicted or ())]
+        return EngineTally(self._by_row(len(subsets), left_rows, pool, counts), np.stack(starts), np.stack(evaluations))
 
     def _losses(self) -> tuple[int, ...]:
         logistic = SIGMOID if len(self._inputs.classes) == 2 else SOFTMAX
@@ -265,13 +269,13 @@ class LinearEngine:
         like = self._prepared.sample.features
         return Point(torch.from_numpy(weights).to(like), torch.from_numpy(start[:, -1].copy()).to(like))
 
-    def _by_row(self, subsets: Sequence[np.ndarray], pool: np.ndarray, counts: Counts) -> Tally:
-        """Counts by slot as counts by input row."""
+    def _by_row(self, n_subsets: int, left_out: Sequence[np.ndarray], pool: np.ndarray, counts: Counts) -> Tally:
+        """Counts by slot as counts by input row; each array of `left_out` names rows that a subset did not predict."""
         rows, n_rows = self._pool.rows, len(self._inputs.labels)
         held_out, correct = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
-        held_out[pool] = len(subsets)
-        for subset in subsets:
-            held_out[subset] -= 1
+        held_out[pool] = n_subsets
+        for unpredicted in left_out:
+            held_out[unpredicted] -= 1
         correct[rows] = counts.correct
         label = _means(counts.label_sums, rows, held_out) if len(counts.label_sums) else None
         matrix = _means(counts.matrix_sums, rows, held_out) if len(counts.matrix_sums) else None

@@ -71,15 +71,15 @@ def count_predictions(
     intercepts: np.ndarray,
     codes: np.ndarray,
     seen: np.ndarray,
-    trained: np.ndarray,
+    unpredicted: np.ndarray,
     correct: np.ndarray,
     label_sums: np.ndarray,
     matrix_sums: np.ndarray,
 ) -> None:
-    """Predict the rows at `positions` with every model that was not trained on them, and count.
+    """Predict the rows at `positions` with every model that holds them out, and count.
 
-    `features`, `offset`, `weights`, `intercepts`, `codes`, `seen`: as in `add_gradients`. `trained`: positions x
-    words, uint64; bit j of word w says whether model 64 w + j was trained on the row. `correct` int64: right
+    `features`, `offset`, `weights`, `intercepts`, `codes`, `seen`: as in `add_gradients`. `unpredicted`: positions x
+    words, uint64; bit j of word w says whether model 64 w + j leaves the row out. `correct` int64: right
     predictions per position. `label_sums` float64: summed probability of the row's label; `matrix_sums` (positions
     x classes) of every class; either is left alone when it is empty.
     """
@@ -104,8 +104,8 @@ def count_predictions(
                 _choose(scores, intercepts[model], seen[model], chosen)
                 word, bit = model >> 6, np.uint64(model & 63)
                 for row in range(count):
-                    trained_on = np.int32((trained[positions[first + row], word] >> bit) & np.uint64(1))
-                    held_out[row] = np.int32(1) - trained_on
+                    left_out = np.int32((unpredicted[positions[first + row], word] >> bit) & np.uint64(1))
+                    held_out[row] = np.int32(1) - left_out
                     right[row] += held_out[row] if chosen[row] == group_codes[row] else np.int32(0)
                 if len(label_sums):
                     _probabilities(scores, intercepts[model], seen[model])

@@ -106,11 +106,10 @@ class TorchPasses:
         return torch.cat([torch.zeros_like(scores), scores], dim=2) if outputs == 1 else scores
 
     def _held_out(self, slots: np.ndarray) -> torch.Tensor:
-        """Slots x models: whether the model was not trained on the slot."""
+        """Slots x models: whether the model predicts the slot."""
         mask = np.ones((len(slots), len(self._sets)), dtype=bool)
         for number in range(len(self._sets)):
-            low, high = self._within(number, slots[0], slots[-1] + 1)
-            begin = self._sets.bounds[number]
-            trained = self._sets[number][low - begin : high - begin]
-            mask[np.isin(slots, trained, assume_unique=True), number] = False
+            for unpredicted in self._sets.unpredicted(number):
+                low, high = np.searchsorted(unpredicted, (slots[0], slots[-1] + 1))
+                mask[np.isin(slots, unpredicted[low:high], assume_unique=True), number] = False
         return torch.from_numpy(mask).to(self._device)

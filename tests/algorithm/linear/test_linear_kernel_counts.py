@@ -60,7 +60,7 @@ def count(
         intercepts=case.intercepts,
         codes=case.codes,
         seen=case.seen,
-        trained=trained_bits(case),
+        unpredicted=trained_bits(case),
         correct=counted.correct,
         label_sums=counted.label,
         matrix_sums=counted.matrix,

@@ -49,16 +49,16 @@ def test_starts_of_a_part_point_into_the_part() -> None:
     assert part.starts(np.array([0, 5, 10])).tolist() == [[0, 1, 1], [1, 3, 6]]
 
 
-def test_trained_bits_of_few_sets() -> None:
-    bits = three().trained_bits(11)
+def test_unpredicted_bits_of_few_sets() -> None:
+    bits = three().unpredicted_bits(11)
     assert bits.dtype == np.uint64
     assert bits[:, 0].tolist() == [1, 4, 6, 1, 1, 4, 0, 0, 4, 4, 0]
 
 
-def test_trained_bits_go_on_in_a_second_and_a_third_word() -> None:
+def test_unpredicted_bits_go_on_in_a_second_and_a_third_word() -> None:
     rng = np.random.default_rng(3)
     subsets = [np.flatnonzero(rng.random(40) < 0.5) for _ in range(130)]
-    bits = TrainingSets.of(subsets, np.zeros(40, dtype=np.int64), n_classes=2).trained_bits(40)
+    bits = TrainingSets.of(subsets, np.zeros(40, dtype=np.int64), n_classes=2).unpredicted_bits(40)
     assert bits.shape == (40, 3)
     for number, subset in enumerate(subsets):
         word = bits[:, number // 64].tolist()

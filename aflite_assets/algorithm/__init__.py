@@ -5,6 +5,7 @@ from aflite_assets.algorithm.filtering import filter_dataset
 from aflite_assets.algorithm.optimum import BiasTable, Optimum, bias_table, exact_bias, optimal_subset
 from aflite_assets.algorithm.records import FilterResult, IterationRecord, Scores, StopReason
 from aflite_assets.algorithm.scoring import score_rows
+from aflite_assets.algorithm.selection import Removal, remove_highest
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.state import FilterState
 from aflite_assets.errors import InvalidInputError
@@ -20,11 +21,13 @@ __all__ = [
     "Optimum",
     "Predict",
     "Predictions",
+    "Removal",
     "Scores",
     "StopReason",
     "bias_table",
     "exact_bias",
     "filter_dataset",
     "optimal_subset",
+    "remove_highest",
     "score_rows",
 ]

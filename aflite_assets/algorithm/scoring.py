@@ -98,6 +98,4 @@ def _unpredicted(inputs: Inputs, subsets: Sequence[np.ndarray], seed: int, *, dr
     groups, scored_groups = (None if inputs.groups is None else inputs.groups[those] for those in (rows, scored))
     if not drawn:
         return follows_training(scored, scored_groups, subsets=subsets, rows=rows, groups=groups)
-    return draw_unpredicted(
-        scored, scored_groups, subsets=subsets, rows=rows, groups=groups, seed=seed, iteration=0
-    )
+    return draw_unpredicted(scored, scored_groups, subsets=subsets, rows=rows, groups=groups, seed=seed, iteration=0)

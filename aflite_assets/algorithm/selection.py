@@ -100,9 +100,7 @@ def choose_slice(
     return Slice(rows, passing, cutoff, tied, reaches_target, runs_out, cut)
 
 
-def rows_cut(
-    among: Candidates, cut: Cut | None, *, settings: FilterSettings, seed: int, iteration: int
-) -> np.ndarray:
+def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, seed: int, iteration: int) -> np.ndarray:
     """Rows of scored units outside the pool that go by the law of its slice; with Gumbel noise each draws its own.
 
     Where only a share of the units goes, they are drawn at random, as many rows as that share amounts to.
@@ -122,6 +120,31 @@ def rows_cut(
     chosen = np.zeros(len(among.sizes), dtype=bool)
     chosen[eligible[goes]] = True
     return among.rows[chosen[among.units]]
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Positions, int64 ascending: `rows` of the scores given, `others` of those beside them."""
+
+    rows: np.ndarray
+    others: np.ndarray
+
+
+def remove_highest(scores: np.ndarray, n_rows: int, *, others: np.ndarray, seed: int) -> Removal:
+    """The `n_rows` rows of the highest scores at once, and of `others` those that leave by the same law.
+
+    Equal scores are drawn at random; `others` at the cut-off go at the rate of the rows there. Scores lie in [0, 1];
+    rows without one (NaN) go last.
+    """
+    settings = FilterSettings(target_size=1, train_size=1, slice_size=max(n_rows, 1), threshold=0.0)
+    among, beside = (_single_rows(np.nan_to_num(values, nan=0.0)) for values in (scores, others))
+    chosen = choose_slice(among, settings=settings, allowed=n_rows, room=n_rows, seed=seed, iteration=0)
+    return Removal(chosen.rows, rows_cut(beside, chosen.cut, settings=settings, seed=seed, iteration=0))
+
+
+def _single_rows(scores: np.ndarray) -> Candidates:
+    rows, ones = np.arange(len(scores)), np.ones(len(scores), dtype=np.int64)
+    return Candidates(rows, rows, ones, ones, scores.astype(np.float64))
 
 
 def _keys(among: Candidates, settings: FilterSettings, stream: np.random.Generator) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Assets of the group `filtering`: the loop, its iterations, the controls, and the dataset that comes out."""
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import numpy as np
@@ -23,9 +24,13 @@ from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import report_iterations
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
+if TYPE_CHECKING:
+    from aflite_assets.diagnostics.kept_like_train import KeptShare
+
 _FILTER_CHECKS = (
     ("target_size_kept", "Never fewer train rows are kept than target_size.", True),
     ("removed_rows_predictable", "Every removed train row had a predictability of at least the threshold.", True),
+    ("test_kept_like_train", "Test rows that were filtered left at the rate at which train rows left.", False),
     ("no_cautions", "The filter ended without a caution about its own result.", False),
 )
 _LOAD_WITH = """```python
@@ -34,7 +39,17 @@ from datasets import load_dataset
 folder = {folder!r}
 load_dataset(folder, "filtered")
 ```"""
-_SHOWN = ["iteration", "rows_in", "removed", "cutoff", "tied_at_cutoff", "representation_bias", "rows_per_class"]
+_SHOWN = [
+    "iteration",
+    "rows_in",
+    "train_rows_in",
+    "removed",
+    "train_removed",
+    "cutoff",
+    "tied_at_cutoff",
+    "representation_bias",
+    "rows_per_class",
+]
 ITERATIONS = dg.MultiPartitionsDefinition(
     {
         "dataset": dg.StaticPartitionsDefinition(
@@ -89,8 +104,10 @@ def report_iteration(context: dg.AssetExecutionContext, report: IterationReport)
     pair = f"{context.partition_key}.{report.representation}"
     metadata: dict[str, Any] = {
         "dagster/row_count": report.rows_in,
+        "train_rows_in": report.train_rows_in,
         "representation_bias": report.representation_bias,
         "removed": report.removed,
+        "train_removed": report.train_removed,
         "scored_rows_in": report.scored_rows_in,
         "scored_removed": report.scored_removed,
         "pair": pair,
@@ -121,7 +138,7 @@ def control_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Train sets of the filtered set's size that the filter did not choose: random, random_matched, single_pass."""
+    """Train sets of the filtered set's size that the filter did not choose: random ones, and single passes."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     return materialized(obtained, {"controls": table({"representation": name, **one} for name, one in summary.items())})
@@ -167,10 +184,24 @@ def _filter_metadata(obtained: Obtained) -> dict[str, Any]:
     }
 
 
+def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[str, str]]:
+    """By representation and split: the shares kept, and by how much chance would let them differ."""
+    return {
+        name: {
+            one.split: f"{100 * one.share:.1f} %, train {100 * one.train_share:.1f} %, by chance +-{one.by_chance:.1f}"
+            for one in found
+            if one.label is None
+        }
+        for name, found in shares.items()
+    }
+
+
 def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
     """Recomputed from the published rows, so that a result that was found is judged too."""
+    from aflite_assets.diagnostics.kept_like_train import KeptShare, kept_shares
     from aflite_assets.stages.report_inputs import filtered_set
 
+    shares: dict[str, tuple[KeptShare, ...]] = {}
     kept: dict[str, int] = {}
     lowest: dict[str, float] = {}
     settings: dict[str, Any] = {}
@@ -179,17 +210,20 @@ def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
         train = one.rows["split"].to_numpy(zero_copy_only=False) == "train"
         stayed = one.rows["kept"].to_numpy(zero_copy_only=False)
         removed = one.rows["predictability"].to_numpy(zero_copy_only=False)[train & ~stayed]
-        counted = stayed if one.settings["evaluation_rows"] == "pooled" else train & stayed
-        kept[name] = int(counted.sum())
+        kept[name] = int((train & stayed).sum())
         lowest[name] = float(removed.min()) if len(removed) else 1.0
         settings[name] = one.settings
+        shares[name] = kept_shares(one.rows, splits=one.filtered_splits)
     predictable = all(
-        one["remove"] == "groups" or lowest[name] >= np.float32(one["threshold"]) for name, one in settings.items()
+        one["remove"] == "groups" or one["selection"] == "gumbel" or lowest[name] >= np.float32(one["threshold"])
+        for name, one in settings.items()
     )
     large_enough = all(kept[name] >= one["target_size"] for name, one in settings.items())
+    all_alike = all(share.alike for found in shares.values() for share in found)
     cautions = {name: one["warnings"] for name, one in result.summary.items() if one["warnings"]}
     return [
         check("target_size_kept", large_enough, kept=kept),
         check("removed_rows_predictable", predictable, lowest_predictability_removed=lowest),
+        check("test_kept_like_train", all_alike, warn=True, kept_shares=_kept_shares(shares)),
         check("no_cautions", not cautions, warn=True, cautions=cautions),
     ]

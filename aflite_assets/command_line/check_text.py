@@ -12,7 +12,6 @@ from aflite_assets.diagnostics.findings import Finding
 from aflite_assets.reports.text import count, counted, percent
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.specs import Count, DatasetSpec
-from aflite_assets.stages.control_sets import MATCHED_ABOVE
 from aflite_assets.stages.estimate import CostEstimate, Work
 from aflite_assets.stages.plan import RunPlan
 from aflite_assets.stages.published import category_columns
@@ -226,12 +225,16 @@ def _warmup(spec: DatasetSpec, plan: RunPlan) -> str:
 
 
 def _policy(spec: DatasetSpec, plan: RunPlan) -> str:
-    others = counted(sum(rows for split, rows in plan.rows.items() if split != "train"), "row")
-    return {
-        "scored": f", {others} of the other splits are scored beside them",
-        "pooled": f", {others} of the other splits among them",
-        "kept": f"; {others} of the other splits are left alone",
-    }[spec.filter.evaluation_rows]
+    rows = dict.fromkeys(("pooled", "scored", "kept"), 0)
+    for split, number in plan.rows.items():
+        if split != "train":
+            rows[spec.filter.evaluation_rows_of(split)] += number
+    said = {
+        "pooled": ", {} of other splits among them",
+        "scored": ", {} of other splits scored beside them",
+        "kept": ", {} of other splits left alone",
+    }
+    return "".join(said[policy].format(counted(number, "row")) for policy, number in rows.items() if number)
 
 
 def _size(rows: int, asked: Count | str | None) -> str:
@@ -247,17 +250,14 @@ def _train_size(spec: DatasetSpec, plan: RunPlan) -> str:
 def _train_sets(plan: RunPlan) -> str:
     named: dict[str, int] = {}
     for train_set in plan.train_sets:
-        named.setdefault(train_set.name if train_set.certain else f"{train_set.name}*", train_set.rows)
+        named.setdefault(train_set.name, train_set.rows)
     return ", ".join(f"{name} {count(rows)}" for name, rows in named.items()) + " rows at the target size"
 
 
 def _cells(plan: RunPlan) -> str:
-    least, most = plan.cells, plan.most_cells
-    sets = least // (plan.evaluators * plan.seeds)
     return (
-        f"{count(least)} = {counted(plan.evaluators, 'evaluator')} x {counted(sets, 'train set')} x "
-        f"{counted(plan.seeds, 'seed')}; {count(most)} with *, made where class shares move over "
-        f"{100 * MATCHED_ABOVE:.0f} points"
+        f"{count(plan.cells)} = {counted(plan.evaluators, 'evaluator')} x "
+        f"{counted(len(plan.train_sets), 'train set')} x {counted(plan.seeds, 'seed')}"
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.reports.drawing import (
@@ -70,10 +71,10 @@ def filtering_curves(filtered: Sequence[FilteredSet], label_names: Sequence[str]
 
 
 def class_shares(filtered: FilteredSet, classes: int) -> np.ndarray:
-    """Each class's share in [0, 1] of the train rows that entered each iteration, iterations x classes float64."""
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    labels = train["label"].to_numpy()
-    removed_in = pc.fill_null(train["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
+    """Each class's share in [0, 1] of the pool rows that entered each iteration, iterations x classes float64."""
+    pool = filtered.rows.filter(pa.array(filtered.pool))
+    labels = pool["label"].to_numpy()
+    removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
     pools = [labels[removed_in >= row.iteration] for row in filter_table(filtered)]
     counts = [np.bincount(pool, minlength=classes) / max(len(pool), 1) for pool in pools]
     return np.array(counts).reshape(len(pools), classes)

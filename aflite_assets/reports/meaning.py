@@ -107,11 +107,13 @@ def _paired(differences: Sequence[PairedDifference], test_set: str) -> str:
 
 
 def _single_pass(data: BenchmarkData, representation: str, tests: _Tests, names: list[str]) -> str:
-    if "single_pass" not in {train_set for _, train_set, _ in cell_groups(data, representation)}:
+    trained_on = {train_set for _, train_set, _ in cell_groups(data, representation)}
+    single_pass = next((one for one in ("single_pass_model", "single_pass_linear") if one in trained_on), None)
+    if single_pass is None:
         return ""
     parts = []
     for name in names:
-        once, looped = tests[name, "single_pass"].filtered, tests[name, "filtered"].filtered
+        once, looped = tests[name, single_pass].filtered, tests[name, "filtered"].filtered
         gap = None if once is None or looped is None else points(once, looped)
         if gap is None:
             continue
@@ -122,7 +124,7 @@ def _single_pass(data: BenchmarkData, representation: str, tests: _Tests, names:
     if not parts:
         return ""
     return (
-        "Against that, trained on as many rows that a single pass left and tested on the same filtered rows, "
+        f"Against that, trained on as many rows that {single_pass} left and tested on the same filtered rows, "
         f"{listed(parts)}."
     )
 

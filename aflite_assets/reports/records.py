@@ -25,8 +25,10 @@ _PREDICTION_COLUMNS = ("test_set", "row_id", "predicted")
 _ITERATION_COLUMNS = (
     "iteration",
     "rows_in",
+    "train_rows_in",
     "scored_rows_in",
     "removed",
+    "train_removed",
     "scored_removed",
     "cutoff",
     "representation_bias",
@@ -164,7 +166,8 @@ class TestSet:
 class FilteredSet:
     """The outcome of filtering with one representation.
 
-    `iterations`: iteration int64, rows_in, scored_rows_in, removed, scored_removed, cutoff (nullable),
+    `iterations`: iteration int64, rows_in (of the pool), train_rows_in (of these), scored_rows_in, removed,
+    train_removed, scored_removed, cutoff (nullable),
     representation_bias in [0, 1], rows_never_held_out. `rows`, every row of the pool and of the scored
     splits: row_id, split, label, kept, removed_in_iteration (nullable), predictability (nullable, in
     [0, 1]), label_probability (nullable).
@@ -184,6 +187,24 @@ class FilteredSet:
         where = f"filtered set of {self.representation!r}"
         _require_columns(self.iterations, _ITERATION_COLUMNS, f"{where}: iterations table")
         _require_columns(self.rows, _ROW_COLUMNS, f"{where}: rows table")
+
+    def policy(self, split: str) -> str:
+        """What the filter did with the rows of a split other than train: pooled, scored or kept."""
+        policies = self.settings.get("evaluation_rows")
+        return policies.get(split, "kept") if isinstance(policies, Mapping) else "kept"
+
+    @property
+    def filtered_splits(self) -> tuple[str, ...]:
+        """The splits other than train that it took part in."""
+        splits = dict.fromkeys(self.rows["split"].to_pylist())
+        return tuple(split for split in splits if split != "train" and self.policy(split) != "kept")
+
+    @property
+    def pool(self) -> np.ndarray:
+        """Which of `rows` were filtered as train rows are: those, and the rows of pooled splits; bool."""
+        splits = self.rows["split"].to_numpy(zero_copy_only=False)
+        pooled = [split for split in self.filtered_splits if self.policy(split) == "pooled"]
+        return np.isin(splits, ["train", *pooled])
 
 
 @dataclass(frozen=True, eq=False)

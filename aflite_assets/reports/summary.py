@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.reports.accuracy import DifferenceInterval, Score, newcombe_interval
@@ -96,15 +97,18 @@ def _bias_sentence(table: Sequence[FilterRow], chance: Sequence[float]) -> str:
     verb = "fell" if last < first else "rose" if last > first else "stayed"
     return (
         f"Over {len(table)} passes representation bias {verb} from {percent(first)} % to {percent(last)} %; "
-        f"the most frequent class makes up {percent(chance[-1])} % of the train rows left."
+        f"the most frequent class makes up {percent(chance[-1])} % of the rows left in the pool."
     )
 
 
 def chance_by_iteration(filtered: FilteredSet) -> tuple[float, ...]:
-    """Share in [0, 1] of the most frequent class among the train rows that entered each iteration."""
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    labels = train["label"].to_numpy()
-    removed_in = pc.fill_null(train["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
+    """Share in [0, 1] of the most frequent class among the rows of the pool that entered each iteration.
+
+    These are the rows whose mean predictability is the representation bias.
+    """
+    pool = filtered.rows.filter(pa.array(filtered.pool))
+    labels = pool["label"].to_numpy()
+    removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
     pools = [labels[removed_in >= row.iteration] for row in filter_table(filtered)]
     return tuple(float(np.bincount(pool).max() / len(pool)) if len(pool) else 0.0 for pool in pools)
 

@@ -66,12 +66,18 @@ class ChallengeRow:
 
 @dataclass(frozen=True)
 class FilterRow:
-    """One iteration of filtering; `scored_*` count the rows that are scored but never trained on."""
+    """One iteration of filtering.
+
+    `rows_in`, `removed`: rows of the pool, of which `train_rows_in`, `train_removed` are train rows. `scored_*` count
+    the rows that are scored but never trained on.
+    """
 
     iteration: int
     rows_in: int
+    train_rows_in: int
     scored_rows_in: int
     removed: int
+    train_removed: int
     scored_removed: int
     cutoff: float | None
     representation_bias: float

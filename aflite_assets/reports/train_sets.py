@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-TRAIN_SETS = ("full", "random", "filtered", "random_matched", "single_pass")
+TRAIN_SETS = ("full", "random", "random_matched", "filtered", "single_pass_model", "single_pass_linear")
 """Train sets that every dataset can have, in the order in which tables show them."""
 
 _EARLIER = re.compile(r"(random|filtered)_([a-z0-9][a-z0-9_]*)")

@@ -24,9 +24,11 @@ _COLLAPSES = {
 TRAIN_SET_MEANINGS = {
     "full": "all train rows; those spent on warm-up among them only where the settings say so",
     "random": "as many rows as filtered has, drawn at random from full",
+    "random_matched": "like random, with the class sizes of filtered: the control for which rows were kept",
     "filtered": "the rows that filtering kept",
-    "random_matched": "like random, with the class sizes of filtered",
-    "single_pass": "as many rows as filtered has, without those that the warm-up model finds easiest",
+    "single_pass_model": "as many rows as filtered has, without those that the warm-up model is surest of",
+    "single_pass_linear": "as many rows as filtered has, without those that a single pass of linear classifiers predicts "
+    "most reliably",
 }
 
 STOP_REASONS = {

@@ -101,21 +101,40 @@ class WarmupSpec(StrictSpec):
     )
 
 
-class FilterSpec(StrictSpec):
-    """AFLite's settings; shares are of the pool: the train rows that enter the filter."""
+EvaluationRows = Literal["pooled", "scored", "kept"]
+"""What the filter does with rows of splits other than train.
 
-    target_size: Count = 0.5
+pooled: they are filtered as train rows are, so that train and test stay one distribution (ICML 2020, section 1).
+scored: nothing is trained on them, and they leave by the law by which train rows leave. kept: they are left alone.
+"""
+
+
+class FilterSpec(StrictSpec):
+    """AFLite's settings. The target is about train rows; other shares are of the pool, the rows that are filtered."""
+
+    target_size: Count = Field(0.5, description="train rows to keep at least; a share is of those in the pool")
     train_size: Count | None = Field(None, description="default: as many as the warm-up rows, or a tenth of the pool")
-    slice_size: Count = 0.02
+    slice_size: Count = Field(0.02, description="most rows of the pool to remove per iteration")
     n_partitions: int = Field(64, ge=1)
     threshold: float = Field(0.75, ge=0, le=1)
-    selection: Literal["greedy", "gumbel"] = "greedy"
+    selection: Literal["greedy", "gumbel", "gumbel_over_threshold"] = "greedy"
     classifier: Literal["logistic", "linear_svm", "both"] = "logistic"
     inverse_regularization: float = Field(1.0, gt=0)
     remove: Literal["rows", "groups"] = "rows"
-    evaluation_rows: Literal["scored", "pooled", "kept"] = Field(
-        "scored", description="what the filter does with the rows of the other splits"
+    evaluation_rows: EvaluationRows | dict[SplitName, EvaluationRows] = Field(
+        "pooled",
+        description="what the filter does with the rows of the other splits, or of each named one (the others are "
+        "pooled): pooled filters them with the train rows, scored lets them leave by the same law without training on "
+        "them, kept leaves them alone, as independent evidence",
     )
+
+    def evaluation_rows_of(self, split: str) -> EvaluationRows:
+        """What is done with the rows of one split other than train."""
+        return (
+            self.evaluation_rows.get(split, "pooled")
+            if isinstance(self.evaluation_rows, dict)
+            else self.evaluation_rows
+        )
 
 
 class ChallengeSpec(StrictSpec):
@@ -231,6 +250,7 @@ class DatasetSpec(StrictSpec):
                 raise ValueError(f"challenge_sets names {name!r}, which is a split of source; rename the challenge set")
         if "matched" in self.train_sets:
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
+        self._check_evaluation_rows(splits)
         self._check_early_stopping(splits)
         check_recipes(self.evaluators, {name: one.fine_tune for name, one in self.challenge_sets.items()})
         if len(set(self.seeds)) < len(self.seeds):
@@ -238,6 +258,15 @@ class DatasetSpec(StrictSpec):
         if self.annotations is not None and self.columns.annotators is not None:
             raise ValueError("columns.annotators and annotations both give single annotators' labels; keep one")
         return self
+
+    def _check_evaluation_rows(self, splits: tuple[str, ...]) -> None:
+        named = self.filter.evaluation_rows if isinstance(self.filter.evaluation_rows, dict) else {}
+        others = [split for split in splits if split != "train"]
+        for split in named:
+            if split not in others:
+                raise ValueError(
+                    f"filter.evaluation_rows names {split!r}, which is no split to test on; name some of {others}"
+                )
 
     def _check_early_stopping(self, splits: tuple[str, ...]) -> None:
         for field in ("representations", "evaluators"):

@@ -1,12 +1,14 @@
 """The stage of `control_sets`: train sets of the filtered set's size that were not chosen by the filter."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aflite_assets.algorithm import remove_highest
 from aflite_assets.diagnostics.balance import class_shares_moved
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
@@ -15,12 +17,11 @@ from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import ControlSet, full_rows, read_rows
+from aflite_assets.stages.published import ControlSet, filter_settings_used, first_scores, full_rows, read_rows
 from aflite_assets.stages.train_sets import EarlierSet, earlier_set, why_not_earlier
 from aflite_assets.tracking import TrackedRun
 
-MATCHED_ABOVE = 0.02
-"""Class shares that differ by more than this are reason for a control with the filtered set's class sizes."""
+NO_MODEL = "the representation has no warm-up model"
 
 
 def run(
@@ -33,7 +34,10 @@ def run(
     summary: dict[str, Any] = {}
     for name, part in inputs["filtered_sets"].parts.items():
         rows = pq.read_table(part.file("rows.parquet"))
-        made, notes = _controls(name, rows, full, read_rows(inputs["embeddings"].part(name)), spec)
+        scores = SinglePassScores.of(rows, read_rows(inputs["embeddings"].part(name)), first_scores(part))
+        policies = filter_settings_used(part)["evaluation_rows"]
+        filtered_splits = ["train", *(split for split, policy in policies.items() if policy != "kept")]
+        made, notes = _controls(name, rows, full, scores, spec, splits=filtered_splits)
         earlier = {one: earlier_set(rows, most) for one, most in spec.train_sets.items()}
         made += _earlier_controls(name, earlier, full.in_split("train").row_ids, spec.seeds)
         notes["earlier_sets"] = {one: _described(found, rows, spec.train_sets[one]) for one, found in earlier.items()}
@@ -44,8 +48,40 @@ def run(
     return summary
 
 
+@dataclass(frozen=True)
+class SinglePassScores:
+    """How predictable every embedded row is in a single pass, float in [0, 1], beside the rows of the filtered set.
+
+    `model`: probability of the row's label under the warm-up model's own output layer; None without a model. `linear`:
+    predictability in the filter's first iteration. NaN where there is none.
+    """
+
+    model: np.ndarray | None
+    linear: np.ndarray
+
+    @classmethod
+    def of(cls, rows: pa.Table, embedded: pa.Table, first: pa.Table) -> "SinglePassScores":
+        """In the order of `rows`; `first`: row_id and predictability of the first iteration."""
+        row_ids = rows["row_id"].to_numpy()
+        model = _in_order(row_ids, embedded["row_id"].to_numpy(), _floats(embedded["warmup_label_probability"]))
+        linear = _in_order(row_ids, first["row_id"].to_numpy(), _floats(first["predictability"]))
+        return cls(None if np.isnan(model).all() else model, linear)
+
+
+def _floats(column: pa.ChunkedArray) -> np.ndarray:
+    return column.cast(pa.float32()).to_numpy().astype(np.float64)
+
+
+def _in_order(wanted: np.ndarray, row_ids: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The values of the wanted rows, NaN for those that have none."""
+    order = np.argsort(row_ids, kind="stable")
+    places = np.minimum(np.searchsorted(row_ids[order], wanted), len(order) - 1)
+    found = order[places]
+    return np.where(row_ids[found] == wanted, values[found], np.nan)
+
+
 def _controls(
-    name: str, rows: pa.Table, full: Examples, embedded: pa.Table, spec: SpecView
+    name: str, rows: pa.Table, full: Examples, scores: SinglePassScores, spec: SpecView, *, splits: Sequence[str]
 ) -> tuple[list[ControlSet], dict[str, Any]]:
     kept = rows.filter(rows["kept"])
     made = [
@@ -57,16 +93,14 @@ def _controls(
     classes = len(full.label_names)
     wanted = np.bincount(kept_train["label"].to_numpy(), minlength=classes)
     points = class_shares_moved(train.labels, kept_train["label"].to_numpy(), classes=classes)
-    moved = np.abs(points).max() / 100
-    if moved > MATCHED_ABOVE:
-        made += [
-            ControlSet(name, "random_matched", seed, "train", _draw_matched(train, wanted, seed)) for seed in spec.seeds
-        ]
-    single = _single_pass(embedded, len(kept_train), spec.seed)
-    if single is not None:
-        made.append(ControlSet(name, "single_pass", None, "train", single))
-    reason = None if single is not None else "the representation has no warm-up model"
-    return made, {"class_shares_moved": float(moved), "no_single_pass": reason}
+    made += [
+        ControlSet(name, "random_matched", seed, "train", _draw_matched(train, wanted, seed)) for seed in spec.seeds
+    ]
+    if scores.model is not None:
+        made += _single_pass(name, "single_pass_model", scores.model, rows, splits=splits, seed=spec.seed)
+    made += _single_pass(name, "single_pass_linear", scores.linear, rows, splits=splits, seed=spec.seed)
+    reason = NO_MODEL if scores.model is None else None
+    return made, {"class_shares_moved": float(np.abs(points).max() / 100), "no_single_pass_model": reason}
 
 
 def _earlier_controls(
@@ -114,15 +148,23 @@ def _draw_matched(train: Examples, wanted: np.ndarray, seed: int) -> np.ndarray:
     return np.sort(np.concatenate(drawn))
 
 
-def _single_pass(embedded: pa.Table, size: int, seed: int) -> np.ndarray | None:
-    """Train rows left when those of the highest label probability under the warm-up model go at once (ICML 4.2)."""
-    train = embedded.filter(pa.compute.equal(embedded["split"], "train"))
-    if train["warmup_label_probability"].null_count == train.num_rows:
-        return None
-    probability = train["warmup_label_probability"].to_numpy()
-    shuffled = np.random.default_rng([seed, 2]).permutation(train.num_rows)
-    order = shuffled[np.argsort(probability[shuffled], kind="stable")]
-    return np.sort(train["row_id"].to_numpy()[order[:size]])
+def _single_pass(
+    representation: str, name: str, scores: np.ndarray, rows: pa.Table, *, splits: Sequence[str], seed: int
+) -> list[ControlSet]:
+    """What is left when the rows of the highest scores go at once: as many train rows as filtered has (ICML 4.2).
+
+    Of the other `splits`, those that the filter took part in, rows leave by the same law.
+    """
+    split_of, row_ids = rows["split"].to_numpy(zero_copy_only=False), rows["row_id"].to_numpy()
+    train = np.flatnonzero(split_of == "train")
+    n_removed = int((~rows["kept"].to_numpy(zero_copy_only=False)[train]).sum())
+    sets = []
+    for split in splits:
+        inside = np.flatnonzero(split_of == split)
+        gone = remove_highest(scores[train], n_removed, others=scores[inside], seed=seed)
+        left = np.delete(row_ids[inside], gone.rows if split == "train" else gone.others)
+        sets.append(ControlSet(representation, name, None, split, np.sort(left)))
+    return sets
 
 
 def _table(control: ControlSet) -> pa.Table:

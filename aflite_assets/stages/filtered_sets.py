@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import FilterResult, FilterState, IterationRecord, filter_dataset
+from aflite_assets.diagnostics.kept_like_train import kept_shares, unlike_train
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, write_json
@@ -19,7 +20,7 @@ from aflite_assets.sources.specs import SpecView
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import IterationReport, Progress
 from aflite_assets.stages.published import open_features, read_rows, report_iterations
-from aflite_assets.stages.sizes import filter_settings, in_pool
+from aflite_assets.stages.sizes import filter_settings, in_pool, only_scored
 from aflite_assets.tracking import TrackedRun
 
 
@@ -56,11 +57,11 @@ def _filter(
 ) -> Mapping[str, Any]:
     rows = read_rows(embedded)
     features = open_features(embedded)
-    policy = spec.filter.evaluation_rows
-    pool = in_pool(spec.filter, rows["split"].to_numpy(zero_copy_only=False))
-    entering = np.flatnonzero(pool) if policy == "kept" else np.arange(len(pool))
-    pooled = pool[entering]
-    settings = filter_settings(spec.filter, int(pooled.sum()), warmup)
+    splits = rows["split"].to_numpy(zero_copy_only=False)
+    pool, scored = in_pool(spec.filter, splits), only_scored(spec.filter, splits)
+    entering = np.flatnonzero(pool | scored)
+    train, score_only = splits[entering] == "train", scored[entering]
+    settings = filter_settings(spec.filter, int(pool.sum()), warmup, train_rows=int(train.sum()))
     checkpoint = Checkpoint(part.scratch)
     (part.path / "scores").mkdir()
     resume = checkpoint.load()
@@ -86,14 +87,16 @@ def _filter(
             settings=settings,
             seed=spec.seed,
             groups=rows["group"].to_numpy()[entering] if "group" in rows.column_names else None,
-            score_only=None if pooled.all() else ~pooled,
+            score_only=score_only if score_only.any() else None,
+            counted=train,
             device=device.device,
             on_iteration=on_iteration,
             resume=resume,
         )
     checkpoint.publish_scores(part.path / "scores")
-    _write(result, rows, entering, policy, part.path)
-    return _summary(result, rows, entering)
+    policies = {split: spec.filter.evaluation_rows_of(split) for split in dict.fromkeys(splits) if split != "train"}
+    warnings = _write(result, rows, entering, policies, part.path)
+    return _summary(result, rows, entering, warnings)
 
 
 def _track_found(name: str, part: PublishedResult, tracker: TrackedRun) -> None:
@@ -144,7 +147,9 @@ def _report(name: str, record: IterationRecord) -> IterationReport:
         name,
         iteration=record.iteration,
         rows_in=record.rows_in,
+        train_rows_in=record.counted_rows_in,
         removed=record.removed,
+        train_removed=record.counted_removed,
         scored_rows_in=record.scored_rows_in,
         scored_removed=record.scored_removed,
         cutoff=record.cutoff,
@@ -154,14 +159,17 @@ def _report(name: str, record: IterationRecord) -> IterationReport:
 
 def _line(name: str, record: IterationRecord) -> str:
     return (
-        f"filtering {name}, iteration {record.iteration:03d}: {record.rows_in} rows, "
-        f"representation bias {record.representation_bias:.3f}, removed {record.removed}"
+        f"filtering {name}, iteration {record.iteration:03d}: {record.rows_in} rows "
+        f"({record.counted_rows_in} of train), representation bias {record.representation_bias:.3f}, "
+        f"removed {record.removed}"
     )
 
 
 _TRACKED = (
     "rows_in",
+    "train_rows_in",
     "removed",
+    "train_removed",
     "scored_rows_in",
     "scored_removed",
     "representation_bias",
@@ -171,12 +179,27 @@ _TRACKED = (
 
 
 def _metrics(record: IterationRecord) -> dict[str, float]:
-    values = {**asdict(record), "rows_never_held_out": record.never_held_out}
+    values = _published(record)
     return {field: float(values[field]) for field in _TRACKED if values[field] is not None}
 
 
-def _write(result: FilterResult, rows: pa.Table, entering: np.ndarray, policy: str, folder: Path) -> None:
-    """Publish every embedded row with its fate, the iterations, and how the filter ended."""
+def _published(record: IterationRecord) -> dict[str, Any]:
+    """The record's fields under the names that tables and metrics have."""
+    named = {"train_rows_in": record.counted_rows_in, "train_removed": record.counted_removed}
+    named |= {"rows_never_held_out": record.never_held_out, "rows_per_class": list(record.rows_per_class)}
+    # A duration is no content: the same run must give the same data version.
+    own = {"counted_rows_in", "counted_removed", "never_held_out", "seconds"}
+    return {name: value for name, value in asdict(record).items() if name not in own} | named
+
+
+def _write(
+    result: FilterResult,
+    rows: pa.Table,
+    entering: np.ndarray,
+    policies: Mapping[str, str],
+    folder: Path,
+) -> list[str]:
+    """Publish every embedded row with its fate, the iterations, and how the filter ended; the warnings."""
     total = rows.num_rows
     scores = np.full(total, np.nan, np.float32)
     scores[entering] = result.predictability
@@ -198,23 +221,24 @@ def _write(result: FilterResult, rows: pa.Table, entering: np.ndarray, policy: s
     ):
         table = table.append_column(name, values)
     pq.write_table(table, folder / "rows.parquet")
-    records = [{**asdict(record), "rows_per_class": list(record.rows_per_class)} for record in result.iterations]
-    for record in records:
-        record["rows_never_held_out"] = record.pop("never_held_out")
-        del record["seconds"]  # a duration is no content: the same run must give the same data version
-    pq.write_table(pa.Table.from_pylist(records), folder / "iterations.parquet")
+    records = pa.Table.from_pylist([_published(record) for record in result.iterations])
+    pq.write_table(records, folder / "iterations.parquet")
+    filtered_splits = tuple(split for split, policy in policies.items() if policy != "kept")
+    shares = kept_shares(table, splits=filtered_splits)
+    warnings = [*result.warnings, *unlike_train(shares)]
     write_json(
         folder / "filter.json",
         {
             "stop_reason": result.stop_reason.name,
-            "warnings": list(result.warnings),
-            "settings": {**asdict(result.settings), "evaluation_rows": policy},
+            "warnings": warnings,
+            "settings": {**asdict(result.settings), "evaluation_rows": dict(policies)},
             "seed": result.seed,
         },
     )
+    return warnings
 
 
-def _summary(result: FilterResult, rows: pa.Table, entering: np.ndarray) -> dict[str, Any]:
+def _summary(result: FilterResult, rows: pa.Table, entering: np.ndarray, warnings: list[str]) -> dict[str, Any]:
     kept = np.ones(rows.num_rows, bool)
     kept[entering[result.removed_rows]] = False
     splits = rows["split"].to_numpy(zero_copy_only=False)
@@ -226,6 +250,6 @@ def _summary(result: FilterResult, rows: pa.Table, entering: np.ndarray) -> dict
         "stop_reason": result.stop_reason.name,
         "bias_before": float(result.iterations[0].representation_bias),
         "bias_after": float(result.iterations[-1].representation_bias),
-        "warnings": list(result.warnings),
+        "warnings": warnings,
         "seconds": round(sum(record.seconds for record in result.iterations), 2),
     }

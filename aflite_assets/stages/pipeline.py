@@ -46,12 +46,12 @@ _STAGES = (
     Stage("warmup_split", ("raw_dataset",), ("warmup", "representations", "evaluators", "filter", "seed"), "2"),
     Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "3"),
     Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",)),
-    Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "seed"), "6"),
+    Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "seed"), "7"),
     Stage(
         "control_sets",
         ("raw_dataset", "warmup_split", "embeddings", "filtered_sets"),
         ("seed", "seeds", "full_includes_warmup", "train_sets"),
-        "2",
+        "3",
     ),
     Stage(
         "published_dataset",
@@ -75,7 +75,7 @@ _STAGES = (
             "title", "description", "challenge_sets", "limit", "report", "representations", "evaluators", "seeds",
             "seed", "full_includes_warmup",
         ),
-        "6",
+        "7",
     ),
 )  # fmt: skip
 STAGES: Mapping[str, Stage] = {stage.name: stage for stage in _STAGES}

@@ -18,14 +18,13 @@ class PlannedTrainSet:
     """One train set of the evaluators' grid.
 
     `rows` if the filter runs to its target size. `drawn_per_seed`: another draw for each seed; the others are the same
-    rows for all. `certain` is False for a control that is made only where class shares move.
+    rows for all.
     """
 
     name: str
     representation: str | None
     rows: int
     drawn_per_seed: bool = False
-    certain: bool = True
 
 
 @dataclass(frozen=True)
@@ -33,15 +32,15 @@ class RunPlan:
     """Counts of one run.
 
     `rows` by split and `test_rows` by test set (splits other than train, then challenge sets); `fine_tune_rows` of the
-    challenge sets that evaluators may be trained on, at most; `pool_rows` enter the
-    filter and count in its sizes, `scored_rows` are only scored by it. `most_iterations` includes the last one, which
-    removes nothing. `curve`: what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
+    challenge sets that evaluators may be trained on, at most; `pool_rows` are filtered, of which `train_pool_rows` are
+    train rows; `scored_rows` are only scored. `most_iterations` includes the last one, which removes nothing. `curve`: what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
     """
 
     rows: Mapping[str, int]
     test_rows: Mapping[str, int]
     warmup_rows: int
     pool_rows: int
+    train_pool_rows: int
     scored_rows: int
     settings: FilterSettings
     most_iterations: int
@@ -58,12 +57,7 @@ class RunPlan:
 
     @property
     def cells(self) -> int:
-        """Evaluators x train sets x seeds, without the controls that may not be needed."""
-        return self.evaluators * self.seeds * sum(train_set.certain for train_set in self.train_sets)
-
-    @property
-    def most_cells(self) -> int:
-        """The same with them."""
+        """Evaluators x train sets x seeds."""
         return self.evaluators * self.seeds * len(self.train_sets)
 
 
@@ -86,18 +80,22 @@ def plan_run(
     """
     outside = {split: count for split, count in rows.items() if split != "train"}
     train = rows["train"] - warmup_rows
-    policy = spec.filter.evaluation_rows
-    pool = train + sum(outside.values()) if policy == "pooled" else train
-    settings = filter_settings(spec.filter, pool, warmup_rows)
+    entering = {
+        policy: sum(count for split, count in outside.items() if spec.filter.evaluation_rows_of(split) == policy)
+        for policy in ("pooled", "scored")
+    }
+    pool = train + entering["pooled"]
+    settings = filter_settings(spec.filter, pool, warmup_rows, train_rows=train)
     return RunPlan(
         rows=rows,
         test_rows={**outside, **challenge_rows},
         warmup_rows=warmup_rows,
         pool_rows=pool,
-        scored_rows=sum(outside.values()) if policy == "scored" else 0,
+        train_pool_rows=train,
+        scored_rows=entering["scored"],
         settings=settings,
-        most_iterations=most_iterations(settings, pool, largest_group=largest_group),
-        train_sets=tuple(_train_sets(spec, rows["train"], train, pool, settings)),
+        most_iterations=most_iterations(settings, pool, train_rows=train, largest_group=largest_group),
+        train_sets=tuple(_train_sets(spec, rows["train"], train, settings)),
         evaluators=len(spec.evaluators),
         seeds=len(spec.seeds),
         curve=curve,
@@ -105,19 +103,25 @@ def plan_run(
     )
 
 
-def most_iterations(settings: FilterSettings, pool_rows: int, *, largest_group: int = 1) -> int:
+def most_iterations(
+    settings: FilterSettings, pool_rows: int, *, train_rows: int | None = None, largest_group: int = 1
+) -> int:
     """Iterations until the target size is reached, and the last pass, which removes nothing.
 
-    A slice of whole groups may stay below its size by all but one row of the largest group that it had no room for.
+    Where other rows share the pool with the train rows that the target counts (`train_rows`, all by default), both are
+    taken to leave at one rate. A slice of whole groups may stay below its size by all but one row of the largest group
+    that it had no room for.
     """
-    room = pool_rows - settings.target_size
+    counted = pool_rows if train_rows is None else train_rows
+    room = (counted - settings.target_size) * pool_rows / counted
     least = settings.slice_size - (largest_group - 1 if settings.remove == "groups" else 0)
     return math.ceil(room / max(least, 1)) + 1
 
 
 def pool_in_iteration(plan: RunPlan, iteration: int) -> int:
     """Pool rows that enter an iteration when every slice is full."""
-    return max(plan.pool_rows - iteration * plan.settings.slice_size, plan.settings.target_size)
+    left = round(plan.settings.target_size * plan.pool_rows / plan.train_pool_rows)
+    return max(plan.pool_rows - iteration * plan.settings.slice_size, left)
 
 
 def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
@@ -126,16 +130,14 @@ def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
     return 1 if same else seeds
 
 
-def _train_sets(
-    spec: DatasetSpec, train: int, unspent: int, pool: int, settings: FilterSettings
-) -> list[PlannedTrainSet]:
+def _train_sets(spec: DatasetSpec, train: int, unspent: int, settings: FilterSettings) -> list[PlannedTrainSet]:
     sets = [PlannedTrainSet("full", None, train if spec.full_includes_warmup else unspent)]
-    filtered = round(settings.target_size * unspent / pool)
+    filtered = settings.target_size
     for name, encoder in spec.representations.items():
         sets += [
             PlannedTrainSet("filtered", name, filtered),
             PlannedTrainSet("random", name, filtered, drawn_per_seed=True),
-            PlannedTrainSet("random_matched", name, filtered, drawn_per_seed=True, certain=False),
+            PlannedTrainSet("random_matched", name, filtered, drawn_per_seed=True),
         ]
         for earlier, most in spec.train_sets.items():
             sets += [
@@ -143,5 +145,6 @@ def _train_sets(
                 PlannedTrainSet(f"random_{earlier}", name, min(most, unspent), drawn_per_seed=True),
             ]
         if not isinstance(encoder, IdentityEncoderSpec):
-            sets.append(PlannedTrainSet("single_pass", name, filtered))
+            sets.append(PlannedTrainSet("single_pass_model", name, filtered))
+        sets.append(PlannedTrainSet("single_pass_linear", name, filtered))
     return sets

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 class IterationReport:
     """One published iteration of the filter, as the UI plots it.
 
-    `cutoff` is the lowest score removed, None when nothing was removed; the last iteration removes nothing.
+    `rows_in`, `removed`: rows of the pool, of which `train_rows_in`, `train_removed` are train rows. `scored_*`: rows
+    that are only scored. `cutoff` is the lowest score removed, None when nothing was removed; the last iteration removes nothing.
     """
 
     representation: str
     iteration: int
     rows_in: int
+    train_rows_in: int
     removed: int
+    train_removed: int
     scored_rows_in: int
     scored_removed: int
     cutoff: float | None

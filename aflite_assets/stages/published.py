@@ -50,7 +50,8 @@ class ChallengeSets:
 class ControlSet:
     """One control: a train set beside the filtered set of one representation.
 
-    `name` is random, random_matched or single_pass; `seed` is None where no draw is involved; `row_ids` int64.
+    `name` is random, random_matched, single_pass_model or single_pass_linear, or random_<name> and filtered_<name> for
+    what the filter had left earlier; `seed` is None where no draw per seed is involved; `row_ids` int64.
     """
 
     representation: str
@@ -122,6 +123,17 @@ def open_features(part: PublishedResult) -> np.ndarray:
 def read_rows(part: PublishedResult) -> pa.Table:
     """The rows embedded: row_id, split, label, group (if any), warmup_label_probability (null without a model)."""
     return pq.read_table(part.file("rows.parquet"))
+
+
+def first_scores(part: PublishedResult) -> pa.Table:
+    """The scores of a filtered set's first iteration: row_id, predictability."""
+    return pq.read_table(part.file("scores/000.parquet"))
+
+
+def filter_settings_used(part: PublishedResult) -> dict[str, Any]:
+    """What one representation was filtered with; `evaluation_rows` by split."""
+    settings: dict[str, Any] = json.loads(part.file("filter.json").read_text(encoding="utf-8"))["settings"]
+    return settings
 
 
 def report_iterations(representation: str, part: PublishedResult, progress: Progress) -> None:

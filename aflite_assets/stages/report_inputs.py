@@ -133,7 +133,7 @@ def _natural_set(name: str, examples: Examples, filtered: tuple[FilteredSet, ...
     kept = {
         one.representation: np.isin(examples.row_ids, one.rows.filter(one.rows["kept"])["row_id"].to_numpy())
         for one in filtered
-        if one.settings.get("evaluation_rows") != "kept"
+        if one.policy(name) != "kept"
     }
     return TestSet(name, False, examples.row_ids, examples.labels, examples.label_names, kept=kept)
 

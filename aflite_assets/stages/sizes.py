@@ -7,7 +7,7 @@ import numpy as np
 
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.errors import DataError
-from aflite_assets.sources.specs import FilterSpec, WarmupSpec
+from aflite_assets.sources.specs import EvaluationRows, FilterSpec, WarmupSpec
 
 LARGEST_SAMPLE = 0.16
 """Share of the train rows; the papers spend 10 %. Each smaller sample of a learning curve has half of the next."""
@@ -88,25 +88,34 @@ def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: i
 
 
 def in_pool(spec: FilterSpec, splits: np.ndarray) -> np.ndarray:
-    """Which rows the filter trains on and counts its sizes by: the train rows, with `pooled` every row; bool."""
-    return np.ones(len(splits), bool) if spec.evaluation_rows == "pooled" else splits == "train"
+    """Which rows the filter trains on: the train rows and those of pooled splits; bool."""
+    return np.isin(splits, [split for split in set(splits) if _enters(spec, split) == "pooled"])
 
 
-def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int) -> FilterSettings:
-    """The algorithm's settings for a pool of `pool_rows` train rows.
+def only_scored(spec: FilterSpec, splits: np.ndarray) -> np.ndarray:
+    """Which rows the filter scores without training on them; bool."""
+    return np.isin(splits, [split for split in set(splits) if _enters(spec, split) == "scored"])
 
-    `train_size` defaults to the number of warm-up rows (ICML 2020, section 2), or a tenth of the pool without any.
+
+def _enters(spec: FilterSpec, split: str) -> EvaluationRows:
+    return "pooled" if split == "train" else spec.evaluation_rows_of(split)
+
+
+def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows: int | None = None) -> FilterSettings:
+    """The algorithm's settings for a pool of `pool_rows` rows, of which `train_rows` (all by default) are train rows.
+
+    The target is in train rows, the other sizes are about the whole pool. `train_size` defaults to the number of warm-up rows (ICML 2020, section 2), or a tenth of the pool without any.
 
     Raises:
         DataError: a size cannot be met by the pool, or the sizes contradict each other (t < n, k <= n).
     """
     train_size = spec.train_size if spec.train_size is not None else (warmup or 0.1)
     sizes: dict[str, Any] = {
-        name: resolve_count(count, pool_rows, field=f"filter.{name}")
-        for name, count in (
-            ("target_size", spec.target_size),
-            ("train_size", train_size),
-            ("slice_size", spec.slice_size),
+        name: resolve_count(count, rows, field=f"filter.{name}")
+        for name, count, rows in (
+            ("target_size", spec.target_size, pool_rows if train_rows is None else train_rows),
+            ("train_size", train_size, pool_rows),
+            ("slice_size", spec.slice_size, pool_rows),
         )
     }
     if sizes["train_size"] >= sizes["target_size"]:

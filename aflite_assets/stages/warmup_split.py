@@ -165,7 +165,8 @@ def _check_plan(spec: DatasetSpec | SpecView, raw: Examples, warmup: np.ndarray,
     pool = in_pool(spec.filter, splits)
     if len(np.unique(rest.labels[pool])) < 2:
         raise DataError(f"after {len(drawn)} warm-up rows the {pool.sum()} rows left have one class; lower warmup.size")
-    settings = filter_settings(spec.filter, int(pool.sum()), len(drawn))
+    train = int((splits == "train").sum())
+    settings = filter_settings(spec.filter, int(pool.sum()), len(drawn), train_rows=train)
     _check_groups(settings, None if rest.groups is None else rest.groups[pool])
 
 

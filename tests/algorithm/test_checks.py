@@ -176,7 +176,7 @@ def test_memory_limit_below_one_row() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"target_size": 41}, r"target_size must not exceed the number of rows to filter, 40; received 41: lower"),
+        ({"target_size": 41}, r"target_size must not exceed the number of rows that it counts, 40; received 41: lower"),
         ({"train_size": 30}, r"train_size must be below target_size, 30; received 30: lower"),
         ({"slice_size": 31}, r"slice_size must not exceed target_size, 30; received 31: lower"),
         ({"remove": "groups"}, r'remove is "groups" but groups is None: give groups'),

@@ -172,7 +172,9 @@ def test_row_numbers_over_what_float32_holds_must_stay_distinct() -> None:
     chosen = choose_slice(among, settings=settings(threshold=0.5), allowed=7, room=40, seed=0, iteration=0)
     assert chosen.rows.tolist() == list(range(2**24 + 23, 2**24 + 30))
     cut = Cut(lowest=37 / 40, above=-np.inf, rate=1.0)
-    assert rows_cut(among, cut, settings=settings(), seed=0, iteration=0).tolist() == list(range(2**24 + 27, 2**24 + 30))
+    assert rows_cut(among, cut, settings=settings(), seed=0, iteration=0).tolist() == list(
+        range(2**24 + 27, 2**24 + 30)
+    )
 
 
 # How often a row is tested, and by which classifiers

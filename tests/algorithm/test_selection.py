@@ -75,7 +75,8 @@ def test_tied_rows_go_equally_often() -> None:
 def test_gumbel_draws_in_proportion_to_the_score() -> None:
     among = rows_with([0.8, 0.2, 0.6])
     gone = [
-        choose(among, 1, iteration=iteration, threshold=0.2, selection="gumbel_over_threshold").rows[0] for iteration in range(2000)
+        choose(among, 1, iteration=iteration, threshold=0.2, selection="gumbel_over_threshold").rows[0]
+        for iteration in range(2000)
     ]
     share = np.bincount(np.array(gone) // 10, minlength=3) / 2000
     assert np.abs(share - np.array([0.5, 0.125, 0.375])).max() < 0.055  # five standard deviations of 0.011
@@ -112,7 +113,9 @@ def tally_of(correct: list[int], predictions: list[int]) -> Tally:
 
 def test_a_groups_score_is_the_mean_of_its_rows() -> None:
     tally = tally_of([4, 2, 1, 3, 0, 9], [4, 4, 4, 4, 0, 9])
-    units = candidates(np.arange(5), np.array([7, 7, 3, 3, 9]), tally, counted=np.array([True, False, True, True, True]))
+    units = candidates(
+        np.arange(5), np.array([7, 7, 3, 3, 9]), tally, counted=np.array([True, False, True, True, True])
+    )
     np.testing.assert_array_equal(units.scores, [0.5, 0.75, np.nan])
     assert units.sizes.tolist() == [2, 2, 1]
     assert units.counted.tolist() == [2, 1, 1]

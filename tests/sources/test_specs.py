@@ -24,7 +24,7 @@ def test_smallest_spec_has_the_papers_defaults(spec_content: dict[str, Any]) -> 
     spec = DatasetSpec.model_validate(spec_content)
     assert spec.filter == FilterSpec(n_partitions=64, threshold=0.75, selection="greedy", classifier="logistic")
     assert (spec.warmup, spec.seeds, spec.limit, spec.challenge_sets) == (WarmupSpec(size=0.1), (0, 1, 2), None, {})
-    assert spec.filter.evaluation_rows == "scored"
+    assert spec.filter.evaluation_rows == "pooled"
 
 
 @pytest.mark.parametrize("name", ["", "A", "_a", "a-b", "a.b", "../a", "a/b", "a b", "a\n", "é", "a" * 65])

@@ -6,7 +6,7 @@ import pytest
 
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.registry import parse_spec
-from aflite_assets.stages.control_sets import _controls
+from aflite_assets.stages.control_sets import SinglePassScores, _controls
 from aflite_assets.stages.published_dataset import row_weights
 
 SPEC = parse_spec(
@@ -29,43 +29,81 @@ def _full(labels: np.ndarray) -> Examples:
     return Examples(rows, ("no", "yes"))
 
 
-def _embedded(probabilities: list[float | None]) -> pa.Table:
-    rows = len(probabilities)
-    own = pa.array(probabilities, pa.float32())
-    return pa.table({"row_id": np.arange(rows), "split": ["train"] * rows, "warmup_label_probability": own})
+def _scores(linear: list[float], model: list[float] | None = None) -> SinglePassScores:
+    return SinglePassScores(None if model is None else np.array(model), np.array(linear))
 
 
-def test_random_matched_has_the_filtered_sets_class_sizes_when_shares_moved() -> None:
+def test_random_matched_has_the_filtered_sets_class_sizes() -> None:
     labels = np.arange(40) % 2
     kept = [bool(label) or row < 10 for row, label in enumerate(labels)]
-    made, notes = _controls("a", _rows(kept, labels), _full(labels), _embedded([None] * 40), SPEC)
+    made, notes = _controls(
+        "a", _rows(kept, labels), _full(labels), _scores([np.nan] * 40), SPEC, splits=["train"]
+    )
     matched = [control for control in made if control.name == "random_matched"]
     assert [control.seed for control in matched] == [3, 4]
     for control in matched:
         assert np.bincount(labels[control.row_ids]).tolist() == [5, 20]
     assert notes == {
         "class_shares_moved": pytest.approx(0.3),
-        "no_single_pass": "the representation has no warm-up model",
+        "no_single_pass_model": "the representation has no warm-up model",
     }
 
 
-def test_random_matched_is_left_out_when_shares_stay() -> None:
+def test_random_matched_is_made_where_shares_stay_too() -> None:
     labels = np.arange(40) % 2
-    made, _ = _controls(
-        "a", _rows([row < 20 for row in range(40)], labels), _full(labels), _embedded([None] * 40), SPEC
-    )
-    assert {control.name for control in made} == {"random"}
+    rows = _rows([row < 20 for row in range(40)], labels)
+    made, _ = _controls("a", rows, _full(labels), _scores([0.5] * 40), SPEC, splits=["train"])
+    assert {control.name for control in made} == {"random", "random_matched", "single_pass_linear"}
 
 
-def test_single_pass_keeps_the_rows_of_lowest_label_probability() -> None:
+@pytest.mark.parametrize("name", ["single_pass_model", "single_pass_linear"])
+def test_a_single_pass_keeps_the_rows_of_the_lowest_scores(name: str) -> None:
     labels = np.arange(10) % 2
-    probabilities: list[float | None] = [0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.6, 0.4, 0.95, 0.99]
+    low, high = [0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.6, 0.4, 0.95, 0.99], [0.5] * 10
+    scores = _scores(high, low) if name == "single_pass_model" else _scores(low, high)
     made, _ = _controls(
-        "a", _rows([row < 4 for row in range(10)], labels), _full(labels), _embedded(probabilities), SPEC
+        "a", _rows([row < 4 for row in range(10)], labels), _full(labels), scores, SPEC, splits=["train"]
     )
-    (single,) = [control for control in made if control.name == "single_pass"]
+    (single,) = [control for control in made if control.name == name]
     assert single.seed is None
     assert single.row_ids.tolist() == [1, 3, 5, 7]
+
+
+def test_a_single_pass_leaves_test_rows_by_the_same_law() -> None:
+    """Train rows of 0.9 go and half of those of 0.6: so do test rows."""
+    labels = np.arange(80) % 2
+    rows = pa.table(
+        {
+            "row_id": np.arange(80),
+            "split": ["train"] * 40 + ["test"] * 40,
+            "label": labels,
+            "kept": [row >= 20 for row in range(40)] + [True] * 40,
+        }
+    )
+    linear = ([0.9] * 10 + [0.6] * 20 + [0.1] * 10) * 2
+    full = _full(labels)
+    made, _ = _controls("a", rows, full, _scores(linear), SPEC, splits=["train", "test"])
+    train, test = (
+        [one for one in made if (one.name, one.split) == ("single_pass_linear", split)][0].row_ids
+        for split in ("train", "test")
+    )
+    assert (len(train), len(test)) == (20, 20)
+    for kept in (train, test - 40):
+        assert (kept >= 10).all()
+        assert ((kept >= 10) & (kept < 30)).sum() == 10
+        assert set(range(30, 40)) <= set(kept.tolist())
+
+
+def test_scores_are_put_in_the_order_of_the_filtered_rows() -> None:
+    rows = pa.table({"row_id": [5, 2, 9]})
+    embedded = pa.table({"row_id": [2, 5, 9], "warmup_label_probability": pa.array([0.2, 0.5, None], pa.float32())})
+    first = pa.table({"row_id": [9, 2], "predictability": pa.array([0.9, 0.3], pa.float32())})
+    scores = SinglePassScores.of(rows, embedded, first)
+    assert scores.model is not None
+    np.testing.assert_allclose(scores.model, [0.5, 0.2, np.nan])
+    np.testing.assert_allclose(scores.linear, [np.nan, 0.3, 0.9])
+    none = embedded.set_column(1, "warmup_label_probability", pa.nulls(3, pa.float32()))
+    assert SinglePassScores.of(rows, none, first).model is None
 
 
 def test_weights_are_inverse_probabilities_within_bounds() -> None:

@@ -113,10 +113,9 @@ def test_a_run_has_the_sizes_foreseen(digits: Foreseen, digits_run: dict[str, Ob
 
 def test_a_run_has_the_cells_foreseen(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
     plan, cells = digits.plan, _cells(digits_run)
-    matched = any(cell["train_set"] == "random_matched" for cell in cells)
-    assert len(cells) == (plan.most_cells if matched else plan.cells)
+    assert len(cells) == plan.cells
     assert {cell["train_set"]: cell["train_rows"] for cell in cells} == {
-        train_set.name: train_set.rows for train_set in plan.train_sets if train_set.certain or matched
+        train_set.name: train_set.rows for train_set in plan.train_sets
     }
     predictions = digits_run["evaluator_models"].result.part("linear.full.3").file("predictions.parquet")
     counts = pq.read_table(predictions)["test_set"].value_counts().to_pylist()
@@ -126,8 +125,7 @@ def test_a_run_has_the_cells_foreseen(digits: Foreseen, digits_run: dict[str, Ob
 def test_the_work_is_what_the_models_report(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
     estimate, cells = digits.estimate, _cells(digits_run)
     grid = digits_run["evaluator_models"].result
-    # Classes this small always move, so that every control is made.
-    assert len(cells) == digits.plan.most_cells
+    assert len(cells) == digits.plan.cells
     networks = [grid.part(cell["name"]).summary for cell in cells if cell["evaluator"] == "net"]
     assert _work(estimate, "evaluator_models", "net") == {
         "model": len(networks),
@@ -158,7 +156,7 @@ def test_given_features_are_filtered_as_they_are(circles_spec: DatasetSpec, stor
     cells = _cells(results)
     made = {cell["train_set"] for cell in cells}
     assert len(cells) == len(made) * plan.evaluators * plan.seeds
-    assert plan.cells <= len(cells) <= plan.most_cells
+    assert len(cells) == plan.cells
     # Of each model, the sets that are drawn anew for each of two seeds, and the others.
     drawn = [train_set.drawn_per_seed for train_set in plan.train_sets if train_set.name in made]
     assert results["evaluator_models"].result.summary["fitted"] == 2 * (2 * sum(drawn) + drawn.count(False))

@@ -61,8 +61,8 @@ def test_sizes_and_cells_of_a_plan() -> None:
     assert plan.most_iterations == 6
     assert [pool_in_iteration(plan, number) for number in (0, 1, 5)] == [1000, 900, 500]
     assert plan.test_rows == {"test": 300, "odd": 7}
-    # full; filtered, random, single_pass of the encoder; filtered, random of given features; times models and seeds.
-    assert (plan.cells, plan.most_cells) == (6 * 2 * 3, 8 * 2 * 3)
+    # full; filtered, random, random_matched, single_pass_linear of both, single_pass_model of the encoder.
+    assert plan.cells == 10 * 2 * 3
 
 
 @pytest.mark.parametrize(("policy", "pool", "scored"), [("pooled", 1300, 0), ("kept", 1000, 0), ("scored", 1000, 300)])

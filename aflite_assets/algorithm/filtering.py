@@ -14,7 +14,7 @@ from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted
 from aflite_assets.algorithm.progress import ProgressBar
 from aflite_assets.algorithm.records import FilterResult, IterationRecord, StopReason
-from aflite_assets.algorithm.scoring import mean_score
+from aflite_assets.algorithm.scoring import mean_score, scored_mean
 from aflite_assets.algorithm.selection import Candidates, Slice, candidates, choose_slice, rows_cut
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.state import FilterState
@@ -123,7 +123,7 @@ class _Run:
 
 @dataclass(frozen=True)
 class _Pool:
-    """The rows an iteration begins with, the training sets drawn from them, and what these leave unpredicted besides."""
+    """The rows an iteration begins with, the training sets drawn from them, and other rows these leave unpredicted."""
 
     trainable: np.ndarray
     scored_only: np.ndarray
@@ -272,7 +272,7 @@ def _record(
         cutoff=removal.cutoff,
         tied_at_cutoff=removal.tied_at_cutoff,
         representation_bias=mean_score(tally.scores[pool.trainable]),
-        scored_bias=mean_score(tally.scores[pool.scored_only]) if len(pool.scored_only) else None,
+        scored_bias=scored_mean(tally.scores[pool.scored_only]),
         rows_per_class=tuple(np.bincount(np.searchsorted(classes, labels), minlength=len(classes)).tolist()),
         never_held_out=int((tally.held_out[pool.trainable] == 0).sum()),
         smallest_train_size=min(train_sizes),

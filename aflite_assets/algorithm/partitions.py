@@ -47,7 +47,7 @@ def draw_unpredicted(
     seed: int,
     iteration: int,
 ) -> list[np.ndarray]:
-    """The `scored_only` rows that each partition leaves unpredicted, so that they get as many predictions as a train row.
+    """The `scored_only` rows that each partition leaves unpredicted: they get as many predictions as a train row.
 
     A row trained on is not predicted. A partition that trains on a share of `rows` leaves each `scored_only` row
     unpredicted with that probability, so both kinds of rows have the same distribution of predictions. Rows of a group

@@ -9,7 +9,10 @@ from aflite_assets.algorithm.state import FilterState
 
 
 class ProgressBar:
-    """Rows removed of the `removable` ones, as far as the target counts them; shows nothing where standard error is no terminal. A context manager."""
+    """Rows removed of the `removable` ones, as far as the target counts them. A context manager.
+
+    Shows nothing where standard error is no terminal.
+    """
 
     def __init__(self, removable: int, records: Iterable[IterationRecord]) -> None:
         """`records`: iterations made before, in a run that is resumed."""

@@ -26,7 +26,7 @@ class Scores:
     classifier "both" each carries two predictions). `label_probability`: float32 in [0, 1], mean held-out
     probability of the row's own label, NaN where never held out; None when no classifier gave
     probabilities. `representation_bias`: mean predictability of the scored rows that are not `score_only`;
-    `scored_bias`: the same over the `score_only` rows, None without any.
+    `scored_bias`: the same over the `score_only` rows, None where none has a score.
     """
 
     predictability: np.ndarray

@@ -71,13 +71,18 @@ def score_rows(
         held_out_count=tally.held_out,
         label_probability=tally.label_probability,
         representation_bias=mean_score(tally.scores[~inputs.score_only]),
-        scored_bias=mean_score(tally.scores[inputs.score_only]) if inputs.score_only.any() else None,
+        scored_bias=scored_mean(tally.scores[inputs.score_only]),
     )
 
 
 def mean_score(scores: np.ndarray) -> float:
     """Mean over the rows that have a score; at least one must."""
     return float(np.nanmean(scores))
+
+
+def scored_mean(scores: np.ndarray) -> float | None:
+    """The same of `score_only` rows; None where none of them has a score."""
+    return None if np.isnan(scores).all() else mean_score(scores)
 
 
 def _first_partitions(inputs: Inputs, settings: FilterSettings, seed: int) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""Whether filtering kept the rows of other splits as it kept train rows, in all and by class. Nothing is filtered here."""
+"""Whether filtering kept the rows of other splits as it kept train rows, in all and by class. Nothing is filtered."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ LEAST_DIFFERENCE = 1.0
 """Points of difference in kept shares that a reader need not know of, however sure they are."""
 
 _FALSE_ALARMS = 0.0027
-"""Chance of any alarm for one split when nothing differs: three standard deviations, shared out among the comparisons."""
+"""Chance of any alarm for one split when nothing differs: three standard deviations, shared by the comparisons."""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ TRAIN_SET_MEANINGS = {
     "random_matched": "like random, with the class sizes of filtered: the control for which rows were kept",
     "filtered": "the rows that filtering kept",
     "single_pass_model": "as many rows as filtered has, without those that the warm-up model is surest of",
-    "single_pass_linear": "as many rows as filtered has, without those that a single pass of linear classifiers predicts "
-    "most reliably",
+    "single_pass_linear": "as many rows as filtered has, without those that a single pass of linear classifiers "
+    "predicts most reliably",
 }
 
 STOP_REASONS = {

@@ -33,7 +33,8 @@ class RunPlan:
 
     `rows` by split and `test_rows` by test set (splits other than train, then challenge sets); `fine_tune_rows` of the
     challenge sets that evaluators may be trained on, at most; `pool_rows` are filtered, of which `train_pool_rows` are
-    train rows; `scored_rows` are only scored. `most_iterations` includes the last one, which removes nothing. `curve`: what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
+    train rows; `scored_rows` are only scored. `most_iterations` includes the last one, which removes nothing. `curve`:
+    what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
     """
 
     rows: Mapping[str, int]

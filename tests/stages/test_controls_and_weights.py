@@ -36,9 +36,7 @@ def _scores(linear: list[float], model: list[float] | None = None) -> SinglePass
 def test_random_matched_has_the_filtered_sets_class_sizes() -> None:
     labels = np.arange(40) % 2
     kept = [bool(label) or row < 10 for row, label in enumerate(labels)]
-    made, notes = _controls(
-        "a", _rows(kept, labels), _full(labels), _scores([np.nan] * 40), SPEC, splits=["train"]
-    )
+    made, notes = _controls("a", _rows(kept, labels), _full(labels), _scores([np.nan] * 40), SPEC, splits=["train"])
     matched = [control for control in made if control.name == "random_matched"]
     assert [control.seed for control in matched] == [3, 4]
     for control in matched:
@@ -81,10 +79,10 @@ def test_a_single_pass_leaves_test_rows_by_the_same_law() -> None:
         }
     )
     linear = ([0.9] * 10 + [0.6] * 20 + [0.1] * 10) * 2
-    full = _full(labels)
+    full = Examples(rows.append_column("text", pa.array(["t"] * 80)), ("no", "yes"))
     made, _ = _controls("a", rows, full, _scores(linear), SPEC, splits=["train", "test"])
     train, test = (
-        [one for one in made if (one.name, one.split) == ("single_pass_linear", split)][0].row_ids
+        next(one for one in made if (one.name, one.split) == ("single_pass_linear", split)).row_ids
         for split in ("train", "test")
     )
     assert (len(train), len(test)) == (20, 20)

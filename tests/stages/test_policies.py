@@ -63,7 +63,11 @@ def test_every_policy_walks(policy: str, remove: str, tmp_path: Path, store: Res
     results = run_pipeline(spec, store=store)
     filtered = results["filtered_sets"].result
     assert list(filtered.parts) == ["one", "two"]
-    assert all(check.passed for check in _filter_checks(filtered) if check.check_name not in ("no_cautions", "test_kept_like_train"))
+    assert all(
+        check.passed
+        for check in _filter_checks(filtered)
+        if check.check_name not in ("no_cautions", "test_kept_like_train")
+    )
     kept, rows = filtered.summary["one"]["kept"], filtered.summary["one"]["rows"]
     assert round(0.6 * rows["train"]) <= kept["train"] < rows["train"]
     assert (kept["test"] == rows["test"]) == (policy == "kept")
@@ -79,8 +83,8 @@ def test_the_target_is_about_train_rows_while_others_share_the_pool(tmp_path: Pa
     filtered = _made(spec, store, ("filtered_sets",))["filtered_sets"]
     assert filtered.summary["one"]["kept"]["train"] == 250
     iterations = pq.read_table(filtered.part("one").file("iterations.parquet")).to_pylist()
-    assert [row["train_rows_in"] for row in iterations][::len(iterations) - 1] == [294, 250]
-    assert [row["rows_in"] for row in iterations][0] == 294 + 89 + 30
+    assert [row["train_rows_in"] for row in iterations][:: len(iterations) - 1] == [294, 250]
+    assert iterations[0]["rows_in"] == 294 + 89 + 30
     assert sum(row["removed"] - row["train_removed"] for row in iterations) > 0
     too_large = _grouped(tmp_path, filter={"target_size": 350})
     for name in ("raw_dataset", "challenge_sets"):

@@ -131,7 +131,8 @@ def test_unknown_kind_is_told_the_known_ones_and_the_nearest(
         ({"warmup": {"size": "0.1"}}, f"warmup.size: {COUNT}, or one of 'auto'; write it without quotes (received"),
         (
             {"filter": {"selection": "gredy"}},
-            "filter.selection: must be one of 'greedy', 'gumbel', 'gumbel_over_threshold'; did you mean 'greedy'? (received 'gredy')",
+            "filter.selection: must be one of 'greedy', 'gumbel', 'gumbel_over_threshold'; did you mean 'greedy'? "
+            "(received 'gredy')",
         ),
         (
             {"evaluators": {"e": {"kind": "rbf_svm", "gamma": 0}}},

@@ -12,9 +12,10 @@ from aflite_assets.diagnostics.repeats import input_codes, repeats_across_splits
 from aflite_assets.diagnostics.shared_texts import SharedText, shared_texts
 from aflite_assets.diagnostics.similarity import class_similarities
 from aflite_assets.diagnostics.unseen_adversary import UnseenAdversary, unseen_adversary
-from aflite_assets.diagnostics.word_artifacts import WordArtifacts, word_artifacts
+from aflite_assets.diagnostics.word_artifacts import AmongDraws, WordArtifacts, word_artifacts
 
 __all__ = [
+    "AmongDraws",
     "AnnotatorAgreement",
     "Finding",
     "NeighbourDistances",

@@ -57,6 +57,7 @@ _STAGES = (
         "published_dataset",
         ("raw_dataset", "filtered_sets", "control_sets"),
         ("title", "description"),
+        "2",
     ),
     Stage(
         "evaluator_models",

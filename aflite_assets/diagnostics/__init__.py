@@ -1,5 +1,6 @@
 """Statistics about data, before and after filtering: plain functions on rows. No models, no drawing, no files."""
 
+from aflite_assets.diagnostics.among_draws import AmongDraws
 from aflite_assets.diagnostics.annotators import AnnotatorAgreement, annotator_agreement
 from aflite_assets.diagnostics.balance import class_shares_moved, label_balance
 from aflite_assets.diagnostics.findings import Finding, data_findings
@@ -12,7 +13,7 @@ from aflite_assets.diagnostics.repeats import input_codes, repeats_across_splits
 from aflite_assets.diagnostics.shared_texts import SharedText, shared_texts
 from aflite_assets.diagnostics.similarity import class_similarities
 from aflite_assets.diagnostics.unseen_adversary import UnseenAdversary, unseen_adversary
-from aflite_assets.diagnostics.word_artifacts import AmongDraws, WordArtifacts, word_artifacts
+from aflite_assets.diagnostics.word_artifacts import WordArtifacts, word_artifacts
 
 __all__ = [
     "AmongDraws",

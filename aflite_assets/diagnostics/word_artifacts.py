@@ -12,8 +12,6 @@ z grows with the square root of n, so that any smaller set has smaller z. What f
 random sets that have as many rows of each class as were kept. The random sets are ours, not the paper's.
 """
 
-import re
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -21,45 +19,11 @@ from statistics import NormalDist
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.diagnostics.among_draws import AmongDraws
 from aflite_assets.diagnostics.tables import table_of
+from aflite_assets.diagnostics.word_counts import Occurrences, WordScores, occurrences, word_scores
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.examples import Examples
-
-_WORD = re.compile(r"\w+")
-
-
-@dataclass(frozen=True)
-class AmongDraws:
-    """One number of the full set and of the kept one, beside the same number of each random set."""
-
-    full: float
-    random: tuple[float, ...]
-    kept: float
-
-    @property
-    def mean(self) -> float:
-        """Over the random sets."""
-        return float(np.mean(self.random))
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation over the random sets."""
-        return float(np.std(self.random, ddof=1))
-
-    @property
-    def drop(self) -> float:
-        """What fewer rows do not explain: the mean of the random sets less the kept set's number."""
-        return self.mean - self.kept
-
-    @property
-    def kept_is_lowest(self) -> bool:
-        """Whether every random set has more: by chance at most one time in draws + 1."""
-        return self.kept < min(self.random)
-
-    @property
-    def kept_is_highest(self) -> bool:
-        """Whether every random set has less: by chance at most one time in draws + 1."""
-        return self.kept > max(self.random)
 
 
 @dataclass(frozen=True)
@@ -127,44 +91,19 @@ _OVER_LINE = pa.schema(
 
 
 @dataclass(frozen=True)
-class _Occurrences:
-    """Each word of each row once: entry i says that word `words[i]` stands in row `rows[i]`."""
-
-    vocabulary: list[tuple[str, str]]
-    words: np.ndarray
-    rows: np.ndarray
-
-    def in_rows(self, least: int) -> "_Occurrences":
-        """Only the words that stand in so many rows or more, numbered anew in the same order."""
-        often = np.bincount(self.words, minlength=len(self.vocabulary)) >= least
-        stays = often[self.words]
-        vocabulary = [word for word, frequent in zip(self.vocabulary, often.tolist(), strict=True) if frequent]
-        return _Occurrences(vocabulary, (np.cumsum(often) - 1)[self.words[stays]], self.rows[stays])
-
-
-@dataclass(frozen=True)
-class _TestedSet:
-    """One set's numbers: rows per tested word and class, p0 per class, z per tested word and class."""
-
-    counts: np.ndarray
-    expected: np.ndarray
-    z: np.ndarray
-
-
-@dataclass(frozen=True)
 class _Listed:
     """The words of the table as positions, words x 3: the tested word, the label, and the rank."""
 
     places: np.ndarray
 
-    def z(self, tested: _TestedSet) -> np.ndarray:
+    def z(self, tested: WordScores) -> np.ndarray:
         """z of each; 0 for a word without rows, NaN where p0 is 0 or 1."""
         words, labels, _ = self.places.T
         gone = ~tested.counts[words].any(axis=1)
         defined = (tested.expected[labels] > 0) & (tested.expected[labels] < 1)
         return np.where(gone & defined, 0.0, tested.z[words, labels])
 
-    def rows(self, tested: _TestedSet) -> np.ndarray:
+    def rows(self, tested: WordScores) -> np.ndarray:
         """Rows that hold each."""
         rows: np.ndarray = tested.counts[self.places[:, 0]].sum(axis=1)
         return rows
@@ -209,10 +148,10 @@ def word_artifacts(
         InvalidInputError: the rows have no texts, `kept` holds other rows, or a setting is out of its range.
     """
     _check(examples, kept, draws, top, min_rows, significance)
-    found = _occurrences(examples).in_rows(min_rows)
+    found = occurrences(examples).in_rows(min_rows)
     mask = np.isin(examples.row_ids, kept)
-    full = _tested(found, examples, np.ones(len(examples), dtype=bool))
-    left = _tested(found, examples, mask)
+    full = word_scores(found, examples, np.ones(len(examples), dtype=bool))
+    left = word_scores(found, examples, mask)
     tests = len(found.vocabulary) * len(examples.label_names)
     line = -NormalDist().inv_cdf(significance / max(tests, 1))
     listed = _top_words(full, top)
@@ -236,46 +175,7 @@ def word_artifacts(
     )
 
 
-def z_statistics(counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """How far each word's label shares lie from the expected ones, in standard errors.
-
-    Args:
-        counts: words x classes, rows that hold the word and carry the label.
-        expected: one share per class, p0.
-
-    Returns:
-        words x classes float64; NaN for a word without rows and for a class whose p0 is 0 or 1.
-    """
-    n = counts.sum(axis=1, keepdims=True).astype(np.float64)
-    spread = np.sqrt(n * expected * (1 - expected))
-    return np.divide(counts - n * expected, spread, out=np.full(counts.shape, np.nan), where=spread > 0)
-
-
-def _occurrences(examples: Examples) -> _Occurrences:
-    numbers: dict[tuple[str, str], int] = {}
-    words, words_per_row = array("q"), []
-    for column in ("text", "text_pair"):
-        if column in examples.table.column_names:
-            seen: dict[str, int] = {}
-            for text in examples.table[column].to_pylist():
-                present = dict.fromkeys(_WORD.findall((text or "").lower()))
-                words_per_row.append(len(present))
-                words.extend([seen.setdefault(word, len(numbers) + len(seen)) for word in present])
-            numbers |= {(column, word): number for word, number in seen.items()}
-    rows = np.resize(np.arange(len(examples)), len(words_per_row))
-    return _Occurrences(list(numbers), np.array(words, dtype=np.int64), np.repeat(rows, words_per_row))
-
-
-def _tested(found: _Occurrences, examples: Examples, mask: np.ndarray) -> _TestedSet:
-    classes = len(examples.label_names)
-    inside = mask[found.rows]
-    cells = found.words[inside] * classes + examples.labels[found.rows[inside]]
-    counts = np.bincount(cells, minlength=len(found.vocabulary) * classes).reshape(-1, classes)
-    expected = np.bincount(examples.labels[mask], minlength=classes) / max(mask.sum(), 1)
-    return _TestedSet(counts, expected, z_statistics(counts, expected))
-
-
-def _top_words(full: _TestedSet, top: int) -> _Listed:
+def _top_words(full: WordScores, top: int) -> _Listed:
     """For each class the words with the highest z; the more frequent word first on ties."""
     rows = full.counts.sum(axis=1)
     places = [np.empty((0, 3), dtype=np.int64)]
@@ -287,7 +187,7 @@ def _top_words(full: _TestedSet, top: int) -> _Listed:
 
 
 def _draws(
-    found: _Occurrences,
+    found: Occurrences,
     examples: Examples,
     kept: np.ndarray,
     listed: _Listed,
@@ -308,14 +208,14 @@ def _draws(
         mask = np.zeros(len(examples), dtype=bool)
         for members, size in zip(by_class, sizes, strict=True):
             mask[rng.choice(members, size, replace=False)] = True
-        drawn = _tested(found, examples, mask)
+        drawn = word_scores(found, examples, mask)
         z.append(listed.z(drawn))
         rows.append(listed.rows(drawn))
         over_line.append((drawn.z > line).sum(axis=0))
     return _Draws(np.array(z), np.array(rows), np.array(over_line))
 
 
-def _mean_z(full: _TestedSet, left: _TestedSet, random: _Draws, listed: _Listed, line: float) -> AmongDraws | None:
+def _mean_z(full: WordScores, left: WordScores, random: _Draws, listed: _Listed, line: float) -> AmongDraws | None:
     """Over the words listed that are over the line in the full set, of classes with some but not all kept rows."""
     before, kept = listed.z(full), listed.z(left)
     chosen = (before > line) & ~np.isnan(kept)
@@ -326,8 +226,8 @@ def _mean_z(full: _TestedSet, left: _TestedSet, random: _Draws, listed: _Listed,
 
 
 def _words_table(
-    full: _TestedSet,
-    left: _TestedSet,
+    full: WordScores,
+    left: WordScores,
     random: _Draws,
     listed: _Listed,
     vocabulary: list[tuple[str, str]],
@@ -357,7 +257,7 @@ def _words_table(
     return table_of(records, _WORDS)
 
 
-def _rows_and_share(tested: _TestedSet, word: int, label: int) -> tuple[int, float | None]:
+def _rows_and_share(tested: WordScores, word: int, label: int) -> tuple[int, float | None]:
     rows = int(tested.counts[word].sum())
     return rows, tested.counts[word, label] / rows if rows else None
 

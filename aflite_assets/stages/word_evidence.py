@@ -10,7 +10,8 @@ from aflite_assets.reports.records import EvidenceTable, FilteredSet
 from aflite_assets.sources.examples import Examples
 
 if TYPE_CHECKING:
-    from aflite_assets.diagnostics.word_artifacts import AmongDraws, WordArtifacts
+    from aflite_assets.diagnostics.among_draws import AmongDraws
+    from aflite_assets.diagnostics.word_artifacts import WordArtifacts
 
 DRAWS = 99
 """Random sets: a kept set that is itself drawn at random is the lowest of all 100 in at most 1 % of cases."""

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.diagnostics import AmongDraws, WordArtifacts, word_artifacts
-from aflite_assets.diagnostics.word_artifacts import z_statistics
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.examples import Examples
 
@@ -229,14 +228,6 @@ def test_counts_are_those_found_one_by_one(rows: list[tuple[int, str]], data: st
             assert entry[f"rows_{name}"] == len(holding)
             with_label = sum(rows[row][0] == entry["label"] for row in holding)
             assert entry[f"share_{name}"] == (with_label / len(holding) if holding else None)
-
-
-def test_z_is_standard_normal_when_words_mean_nothing() -> None:
-    rng = np.random.default_rng(0)
-    expected = np.array([0.2, 0.3, 0.5])
-    z = z_statistics(rng.multinomial(400, expected, size=20_000), expected)
-    np.testing.assert_allclose(z.mean(axis=0), 0, atol=0.03)
-    np.testing.assert_allclose(z.std(axis=0), 1, atol=0.02)
 
 
 def test_the_order_does_not_depend_on_the_process() -> None:

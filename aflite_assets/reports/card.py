@@ -41,7 +41,8 @@ parts of the data and predict the rest; rows that are predicted right most relia
 _CAVEATS = """\
 - Difficulty is relative to the representation and the linear classifier used here. For another model the kept rows \
 need not be hard, nor the removed ones easy.
-- Kept rows are enriched in mislabelled and ambiguous ones: a wrong label is hard to predict as well.
+- Kept rows are enriched in mislabelled and ambiguous ones, and these weigh most: a wrong label is hard to predict as \
+well.
 - Class shares and topics shift when rows are removed. Compare with a random subset of the same size before crediting \
 filtering with an effect.
 - Where you can, train on `full_tagged` with `weight` rather than on `filtered`: deleting rows loses what they teach.

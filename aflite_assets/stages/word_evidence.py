@@ -57,10 +57,16 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
         f"Words over the line ({filtered.representation})",
         f"How many words exceed z = {found.line:.1f} for a class; the last row adds the classes. {_over_line(found)}"
         f"{groups}",
-        found.over_line.drop_columns(["label"]).append_column(
-            "line", pa.array([found.line] * found.over_line.num_rows, pa.float64())
-        ),
+        _counts(found),
     )
+
+
+def _counts(found: "WordArtifacts") -> pa.Table:
+    """`over_line` with a name for the row of all classes, and the line."""
+    table = found.over_line.drop_columns(["label"])
+    names = pc.fill_null(table["label_name"], "all classes")
+    line = pa.array([found.line] * table.num_rows, pa.float64())
+    return table.set_column(0, "label_name", names).append_column("line", line)
 
 
 def _mean_z(found: "WordArtifacts") -> str:

@@ -71,7 +71,7 @@ def test_planted_cues_drop_beyond_random(raw: Examples) -> None:
     assert f"over {DRAWS} random sets" in words.caption
     *classes, together = over_line.table.to_pylist()
     assert [row["label_name"] for row in classes] == list(LABELS)
-    assert together["label_name"] is None
+    assert together["label_name"] == "all classes"
     assert (together["words_full"], together["random_least"]) == (4, 4)
     assert together["words_kept"] == sum(row["words_kept"] for row in classes) < 4
     assert set(over_line.table["line"].to_pylist()) == {together["line"]}

@@ -60,7 +60,15 @@ ITERATIONS = dg.MultiPartitionsDefinition(
 )
 
 
-@dg.asset(**stage_options("filtered_sets", group="filtering", kinds={"numpy", "scikitlearn"}, checks=_FILTER_CHECKS))
+@dg.asset(
+    **stage_options(
+        "filtered_sets",
+        group="filtering",
+        kinds={"numpy", "scikitlearn"},
+        pool="gpu",  # the engine fits on the card where there is one
+        checks=_FILTER_CHECKS,
+    )
+)
 def filtered_sets(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,
@@ -158,6 +166,7 @@ def published_dataset(
     context.log.info(f"Open it with datasets.load_dataset({folder!r}, 'filtered')")
     metadata = {
         "configurations": table({"configuration": name, **counts} for name, counts in rows.items()),
+        "weights": table({"representation": name, **one} for name, one in obtained.result.summary["weights"].items()),
         "load_with": dg.MetadataValue.md(_LOAD_WITH.format(folder=folder)),
     }
     return materialized(obtained, metadata)

@@ -1,5 +1,6 @@
 """Statistics about data, before and after filtering: plain functions on rows. No models, no drawing, no files."""
 
+from aflite_assets.diagnostics.among_draws import AmongDraws
 from aflite_assets.diagnostics.annotators import AnnotatorAgreement, annotator_agreement
 from aflite_assets.diagnostics.balance import class_shares_moved, label_balance
 from aflite_assets.diagnostics.findings import Finding, data_findings
@@ -15,6 +16,7 @@ from aflite_assets.diagnostics.unseen_adversary import UnseenAdversary, unseen_a
 from aflite_assets.diagnostics.word_artifacts import WordArtifacts, word_artifacts
 
 __all__ = [
+    "AmongDraws",
     "AnnotatorAgreement",
     "Finding",
     "NeighbourDistances",

@@ -27,8 +27,9 @@ _COLUMNS = """\
 | `predictability` | of the times the row was held out, the share in which a linear classifier was \
 right, in \\[0, 1\\]; missing if never held out |
 | `removed_in_iteration` | the filtering iteration that removed the row, counted from 0; missing for kept rows |
-| `weight` | 1 / label probability of the first iteration, clipped to \\[0.25, 4\\]: weighs shortcuts down without \
-deleting a row |
+| `weight` | the class's share / the probability that the first iteration's classifiers gave to the row's label, \
+clipped to \\[0.25, 4\\]: under 1 where the features give the label away, over 1 where they mislead; to multiply the \
+row's loss by; missing for rows that were not scored |
 """
 
 _METHOD = """\
@@ -40,7 +41,8 @@ parts of the data and predict the rest; rows that are predicted right most relia
 _CAVEATS = """\
 - Difficulty is relative to the representation and the linear classifier used here. For another model the kept rows \
 need not be hard, nor the removed ones easy.
-- Kept rows are enriched in mislabelled and ambiguous ones: a wrong label is hard to predict as well.
+- Kept rows are enriched in mislabelled and ambiguous ones, and these weigh most: a wrong label is hard to predict as \
+well.
 - Class shares and topics shift when rows are removed. Compare with a random subset of the same size before crediting \
 filtering with an effect.
 - Where you can, train on `full_tagged` with `weight` rather than on `filtered`: deleting rows loses what they teach.

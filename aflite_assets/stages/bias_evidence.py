@@ -26,7 +26,9 @@ from aflite_assets.stages.evidence_tables import (
 )
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.tracking import TrackedRun
+from aflite_assets.stages.report_inputs import filtered_set
+from aflite_assets.stages.word_evidence import word_tables
+from aflite_assets.tracking import TrackedRun, table_metrics, table_name
 
 _OVERALL = "all-representations"
 """Begins the files of tables about every representation; with its hyphen it is no representation's name."""
@@ -37,40 +39,50 @@ def run(
 ) -> dict[str, Any]:
     """Compute every table that applies to the dataset, per representation and over all, and publish them.
 
-    Similarities of pairs of rows, which a report draws, are files of their own.
+    Similarities of pairs of rows, which a report draws, are files of their own. Every table goes to the tracker whole
+    and number by number, a representation's to a nested run.
     """
     raw = load_examples(inputs["raw_dataset"].path)
     embeddings = inputs["embeddings"]
-    filtered = {name: pq.read_table(part.file("rows.parquet")) for name, part in inputs["filtered_sets"].parts.items()}
+    sets = {name: filtered_set(name, part) for name, part in inputs["filtered_sets"].parts.items()}
+    filtered = {name: one.rows for name, one in sets.items()}
     index: list[dict[str, str]] = []
     pairs: dict[str, str] = {}
     summary = {}
     for name, rows in filtered.items():
-        alike = similarities(rows, embeddings.part(name), raw.label_names, seed=spec.seed)
-        pairs[name] = f"{name}-similarities.parquet"
-        pq.write_table(alike, draft.path / pairs[name])
-        tables = chain(
-            _own_tables(name, rows, raw),
-            neighbour_tables(name, rows, embeddings.part(name), raw.label_names, seed=spec.seed),
-            similarity_tables(name, alike),
-            annotator_tables(name, rows, raw),
-            suspect_tables(name, rows, raw),
-        )
-        published = _publish(name, tables, draft, progress)
+        with tracker.child(name) as tracked:
+            alike = similarities(rows, embeddings.part(name), raw.label_names, seed=spec.seed)
+            pairs[name] = f"{name}-similarities.parquet"
+            pq.write_table(alike, draft.path / pairs[name])
+            tables = chain(
+                _own_tables(name, rows, raw),
+                word_tables(sets[name], raw, seed=spec.seed),
+                neighbour_tables(name, rows, embeddings.part(name), raw.label_names, seed=spec.seed),
+                similarity_tables(name, alike),
+                annotator_tables(name, rows, raw),
+                suspect_tables(name, rows, raw),
+            )
+            published = _publish(name, tables, draft, tracked, progress)
         summary[name] = {"tables": len(published)}
         index += published
     overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=spec.seed))
-    index += _publish(_OVERALL, overall, draft, progress)
+    index += _publish(_OVERALL, overall, draft, tracker, progress)
     write_json(draft.path / "evidence.json", {"tables": index, "similarities": pairs})
+    tracker.log_artifact(draft.path / "evidence.json")
     return summary
 
 
-def _publish(name: str, tables: Iterable[EvidenceTable], draft: Draft, progress: Progress) -> list[dict[str, str]]:
-    """Write each table as it is made, with a line; the index entries."""
+def _publish(
+    name: str, tables: Iterable[EvidenceTable], draft: Draft, tracked: TrackedRun, progress: Progress
+) -> list[dict[str, str]]:
+    """Write and track each table as it is made, with a line; the index entries."""
     index = []
     for number, evidence in enumerate(tables):
         file = f"{name}-{number:02d}.parquet"
         pq.write_table(evidence.table, draft.path / file)
+        title = evidence.title.removesuffix(f" ({name})")
+        tracked.log_table(table_name(title), evidence.table)
+        tracked.log_metrics(table_metrics(title, evidence.table))
         index.append({"title": evidence.title, "caption": evidence.caption, "file": file})
         progress.log(f"bias evidence: {evidence.title}: {counted(evidence.table.num_rows, 'row')}")
     return index
@@ -101,28 +113,5 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
             "Mean number of words of kept and removed rows.",
             text_lengths(rows, raw),
         ),
-        *(_word_tables(representation, rows, raw) if raw.modality == "text" else []),
     ]
     yield from (evidence for evidence in tables if evidence.table.num_rows)
-
-
-def _word_tables(representation: str, rows: pa.Table, raw: Examples) -> list[EvidenceTable]:
-    from aflite_assets.diagnostics.word_artifacts import word_artifacts
-
-    train = rows.filter(pa.compute.equal(rows["split"], "train"))
-    pool = raw.select(train["row_id"].to_numpy())
-    found = word_artifacts(pool, {"filtered": train.filter(train["kept"])["row_id"].to_numpy()}, top=10)
-    return [
-        EvidenceTable(
-            f"Words that go with a class ({representation})",
-            "Ten words per class whose rows carry it more often than chance, by z-statistic (Gardner et al. 2021) "
-            f"among the train rows, and the same words after filtering; by chance no word exceeds {found.line:.1f}.",
-            found.words.drop_columns(["label"]),
-        ),
-        EvidenceTable(
-            f"Words over the line ({representation})",
-            f"How many words exceed z = {found.line:.1f} in the train rows and in what filtering kept. "
-            "A smaller set has smaller z-statistics for the same shares.",
-            found.over_line.drop_columns(["label"]),
-        ),
-    ]

@@ -57,6 +57,7 @@ _STAGES = (
         "published_dataset",
         ("raw_dataset", "filtered_sets", "control_sets"),
         ("title", "description"),
+        "2",
     ),
     Stage(
         "evaluator_models",
@@ -64,7 +65,7 @@ _STAGES = (
         ("evaluators", "seeds", "full_includes_warmup"),
         "4",
     ),
-    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("seed",), "3"),
+    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("seed",), "4"),
     Stage(
         "benchmark_report",
         (

@@ -24,7 +24,7 @@ from aflite_assets.stages.report_inputs import filtered_set, trial_note
 from aflite_assets.tracking import TrackedRun
 
 WEIGHT_BOUNDS = (0.25, 4.0)
-"""Least and most a row may weigh."""
+"""Least and most a row may weigh: a quarter, so that every row still teaches, and four, so that few rule no batch."""
 
 _BLOCK_ROWS = 1_000
 
@@ -47,6 +47,7 @@ def run(
     controls = read_control_sets(inputs["control_sets"])
     files: dict[str, dict[str, str]] = {}
     rows: dict[str, dict[str, int]] = {}
+    weights = {}
     for number, kept in enumerate(filtered):
         suffix = "" if number == 0 else f"_{kept.representation}"
         random = _first_random(controls, kept.representation)
@@ -58,6 +59,8 @@ def run(
                 (draft.path / path).parent.mkdir(parents=True, exist_ok=True)
                 _to_parquet(table, raw, draft.path / path)
                 files[configuration.name][split] = path
+        known = row_weights(kept.rows["label_probability"], kept.rows["label"].to_numpy())
+        weights[kept.representation] = weight_summary(known)
         files[f"hard{suffix}"], rows[f"hard{suffix}"] = files[f"filtered{suffix}"], rows[f"filtered{suffix}"]
     from aflite_assets.reports.card import dataset_card
 
@@ -73,7 +76,7 @@ def run(
     )
     (draft.path / "README.md").write_text(card, encoding="utf-8")
     progress.log(f"published dataset: {rows}")
-    return {"rows": rows}
+    return {"rows": rows, "weights": weights}
 
 
 def _first_random(controls: list[ControlSet], representation: str) -> np.ndarray:
@@ -117,24 +120,41 @@ def _tagged(raw: Examples, rows: pa.Table) -> pa.Table:
         ("status", pc.fill_null(status, "warm-up")),
         ("predictability", joined["predictability"]),
         ("removed_in_iteration", joined["removed_in_iteration"]),
-        ("weight", row_weights(joined["label_probability"])),
+        ("weight", row_weights(joined["label_probability"], raw.labels)),
     ):
         table = table.append_column(name, values)
     return table
 
 
-def row_weights(label_probability: pa.ChunkedArray) -> pa.ChunkedArray:
-    """1 / label probability, clipped to `WEIGHT_BOUNDS`; null where there is no probability."""
+def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Array:
+    """Class share / label probability, clipped to `WEIGHT_BOUNDS`; float32, null where there is no probability.
+
+    1 is a row about whose label the features say as much as the class's share does, less one that they give away, more
+    one that they mislead about. But for the clipping, and where the probabilities are right and no label impossible,
+    weighted rows have a mean of 1, their classes' shares, and labels that do not depend on what the classifiers see.
+    This is reweighing (Kamiran and Calders 2012) with the classifiers' probability in place of a share counted per
+    group; in statistics a stabilised inverse probability weight, which Cole and Hernan (2008) truncate likewise.
+
+    Args:
+        label_probability: per row the first iteration's mean held-out probability of its own label, in [0, 1], or null.
+        labels: the classes, rows int64 from 0; shares are taken over the rows that have a probability.
+    """
+    probability = pc.fill_null(label_probability.cast(pa.float64()), float("nan")).to_numpy()
+    known = ~np.isnan(probability)
+    shares = np.bincount(labels[known], minlength=int(labels.max(initial=0)) + 1) / max(known.sum(), 1)
+    with np.errstate(divide="ignore"):
+        weights = np.clip(shares[labels] / probability, *WEIGHT_BOUNDS)
+    return pa.array(weights.astype(np.float32), mask=~known)
+
+
+def weight_summary(weights: pa.Array) -> dict[str, float | None]:
+    """The mean weight and the shares of weighted rows at either bound; None of each where no row has a weight."""
     least, most = WEIGHT_BOUNDS
-    inverse = pc.divide(
-        pa.scalar(1.0, pa.float32()),
-        pc.max_element_wise(label_probability, pa.scalar(1e-6, pa.float32()), skip_nulls=False),
-    )
-    return pc.min_element_wise(
-        pc.max_element_wise(inverse, pa.scalar(least, pa.float32()), skip_nulls=False),
-        pa.scalar(most, pa.float32()),
-        skip_nulls=False,
-    )
+    return {
+        "mean": pc.mean(weights).as_py(),
+        "share_at_least": pc.mean(pc.less_equal(weights, least)).as_py(),
+        "share_at_most": pc.mean(pc.greater_equal(weights, most)).as_py(),
+    }
 
 
 def _to_parquet(table: pa.Table, raw: Examples, path: Path) -> None:

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 from aflite_assets.errors import InvalidInputError, TrackingError
 from aflite_assets.tracking import mlflow_values as values
 from aflite_assets.tracking.mlflow_session import MlflowSession
@@ -22,6 +24,8 @@ ERROR_TAG = "aflite.error"
 CHANGED_PARAMETER_TAG = "aflite.changed_parameter"
 PARENT_TAG = "mlflow.parentRunId"
 DATASET_CONTEXT_TAG = "mlflow.data.context"
+TABLES_TAG = "mlflow.loggedArtifacts"
+"""Where MLflow looks for the tables of a run, in its pages and in `mlflow.load_table`."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +109,20 @@ class MlflowRun:
             raise InvalidInputError(f"no file or folder at {path}; write it before it is logged to MLflow")
         with self.session.errors():
             self.session.client.log_artifact(self.run_id, str(path))
+
+    def log_table(self, name: str, table: pa.Table) -> None:
+        """Keep a table as `tables/<name>.json`, in the form that `mlflow.load_table` and MLflow's pages read.
+
+        Not by MLflow's own `log_table`, which appends to a table that an earlier try of the run has logged.
+        """
+        file = f"tables/{values.accepted_part(name)}.json"
+        with self.session.errors():
+            self.session.client.log_text(self.run_id, values.split_json(table), file)
+            tags = self.session.client.get_run(self.run_id).data.tags
+            logged = json.loads(tags.get(TABLES_TAG, "[]"))
+            entry = {"path": file, "type": "table"}
+            if entry not in logged:
+                self.session.client.set_tag(self.run_id, TABLES_TAG, json.dumps([*logged, entry]))
 
     @contextmanager
     def child(self, name: str, *, tags: Mapping[str, str] | None = None) -> Iterator["MlflowRun"]:

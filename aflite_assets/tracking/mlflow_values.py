@@ -4,13 +4,18 @@ The limits are those of `mlflow.utils.validation` in MLflow 3.17.
 """
 
 import hashlib
+import json
+import math
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
+import pyarrow as pa
+
 LONGEST_NAME = 250
+LONGEST_PART = 60
 LONGEST_PARAMETER = 6000
 LONGEST_TAG = 8000
 LONGEST_DIGEST = 36
@@ -18,6 +23,7 @@ METRICS_PER_BATCH = 1000
 PARAMETERS_PER_BATCH = 100
 
 _REFUSED_CHARACTER = re.compile(r"[^\w\-. :/]", re.ASCII)
+_REFUSED_IN_PART = re.compile(r"[^\w\- ]", re.ASCII)
 
 Item = TypeVar("Item")
 
@@ -42,6 +48,19 @@ def accepted_name(name: str) -> str:
     return f"{cleaned[: LONGEST_NAME - 9]}_{digest_of(name)[:8]}"
 
 
+def accepted_part(text: str) -> str:
+    """`text` as one piece of a name made of several, and as the name of a file: at most `LONGEST_PART` characters.
+
+    Letters, digits, "_", "-" and spaces stay, but for spaces at an end. A text with others, or a longer one, is
+    cleaned, cut, and gets the start of its hash appended, so that two texts stay two and a name keeps what stands after
+    the piece.
+    """
+    cleaned = _REFUSED_IN_PART.sub("_", text).strip()
+    if cleaned == text and 0 < len(text) <= LONGEST_PART:
+        return text
+    return f"{cleaned[: LONGEST_PART - 9]}_{digest_of(text)[:8]}"
+
+
 def digest_of(*parts: str) -> str:
     """SHA-256 in hexadecimal of a sequence of texts; ("ab", "c") and ("a", "bc") differ."""
     hashed = hashlib.sha256()
@@ -60,6 +79,16 @@ def flattened(parameters: Mapping[str, object], *, prefix: str = "") -> dict[str
         else:
             flat[accepted_name(f"{prefix}{name}")] = accepted_text(value, longest=LONGEST_PARAMETER)
     return flat
+
+
+def split_json(table: pa.Table) -> str:
+    """A table as JSON text, {"columns": [...], "data": [row, ...]}; NaN and infinite values become null."""
+    rows = [[_plain(value) for value in row.values()] for row in table.to_pylist()]
+    return json.dumps({"columns": table.column_names, "data": rows}, allow_nan=False, default=str)
+
+
+def _plain(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def in_batches(items: Sequence[Item], *, size: int) -> Iterator[Sequence[Item]]:

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+
 
 @dataclass(frozen=True)
 class NullRun:
@@ -25,6 +27,9 @@ class NullRun:
         """Keep nothing."""
 
     def log_artifact(self, path: Path) -> None:
+        """Keep nothing."""
+
+    def log_table(self, name: str, table: pa.Table) -> None:
         """Keep nothing."""
 
     @contextmanager

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import pyarrow as pa
+
 
 @dataclass(frozen=True)
 class RunReference:
@@ -41,6 +43,9 @@ class TrackedRun(Protocol):
 
     def log_artifact(self, path: Path) -> None:
         """Keep a copy of a file, or of a folder with all it holds."""
+
+    def log_table(self, name: str, table: pa.Table) -> None:
+        """Keep a table whole, under `name`; a later one of the name replaces it. NaN and infinity become null."""
 
     def child(self, name: str, *, tags: Mapping[str, str] | None = None) -> AbstractContextManager["TrackedRun"]:
         """A run within this one; the same name under the same parent continues the same child."""

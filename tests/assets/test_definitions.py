@@ -62,6 +62,15 @@ def test_assets_depend_on_what_their_stages_read() -> None:
     assert not graph.get(dg.AssetKey("iteration_sets")).child_keys
 
 
+def test_assets_that_compute_on_a_card_share_the_pool_gpu() -> None:
+    graph = definitions.defs.resolve_asset_graph()
+    pools = {key.path[-1]: set(graph.get(key).pools or ()) for key in graph.get_all_asset_keys()}
+    assert {name for name, pool in pools.items() if pool} == {
+        "warmup_split", "warmup_models", "embeddings", "filtered_sets", "evaluator_models",
+    }  # fmt: skip
+    assert set.union(*pools.values()) == {"gpu"}
+
+
 def test_jobs_hold_all_that_can_be_made_on_the_way() -> None:
     repository = definitions.defs.get_repository_def()
     assert {key.path[-1] for key in repository.get_job("filter").asset_layer.executable_asset_keys} == FILTER_JOB

@@ -1,4 +1,4 @@
-"""How a warm-up size that learning curves chose stands in Dagster: picture, points, check, pool."""
+"""How a warm-up size that learning curves chose stands in Dagster: picture, points, check."""
 
 import base64
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import dagster as dg
 import pytest
 
-import definitions
 from aflite_assets.assets import common, data, warmup
 from aflite_assets.sources.registry import Registry, parse_spec
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
@@ -65,12 +64,3 @@ def test_a_size_that_is_given_has_no_curve(home: Any, monkeypatch: pytest.Monkey
     assert not {"chosen", "learning_curve", "learning_curve_points"} & set(shown)
     assert check.passed
     assert check.metadata["result"].value == "not applicable: warmup.size is not auto"
-
-
-def test_assets_that_train_share_the_gpu() -> None:
-    graph = definitions.defs.resolve_asset_graph()
-    pools = {key.path[-1]: set(graph.get(key).pools or ()) for key in graph.get_all_asset_keys()}
-    assert {name for name, pool in pools.items() if pool == {"gpu"}} >= {
-        "warmup_split", "warmup_models", "embeddings", "evaluator_models",
-    }  # fmt: skip
-    assert not pools["raw_dataset"]

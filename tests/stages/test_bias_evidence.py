@@ -1,5 +1,6 @@
 """The evidence of small walks: which tables there are, what they say of planted rows, and that all can be read back."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from mlflow import MlflowClient
 
 from aflite_assets.reports.records import EvidenceTable
 from aflite_assets.results import ResultStore
@@ -18,13 +20,19 @@ from aflite_assets.stages import evidence_tables
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.report_inputs import read_evidence, read_similarities
+from aflite_assets.tracking import MlflowTracker
 
 
-def evidence_of(spec: DatasetSpec, store: ResultStore, log: Callable[[str], None] = lambda line: None) -> Any:
+def evidence_of(
+    spec: DatasetSpec,
+    store: ResultStore,
+    log: Callable[[str], None] = lambda line: None,
+    tracker: MlflowTracker | None = None,
+) -> Any:
     for name in STAGES:
         if name in ("raw_dataset", "warmup_split", "warmup_models", "embeddings", "filtered_sets"):
             run_stage(name, spec, store=store)
-    return run_stage("bias_evidence", spec, store=store, progress=Progress(log, lambda report: None))
+    return run_stage("bias_evidence", spec, store=store, tracker=tracker, progress=Progress(log, lambda report: None))
 
 
 def by_title(tables: tuple[EvidenceTable, ...]) -> Mapping[str, EvidenceTable]:
@@ -79,6 +87,54 @@ def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
     assert random["accuracy"] > filtered["accuracy"] + 0.1
     assert f"the 15 nearest neighbours by standardised features: {100 * full['accuracy']:.1f} %" in adversary.caption
     assert tables["Possible label errors (given)"].table.num_rows == 20
+
+
+def finite(column: pa.ChunkedArray) -> list[float]:
+    return sorted(value for value in column.to_pylist() if value is not None and np.isfinite(value))
+
+
+def test_every_number_is_in_mlflow(circles_content: dict[str, Any], store: ResultStore, tmp_path: Path) -> None:
+    content = {**circles_content, "representations": {"given": {"kind": "identity"}, "again": {"kind": "identity"}}}
+    tracker = MlflowTracker(None, tmp_path / "tracked")
+    result = evidence_of(parse_spec(content), store, tracker=tracker).result
+    client = MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/tracked/mlflow/mlflow.db")
+    parent = client.get_run(result.manifest["provenance"]["tracking"]["run_id"])
+    below = f"tags.`mlflow.parentRunId` = '{parent.info.run_id}'"
+    children = client.search_runs([parent.info.experiment_id], below)
+    assert {run.info.run_name for run in children} == {"given", "again"}
+    assert {run.info.status for run in (parent, *children)} == {"FINISHED"}
+    runs = {run.info.run_name: run for run in (parent, *children)}
+    tables = read_evidence(result)
+    assert len(tables) == 2 * 7 + 2
+    logged = 0
+    for each in tables:
+        title, _, suffix = each.title.partition(" (")
+        run = runs[suffix.removesuffix(")") or "bias_evidence"]
+        name = title.lower().replace(" ", "_")
+        copy = client.download_artifacts(run.info.run_id, f"tables/{name}.json", str(tmp_path))
+        whole = json.loads(Path(copy).read_text())
+        assert whole["columns"] == each.table.column_names
+        assert len(whole["data"]) == each.table.num_rows
+        metrics = {key: value for key, value in run.data.metrics.items() if key.startswith(f"{name}/")}
+        for column in each.table.column_names:
+            kind = each.table.schema.field(column).type
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+                continue
+            values = sorted(value for key, value in metrics.items() if key.endswith(f".{column}"))
+            if values:
+                assert values == finite(each.table[column]), (each.title, column)
+                logged += len(values)
+            else:  # it names the rows
+                assert column in ("k", "row_id"), (each.title, column)
+                assert all(
+                    any(str(value) in key.partition("/")[2].split(".") for key in metrics)
+                    for value in each.table[column].to_pylist()
+                )
+    assert logged == sum(len([key for key in run.data.metrics if "/" in key]) for run in runs.values()) > 400
+    index = client.download_artifacts(parent.info.run_id, "evidence.json", str(tmp_path))
+    assert [entry["caption"] for entry in json.loads(Path(index).read_text())["tables"]] == [
+        each.caption for each in tables
+    ]
 
 
 def test_two_representations_are_compared(circles_content: dict[str, Any], store: ResultStore) -> None:

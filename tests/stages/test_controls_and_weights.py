@@ -7,7 +7,7 @@ import pytest
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.stages.control_sets import SinglePassScores, _controls
-from aflite_assets.stages.published_dataset import row_weights
+from aflite_assets.stages.published_dataset import row_weights, weight_summary
 
 SPEC = parse_spec(
     {
@@ -104,6 +104,37 @@ def test_scores_are_put_in_the_order_of_the_filtered_rows() -> None:
     assert SinglePassScores.of(rows, none, first).model is None
 
 
-def test_weights_are_inverse_probabilities_within_bounds() -> None:
-    weights = row_weights(pa.chunked_array([pa.array([0.5, 0.1, 1.0, 0.0, None], pa.float32())]))
-    assert weights.to_pylist() == [2.0, 4.0, 1.0, 4.0, None]
+def weights_of(probabilities: list[float | None], labels: list[int]) -> list[float | None]:
+    column = pa.chunked_array([pa.array(probabilities, pa.float32())])
+    found: list[float | None] = row_weights(column, np.array(labels)).to_pylist()
+    return found
+
+
+def test_a_weight_is_the_class_share_over_the_probability_within_bounds() -> None:
+    # Shares of the rows that have a probability: 3/4 and 1/4.
+    weights = weights_of([1.0, 0.5, 0.0, 0.125, None, None], [0, 0, 0, 1, 1, 1])
+    assert weights == [0.75, 1.5, 4.0, 2.0, None, None]
+    # A class of one row in ten that the features give away weighs a tenth, which is under the lower bound.
+    assert weights_of([1.0] * 10, [0] + [1] * 9) == [0.25] + [pytest.approx(0.9)] * 9
+
+
+def test_right_probabilities_give_a_mean_of_one_and_labels_that_do_not_depend_on_the_features() -> None:
+    # 1,000 rows of which 600 have a cue; with it 80 % are of class 1, without it 40 %.
+    cue = np.repeat([True, False], [600, 400])
+    labels = np.concatenate([np.repeat([1, 0], [480, 120]), np.repeat([1, 0], [160, 240])])
+    probability = np.where(cue, np.where(labels == 1, 0.8, 0.2), np.where(labels == 1, 0.4, 0.6))
+    weights = np.array(weights_of(probability.tolist(), labels.tolist()))
+    assert weights.mean() == pytest.approx(1)
+    assert [weights[labels == label].sum() / 1000 for label in (0, 1)] == pytest.approx([0.36, 0.64])
+    for side in (cue, ~cue):
+        assert weights[side & (labels == 1)].sum() / weights[side].sum() == pytest.approx(0.64)
+
+
+def test_weights_are_summed_up_by_their_mean_and_their_bounds() -> None:
+    assert weight_summary(pa.array([0.25, 0.25, 1.0, 4.0, None], pa.float32())) == {
+        "mean": 1.375,
+        "share_at_least": 0.5,
+        "share_at_most": 0.25,
+    }
+    assert weights_of([None, None], [0, 1]) == [None, None]
+    assert set(weight_summary(pa.array([None], pa.float32())).values()) == {None}

@@ -126,6 +126,9 @@ def test_text_walk(checkpoint: str, tmp_path: Path, store: ResultStore) -> None:
     tagged = load_dataset(folder, "full_tagged", cache_dir=cache)["train"].to_pandas()
     assert tagged.status.value_counts().to_dict()["warm-up"] == 40
     assert tagged.weight.dropna().between(0.25, 4).all()
+    assert len(tagged.weight.dropna()) == 80
+    weights = results["published_dataset"].result.summary["weights"]["tiny"]
+    assert 0.5 < weights["mean"] < 2
     assert tagged[tagged.status == "warm-up"].weight.isna().all()
     assert len(load_dataset(folder, "hard", cache_dir=cache)["train"]) == kept["train"]
 

@@ -3,6 +3,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
@@ -103,6 +105,26 @@ def test_a_folder_is_kept_with_its_files(tracker: MlflowTracker, client: MlflowC
         with pytest.raises(InvalidInputError, match=r"no file or folder at .*missing\.html; write it"):
             run.log_artifact(tmp_path / "missing.html")
     assert [entry.path for entry in client.list_artifacts(run.run_id, "figures")] == ["figures/curve.svg"]
+
+
+def test_a_table_is_one_that_mlflow_loads(
+    tracker: MlflowTracker, client: MlflowClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = pa.table({"word": ["<b>\x1b", "not"], "z": [float("nan"), 4.0]})
+    with tracker.run("bias_evidence", "snli", "k1") as run:
+        run.log_table("words", words.slice(0, 1))
+        run.log_table("words", words)  # a retry: the later one stands, whole
+        run.log_table("../out of the way", words)
+    assert run.reference is not None
+    assert sorted(entry.path for entry in client.list_artifacts(run.run_id, "tables"))[1] == "tables/words.json"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", client.tracking_uri)  # load_table asks MLflow's own setting
+    loaded = client.load_table(run.experiment_id, "tables/words.json", run_ids=[run.run_id])
+    assert loaded["word"].tolist() == ["<b>\x1b", "not"]
+    assert np.isnan(loaded["z"][0])
+    assert loaded["z"][1] == 4.0
+    logged = json.loads(client.get_run(run.run_id).data.tags["mlflow.loggedArtifacts"])
+    assert [entry["type"] for entry in logged] == ["table", "table"]
+    assert [entry["path"].count("/") for entry in logged] == [1, 1]
 
 
 def test_children_hang_below_their_parent_and_continue(

@@ -1,3 +1,7 @@
+import datetime
+import json
+
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +41,33 @@ def test_long_names_with_one_beginning_stay_different() -> None:
     first, second = (values.accepted_name("x" * 300 + end) for end in "ab")
     assert first != second
     assert len(first) == len(second) == 250
+
+
+@given(st.text(st.characters(), max_size=200))
+def test_an_accepted_part_is_a_file_name_and_no_separator(text: str) -> None:
+    part = values.accepted_part(text)
+    assert values.accepted_part(part) == part
+    assert 0 < len(part) <= values.LONGEST_PART
+    assert not set(part) & set("./:")
+    assert values.accepted_name(part) == part
+
+
+@pytest.mark.parametrize("part", ["not", "kept_rows", "a b-c", "x" * 60])
+def test_an_acceptable_part_stays(part: str) -> None:
+    assert values.accepted_part(part) == part
+
+
+@given(st.lists(st.text(max_size=8), unique=True, min_size=2))
+def test_different_parts_stay_different(texts: list[str]) -> None:
+    assert len({values.accepted_part(text) for text in texts}) == len(texts)
+
+
+def test_a_table_as_json_has_no_value_that_json_lacks() -> None:
+    table = pa.table({"word": ["<b>\x00", None], "z": [float("nan"), 0.5], "day": [datetime.date(2020, 1, 2), None]})
+    assert json.loads(values.split_json(table)) == {
+        "columns": ["word", "z", "day"],
+        "data": [["<b>\x00", None, "2020-01-02"], [None, 0.5, None]],
+    }
 
 
 @given(st.text(st.characters()), st.integers(0, 50))

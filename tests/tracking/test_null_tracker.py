@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from aflite_assets.tracking import NullTracker, Tracker
@@ -13,6 +14,7 @@ def test_everything_is_accepted_and_nothing_kept(tmp_path: Path) -> None:
             each.log_metrics({"accuracy": 0.5}, step=1)
             each.log_dataset("snli", digest="ff", context="training")
             each.log_artifact(tmp_path / "missing.html")
+            each.log_table("words", pa.table({"word": ["not"], "z": [4.0]}))
             assert each.reference is None
     assert list(tmp_path.iterdir()) == []
 

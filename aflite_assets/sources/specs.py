@@ -203,8 +203,8 @@ class DatasetSpec(StrictSpec):
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="of the evaluators")
     train_sets: dict[Name, Annotated[int, Field(ge=1)]] = Field(
         default_factory=dict,
-        description="further train sets: what the filter had left when it was first down to this many train rows, as "
-        "filtered_<name>, and as many random rows, as random_<name>",
+        description="further train sets: the rows that the filter had left when it was down to exactly this many train "
+        "rows, as filtered_<name>, and as many random rows, as random_<name>",
     )
     full_includes_warmup: bool = Field(False, description="whether the full train set has the warm-up rows (paper's D)")
     challenge_sets: dict[Name, ChallengeSpec] = Field(default_factory=dict)

@@ -1,5 +1,6 @@
 """The stage of `control_sets`: train sets of the filtered set's size that were not chosen by the filter."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,7 +35,11 @@ def run(
     for name, part in inputs["filtered_sets"].parts.items():
         rows = pq.read_table(part.file("rows.parquet"))
         made, notes = _controls(name, rows, full, read_rows(inputs["embeddings"].part(name)), spec)
-        earlier = {one: earlier_set(rows, most) for one, most in spec.train_sets.items()}
+        outcome = json.loads(part.file("filter.json").read_text(encoding="utf-8"))
+        earlier = {
+            one: earlier_set(rows, size, settings=outcome["settings"], seed=outcome["seed"])
+            for one, size in spec.train_sets.items()
+        }
         made += _earlier_controls(name, earlier, full.in_split("train").row_ids, spec.seeds)
         notes["earlier_sets"] = {one: _described(found, rows, spec.train_sets[one]) for one, found in earlier.items()}
         controls += made
@@ -72,7 +77,7 @@ def _controls(
 def _earlier_controls(
     representation: str, earlier: Mapping[str, EarlierSet | None], row_ids: np.ndarray, seeds: Sequence[int]
 ) -> list[ControlSet]:
-    """What the filter had left at earlier iterations, each with random sets of its size."""
+    """What the filter had left when it was down to some sizes, each with random sets of its size."""
     made = []
     for number, (name, found) in enumerate(earlier.items()):
         if found is None:
@@ -91,10 +96,15 @@ def _earlier_controls(
     return made
 
 
-def _described(found: EarlierSet | None, rows: pa.Table, most: int) -> dict[str, Any]:
+def _described(found: EarlierSet | None, rows: pa.Table, size: int) -> dict[str, Any]:
     if found is None:
-        return {"rows": 0, "reason": why_not_earlier(rows, most)}
-    return {"iteration": found.iteration, "rows": len(found.row_ids)}
+        return {"rows": 0, "reason": why_not_earlier(rows, size)}
+    return {
+        "iteration": found.iteration,
+        "rows": len(found.row_ids),
+        "cutoff": found.cutoff if found.cutoff is not None and np.isfinite(found.cutoff) else None,
+        "tied_share": found.tied_share,
+    }
 
 
 def _sizes(kept: pa.Table) -> dict[str, int]:

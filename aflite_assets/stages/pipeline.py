@@ -51,7 +51,7 @@ _STAGES = (
         "control_sets",
         ("raw_dataset", "warmup_split", "embeddings", "filtered_sets"),
         ("seed", "seeds", "full_includes_warmup", "train_sets"),
-        "2",
+        "3",
     ),
     Stage(
         "published_dataset",

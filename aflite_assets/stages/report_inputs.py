@@ -61,14 +61,14 @@ def unlabelled_note(raw: PublishedResult) -> tuple[str, ...]:
 
 
 def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
-    """Which sets of earlier iterations are all that the filter began with, or are missing, and why."""
+    """Which earlier sets are all that the filter began with, or are missing, and why."""
     found = []
     for representation, facts in controls.summary.items():
         for name, one in facts["earlier_sets"].items():
             shown = f"filtered_{name} ({representation})"
             if "reason" in one:
                 found.append(f"{shown} is missing: {one['reason']}.")
-            elif one["iteration"] == 0:
+            elif one["iteration"] is None:
                 found.append(f"{shown} has all {one['rows']:,} train rows that the filter began with.")
     return tuple(found)
 

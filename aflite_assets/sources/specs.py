@@ -87,6 +87,11 @@ class AnnotationsSpec(TableFormat):
     annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         description="a column of one label or a list of labels, or one column per annotator"
     )
+    required: bool = Field(
+        True,
+        description="false: where a file is missing the labels are left out and reported so",
+        exclude_if=lambda required: required,  # so that results which it does not concern are found again
+    )
 
     def paths(self) -> list[Path]:
         """The files, in their order."""

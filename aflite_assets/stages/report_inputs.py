@@ -60,6 +60,13 @@ def unlabelled_note(raw: PublishedResult) -> tuple[str, ...]:
     )
 
 
+def annotations_note(raw: PublishedResult) -> tuple[str, ...]:
+    """That single annotators' labels are missing, for which the spec names files; nothing otherwise."""
+    if "annotations_left_out" not in raw.summary:
+        return ()
+    return ("Single annotators' labels were left out, as their files are missing: there is no human row.",)
+
+
 def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
     """Which earlier sets are all that the filter began with, or are missing, and why."""
     found = []

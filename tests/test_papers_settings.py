@@ -29,8 +29,14 @@ def _in_file(name: str) -> dict[str, Any]:
             found[field] = value
     for field in MODELS:
         for model, settings in content[field].items():
-            found[f"{field}.{model}"] = {key: one for key, one in settings.items() if key != "revision"}
+            found[f"{field}.{model}"] = _unpinned(settings)
+    if "distance_encoder" in content:
+        found["distance_encoder"] = _unpinned(content["distance_encoder"])
     return found
+
+
+def _unpinned(settings: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if key != "revision"}
 
 
 def _rows(columns: int) -> Iterator[list[str]]:

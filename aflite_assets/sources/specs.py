@@ -213,6 +213,12 @@ class DatasetSpec(StrictSpec):
     )
     full_includes_warmup: bool = Field(False, description="whether the full train set has the warm-up rows (paper's D)")
     challenge_sets: dict[Name, ChallengeSpec] = Field(default_factory=dict)
+    distance_encoder: EncoderSpec | None = Field(
+        None,
+        description="an encoder trained on all train rows, the warm-up's too, in whose features distances to the "
+        "nearest train rows are measured as well",
+        exclude_if=lambda encoder: encoder is None,  # so that results which it does not concern are found again
+    )
     report: ReportSpec = ReportSpec()
 
     @model_validator(mode="after")

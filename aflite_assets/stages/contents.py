@@ -38,6 +38,8 @@ def field_contents(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, Any]:
             case "representations" | "evaluators":
                 models = getattr(spec, field)
                 contents[field] = {name: checkpoint_content(settings) for name, settings in models.items()}
+            case "distance_encoder" if spec.distance_encoder is not None:
+                contents[field] = checkpoint_content(spec.distance_encoder)
     return contents
 
 

@@ -59,7 +59,7 @@ def test_the_bundled_snli_takes_annotators_from_the_original_release(
     raw = build_raw_table(
         load_source(TableSource(format="parquet", splits=files)),
         columns=spec.columns,
-        label_names=["entailment", "neutral", "contradiction"],
+        label_names=("entailment", "neutral", "contradiction"),
         unlabelled=spec.unlabelled,
         limit=None,
         seed=0,

@@ -87,12 +87,14 @@ def test_the_cutoff_and_the_tied_share_say_which_rows_of_the_slice_go() -> None:
     rows, found = _published(_filtered(SETTINGS)), _earlier(SETTINGS, 370)
     assert found.iteration == 0
     assert found.cutoff is not None
+    assert found.tied_share is not None
     sliced = rows.filter(pa.compute.equal(rows["removed_in_iteration"], 0))
     scores, gone = sliced["predictability"].to_numpy(), ~np.isin(sliced["row_id"].to_numpy(), found.row_ids)
     assert gone.sum() == 30
     assert gone[scores > found.cutoff].all()
     assert not gone[scores < found.cutoff].any()
-    assert 0 < found.tied_share == gone[scores == found.cutoff].mean() < 1
+    assert found.tied_share == gone[scores == found.cutoff].mean()
+    assert 0 < found.tied_share < 1
 
 
 def test_rows_of_other_splits_in_the_pool_take_their_place_in_the_order() -> None:

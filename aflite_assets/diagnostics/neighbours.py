@@ -131,8 +131,9 @@ def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa
 
     The source calls its numbers distances, yet they grow with k a little less than in proportion (0.29 at 1, 1.32 at 5,
     9.5 at 50 neighbours). Sums of distances would grow more than in proportion, for farther rows come later; sums of
-    similarities grow as printed. And as no row of a part of the train set is nearer than the nearest of all, numbers
-    that rise after filtering, as the source's do at first neighbours, are about other queries: the filtered ones.
+    similarities grow as printed, though nearest rows are mostly more alike than 0.29. And as no row of a part of the
+    train set is nearer than the nearest of all, similarities that rise after filtering, as the source's do at first
+    neighbours, would be about other queries: the filtered ones.
     """
     records = []
     for when, found in (("before", before), ("after", after)):

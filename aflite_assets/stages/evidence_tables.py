@@ -51,9 +51,9 @@ def paper_neighbour_tables(
         f"Nearest train rows as sums of similarities ({representation})",
         "Sums of the cosine similarities to the 1, 5, 10 and 50 nearest train rows, in features of a model trained on "
         f"all train rows: before, {counted(found.queries, 'row')} of the other splits to all train rows; after, the "
-        f"{counted(kept.queries, 'row')} that filtering kept to the train rows that it kept. Sums of similarities to "
-        "the nearest rows can be what Table 3 of the ICLR 2020 submission prints as distances, for its numbers grow "
-        f"less than in proportion to their number; that they are is not said there.{sampled}",
+        f"{counted(kept.queries, 'row')} that filtering kept to the train rows that it kept. To stand beside Table 3 "
+        "of the ICLR 2020 submission: what it prints as distances grows with the number of neighbours as sums of "
+        f"similarities do and sums of distances cannot; what it sums is not said there.{sampled}",
         similarity_sums(found, kept),
     )
 

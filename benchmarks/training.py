@@ -47,7 +47,7 @@ from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import SmallTransformerSpec, TextModelSpec
 from aflite_assets.sources.source_specs import TemplateNliSource
 from aflite_assets.sources.template_nli import LABELS, template_nli
-from aflite_assets.stages.embeddings import BATCH_ROWS, _encode_all
+from aflite_assets.stages.embeddings import BATCH_ROWS, encode_all
 from aflite_assets.stages.progress import silent
 from benchmarks.turns import Effort, Line, by_turns, machine, product_rate, table
 
@@ -169,7 +169,7 @@ def extract_ours(work: Work) -> np.ndarray:
     """The stage's loop, with its files."""
     with tempfile.TemporaryDirectory() as scratch:
         encoder = NeuralEncoder(work.classifier, work.device)
-        return np.array(_encode_all("benchmark", encoder, work.examples, Path(scratch), silent)[0])
+        return np.array(encode_all("benchmark", encoder, work.examples, Path(scratch), silent)[0])
 
 
 def _columns(work: Work) -> list[np.ndarray]:

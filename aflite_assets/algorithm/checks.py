@@ -106,22 +106,25 @@ def check_train_size(inputs: Inputs, settings: FilterSettings) -> None:
 
 
 def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
-    """Check the settings against each other and the data as Algorithm 1 states them: t < n, k <= n, n <= rows."""
+    """Check the settings against each other and the data as Algorithm 1 states them: t < n, k <= n, n <= rows.
+
+    Where `target_size` counts some rows of the pool only, n is what the pool has left if all rows leave at one rate.
+    """
     rows = int(inputs.counted.sum())
     if settings.target_size > rows:
         raise InvalidInputError(
             f"target_size must not exceed the number of rows that it counts, {rows}; received {settings.target_size}: "
             "lower it."
         )
-    if settings.train_size >= settings.target_size:
+    left = settings.target_size * len(inputs.trainable_rows) // rows
+    target = f"target_size, {left}" if left == settings.target_size else f"target_size, {left} rows of the pool"
+    if settings.train_size >= left:
         raise InvalidInputError(
-            f"train_size must be below target_size, {settings.target_size}; received {settings.train_size}: "
-            "lower train_size or raise target_size."
+            f"train_size must be below {target}; received {settings.train_size}: lower train_size or raise target_size."
         )
-    if settings.slice_size > settings.target_size:
+    if settings.slice_size > left:
         raise InvalidInputError(
-            f"slice_size must not exceed target_size, {settings.target_size}; received {settings.slice_size}: "
-            "lower slice_size."
+            f"slice_size must not exceed {target}; received {settings.slice_size}: lower slice_size."
         )
     check_train_size(inputs, settings)
     if settings.remove == "groups":

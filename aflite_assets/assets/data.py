@@ -61,6 +61,7 @@ def raw_dataset(
         "rows": table({"split": split, **counts} for split, counts in summary["rows_per_class"].items()),
         "input": summary["modality"],
         "trial_run": summary["trial_run"],
+        **{field: summary[field] for field in ("annotations_left_out",) if field in summary},
     }
     return materialized(obtained, metadata, _raw_checks(obtained.result))
 

@@ -49,7 +49,10 @@ def evaluator_models(
     return materialized(obtained, metadata, [check("all_cells_done", not undone, warn=True, undone=undone)])
 
 
-@dg.asset(**stage_options("bias_evidence", group="evaluation", kinds={"parquet"}))
+@dg.asset(
+    # distance_encoder is a model to be trained
+    **stage_options("bias_evidence", group="evaluation", kinds={"parquet"}, pool="gpu")
+)
 def bias_evidence(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,

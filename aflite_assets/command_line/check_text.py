@@ -36,6 +36,8 @@ def data_section(spec: DatasetSpec, data: UnderstoodData) -> Iterator[str]:
     yield from _class_table(_class_counts(raw.examples), raw.examples.label_names)
     yield ""
     yield f"input: {_input(raw.examples)}"
+    if raw.annotations_left_out is not None:
+        yield escaped(raw.annotations_left_out)
     yield ""
     yield from shown_rows(raw.examples, FIRST_ROWS)
 

@@ -23,6 +23,13 @@ _ROWS_AT_ONCE = 8_192
 _MEANS = [("within_class", pa.float64()), ("across_classes", pa.float64()), ("queries", pa.int64())]
 _OVERALL = pa.schema([("when", pa.string()), ("k", pa.int64()), *_MEANS, ("train_rows", pa.int64())])
 _BY_CLASS = pa.schema([("label_name", pa.string()), *_OVERALL])
+_SUMS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("label_name", "side", "when")),
+        *((name, pa.int64()) for name in ("queries", "train_rows")),
+        *((f"top{k}", pa.float64()) for k in NEIGHBOURS),
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,7 @@ def neighbour_distances(
     kept: np.ndarray,
     label_names: Sequence[str],
     seed: int,
+    asked: np.ndarray | None = None,
     most_rows: int = MOST_ROWS,
     memory_limit: int = MEMORY_LIMIT,
 ) -> NeighbourDistances:
@@ -68,10 +76,9 @@ def neighbour_distances(
     nearest rows of the train set before and after filtering by cosine of the representation's features, within the
     class and across. Our reading, where the source is silent: one minus the cosine, averaged over the k neighbours,
     then over the queries; the same queries before and after, kept or not; the features are those that were filtered by,
-    where the source takes those of a BERT trained on SNLI. The source's numbers are not averages (they grow with k
-    nearly in proportion) and no sums of distances either (0.29 at 1 and 1.32 at 5 neighbours would mean that farther
-    ones are nearer), so they cannot be set beside these. The set "random" is ours: with fewer train rows every
-    neighbour is farther, whichever rows are gone.
+    where the source takes those of a BERT trained on SNLI (in the pipeline: `distance_encoder`). The source's numbers
+    are not averages, and `similarity_sums` says what they may be. The set "random" is ours: with fewer train rows
+    every neighbour is farther, whichever rows are gone.
 
     Where a query's class has fewer than k train rows, the mean is over what is there. Above `most_rows` train rows or
     queries a sample of that many is drawn from `seed`, the kept ones among the sampled train rows standing for all, so
@@ -85,6 +92,7 @@ def neighbour_distances(
         kept: bool per row, what filtering kept; read for train rows only.
         label_names: the classes' names.
         seed: of the samples and of the random set.
+        asked: bool per row, which of the rows that are no train rows are queries; default all.
         most_rows: see above; fewer if so many rows do not fit into half of `memory_limit`.
         memory_limit: bytes for all that is computed, beyond the pages of `features`.
 
@@ -96,9 +104,10 @@ def neighbour_distances(
     most = min(most_rows, max(memory_limit // (8 * features.shape[1]), 1))
     candidates = np.flatnonzero(in_train)
     held_out = len(candidates) < len(labels)
-    asked = np.flatnonzero(~in_train) if held_out else candidates
+    others = ~in_train if asked is None else ~in_train & asked
+    measured = np.flatnonzero(others) if held_out else candidates
     train = _drawn(candidates, most, rng)
-    queries = _drawn(asked, most, rng) if held_out else train
+    queries = _drawn(measured, most, rng) if held_out else train
     sets = {"before": np.ones(len(train), bool), "random": np.zeros(len(train), bool), "after": kept[train]}
     sets["random"][rng.choice(len(train), int(sets["after"].sum()), replace=False)] = True
     sums = _summed(features, labels, queries, train, sets, classes=len(label_names), memory_limit=memory_limit)
@@ -107,10 +116,44 @@ def neighbour_distances(
         _by_class_table(sums, sets, labels[train], label_names),
         held_out,
         len(queries),
-        len(asked),
+        len(measured),
         len(train),
         len(candidates),
     )
+
+
+def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa.Table:
+    """The same as sums of cosine similarities to the k nearest train rows, in the layout of the source's Table 3.
+
+    Columns label_name, side ("within" the class, "vs others"), when, queries, train_rows, and top1, top5, top10, top50:
+    means over the queries of the sum over their k nearest rows, or over what is there. "before" is taken from `before`,
+    "after" from `after`, which may be about other queries.
+
+    The source calls its numbers distances, yet they grow with k a little less than in proportion (0.29 at 1, 1.32 at 5,
+    9.5 at 50 neighbours). Sums of distances would grow more than in proportion, for farther rows come later; sums of
+    similarities grow as printed, though nearest rows are mostly more alike than 0.29. And as no row of a part of the
+    train set is nearer than the nearest of all, similarities that rise after filtering, as the source's do at first
+    neighbours, would be about other queries: the filtered ones.
+    """
+    records = []
+    for when, found in (("before", before), ("after", after)):
+        rows = [row for row in found.by_class.to_pylist() if row["when"] == when]
+        total = next(row["train_rows"] for row in found.overall.to_pylist() if row["when"] == when)
+        for label in dict.fromkeys(row["label_name"] for row in rows):
+            own = [row for row in rows if row["label_name"] == label]
+            inside, queries = own[0]["train_rows"], own[0]["queries"]
+            for side, column, there in (
+                ("within", "within_class", inside),
+                ("vs others", "across_classes", total - inside),
+            ):
+                sums = [_similarity_sum(row[column], min(row["k"], there)) for row in own]
+                records.append((label, side, when, queries, there, *sums))
+    records.sort(key=lambda record: record[1] != "within")
+    return table_of(records, _SUMS)
+
+
+def _similarity_sum(mean_distance: float | None, neighbours: int) -> float | None:
+    return None if mean_distance is None else neighbours * (1 - mean_distance)
 
 
 def _summed(

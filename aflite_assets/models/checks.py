@@ -52,8 +52,8 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
     """Check that the data have the columns the model reads.
 
     Raises:
-        ModelError: another kind of input, `inputs` names a column that the data lack, or texts without a second one
-            for a model of pairs.
+        ModelError: another kind of input, `inputs` or `features` names a column that the data lack, or texts without
+            a second one for a model of pairs.
     """
     needed = MODALITY_OF.get(type(settings))
     if needed is not None and examples.modality != needed:
@@ -73,6 +73,22 @@ def check_inputs(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> N
         raise ModelError(
             f"inputs names {', '.join(missing)}, which the dataset lacks; "
             + (f"it has {', '.join(present)}" if present else "leave inputs out, it is for texts only")
+        )
+    _check_features(getattr(settings, "features", None), examples)
+
+
+def _check_features(columns: tuple[int, ...] | None, examples: Examples) -> None:
+    if columns is None:
+        return
+    if examples.modality != "features":
+        raise ModelError(
+            f"features names columns {list(columns)}, but the dataset's rows are {examples.modality}; leave features "
+            "out, it is for datasets of features"
+        )
+    width = examples.features.shape[1]
+    if len(examples) and max(columns) >= width:
+        raise ModelError(
+            f"features names column {max(columns)}, but the rows have {width} features; choose from 0 to {width - 1}"
         )
 
 

@@ -73,7 +73,7 @@ def evaluate_classical(
 def _matrix_maker(settings: ClassicalModelSpec, train: Examples, tests: Mapping[str, Examples]) -> MakeMatrix:
     if isinstance(settings, MaxPpmiSpec):
         return fit_word_information(train, inputs=settings.inputs, smoothing=settings.smoothing)
-    return fit_inputs(train, list(tests.values()), inputs=settings.inputs)
+    return fit_inputs(train, list(tests.values()), inputs=settings.inputs, features=settings.features)
 
 
 def _new_model(settings: ClassicalModelSpec, labels: np.ndarray) -> Any:

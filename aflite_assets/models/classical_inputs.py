@@ -1,4 +1,4 @@
-"""Matrices for scikit-learn models: features as they are, pixels, or TF-IDF weights; fitted on train rows only."""
+"""Matrices for scikit-learn models: features, pixels, or TF-IDF weights; fitted on train rows only."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
@@ -24,8 +24,16 @@ FALLBACK_SIZE = (32, 32)
 """Width and height of images that are not all of one size, in pixels."""
 
 
-def fit_inputs(train: Examples, tests: Sequence[Examples], *, inputs: Sequence[TextColumn] | None) -> MakeMatrix:
+def fit_inputs(
+    train: Examples,
+    tests: Sequence[Examples],
+    *,
+    inputs: Sequence[TextColumn] | None,
+    features: Sequence[int] | None = None,
+) -> MakeMatrix:
     """The function that makes rows x width of examples.
+
+    Features: as they are, of some columns in the given order where `features` names them.
 
     Texts: TF-IDF of lower-cased words and word pairs with sublinear term frequencies, each column with a
     vocabulary of its own, learnt from `train`. Images: RGB in [0, 1], at their own size if it is the same
@@ -35,7 +43,8 @@ def fit_inputs(train: Examples, tests: Sequence[Examples], *, inputs: Sequence[T
         DataError: a text column of the train rows has no word at all, or an image cannot be decoded.
     """
     if train.modality == "features":
-        return lambda examples: examples.features.astype(np.float64)
+        chosen = slice(None) if features is None else list(features)
+        return lambda examples: examples.features[:, chosen].astype(np.float64)
     if train.modality == "image":
         size = _common_size([train, *tests])
         return lambda examples: _pixels(examples, size)

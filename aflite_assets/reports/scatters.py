@@ -12,6 +12,9 @@ from aflite_assets.reports.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.summary import Headline, headlines
 from aflite_assets.reports.text import count, counted, listed, percent
 
+_LINE = 62
+"""Characters that fit over a picture."""
+
 
 def scatter_pictures(data: BenchmarkData, filtered: FilteredSet) -> tuple[Picture, ...]:
     """The two chosen features of the train rows before and after filtering; none where none were chosen.
@@ -61,12 +64,17 @@ def scatter_caption(data: BenchmarkData, representation: str) -> str:
 
 
 def _notes(where: str, compared: Sequence[Headline], scores: Sequence[Score]) -> list[str]:
-    """Lines under a title, three evaluators on each."""
+    """Lines under a title, up to three evaluators on each as far as they fit."""
     if not compared:
         return []
-    said = [f"{one.evaluator} {_score(score)}" for one, score in zip(compared, scores, strict=True)]
-    lines = [", ".join(said[start : start + 3]) for start in range(0, len(said), 3)]
-    return [f"trained on {where}, tested on {where} rows of {compared[0].test_set}:", *lines]
+    lines: list[list[str]] = [[]]
+    for one, score in zip(compared, scores, strict=True):
+        said = f"{one.evaluator} {_score(score)}"
+        if lines[-1] and (len(lines[-1]) == 3 or len(", ".join([*lines[-1], said])) > _LINE):
+            lines.append([])
+        lines[-1].append(said)
+    where = f"trained on {where}, tested on {where} rows of {compared[0].test_set}:"
+    return [where, *(", ".join(line) for line in lines)]
 
 
 def _score(score: Score) -> str:

@@ -10,7 +10,7 @@ _EARLIER = re.compile(r"(random|filtered)_([a-z0-9][a-z0-9_]*)")
 
 
 def earlier_name(train_set: str) -> str | None:
-    """The name of the earlier iteration whose rows `filtered_<name>` holds, with `random_<name>` as control.
+    """The name of the earlier size whose rows `filtered_<name>` holds, with `random_<name>` as control.
 
     None for the sets of `TRAIN_SETS` and for names of no train set; "matched" is no such name, as random_matched is
     another control.
@@ -39,7 +39,7 @@ def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """The given names of train sets, each once: those of earlier iterations right after filtered.
+    """The given names of train sets, each once: those of earlier sizes right after filtered.
 
     Earlier iterations stand in the order of their first appearance, random before filtered.
     """

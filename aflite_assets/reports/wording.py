@@ -171,10 +171,7 @@ def train_set_meaning(name: str) -> str:
     earlier = earlier_name(name)
     if name.startswith("random_"):
         return f"as many rows as filtered_{earlier} has, drawn at random from full"
-    return (
-        "what the filter had left at an earlier iteration: the first time that it was down to the number of rows that "
-        f"the settings give for {earlier}"
-    )
+    return f"what the filter had left when it was down to the number of train rows that the settings give for {earlier}"
 
 
 def set_notes(test_set: TestSet, label_names: Sequence[str]) -> tuple[str, ...]:

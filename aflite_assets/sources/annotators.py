@@ -68,6 +68,14 @@ class _File:
     labels: _Labels
 
 
+def why_left_out(annotations: AnnotationsSpec) -> str | None:
+    """Which file is missing of annotations that need not be there; None where they are to be read."""
+    missing = [] if annotations.required else [path for path in annotations.paths() if not path.is_file()]
+    if not missing:
+        return None
+    return f"single annotators' labels are left out: annotations file {str(missing[0])!r} does not exist"
+
+
 def labels_from_columns(split: str, table: pa.Table, names: str | tuple[str, ...], *, reader: LabelReader) -> pa.Array:
     """Annotators' class numbers of every row, list<int64>, in the order of the list or of the columns.
 

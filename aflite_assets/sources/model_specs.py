@@ -22,6 +22,15 @@ TextInputs = Annotated[tuple[Literal["text", "text_pair"], ...], Field(min_lengt
 """Text columns that a model sees; fewer than the dataset has make a partial-input model."""
 
 
+FeatureColumns = Annotated[
+    tuple[Annotated[int, Field(ge=0)], ...],
+    Field(
+        min_length=1,
+        description="feature columns that the model sees, from 0; default all (fewer make a partial-input model)",
+    ),
+]
+
+
 class EarlyStoppingSpec(StrictSpec):
     """When to stop before the last epoch; the weights of the best epoch are kept."""
 
@@ -138,6 +147,7 @@ class LinearModelSpec(StrictSpec):
     kind: Literal["linear"]
     inverse_regularization: float = Field(1.0, gt=0)
     inputs: TextInputs | None = None
+    features: FeatureColumns | None = Field(None, exclude_if=lambda columns: columns is None)
 
 
 class RbfSvmSpec(StrictSpec):
@@ -147,6 +157,7 @@ class RbfSvmSpec(StrictSpec):
     inverse_regularization: float = Field(1.0, gt=0)
     gamma: Annotated[float, Field(gt=0)] | Literal["scale", "auto"] = "scale"
     inputs: TextInputs | None = None
+    features: FeatureColumns | None = Field(None, exclude_if=lambda columns: columns is None)
 
 
 class MaxPpmiSpec(StrictSpec):

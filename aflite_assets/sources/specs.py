@@ -87,6 +87,11 @@ class AnnotationsSpec(TableFormat):
     annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         description="a column of one label or a list of labels, or one column per annotator"
     )
+    required: bool = Field(
+        True,
+        description="false: where a file is missing the labels are left out and reported so",
+        exclude_if=lambda required: required,  # so that results which it does not concern are found again
+    )
 
     def paths(self) -> list[Path]:
         """The files, in their order."""
@@ -222,11 +227,17 @@ class DatasetSpec(StrictSpec):
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="of the evaluators")
     train_sets: dict[Name, Annotated[int, Field(ge=1)]] = Field(
         default_factory=dict,
-        description="further train sets: what the filter had left when it was first down to this many train rows, as "
-        "filtered_<name>, and as many random rows, as random_<name>",
+        description="further train sets: the rows that the filter had left when it was down to exactly this many train "
+        "rows, as filtered_<name>, and as many random rows, as random_<name>",
     )
     full_includes_warmup: bool = Field(False, description="whether the full train set has the warm-up rows (paper's D)")
     challenge_sets: dict[Name, ChallengeSpec] = Field(default_factory=dict)
+    distance_encoder: EncoderSpec | None = Field(
+        None,
+        description="an encoder trained on all train rows, the warm-up's too, in whose features distances to the "
+        "nearest train rows are measured as well",
+        exclude_if=lambda encoder: encoder is None,  # so that results which it does not concern are found again
+    )
     report: ReportSpec = ReportSpec()
 
     @model_validator(mode="after")

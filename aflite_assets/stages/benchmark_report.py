@@ -20,6 +20,7 @@ from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import read_challenge_sets, read_learning_curves
 from aflite_assets.stages.report_inputs import (
+    annotations_note,
     check_scatter_features,
     earlier_sets_note,
     filtered_set,
@@ -120,6 +121,7 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
             *trial_note(raw_result),
             *unlabelled_note(raw_result),
             *undecodable_note(raw_result),
+            *annotations_note(raw_result),
             *earlier_sets_note(inputs["control_sets"]),
         ),
         filtered=filtered,

@@ -15,11 +15,13 @@ from aflite_assets.results.files import write_json
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
+from aflite_assets.stages.distance_features import distance_features
 from aflite_assets.stages.evidence_tables import (
     adversary_tables,
     annotator_tables,
     neighbour_tables,
     overlap_tables,
+    paper_neighbour_tables,
     similarities,
     similarity_tables,
     suspect_tables,
@@ -46,18 +48,29 @@ def run(
     embeddings = inputs["embeddings"]
     sets = {name: filtered_set(name, part) for name, part in inputs["filtered_sets"].parts.items()}
     filtered = {name: one.rows for name, one in sets.items()}
+    everything = distance_features(
+        spec,
+        raw,
+        draft,
+        raw_version=inputs["raw_dataset"].data_version,
+        tracker=tracker,
+        device=device,
+        progress=progress,
+    )
     index: list[dict[str, str]] = []
     pairs: dict[str, str] = {}
     summary = {}
+    names = raw.label_names
     for name, rows in filtered.items():
         with tracker.child(name) as tracked:
-            alike = similarities(rows, embeddings.part(name), raw.label_names, seed=spec.seed)
+            alike = similarities(rows, embeddings.part(name), names, seed=spec.seed)
             pairs[name] = f"{name}-similarities.parquet"
             pq.write_table(alike, draft.path / pairs[name])
             tables = chain(
                 _own_tables(name, rows, raw),
                 word_tables(sets[name], raw, seed=spec.seed),
-                neighbour_tables(name, rows, embeddings.part(name), raw.label_names, seed=spec.seed),
+                neighbour_tables(name, rows, embeddings.part(name), names, seed=spec.seed),
+                () if everything is None else paper_neighbour_tables(name, rows, everything, names, seed=spec.seed),
                 similarity_tables(name, alike),
                 annotator_tables(name, rows, raw),
                 suspect_tables(name, rows, raw),

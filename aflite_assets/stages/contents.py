@@ -8,6 +8,7 @@ from typing import Any
 
 from aflite_assets.errors import MissingDataError
 from aflite_assets.results.files import file_sha256
+from aflite_assets.sources.annotators import why_left_out
 from aflite_assets.sources.hub.loading import check_available, model_commit
 from aflite_assets.sources.loading import content_fingerprint
 from aflite_assets.sources.model_specs import EsimSpec, TextModelSpec
@@ -15,7 +16,7 @@ from aflite_assets.sources.source_specs import HubSource
 from aflite_assets.sources.specs import AnnotationsSpec, ChallengeSpec, DatasetSpec
 
 MISSING = {"missing": 1}
-"""The content of a challenge set that need not be there and is not."""
+"""The content of a challenge set or of annotations that need not be there and are not."""
 
 
 def field_contents(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, Any]:
@@ -37,15 +38,21 @@ def field_contents(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, Any]:
             case "representations" | "evaluators":
                 models = getattr(spec, field)
                 contents[field] = {name: checkpoint_content(settings) for name, settings in models.items()}
+            case "distance_encoder" if spec.distance_encoder is not None:
+                contents[field] = checkpoint_content(spec.distance_encoder)
     return contents
 
 
 def annotations_content(annotations: AnnotationsSpec) -> dict[str, str | int]:
     """How many files of single annotators' labels there are, and one sha256 over their contents in their order.
 
+    `MISSING` where they need not be there and a file is not.
+
     Raises:
-        MissingDataError: a file is missing.
+        MissingDataError: a required file is missing.
     """
+    if why_left_out(annotations) is not None:
+        return dict(MISSING)
     paths = annotations.paths()
     for path in paths:
         if not path.is_file():

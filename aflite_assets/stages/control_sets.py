@@ -17,8 +17,8 @@ from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import ControlSet, filter_settings_used, first_scores, full_rows, read_rows
-from aflite_assets.stages.train_sets import EarlierSet, earlier_set, why_not_earlier
+from aflite_assets.stages.published import ControlSet, first_scores, full_rows, read_rows
+from aflite_assets.stages.train_sets import EarlierSet, FilterRun, earlier_set, why_not_earlier
 from aflite_assets.tracking import TrackedRun
 
 NO_MODEL = "the representation has no warm-up model"
@@ -35,10 +35,9 @@ def run(
     for name, part in inputs["filtered_sets"].parts.items():
         rows = pq.read_table(part.file("rows.parquet"))
         scores = SinglePassScores.of(rows, read_rows(inputs["embeddings"].part(name)), first_scores(part))
-        policies = filter_settings_used(part)["evaluation_rows"]
-        filtered_splits = ["train", *(split for split, policy in policies.items() if policy != "kept")]
-        made, notes = _controls(name, rows, full, scores, spec, splits=filtered_splits)
-        earlier = {one: earlier_set(rows, most) for one, most in spec.train_sets.items()}
+        filter_run = FilterRun.of(part)
+        made, notes = _controls(name, rows, full, scores, spec, splits=filter_run.filtered_splits)
+        earlier = {one: earlier_set(rows, size, run=filter_run) for one, size in spec.train_sets.items()}
         made += _earlier_controls(name, earlier, full.in_split("train").row_ids, spec.seeds)
         notes["earlier_sets"] = {one: _described(found, rows, spec.train_sets[one]) for one, found in earlier.items()}
         controls += made
@@ -106,29 +105,30 @@ def _controls(
 def _earlier_controls(
     representation: str, earlier: Mapping[str, EarlierSet | None], row_ids: np.ndarray, seeds: Sequence[int]
 ) -> list[ControlSet]:
-    """What the filter had left at earlier iterations, each with random sets of its size."""
+    """What the filter had left when it was down to some sizes, each with random sets of its size."""
     made = []
     for number, (name, found) in enumerate(earlier.items()):
         if found is None:
             continue
-        made.append(ControlSet(representation, f"filtered_{name}", None, "train", found.row_ids))
         made += [
-            ControlSet(
-                representation,
-                f"random_{name}",
-                seed,
-                "train",
-                _draw(row_ids, len(found.row_ids), [seed, 3, number]),
-            )
+            ControlSet(representation, f"filtered_{name}", None, split, left) for split, left in found.row_ids.items()
+        ]
+        size = len(found.row_ids["train"])
+        made += [
+            ControlSet(representation, f"random_{name}", seed, "train", _draw(row_ids, size, [seed, 3, number]))
             for seed in seeds
         ]
     return made
 
 
-def _described(found: EarlierSet | None, rows: pa.Table, most: int) -> dict[str, Any]:
+def _described(found: EarlierSet | None, rows: pa.Table, size: int) -> dict[str, Any]:
     if found is None:
-        return {"rows": 0, "reason": why_not_earlier(rows, most)}
-    return {"iteration": found.iteration, "rows": len(found.row_ids)}
+        return {"reason": why_not_earlier(rows, size)}
+    return {
+        "iteration": found.iteration,
+        "rows": {split: len(left) for split, left in found.row_ids.items()},
+        "cutoff": found.cutoff,
+    }
 
 
 def _sizes(kept: pa.Table) -> dict[str, int]:

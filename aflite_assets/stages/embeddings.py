@@ -62,7 +62,7 @@ def _extract(
     width = rows.features.shape[1] if rows.modality == "features" else None
     folder = None if model is None else model.path
     encoder = load_encoder(settings, folder, rows.label_names, width=width, device=device, log=progress.log)
-    features, probabilities = _encode_all(name, encoder, rows, part.scratch, progress)
+    features, probabilities = encode_all(name, encoder, rows, part.scratch, progress)
     link_or_copy(part.scratch / "features.npy", part.path / "features.npy")
     columns = [column for column in ("row_id", "split", "label", "group") if column in rows.table.column_names]
     own = pa.array(probabilities, mask=np.isnan(probabilities))
@@ -71,10 +71,13 @@ def _extract(
     return {"rows": len(rows), "width": features.shape[1], "megabytes": round(features.nbytes / 1e6, 3)}
 
 
-def _encode_all(
+def encode_all(
     name: str, encoder: Encoder, rows: Examples, scratch: Path, progress: Progress
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Encode batch by batch into files of known shape; a mark says how many rows are safely written."""
+    """Features and the encoder's probability of each row's own label, NaN without an output layer; files in `scratch`.
+
+    Rows are encoded batch by batch into files of known shape; a mark says how many are safely written.
+    """
     mark = scratch / "progress.json"
     done = json.loads(mark.read_text())["rows"] if mark.is_file() else 0
     mode = "r+" if done else "w+"

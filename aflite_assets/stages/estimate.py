@@ -94,6 +94,7 @@ def estimate_cost(
             continue
         classical = isinstance(evaluator, ClassicalModelSpec)
         lines.append((_classical_line if classical else _neural_line)(name, evaluator, plan, measured))
+    lines += _distance_lines(spec.distance_encoder, plan, measured)
     return CostEstimate(tuple(lines), resolved)
 
 
@@ -111,6 +112,17 @@ def _encoder_lines(name: str, settings: Any, plan: RunPlan, measured: Measuremen
     yield CostLine("warmup_models", name, work, spent)
     encoding, spent = measured.encoding(settings)
     yield CostLine("embeddings", name, _work(encoding, model=1, row=plan.embedded_rows), spent)
+
+
+def _distance_lines(settings: Any, plan: RunPlan, measured: Measurements) -> Iterator[CostLine]:
+    """One training on all train rows and the features of every row; the distances themselves are left out."""
+    if settings is None or isinstance(settings, IdentityEncoderSpec):
+        return
+    training, trained = measured.neural(settings)
+    encoding, encoded = measured.encoding(settings)
+    work = _work(training, model=1, step=_steps(settings, plan.rows["train"]))
+    work += _work(encoding, row=sum(plan.rows.values()))
+    yield CostLine("bias_evidence", "distance_encoder", work, trained + encoded)
 
 
 def _filter_line(name: str, settings: Any, plan: RunPlan, measured: Measurements) -> CostLine:

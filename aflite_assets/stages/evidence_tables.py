@@ -1,7 +1,7 @@
 """The tables of `bias_evidence` that make a comparison fair, each with what its numbers mean and what they do not."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +13,14 @@ from aflite_assets.results import PublishedResult
 from aflite_assets.sources.examples import Examples
 from aflite_assets.stages.published import open_features, read_rows
 
+if TYPE_CHECKING:
+    from aflite_assets.diagnostics.neighbours import NeighbourDistances
+
 _NEIGHBOURS_SHOWN = 10
 """The k whose distances the caption names, and the only one by class where all k are too many to read."""
+
+_MOST_COMPARED, _COMPARED_MEMORY = 1_000_000, 2**33
+"""Rows and bytes for distances that are to stand beside a paper's: on a sample every neighbour is farther."""
 
 _MOST_ROWS = 50
 """Of a table by class, which is left out beyond that; a report shows as many."""
@@ -24,17 +30,60 @@ def neighbour_tables(
     representation: str, rows: pa.Table, embedded: PublishedResult, label_names: tuple[str, ...], *, seed: int
 ) -> Iterator[EvidenceTable]:
     """Distances to the nearest train rows before and after filtering, over all queries and by class."""
+    found = _neighbours(rows, embedded, label_names, seed=seed)
+    yield from _distance_tables(representation, found)
+
+
+def paper_neighbour_tables(
+    representation: str, rows: pa.Table, features: PublishedResult, label_names: tuple[str, ...], *, seed: int
+) -> Iterator[EvidenceTable]:
+    """The same in features of a model trained on all train rows, and as the numbers of the source may be meant."""
+    from aflite_assets.diagnostics.neighbours import similarity_sums
+
+    most: dict[str, Any] = {"most_rows": _MOST_COMPARED, "memory_limit": _COMPARED_MEMORY}
+    found = _neighbours(rows, features, label_names, seed=seed, **most)
+    yield from _distance_tables(f"{representation}, in features of a model trained on all rows", found)
+    kept = _neighbours(rows, features, label_names, seed=seed, kept_queries=True, **most)
+    if not found.held_out or not kept.queries:
+        return
+    sampled = " On a random sample, which makes sums smaller." if found.sampled or kept.sampled else ""
+    yield EvidenceTable(
+        f"Nearest train rows as sums of similarities ({representation})",
+        "Sums of the cosine similarities to the 1, 5, 10 and 50 nearest train rows, in features of a model trained on "
+        f"all train rows: before, {counted(found.queries, 'row')} of the other splits to all train rows; after, the "
+        f"{counted(kept.queries, 'row')} that filtering kept to the train rows that it kept. To stand beside Table 3 "
+        "of the ICLR 2020 submission: what it prints as distances grows with the number of neighbours as sums of "
+        f"similarities do and sums of distances cannot; what it sums is not said there.{sampled}",
+        similarity_sums(found, kept),
+    )
+
+
+def _neighbours(
+    rows: pa.Table,
+    embedded: PublishedResult,
+    label_names: tuple[str, ...],
+    *,
+    seed: int,
+    kept_queries: bool = False,
+    **limits: Any,
+) -> "NeighbourDistances":
     from aflite_assets.diagnostics.neighbours import neighbour_distances
 
     places = read_rows(embedded)
-    found = neighbour_distances(
+    kept = np.isin(places["row_id"].to_numpy(), rows.filter(rows["kept"])["row_id"].to_numpy())
+    return neighbour_distances(
         open_features(embedded),
         places["label"].to_numpy(),
         in_train=_in_train(places).to_numpy(),
-        kept=np.isin(places["row_id"].to_numpy(), rows.filter(rows["kept"])["row_id"].to_numpy()),
+        kept=kept,
         label_names=label_names,
         seed=seed,
+        asked=kept if kept_queries else None,
+        **limits,
     )
+
+
+def _distance_tables(representation: str, found: "NeighbourDistances") -> Iterator[EvidenceTable]:
     whose = counted(found.queries, "row") + " of the other splits" if found.held_out else "the train rows themselves"
     sampled = (
         f" On a random sample: {found.queries:,} of {found.all_queries:,} rows measured from, {found.train_rows:,} of "

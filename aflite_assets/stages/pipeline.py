@@ -43,7 +43,12 @@ _STAGES = (
         "2",
     ),
     Stage("challenge_sets", ("raw_dataset",), ("challenge_sets", "undecodable_images", "seed"), "3"),
-    Stage("warmup_split", ("raw_dataset",), ("warmup", "representations", "evaluators", "filter", "seed"), "2"),
+    Stage(
+        "warmup_split",
+        ("raw_dataset",),
+        ("warmup", "representations", "evaluators", "filter", "distance_encoder", "seed"),
+        "2",
+    ),
     Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "3"),
     Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",)),
     Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "seed"), "7"),
@@ -65,7 +70,7 @@ _STAGES = (
         ("evaluators", "seeds", "full_includes_warmup"),
         "4",
     ),
-    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("seed",), "4"),
+    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("distance_encoder", "seed"), "5"),
     Stage(
         "benchmark_report",
         (

@@ -130,12 +130,6 @@ def first_scores(part: PublishedResult) -> pa.Table:
     return pq.read_table(part.file("scores/000.parquet"))
 
 
-def filter_settings_used(part: PublishedResult) -> dict[str, Any]:
-    """What one representation was filtered with; `evaluation_rows` by split."""
-    settings: dict[str, Any] = json.loads(part.file("filter.json").read_text(encoding="utf-8"))["settings"]
-    return settings
-
-
 def report_iterations(representation: str, part: PublishedResult, progress: Progress) -> None:
     """Report every published iteration of one representation, in order."""
     names = [field.name for field in fields(IterationReport) if field.name != "representation"]

@@ -8,6 +8,7 @@ from typing import Any
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
+from aflite_assets.sources.annotators import why_left_out
 from aflite_assets.sources.decodable_images import UndecodableImages, drop_undecodable
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.loading import at_content, load_source
@@ -22,9 +23,13 @@ from aflite_assets.tracking import TrackedRun
 
 @dataclass(frozen=True)
 class LoadedTable(RawTable):
-    """The raw table as it is published: without images that do not decode, which are counted by split."""
+    """The raw table as it is published: without images that do not decode, which are counted by split.
+
+    `annotations_left_out`: why there are no single annotators' labels though the spec names files, else None.
+    """
 
     undecodable_images: Mapping[str, UndecodableImages]
+    annotations_left_out: str | None = None
 
 
 def run(
@@ -48,6 +53,9 @@ def run(
     }
     # Reports print these numbers, so a change in them must be a change of the data version.
     write_json(draft.path / "summary.json", summary)
+    if raw.annotations_left_out is not None:
+        progress.log(raw.annotations_left_out)
+        summary["annotations_left_out"] = raw.annotations_left_out
     progress.log(f"raw dataset: {summary['rows']}")
     return summary
 
@@ -69,6 +77,7 @@ def read_raw(
         DataError: the source is not what the spec says, a split cannot be drawn, or too many images do not decode.
     """
     complete, source = first_rows is None, source or spec.source
+    left_out = None if spec.annotations is None else why_left_out(spec.annotations)
     raw = build_raw_table(
         load_source(source, rows=first_rows),
         columns=implied_columns(source, spec.columns),
@@ -77,11 +86,13 @@ def read_raw(
         limit=spec.limit,
         seed=spec.seed,
         holdout=spec.holdout,
-        annotations=spec.annotations,
+        annotations=spec.annotations if left_out is None else None,
         complete=complete,
     )
     decodable = drop_undecodable(raw.examples, largest_share=spec.undecodable_images, complete=complete, log=log)
-    return LoadedTable(decodable.examples, raw.source_rows, raw.unlabelled_rows, raw.labelled_rows, decodable.dropped)
+    return LoadedTable(
+        decodable.examples, raw.source_rows, raw.unlabelled_rows, raw.labelled_rows, decodable.dropped, left_out
+    )
 
 
 def describe(examples: Examples) -> dict[str, Any]:

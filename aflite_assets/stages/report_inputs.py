@@ -60,16 +60,23 @@ def unlabelled_note(raw: PublishedResult) -> tuple[str, ...]:
     )
 
 
+def annotations_note(raw: PublishedResult) -> tuple[str, ...]:
+    """That single annotators' labels are missing, for which the spec names files; nothing otherwise."""
+    if "annotations_left_out" not in raw.summary:
+        return ()
+    return ("Single annotators' labels were left out, as their files are missing: there is no human row.",)
+
+
 def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
-    """Which sets of earlier iterations are all that the filter began with, or are missing, and why."""
+    """Which earlier sets are all that the filter began with, or are missing, and why."""
     found = []
     for representation, facts in controls.summary.items():
         for name, one in facts["earlier_sets"].items():
             shown = f"filtered_{name} ({representation})"
             if "reason" in one:
                 found.append(f"{shown} is missing: {one['reason']}.")
-            elif one["iteration"] == 0:
-                found.append(f"{shown} has all {one['rows']:,} train rows that the filter began with.")
+            elif one["iteration"] is None:
+                found.append(f"{shown} has all {one['rows']['train']:,} train rows that the filter began with.")
     return tuple(found)
 
 

@@ -119,14 +119,16 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
             ("slice_size", spec.slice_size, pool_rows),
         )
     }
-    if sizes["train_size"] >= sizes["target_size"]:
+    left = sizes["target_size"] * pool_rows // (train_rows or pool_rows)
+    target = f"{left}" if left == sizes["target_size"] else f"{left} of the pool's"
+    if sizes["train_size"] >= left:
         raise DataError(
-            f"filter.train_size is {sizes['train_size']} rows and target_size {sizes['target_size']}; a classifier "
+            f"filter.train_size is {sizes['train_size']} rows and target_size {target}; a classifier "
             "trains on fewer rows than are ever left, so lower train_size or raise target_size"
         )
-    if sizes["slice_size"] > sizes["target_size"]:
+    if sizes["slice_size"] > left:
         raise DataError(
-            f"filter.slice_size is {sizes['slice_size']} rows and target_size {sizes['target_size']}; a slice is at "
+            f"filter.slice_size is {sizes['slice_size']} rows and target_size {target}; a slice is at "
             "most as large as what must be left, so lower slice_size or raise target_size"
         )
     return FilterSettings(

@@ -119,17 +119,20 @@ def _draw_most(spec: DatasetSpec | SpecView, raw: Examples, samples: WarmupSampl
 
 
 def check_models(spec: DatasetSpec | SpecView, raw: Examples) -> None:
-    """Check that every representation and evaluator reads this kind of data and can be had.
+    """Check that every representation, evaluator and other encoder reads this kind of data and can be had.
 
     Raises:
         ModelError: one does not or cannot.
     """
-    for field in ("representations", "evaluators"):
-        for name, settings in getattr(spec, field).items():
-            try:
-                check_model(settings, raw)
-            except ModelError as error:
-                raise ModelError(f"{field}.{name}: {error}") from error
+    fields = ("representations", "evaluators")
+    models = {f"{field}.{name}": model for field in fields for name, model in getattr(spec, field).items()}
+    if spec.distance_encoder is not None:
+        models["distance_encoder"] = spec.distance_encoder
+    for place, settings in models.items():
+        try:
+            check_model(settings, raw)
+        except ModelError as error:
+            raise ModelError(f"{place}: {error}") from error
 
 
 def needs_warmup(spec: DatasetSpec | SpecView) -> bool:

@@ -3,7 +3,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aflite_assets.diagnostics.neighbours import NEIGHBOURS, NeighbourDistances, mean_nearest, neighbour_distances
+from aflite_assets.diagnostics.neighbours import (
+    NEIGHBOURS,
+    NeighbourDistances,
+    mean_nearest,
+    neighbour_distances,
+    similarity_sums,
+)
 from aflite_assets.errors import InvalidInputError
 
 
@@ -36,6 +42,29 @@ def test_by_hand() -> None:
     assert found.by_class.column_names == ["label_name", *found.overall.column_names]
     assert set(found.by_class["label_name"].to_pylist()) == {"no"}
     assert (found.held_out, found.sampled) == (True, False)
+
+
+def test_sums_of_similarities_before_of_all_queries_and_after_of_those_kept() -> None:
+    # Train: "no" east (kept), north; "yes" north (kept). Queries, both "no": east (kept), north-east.
+    features = [[1, 0], [0, 1], [0, 2], [3, 0], [1, 1]]
+    in_train, kept, labels = [1, 1, 1, 0, 0], [1, 0, 1, 1, 0], [0, 0, 1, 0, 0]
+    before = distances_of(features, labels, in_train, kept)
+    after = distances_of(features, labels, in_train, kept, asked=np.array(kept, bool))
+    rows = {(row["side"], row["when"]): row for row in similarity_sums(before, after).to_pylist()}
+    assert {key: (row["queries"], row["train_rows"]) for key, row in rows.items()} == {
+        ("within", "before"): (2, 2), ("vs others", "before"): (2, 1),
+        ("within", "after"): (1, 1), ("vs others", "after"): (1, 1),
+    }  # fmt: skip
+    half = 2**-0.5
+    expected = {
+        ("within", "before"): ((1 + half) / 2, (1 + 2 * half) / 2),
+        ("vs others", "before"): (half / 2, half / 2),
+        ("within", "after"): (1.0, 1.0),
+        ("vs others", "after"): (0.0, 0.0),
+    }
+    for key, (first, fifth) in expected.items():
+        assert (rows[key]["top1"], rows[key]["top5"]) == (pytest.approx(first), pytest.approx(fifth)), key
+        assert rows[key]["top50"] == rows[key]["top5"]
 
 
 def test_a_class_of_which_nothing_was_kept_has_no_distance() -> None:

@@ -77,6 +77,14 @@ def test_the_wrong_kind_of_rows_is_named(
         check_model(text_settings if isinstance(settings, str) else settings, rows[kind])
 
 
+def test_feature_columns_that_the_data_lack_are_named(rows: dict[str, Examples]) -> None:
+    check_model(LinearModelSpec(kind="linear", features=(0,)), rows["features"])
+    with pytest.raises(ModelError, match=r"features names column 4, but the rows have 1 features; choose from 0 to 0"):
+        check_model(RbfSvmSpec(kind="rbf_svm", features=(0, 4)), rows["features"])
+    with pytest.raises(ModelError, match=r"features names columns \[0\], but the dataset's rows are text; leave"):
+        check_model(LinearModelSpec(kind="linear", features=(0,)), rows["text"])
+
+
 def test_inputs_that_the_data_lack_are_named(rows: dict[str, Examples], text_settings: TextModelSpec) -> None:
     single = Examples(rows["text"].table.drop_columns(["text_pair"]), ("a", "b"))
     with pytest.raises(ModelError, match=r"inputs names text_pair, which the dataset lacks; it has text"):

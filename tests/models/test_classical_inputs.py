@@ -21,6 +21,13 @@ def test_features_stay_as_they_are(table: Callable[..., Examples]) -> None:
     np.testing.assert_array_equal(fit_inputs(examples, [], inputs=None)(examples), values)
 
 
+def test_some_feature_columns_in_the_order_named(table: Callable[..., Examples]) -> None:
+    values = [[1.0, 2.0, 5.0], [3.0, 4.5, 6.0]]
+    examples = table([0, 1], ("a", "b"), features=pa.array(values, pa.list_(pa.float32())))
+    make_matrix = fit_inputs(examples, [], inputs=None, features=(2, 0))
+    np.testing.assert_array_equal(make_matrix(examples), [[5.0, 1.0], [6.0, 3.0]])
+
+
 def test_tfidf_weights_of_words_and_pairs_by_hand(table: Callable[..., Examples]) -> None:
     train = table([0, 1], ("a", "b"), text=["A dog A", "dog"])
     matrix = _dense(fit_inputs(train, [], inputs=None)(train))

@@ -274,7 +274,7 @@ def test_top_5_has_a_section_where_the_paper_has_figures(make_by_hand: Any) -> N
 def test_earlier_train_sets_are_explained(by_hand: BenchmarkData, make_by_hand: Any) -> None:
     extra = Cell("p", "filtered_60", "a", 0, 60, "not run")
     words = Page(render_report(make_by_hand(cells=(*by_hand.cells, extra)))).words()
-    assert "filtered_60 what the filter had left at an earlier iteration" in words
+    assert "filtered_60 what the filter had left when it was down to" in words
 
 
 def test_parts_of_challenge_sets_are_compared_side_by_side(by_hand: BenchmarkData) -> None:

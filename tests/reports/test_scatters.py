@@ -1,12 +1,14 @@
 """The pictures of two features: which points, which accuracies stand beside them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from aflite_assets.reports.records import BenchmarkData
-from aflite_assets.reports.scatters import scatter_caption, scatter_pictures
+from aflite_assets.reports.scatters import _notes, scatter_caption, scatter_pictures
+from aflite_assets.reports.summary import headlines
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +26,14 @@ def test_accuracies_stand_at_the_pictures(points: BenchmarkData) -> None:
         "After filtering: 402 train rows, feature 0 against feature 2, coloured by class. trained on filtered, "
         "tested on filtered rows of test: linear 70.0 %, forest failed"
     )
+
+
+def test_long_names_take_a_line_more(points: BenchmarkData) -> None:
+    longer = {name: f"{name}_that_does_not_see_any_of_the_biases" for name in ("linear", "forest")}
+    cells = [replace(cell, evaluator=longer[cell.evaluator]) for cell in points.cells if cell.evaluator in longer]
+    data = replace(points, cells=tuple(cells))
+    notes = _notes("full", headlines(data, "roberta"), [one.full for one in headlines(data, "roberta")])
+    assert [line.partition(" ")[0] for line in notes[1:]] == list(longer.values())
 
 
 def test_the_caption_has_random_and_the_rows_tested(points: BenchmarkData) -> None:

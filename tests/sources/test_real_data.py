@@ -9,7 +9,8 @@ import pytest
 
 from aflite_assets.sources.loading import load_source
 from aflite_assets.sources.raw_table import RawTable, build_raw_table, implied_columns
-from aflite_assets.sources.source_specs import SourceSpec
+from aflite_assets.sources.registry import BUNDLED, load_spec
+from aflite_assets.sources.source_specs import SourceSpec, TableSource
 from aflite_assets.sources.specs import DatasetSpec
 
 pytestmark = pytest.mark.skipif(
@@ -47,6 +48,33 @@ def test_snli_in_parquet(data: Path) -> None:
     assert raw.source_rows == {"train": 9831, "test": 9824}
     assert Counter(raw.examples.in_split("train").labels.tolist()) == {0: 3325, 1: 3231, 2: 3275}
     assert 890 <= len(raw.examples.in_split("test")) <= 900
+
+
+def test_the_bundled_snli_takes_annotators_from_the_original_release(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SNLI_FOLDER", str(data / "snli_original"))
+    spec = load_spec(BUNDLED / "snli.yaml")
+    files = {"train": str(data / "snli" / "validation.parquet"), "test": str(data / "snli" / "test.parquet")}
+    raw = build_raw_table(
+        load_source(TableSource(format="parquet", splits=files)),
+        columns=spec.columns,
+        label_names=("entailment", "neutral", "contradiction"),
+        unlabelled=spec.unlabelled,
+        limit=None,
+        seed=0,
+        annotations=spec.annotations,
+    )
+    given = [
+        (label, said)
+        for label, said in zip(
+            raw.examples.labels.tolist(), raw.examples.table["annotator_labels"].to_pylist(), strict=True
+        )
+        if said
+    ]
+    # Of 2,566 rows 41 have no majority and are none of the dataset's.
+    assert (len(given), Counter(len(said) for _, said in given)) == (2525, {5: 2525})
+    assert sum(said.count(label) for label, said in given) / sum(len(said) for _, said in given) > 0.85
 
 
 def test_hans_in_unquoted_tab_separated_text(data: Path) -> None:

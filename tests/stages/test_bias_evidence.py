@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from mlflow import MlflowClient
 
+from aflite_assets.errors import ModelError
 from aflite_assets.reports.records import EvidenceTable
 from aflite_assets.results import ResultStore
 from aflite_assets.sources.examples import Examples
@@ -19,6 +20,7 @@ from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages import evidence_tables
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.published import open_features, read_rows
 from aflite_assets.stages.report_inputs import read_evidence, read_similarities
 from aflite_assets.tracking import MlflowTracker
 
@@ -167,6 +169,63 @@ def test_another_seed_gives_other_evidence_under_another_key(
     assert again.reused
     assert first.result.key != other.result.key
     assert first.result.data_version != other.result.data_version
+
+
+def test_distances_in_features_of_a_model_that_saw_all_train_rows(store: ResultStore) -> None:
+    network = {"kind": "timm_image", "architecture": "test_resnet", "image_size": 16, "epochs": 2, "batch_size": 32}
+    content: dict[str, Any] = {
+        "name": "few_digits",
+        "source": {"format": "digits"},
+        "limit": {"train": 150, "test": 40},
+        "warmup": {"size": 50},
+        "representations": {"net": network},
+        "filter": {
+            "target_size": 60,
+            "train_size": 40,
+            "slice_size": 20,
+            "n_partitions": 4,
+            "threshold": 0.0,
+            "evaluation_rows": "kept",
+        },
+        "evaluators": {"linear": {"kind": "linear"}},
+        "distance_encoder": network,
+    }
+    logged: list[str] = []
+    result = evidence_of(parse_spec(content), store, logged.append).result
+    assert "training distance_encoder on all 150 train rows" in logged
+    part = result.part("distance_encoder")
+    assert (part.summary["encoded_rows"], part.summary["steps"]) == (190, 10)
+    features, rows = open_features(part), read_rows(part)
+    assert features.shape == (190, part.summary["width"])
+    assert rows["split"].to_pylist().count("train") == 150
+
+    tables = by_title(read_evidence(result))
+    own, paper = (
+        {row["when"]: row for row in tables[f"Distance to the nearest train rows ({where})"].table.to_pylist()}
+        for where in ("net", "net, in features of a model trained on all rows")
+    )
+    assert [own[when]["train_rows"] for when in ("before", "after")] == [100, 60]
+    assert [paper[when]["train_rows"] for when in ("before", "after")] == [150, 60]
+    sums = tables["Nearest train rows as sums of similarities (net)"]
+    assert sums.table.column_names[-4:] == ["top1", "top5", "top10", "top50"]
+    assert set(sums.table["side"].to_pylist()) == {"within", "vs others"}
+    assert "40 rows of the other splits to all train rows" in sums.caption
+    assert "sample" not in sums.caption
+
+    logged.clear()
+    changed = content | {"filter": {**content["filter"], "n_partitions": 5}}
+    again = evidence_of(parse_spec(changed), store, logged.append).result
+    assert again.key != result.key
+    assert again.part("distance_encoder").key == part.key
+    assert not any("distance_encoder" in line for line in logged)
+
+
+def test_a_model_for_distances_that_does_not_fit_is_refused_before_anything_is_trained(
+    circles_content: dict[str, Any], store: ResultStore
+) -> None:
+    spec = parse_spec({**circles_content, "distance_encoder": {"kind": "timm_image", "architecture": "test_resnet"}})
+    with pytest.raises(ModelError, match="distance_encoder: a model of kind 'timm_image' reads image, but"):
+        evidence_of(spec, store)
 
 
 def text_rows(annotators: list[list[int]]) -> Examples:

@@ -94,6 +94,11 @@ def test_annotations_are_the_content_of_their_files(circles_content: dict[str, A
     assert first == {"files": 2, "sha256": hashlib.sha256(hashes.encode()).hexdigest()}
     files[1].write_text("other")
     assert content() != first
+    found = content()
+    circles_content["annotations"]["required"] = False
+    assert content() == found
+    files[1].unlink()
+    assert content() == {"missing": 1}
 
 
 def test_hub_checkpoints_are_their_commit_asked_for_once(asked: list[tuple[str, str | None]]) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.sources.model_specs import ImageModelSpec
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages import measured_filter, measured_models
@@ -98,6 +99,19 @@ def test_one_network_is_measured_once(digits: Foreseen) -> None:
     assert digits.estimate.device == "cpu"
     assert all((line.seconds or 0) > 0 for line in digits.estimate.lines)
     assert digits.estimate.seconds == pytest.approx(sum(line.seconds or 0 for line in digits.estimate.lines))
+
+
+def test_a_model_for_distances_is_trained_once_on_all_train_rows(digits: Foreseen) -> None:
+    net = digits.spec.representations["net"]
+    assert isinstance(net, ImageModelSpec)
+    foreseen = _foreseen(digits.spec.model_copy(update={"distance_encoder": net}))
+    rows = foreseen.plan.rows
+    assert _work(foreseen.estimate, "bias_evidence", "distance_encoder") == {
+        "model": 1,
+        "step": net.epochs * -(-rows["train"] // net.batch_size),
+        "row": sum(rows.values()),
+    }
+    assert foreseen.measured == digits.measured
 
 
 def test_a_run_has_the_sizes_foreseen(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:

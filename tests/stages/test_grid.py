@@ -1,4 +1,4 @@
-"""The grid in part, its keys, earlier iterations of the filter as train sets, and splits that evaluators stop by."""
+"""The grid in part, its keys, the filter at earlier sizes as train sets, and splits that evaluators stop by."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.grid import CellFilter, GridCell, input_fingerprint
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
-from aflite_assets.stages.train_sets import TrainSet, earlier_set, why_not_earlier
+from aflite_assets.stages.train_sets import TrainSet
 
 
 def _cells(store: ResultStore, spec: DatasetSpec) -> list[dict[str, Any]]:
@@ -71,57 +71,25 @@ def test_a_filter_by_representation_keeps_full() -> None:
     assert [CellFilter(representations=("a",)).wants(cell) for cell in cells] == [True, True, False]
 
 
-def _fates(*removed: int | None) -> pa.Table:
-    return pa.table(
-        {
-            "row_id": np.arange(10, 10 + len(removed)),
-            "split": ["train"] * (len(removed) - 1) + ["test"],
-            "removed_in_iteration": pa.array(removed, pa.int64()),
-        }
-    )
-
-
-@pytest.mark.parametrize(
-    ("most", "iteration", "rows"),
-    [
-        (6, 0, [10, 11, 12, 13, 14]),
-        (5, 0, [10, 11, 12, 13, 14]),
-        (4, 1, [11, 12, 13, 14]),
-        (3, 2, [12, 13]),
-        (2, 2, [12, 13]),
-        (1, 3, [13]),
-    ],
-)
-def test_the_earlier_set_is_the_largest_that_is_small_enough(most: int, iteration: int, rows: list[int]) -> None:
-    found = earlier_set(_fates(0, 1, 2, None, 1, None), most)
-    assert found is not None
-    assert (found.iteration, found.row_ids.tolist()) == (iteration, rows)
-
-
-def test_a_set_smaller_than_the_filter_ever_had_is_left_out_with_the_reason() -> None:
-    fates = _fates(0, None, None, 0)
-    assert earlier_set(fates, 1) is None
-    assert why_not_earlier(fates, 1).startswith("the filter ended with 2 train rows, so it never had at most 1 left")
-
-
-def test_earlier_iterations_and_their_random_controls_are_trained_on(
+def test_earlier_sizes_and_their_random_controls_are_trained_on(
     circles_content: dict[str, Any], store: ResultStore
 ) -> None:
-    spec = parse_spec({**circles_content, "train_sets": {"mild": 200, "tiny": 3}})
+    spec = parse_spec({**circles_content, "train_sets": {"mild": 197, "tiny": 3, "whole": 400}})
     results = run_pipeline(spec, store=store)
-    facts = results["control_sets"].result.summary["given"]["earlier_sets"]["mild"]
-    assert 80 < facts["rows"] <= 200
+    earlier = results["control_sets"].result.summary["given"]["earlier_sets"]
+    assert {name: one["rows"]["train"] for name, one in earlier.items() if "rows" in one} == {"mild": 197, "whole": 400}
+    assert 0 < earlier["mild"]["rows"]["test"] < earlier["whole"]["rows"]["test"]
+    assert earlier["mild"]["cutoff"] >= spec.filter.threshold
     cells = {cell["name"]: cell for cell in _cells(store, spec)}
-    assert cells["linear.filtered_mild.given.0"]["train_rows"] == facts["rows"]
-    assert cells["linear.random_mild.given.1"]["train_rows"] == facts["rows"]
+    assert cells["linear.filtered_mild.given.0"]["train_rows"] == 197
+    assert cells["linear.random_mild.given.1"]["train_rows"] == 197
     report = json.loads(results["benchmark_report"].result.file("report.json").read_text())
     rows = report["representations"]["given"]["main_table"]
     assert {row["train_set"] for row in rows} >= {"filtered_mild", "random_mild"}
-    tiny = results["control_sets"].result.summary["given"]["earlier_sets"]["tiny"]
-    assert tiny["rows"] == 0
-    assert "never had at most 3 left" in tiny["reason"]
+    assert "never had 3 left" in earlier["tiny"]["reason"]
     assert not any("tiny" in name for name in cells)
-    assert any("filtered_tiny (given)" in note and "never had at most 3 left" in note for note in report["notes"])
+    assert any("filtered_tiny (given)" in note and "never had 3 left" in note for note in report["notes"])
+    assert "filtered_whole (given) has all 400 train rows that the filter began with." in report["notes"]
 
 
 def test_a_name_that_controls_have_is_refused(circles_content: dict[str, Any]) -> None:

@@ -89,6 +89,7 @@ CHANGES: dict[str, Any] = {
     "train_sets": {"mild": 300},
     "full_includes_warmup": True,
     "challenge_sets": {},
+    "distance_encoder": {"kind": "identity"},
     "report": {"scatter_features": [1, 0]},
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from aflite_assets.errors import DataError
+from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.specs import DatasetSpec
@@ -18,6 +18,7 @@ from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import STAGES, run_stage, stage_key
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.raw_dataset import read_raw
+from aflite_assets.stages.report_inputs import annotations_note
 
 Make = Callable[..., DatasetSpec]
 
@@ -150,3 +151,31 @@ def test_reading_is_logged(images: Make, store: ResultStore) -> None:
     lines: list[str] = []
     run_stage("raw_dataset", images(), store=store, progress=Progress(lines.append, lambda report: None))
     assert lines == ["raw dataset: {'train': 40, 'test': 20}"]
+
+
+def test_annotations_that_need_not_be_there_are_left_out_and_read_when_they_are(
+    circles_content: dict[str, Any], store: ResultStore, tmp_path: Path
+) -> None:
+    file = tmp_path / "annotators.csv"
+    circles_content["columns"] = {"attributes": ["biased"], "id": None}
+    circles_content["annotations"] = {
+        "format": "csv", "files": str(file), "match": {"biased": "key"}, "annotators": "said", "required": False,
+    }  # fmt: skip
+    said: list[str] = []
+    progress = Progress(said.append, lambda report: None)
+    without = run_stage("raw_dataset", parse_spec(circles_content), store=store, progress=progress).result
+    reason = f"single annotators' labels are left out: annotations file '{file}' does not exist"
+    assert without.summary["annotations_left_out"] == reason
+    assert reason in said
+    assert "annotator_labels" not in load_examples(without.path).table.column_names
+    assert annotations_note(without) == (
+        "Single annotators' labels were left out, as their files are missing: there is no human row.",
+    )
+
+    file.write_text("key,said\nmaybe,inner\n")
+    with pytest.raises(DataError, match="no row of the files matches a row of the dataset"):
+        run_stage("raw_dataset", parse_spec(circles_content), store=store)
+    file.unlink()
+    circles_content["annotations"]["required"] = True
+    with pytest.raises(MissingDataError, match=f"annotations: file '{file}' does not exist; correct the path"):
+        run_stage("raw_dataset", parse_spec(circles_content), store=store)

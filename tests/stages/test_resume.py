@@ -184,9 +184,9 @@ def test_a_killed_extraction_resumes_at_the_batch(tmp_path: Path) -> None:
     examples, logged = Examples(table, ("a", "b")), list[str]()
     progress = Progress(logged.append, lambda report: None)
     with pytest.raises(RuntimeError, match="power cut"):
-        embeddings._encode_all("x", _Counting(3), examples, tmp_path, progress)
+        embeddings.encode_all("x", _Counting(3), examples, tmp_path, progress)
     second = _Counting(None)
-    features, own = embeddings._encode_all("x", second, examples, tmp_path, progress)
+    features, own = embeddings.encode_all("x", second, examples, tmp_path, progress)
     assert second.batches == [3 * embeddings.BATCH_ROWS, 4 * embeddings.BATCH_ROWS]
     assert logged[0] == f"embeddings of x resume at row {3 * embeddings.BATCH_ROWS} of {rows}"
     np.testing.assert_array_equal(features[:, 1], np.arange(rows))

@@ -41,6 +41,7 @@ def absolute_paths(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
         return _each(value, path)
 
     parts = {name: lambda value: _each(value, model) for name in ("representations", "evaluators")}
+    parts["distance_encoder"] = model
     return dict(_changed(owner(content), parts | {"challenge_sets": lambda value: _each(value, owner)}))
 
 

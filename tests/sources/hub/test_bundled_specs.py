@@ -126,7 +126,7 @@ def _labels(rows: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.usefixtures("challenges")
-def test_snli_and_its_challenge_sets(hub: "Hub") -> None:
+def test_snli_and_its_challenge_sets(hub: "Hub", tmp_path: Path) -> None:
     pairs = {split: _pairs("premise", "hypothesis", [0, 1, 2, -1]) for split in ("train", "validation", "test")}
     _publish_pairs(hub, "stanfordnlp/snli", "plain_text", pairs, NLI)
     found = _load(hub, "snli")
@@ -149,6 +149,14 @@ def test_snli_and_its_challenge_sets(hub: "Hub") -> None:
     }  # fmt: skip
     assert _labels(sets["stress_noise"]["rows"]) == ["contradiction", "entailment", "neutral"]
     assert sets["nli_diagnostics"]["rows"][0]["attribute.category.lexical semantics"] == "Factivity"
+
+    # Rows of the original release: the second has no majority, which the hub codes as -1.
+    said = ["entailment", "neutral", "entailment", "entailment", "contradiction"]
+    for name, row, gold in (("dev", 0, "entailment"), ("test", 3, "-")):
+        line = {"gold_label": gold, "sentence1": f"premise {row // 3}", "sentence2": f"hypothesis {row}"}
+        (tmp_path / f"snli_1.0_{name}.jsonl").write_text(json.dumps(line | {"annotator_labels": said}))
+    annotated = _load(hub, "snli", SNLI_FOLDER=str(tmp_path))["rows"]
+    assert [row["annotator_labels"] for row in annotated[:3]] == [[0, 1, 0, 0, 2], [], []]
 
 
 @pytest.mark.usefixtures("challenges")

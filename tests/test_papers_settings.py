@@ -1,0 +1,81 @@
+"""docs/papers_settings.md has every setting of every bundled dataset with the value that the file has, and no other."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from aflite_assets.sources.registry import BUNDLED
+from aflite_assets.sources.specs import FilterSpec
+
+PAGE = Path(__file__).parents[1] / "docs" / "papers_settings.md"
+FILES = sorted(path.stem for path in BUNDLED.glob("*.yaml"))
+PLAIN = ("warmup", "filter", "train_sets", "full_includes_warmup", "seeds")
+MODELS = ("representations", "evaluators")
+
+
+def _in_file(name: str) -> dict[str, Any]:
+    """Settings as the file writes them: fields of the filter one by one, models whole but for pinned revisions."""
+    content = yaml.safe_load((BUNDLED / f"{name}.yaml").read_text(encoding="utf-8"))
+    found: dict[str, Any] = {}
+    for field in PLAIN:
+        value = content.get(field)
+        if isinstance(value, dict):
+            found |= {f"{field}.{inner}": one for inner, one in value.items()}
+        elif value is not None:
+            found[field] = value
+    for field in MODELS:
+        for model, settings in content[field].items():
+            found[f"{field}.{model}"] = _unpinned(settings)
+    if "distance_encoder" in content:
+        found["distance_encoder"] = _unpinned(content["distance_encoder"])
+    return found
+
+
+def _unpinned(settings: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if key != "revision"}
+
+
+def _rows(columns: int) -> Iterator[list[str]]:
+    """The cells of the page's tables of so many columns, without heads and rules."""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and len(cells) == columns and cells[0] not in ("file", "setting", "---"):
+            yield cells
+
+
+def _in_table() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {name: {} for name in FILES}
+    for files, setting, value, *_ in _rows(6):
+        for name in files.split(", "):
+            assert name in found, f"{name} is no bundled file"
+            key = setting.strip("`")
+            assert key not in found[name], f"{name} has two rows for {key}"
+            found[name][key] = yaml.safe_load(value.strip("`"))
+    return found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_table_has_the_files_settings_and_no_other(name: str) -> None:
+    assert _in_table()[name] == _in_file(name)
+
+
+def test_every_row_says_what_the_paper_has_and_why_ours_is_what_it_is() -> None:
+    rows = list(_rows(6))
+    assert len(rows) > 40
+    for cells in rows:
+        assert cells[3], cells
+        assert cells[5], cells
+        assert cells[4] or cells[3].startswith(("not", "ANLI")), cells
+
+
+def test_what_stands_as_no_files_setting_is_in_no_file_and_has_that_default() -> None:
+    stated = {setting.strip("`"): default for setting, default, *_ in _rows(4)}
+    for name in ("train_size", "classifier", "selection", "remove"):
+        default = FilterSpec.model_fields[name].default
+        said = re.match(r"`(\w+)`", stated[f"filter.{name}"])
+        assert (said[1] if said else None) == default
+        assert not any(f"filter.{name}" in _in_file(file) for file in FILES)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,17 @@ def test_a_check_says_what_was_understood(make: Make, capsys: pytest.CaptureFixt
     assert "iterations   6 at most" in out
     assert "16 = 2 evaluators x 4 train sets x 2 seeds; 20 with *" in out
     assert "estimated cost" not in out
+
+
+def test_annotators_whose_file_is_missing_are_named(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    annotations = {
+        "format": "csv", "files": "gone.csv", "match": {"kind": "key"}, "annotators": "said", "required": False,
+    }  # fmt: skip
+    code, out, _ = _checked(make(annotations=annotations), capsys)
+    assert code == 0
+    assert re.search(
+        r"^single annotators' labels are left out: annotations file '.*gone.csv' does not exist$", out, re.M
+    )
 
 
 def test_a_check_with_timing_ends_with_the_cost(

@@ -55,27 +55,31 @@ def one_torch_thread() -> Iterator[None]:
     """Within, torch's work in the thread that enters takes one thread; afterwards as many as before.
 
     Any number of threads may be within at a time, each as often as it likes. Threads that did not enter, those that
-    start meanwhile too, keep their numbers. Not for a block that sets `torch.set_num_threads` itself.
+    start meanwhile too, keep their numbers. Not for a block that calls `torch.set_num_threads` itself.
     """
-    before = torch.get_num_threads()
     # Threads other than OpenMP's sleep while they wait, and their number can be set only once.
-    if before == 1 or not torch.backends.openmp.is_available():
+    if not torch.backends.openmp.is_available():
         yield
         return
-    _set_torch_threads(1)
+    before = _set_torch_threads(1)
     try:
         yield
     finally:
         _set_torch_threads(before)
 
 
-def _set_torch_threads(count: int) -> None:
-    """Set the number of torch's threads for work in this thread, and in no other.
+def _set_torch_threads(count: int) -> int:
+    """Set the number of torch's threads for work in this thread, and in no other; returns the number before.
 
-    OpenMP and MKL keep a number for every thread, but torch another one that a thread gets with its first operation.
-    `torch.set_num_threads` sets that one too: a thread which has the old one puts it back.
+    OpenMP and MKL keep a number for every thread, but torch another one, which a thread takes over when it first asks
+    or computes. `torch.set_num_threads` sets that one too, so a thread that has taken it over puts it back. A thread
+    not from here that first asks in just those microseconds takes over `count`.
     """
-    with _NUMBERS, ThreadPoolExecutor(1) as other:
-        given = other.submit(torch.get_num_threads).result()
-        torch.set_num_threads(count)
-        other.submit(torch.set_num_threads, given).result()
+    with _NUMBERS:
+        before = torch.get_num_threads()
+        if before != count:
+            with ThreadPoolExecutor(1) as other:
+                given = other.submit(torch.get_num_threads).result()
+                torch.set_num_threads(count)
+                other.submit(torch.set_num_threads, given).result()
+    return before

@@ -5,6 +5,7 @@ then changes only the intercept, and dividing all features by one number s is un
 fits use that freedom: at a common origin and scale the solvers reach the optimum where they would stall otherwise.
 """
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 
@@ -55,13 +56,13 @@ def fit_logistic(
         tol=_TOLERANCE,
         max_iter=_MOST_ITERATIONS,
     )
-    # The products are small: a second thread mostly waits, and on a busy machine for very long.
-    with _THREADS.limit(limits=1, user_api="blas"):
+    with _one_blas_thread():
         model.fit(frame.moved(features), labels)
 
     def predict(rows: np.ndarray) -> Predictions:
         probabilities = np.zeros((len(rows), len(classes)))
-        probabilities[:, columns] = model.predict_proba(frame.moved(rows))
+        with _one_blas_thread():
+            probabilities[:, columns] = model.predict_proba(frame.moved(rows))
         return Predictions(classes[probabilities.argmax(axis=1)], probabilities)
 
     return predict
@@ -87,7 +88,17 @@ def fit_linear_svm(
         intercept_scaling=_INTERCEPT_SCALING / np.sqrt(strength),
         max_iter=_MOST_ITERATIONS,
     ).fit(frame.moved(features), labels)
-    return lambda rows: model.predict(frame.moved(rows))
+
+    def predict(rows: np.ndarray) -> np.ndarray:
+        with _one_blas_thread():
+            return model.predict(frame.moved(rows))
+
+    return predict
+
+
+def _one_blas_thread() -> AbstractContextManager[object]:
+    """The products are small: a second thread mostly waits, and on a busy machine for very long."""
+    return _THREADS.limit(limits=1, user_api="blas")
 
 
 @dataclass(frozen=True)

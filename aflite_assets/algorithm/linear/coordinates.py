@@ -7,6 +7,7 @@ variance are too coupled for that and share one dense block with the intercepts.
 a problem whose curvature is close to the identity for every training set.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -34,10 +35,12 @@ class Sample:
     projected: torch.Tensor
 
     @classmethod
-    def of(cls, features: torch.Tensor) -> "Sample":
-        """Compute the basis of some centred rows."""
-        basis = torch.linalg.eigh(features.T @ features)[1].flip(1).contiguous()
-        return cls(features, basis, features @ basis)
+    def of(
+        cls, features: torch.Tensor, product: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = torch.matmul
+    ) -> "Sample":
+        """Compute the basis of some centred rows; `product` multiplies two matrices."""
+        basis = torch.linalg.eigh(product(features.T, features))[1].flip(1).contiguous()
+        return cls(features, basis, product(features, basis))
 
     def rotated(self) -> "Sample":
         """The same rows in the basis."""

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +24,7 @@ from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID, SOFTMAX
 from aflite_assets.algorithm.linear.passes import Counts, Passes, SummedPasses
 from aflite_assets.algorithm.linear.pool import PoolFeatures
 from aflite_assets.algorithm.linear.preparation import draw, n_outputs, prepare
-from aflite_assets.algorithm.linear.threads import Threads
+from aflite_assets.algorithm.linear.threads import Threads, one_torch_thread
 from aflite_assets.algorithm.linear.torch_passes import TorchPasses
 from aflite_assets.algorithm.linear.training_sets import TrainingSets
 from aflite_assets.algorithm.settings import FilterSettings
@@ -65,7 +64,8 @@ class _Problem:
 class LinearEngine:
     """Scores rows by the classifiers that `settings` names; made once for a run, used for each of its iterations.
 
-    A context manager, which ends its threads.
+    It works in as many threads as torch has where the engine is made; torch itself in one while the engine works. A
+    context manager, which ends its threads.
     """
 
     def __init__(
@@ -73,12 +73,20 @@ class LinearEngine:
     ) -> None:
         """`pool`: the rows the run begins or goes on with, ascending; later ones must be among them."""
         self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
-        count = torch.get_num_threads()
-        self._threads = Threads(ThreadPoolExecutor(count), count)
+        self._threads = Threads.started(torch.get_num_threads())
         self._codes = np.searchsorted(inputs.classes, inputs.labels)
-        self._prepared = prepare(inputs, settings, self._codes, seed=seed, device=device, memory_limit=memory_limit)
-        self._pool = self._pool_of(pool, self._prepared.dtype)
-        self._resident = pool_on(self._prepared.device, self._pool)
+        with one_torch_thread():
+            self._prepared = prepare(
+                inputs,
+                settings,
+                self._codes,
+                seed=seed,
+                device=device,
+                memory_limit=memory_limit,
+                threads=self._threads,
+            )
+            self._pool = self._pool_of(pool, self._prepared.dtype)
+            self._resident = pool_on(self._prepared.device, self._pool)
         self._working_memory = working_memory(self._prepared.device, memory_limit)
 
     def __enter__(self) -> "LinearEngine":
@@ -87,6 +95,7 @@ class LinearEngine:
     def __exit__(self, *error: object) -> None:
         self._threads.executor.shutdown()
 
+    @one_torch_thread()
     def tally(
         self,
         subsets: Sequence[np.ndarray],
@@ -257,17 +266,17 @@ class LinearEngine:
         """A classifier of the passes' frame as one of the features' own columns."""
         weights, rotation = mean[:, :-1], self._prepared.frame.rotation
         if rotation is not None:
-            weights = weights @ rotation.T.astype(np.float64)
+            weights = (torch.from_numpy(weights) @ torch.from_numpy(rotation).double().T).numpy()
         return np.column_stack([weights[:, : self._inputs.features.shape[1]], mean[:, -1]])
 
     def _unpacked(self, start: np.ndarray) -> Point:
         frame = self._prepared.frame
-        weights = np.zeros((len(start), frame.width))
-        weights[:, : start.shape[1] - 1] = start[:, :-1]
+        weights = torch.zeros(len(start), frame.width, dtype=torch.float64)
+        weights[:, : start.shape[1] - 1] = torch.from_numpy(start[:, :-1])
         if frame.rotation is not None:
-            weights = weights @ frame.rotation.astype(np.float64)
+            weights = weights @ torch.from_numpy(frame.rotation).double()
         like = self._prepared.sample.features
-        return Point(torch.from_numpy(weights).to(like), torch.from_numpy(start[:, -1].copy()).to(like))
+        return Point(weights.to(like), torch.from_numpy(start[:, -1].copy()).to(like))
 
     def _by_row(self, n_subsets: int, left_out: Sequence[np.ndarray], pool: np.ndarray, counts: Counts) -> Tally:
         """Counts by slot as counts by input row; each array of `left_out` names rows that a subset did not predict."""

@@ -17,8 +17,8 @@ from aflite_assets.algorithm.blocks import row_blocks
 _LINE_BYTES = 64
 # Rows converted by one thread at a time: small enough for its cache.
 _CHUNK_BYTES = 2**20
-# Rows rotated at once: enough for a fast matrix product.
-_ROTATED_ROWS = 4096
+# Rows rotated by one thread at a time: enough for a fast matrix product.
+_ROTATED_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class PoolFeatures:
         if self._frame.rotation is None:
             return
         rotation = torch.from_numpy(self._frame.rotation).to(torch.from_numpy(self._buffer).dtype)
-        for rows in torch.from_numpy(self._buffer).split(_ROTATED_ROWS):
-            rows.copy_(rows @ rotation)
+        blocks = torch.from_numpy(self._buffer).split(_ROTATED_ROWS)
+        list(self._threads.map(lambda rows: rows.copy_(rows @ rotation), blocks))
 
     def _convert(self, rows: np.ndarray, target: np.ndarray) -> None:
         convert(self._features, rows, self._frame, target)

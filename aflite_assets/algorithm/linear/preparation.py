@@ -9,6 +9,7 @@ from aflite_assets.algorithm.checks import Inputs
 from aflite_assets.algorithm.linear.coordinates import Sample
 from aflite_assets.algorithm.linear.devices import chosen_device
 from aflite_assets.algorithm.linear.pool import Frame, aligned, convert
+from aflite_assets.algorithm.linear.threads import Threads
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.streams import Purpose, generator
 
@@ -43,7 +44,14 @@ class Preparation:
 
 
 def prepare(
-    inputs: Inputs, settings: FilterSettings, codes: np.ndarray, *, seed: int, device: str, memory_limit: int
+    inputs: Inputs,
+    settings: FilterSettings,
+    codes: np.ndarray,
+    *,
+    seed: int,
+    device: str,
+    memory_limit: int,
+    threads: Threads,
 ) -> Preparation:
     """Decide by the inputs a run begins with, so that a resumed run decides the same. `codes`: class of every row."""
     place = chosen_device(device)
@@ -54,7 +62,8 @@ def prepare(
     frame = Frame.of(inputs.features[rows[:: -(-len(rows) // _FRAME_ROWS)]], dtype)
     features = aligned(len(rows), frame.width, dtype)
     convert(inputs.features, rows, frame, features)
-    sample = Sample.of(torch.from_numpy(features).to(place))
+    product = threads.product if place.type == "cpu" else torch.matmul
+    sample = Sample.of(torch.from_numpy(features).to(place), product)
     if compiled and sample.basis is not None and _is_turned(inputs, settings, frame.width, memory_limit):
         frame, sample = replace(frame, rotation=sample.basis.numpy()), sample.rotated()
     return Preparation(place, compiled, dtype, frame, sample, torch.from_numpy(codes[rows]).to(place))

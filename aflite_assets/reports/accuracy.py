@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import stdtrit
 
 from aflite_assets.errors import DataError, InvalidInputError
 from aflite_assets.reports.predictions import Said, Unscored, predictions_of
@@ -69,11 +70,13 @@ class Score:
     unfinished_seeds: int
 
 
-def wilson_interval(accuracy: float, rows: int) -> Interval:
+def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = math.inf) -> Interval:
     """Wilson's score interval for a share, two-sided 95 %.
 
     Source: Wilson (1927), "Probable inference, the law of succession, and statistical inference", JASA 22;
-    (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n).
+    (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n). Where rows belong together, `rows` are the effective ones
+    and z is the quantile of t (`intervals.effective_rows`), as Dean and Pagano (2015), Journal of Survey Statistics and
+    Methodology 3:484, and Franco et al. (2019), the same journal 7:334, find good for clustered samples.
 
     Raises:
         InvalidInputError: `accuracy` is outside [0, 1] or `rows` under 1.
@@ -82,25 +85,13 @@ def wilson_interval(accuracy: float, rows: int) -> Interval:
         raise InvalidInputError(
             f"an interval needs an accuracy in [0, 1] and at least one row, got {accuracy} at {rows} rows"
         )
-    z2 = _NORMAL_QUANTILE_975**2
+    z = _NORMAL_QUANTILE_975 if math.isinf(degrees_of_freedom) else float(stdtrit(degrees_of_freedom, 0.975))
+    z2 = z**2
     centre = accuracy + z2 / (2 * rows)
-    half = _NORMAL_QUANTILE_975 * math.sqrt(accuracy * (1 - accuracy) / rows + z2 / (4 * rows**2))
+    half = z * math.sqrt(accuracy * (1 - accuracy) / rows + z2 / (4 * rows**2))
     scale = 1 + z2 / rows
     # rounding must not push a bound past the share itself at 0 and 1
     return Interval(min(accuracy, max(0.0, (centre - half) / scale)), max(accuracy, min(1.0, (centre + half) / scale)))
-
-
-def newcombe_interval(first: AccuracySummary, second: AccuracySummary) -> DifferenceInterval:
-    """Accuracy of `first` minus that of `second`, on test rows that have nothing to do with each other.
-
-    Source: Newcombe (1998), "Interval estimation for the difference between independent proportions", Statistics in
-    Medicine 17:873, method 10: the bounds of both Wilson intervals, combined as roots of sums of squares.
-    """
-    one, other = first.interval, second.interval
-    difference = first.mean - second.mean
-    low = difference - math.hypot(first.mean - one.low, other.high - second.mean)
-    high = difference + math.hypot(one.high - first.mean, second.mean - other.low)
-    return DifferenceInterval(100 * difference, 100 * low, 100 * high)
 
 
 def summarise(accuracies: Sequence[float], test_rows: int) -> AccuracySummary:

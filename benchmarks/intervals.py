@@ -1,14 +1,15 @@
 """How often the report's intervals call a null effect an effect, and their power: `python -m benchmarks.intervals`.
 
 Parameter grid: 2, 3 and 5 trainings on each side; test rows in groups of 1 and 3 (the rows of a group are answered
-alike), or of 2 to 27 rows; 30, 200 and 3,000 rows; the deviations of trainings in points on the two sides of `TRAININGS`. Half of the groups
-are answered right with chance 0.8, half with 0.3; on each side every group is 0.1 easier or harder, which stays from
-training to training; every training adds its own shift to all rows, and draws its answers anew unless it is "fixed"
-(the same answers at every seed, as of a linear model on a fixed train set). The null effect is true everywhere.
+alike), or of 2 to 27 rows; 30, 200 and 3,000 rows; the deviations of trainings in points on the two sides of
+`TRAININGS`. Half of the groups are answered right with chance 0.8, half with 0.3; on each side every group is 0.1
+easier or harder, which stays from training to training; every training adds its own shift to all rows, and draws its
+answers anew unless it is "fixed" (the same answers at every seed, as of a linear model on a fixed train set). The null
+effect is true everywhere.
 
-Power is at an effect that an interval with the true variance and the true degrees of freedom (Satterthwaite's formula at
-the true components) finds in 80 %: the estimate is shifted by it. It is divided by that of the oracle with our degrees of
-freedom in each simulation, and by that of the oracle with the true ones. A few minutes on one core.
+Power is at an effect that an interval with the true variance and the true degrees of freedom (Satterthwaite's formula
+at the true components) finds in 80 %: the estimate is shifted by it. It is divided by that of the oracle with our
+degrees of freedom in each simulation, and by that of the oracle with the true ones. A few minutes on one core.
 """
 
 import argparse
@@ -42,9 +43,11 @@ class Training:
         return "fixed" if self.fixed else f"{self.deviation:g}"
 
 
-TRAININGS = tuple(
-    (Training(one), Training(other)) for one, other in ((0, 0), (1, 1), (4, 4), (1, 0), (3.1, 0.7), (4, 0))
-) + ((Training(1), Training(0, True)), (Training(4), Training(0, True)), (Training(0, True), Training(0, True)))
+FIXED = Training(0, fixed=True)
+TRAININGS = (
+    *((Training(one), Training(other)) for one, other in ((0, 0), (1, 1), (4, 4), (1, 0), (3.1, 0.7), (4, 0))),
+    *((one, FIXED) for one in (Training(1), Training(4), FIXED)),
+)
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> list[str]:
     return lines
 
 
-def outcome(
-    seeds: int, grouping: str, rows: int, trainings: tuple[Training, Training], simulations: int
-) -> Outcome:
+def outcome(seeds: int, grouping: str, rows: int, trainings: tuple[Training, Training], simulations: int) -> Outcome:
     """One cell: the same null effect drawn `simulations` times."""
     sizes = group_sizes(rows, grouping)
     rng = np.random.default_rng([seeds, GROUPINGS.index(grouping), rows, TRAININGS.index(trainings)])
@@ -106,9 +107,10 @@ def outcome(
     effect = np.sqrt(true_variance) * (stdtrit(true_degrees, 0.975) + stdtrit(true_degrees, 0.8))
     shifted = np.abs(differences + effect)
     power = float((shifted > quantiles * np.sqrt(variances)).mean())
-    same, true = ((shifted > each * np.sqrt(true_variance)).mean() for each in (quantiles, stdtrit(true_degrees, 0.975)))
+    same = float((shifted > quantiles * np.sqrt(true_variance)).mean())
+    true = float((shifted > stdtrit(true_degrees, 0.975) * np.sqrt(true_variance)).mean())
     false = float((np.abs(differences) > quantiles * np.sqrt(variances)).mean())
-    return Outcome(false, power, power / float(same), power / float(true))
+    return Outcome(false, power, power / same, power / true)
 
 
 def group_sizes(rows: int, grouping: str) -> np.ndarray:
@@ -128,9 +130,7 @@ def _drawn(
     for start in range(0, simulations, at_once):
         count = min(at_once, simulations - start)
         chances = rng.choice([EASY, HARD], (count, 1, len(sizes)))
-        first, second = (
-            side(_answers(chances, seeds, one, rng) * sizes, sizes) for one in trainings
-        )
+        first, second = (side(_answers(chances, seeds, one, rng) * sizes, sizes) for one in trainings)
         spread = crossed_spread(first, second, effective_groups(sizes) - 1)
         gap = first.accuracies.mean(axis=-1) - second.accuracies.mean(axis=-1)
         yield gap, spread.variance, spread.degrees_of_freedom

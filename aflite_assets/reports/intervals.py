@@ -1,12 +1,12 @@
-"""Statistics of accuracies: intervals that count trainings and test groups, and many tests at once; arrays in, no cells.
+"""Statistics of accuracies: intervals that count trainings and test groups, and many tests at once; arrays alone.
 
 The layout is that of multi-reader, multi-case studies in diagnostic imaging, with trainings in the place of readers and
 groups of test rows in the place of cases: every training is asked about every row, and both are samples.
 
-Sources: Obuchowski and Rockette (1995), Communications in Statistics - Simulation and Computation 24:285; Gallas (2006),
-Academic Radiology 13:353 (the components); Hillis (2007), Statistics in Medicine 26:596 (degrees of freedom); Cameron,
-Gelbach and Miller (2011), Journal of Business and Economic Statistics 29:238 (two ways of clustering: add both, take
-away what both count); Welch (1947), Biometrika 34:28, and Satterthwaite (1946), Biometrics Bulletin 2:110.
+Sources: Obuchowski and Rockette (1995), Communications in Statistics - Simulation and Computation 24:285, and Gallas
+(2006), Academic Radiology 13:353 (the components); Hillis (2007), Statistics in Medicine 26:596 (degrees of freedom);
+Cameron, Gelbach and Miller (2011), Journal of Business and Economic Statistics 29:238 (two ways of clustering: add
+both, take away what both count); Welch (1947), Biometrika 34:28; Satterthwaite (1946), Biometrics Bulletin 2:110.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ LOWER_QUARTILE = 0.25
 """How far down its distribution an estimated variance between trainings is taken to lie, for degrees of freedom.
 
 Satterthwaite's formula puts estimates where true variances belong. With one to four degrees of freedom these are often
-far too small by chance, and then the formula gives nearly the degrees of freedom of the test groups: of normal data 13 %
-of null effects are called effects at two trainings a side, 8 % at three. With the variance at its upper bound of 75 %
-confidence in the formula (and the estimate in the variance) it is 6 % (`benchmarks/intervals.py`, docs/intervals.md).
+far too small by chance, and then the formula gives nearly the degrees of freedom of the test groups: at the worst ratio
+of variances 13 % of null effects are called effects with two trainings a side, 8 % with three (normal data). With the
+variance at its upper bound of 75 % confidence, in this formula alone, it is 6 %.
 """
 
 CONFIDENCE = 0.95
@@ -91,10 +91,10 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
         V = max(T + B - N, T, B)
 
     N is in T and in B and is counted once. Trainings of the two sides have nothing to do with each other (Welch), so a
-    side that never moves counts as zero. Degrees of freedom as Satterthwaite gives them, T having
-    d = T^2 / sum (T_side^2 / (s-1)) of its own, with c T in the place of T, c = d / (lower quartile of chi square at d):
+    side that never moves counts as zero. Degrees of freedom are Satterthwaite's, with c T in the place of T, where
+    d = T^2 / sum (T_side^2 / (s-1)) are those of T alone and c = d / (lower quartile of chi square at d):
 
-        (c T + B - N)^2 / ((c T)^2 / d + B^2 / group_degrees)
+        max(c T + B - N, c T, B)^2 / ((c T)^2 / d + B^2 / group_degrees)
 
     A side of one training says nothing about T: then V = B, at `group_degrees`.
     """
@@ -102,20 +102,23 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
     scale = (groups - 1) / groups
     gap = first.shifts.mean(axis=-2) - second.shifts.mean(axis=-2)
     between_groups = scale * (gap**2).sum(axis=-1)
-    if min(one.accuracies.shape[-1] for one in (first, second)) < 2:
+    least = min(one.accuracies.shape[-1] for one in (first, second)) - 1
+    if least < 1:
         return Spread(between_groups, np.full_like(between_groups, group_degrees))
-    each = [_between_trainings(one) for one in (first, second)]
-    trainings, squares = sum(each), sum(
-        one**2 / (s.accuracies.shape[-1] - 1) for one, s in zip(each, (first, second), strict=True)
-    )
-    both = sum(scale * _training_by_group(one) for one in (first, second))
-    least = min(one.accuracies.shape[-1] - 1 for one in (first, second))
-    own = np.maximum(_ratio(trainings**2, squares, least), least)
+    both = scale * (_training_by_group(first) + _training_by_group(second))
+    each = [(_between_trainings(one), one.accuracies.shape[-1] - 1) for one in (first, second)]
+    trainings = sum((variance for variance, _ in each), np.zeros_like(between_groups))
+    own = np.maximum(_ratio(trainings**2, sum(variance**2 / degrees for variance, degrees in each), least), least)
     raised = trainings * own / (2 * gammaincinv(own / 2, LOWER_QUARTILE))
-    total = np.maximum.reduce([raised + between_groups - both, raised, between_groups])
-    degrees = _ratio(total**2, raised**2 / own + between_groups**2 / group_degrees, group_degrees)
-    variance = np.maximum.reduce([trainings + between_groups - both, trainings, between_groups])
-    return Spread(variance, degrees)
+    degrees = _ratio(
+        _added(raised, between_groups, both) ** 2, raised**2 / own + between_groups**2 / group_degrees, group_degrees
+    )
+    return Spread(_added(trainings, between_groups, both), degrees)
+
+
+def _added(trainings: np.ndarray, groups: np.ndarray, both: np.ndarray) -> np.ndarray:
+    """Both variances with their common part counted once, never under either."""
+    return np.asarray(np.maximum(trainings + groups - both, np.maximum(trainings, groups)))
 
 
 def _between_trainings(one: Side) -> np.ndarray:
@@ -135,50 +138,36 @@ def _ratio(above: np.ndarray, below: np.ndarray, without: float) -> np.ndarray:
 
 
 def crossed_interval(
-    first: Sequence[np.ndarray],
-    second: Sequence[np.ndarray],
-    groups: np.ndarray | None = None,
-    *,
-    first_rows: np.ndarray | None = None,
-    second_rows: np.ndarray | None = None,
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None = None
 ) -> CrossedInterval:
-    """Mean accuracy of `first` minus that of `second` on the same test set, as points with a 95 % interval.
+    """Mean accuracy of `first` minus that of `second` on the same test rows, in points, with its 95 % interval.
 
-    `first`, `second`: per training, which rows it got right (bool, one per row of the test set). `groups`: int64 codes,
-    one per row; None where every row is its own. `first_rows`, `second_rows`: bool masks where the accuracy of a side is
-    on some rows only. The interval is that of `crossed_spread` with t quantiles; it ends at -100 and 100 points, and with
-    fewer than two groups it reaches from one to the other.
+    `first`, `second`: per training which of the rows it got right, bool. `groups`: codes, one per row; None where every
+    row is its own. The interval is that of `crossed_spread` with t quantiles; it ends at -100 and 100 points, and where
+    the rows are one group it reaches from one to the other.
 
     Raises:
-        InvalidInputError: a side has no training or no row, or lengths differ.
+        InvalidInputError: a side has no training, there is no row, or lengths differ.
     """
-    lengths = {len(rows) for rows in (*first, *second, groups, first_rows, second_rows) if rows is not None}
+    lengths = {len(rows) for rows in (*first, *second, groups) if rows is not None}
     if not first or not second or len(lengths) != 1 or not max(lengths):
         raise InvalidInputError(
             f"an interval needs trainings of both sides on the same rows, got {len(first)} and {len(second)} trainings "
-            f"with {sorted(lengths)} rows"
+            f"on {sorted(lengths)} rows"
         )
     codes = _codes(groups, max(lengths))
-    masks = [np.ones(max(lengths), dtype=bool) if rows is None else rows for rows in (first_rows, second_rows)]
-    sizes = [np.bincount(codes[mask], minlength=codes.max() + 1) for mask in masks]
-    if not all(each.any() for each in sizes):
-        raise InvalidInputError("an interval needs at least one row of each side, and a mask selects none")
-    used = (sizes[0] > 0) | (sizes[1] > 0)
-    trainings = (len(first), len(second))
+    sizes = np.bincount(codes)
     right = [
-        np.stack([np.bincount(codes[mask & one], minlength=len(used)) for one in side_rows])[:, used]
-        for side_rows, mask in zip((first, second), masks, strict=True)
+        np.stack([np.bincount(codes[one], minlength=len(sizes)) for one in trained]) for trained in (first, second)
     ]
-    sizes = [each[used] for each in sizes]
-    effective = min(effective_groups(each) for each in sizes)
-    if any((each > 0).sum() < 2 for each in sizes):
-        means = [each.sum() / (len(each) * size.sum()) for each, size in zip(right, sizes, strict=True)]
-        gap = float(100 * (means[0] - means[1]))
-        return CrossedInterval(gap, -100.0, 100.0, 1.0, 0.0, trainings, int(used.sum()), effective, False)
-    sides = [side(each, size) for each, size in zip(right, sizes, strict=True)]
+    effective, trainings = effective_groups(sizes), (len(first), len(second))
+    if len(sizes) < 2:
+        gap = 100 * float(right[0].mean() - right[1].mean()) / len(codes)
+        return CrossedInterval(gap, -100.0, 100.0, 1.0, 0.0, trainings, 1, effective, min(trainings) > 1)
+    sides = [side(each, sizes) for each in right]
     spread = crossed_spread(sides[0], sides[1], max(effective - 1, _LEAST_DEGREES))
     difference = float(sides[0].accuracies.mean() - sides[1].accuracies.mean())
-    return _interval(difference, spread, trainings, int(used.sum()), effective)
+    return _interval(difference, spread, trainings, len(sizes), effective)
 
 
 _LEAST_DEGREES = 1e-3
@@ -191,10 +180,7 @@ def _interval(
     error, degrees = float(np.sqrt(spread.variance)), float(spread.degrees_of_freedom)
     half = float(stdtrit(degrees, _UPPER)) * error
     difference = round(difference, 12)  # sums over trainings in another order would tell equal differences apart
-    if error > 0:
-        p_value = 2 * float(stdtr(degrees, -abs(difference) / error))
-    else:
-        p_value = 1.0 if difference == 0 else 0.0
+    p_value = 2 * float(stdtr(degrees, -abs(difference) / error)) if error > 0 else float(difference == 0)
     low, high = (min(1.0, max(-1.0, bound)) for bound in (difference - half, difference + half))
     return CrossedInterval(
         100 * difference, 100 * low, 100 * high, p_value, degrees, trainings, groups, effective, min(trainings) > 1
@@ -218,11 +204,11 @@ def effective_groups(sizes: np.ndarray) -> float:
 def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
     """How many independent rows one accuracy's rows are worth, and the degrees of freedom that tell so.
 
-    `right`: per row the share of trainings that got it right, in [0, 1]; `groups`: codes, one per row. The rows over the
-    design effect, which is the variance of the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g right
-    of n_g, over the binomial variance a (1-a) / n, and at least 1. At accuracies of 0 and 1, where both are zero, Kish's
-    1 + (b-1) rho with rows of a group alike (rho 1) and b the largest group: 1 over that group's share of the rows.
-    Degrees of freedom: G - 1, with G the groups counted by `effective_groups`.
+    `right`: per row the share of trainings that got it right, in [0, 1]; `groups`: codes, one per row. The rows over
+    the design effect, which is the variance of the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g
+    right of n_g, over the binomial variance a (1-a) / n, and at least 1. At accuracies of 0 and 1, where both are zero,
+    Kish's 1 + (b-1) rho with rows of a group alike (rho 1) and b the largest group: 1 over that group's share of the
+    rows. Degrees of freedom: G - 1, with G the groups counted by `effective_groups`.
 
     Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
     """
@@ -241,8 +227,8 @@ def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """The p-values of one family of tests, adjusted so that all are judged at one level together, in the same order.
 
-    The k-th smallest of m is multiplied by m - k + 1, never less than the one before it, at most 1. Holm (1979), "A simple
-    sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6:65.
+    The k-th smallest of m is multiplied by m - k + 1, never less than the one before it, at most 1. Source: Holm
+    (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6:65.
 
     Raises:
         InvalidInputError: a p-value is outside [0, 1].

@@ -164,6 +164,13 @@ class ChallengeSpec(StrictSpec):
         return self
 
 
+class PrimarySpec(StrictSpec):
+    """The comparison of filtered with its control that is judged by itself, for each representation."""
+
+    evaluator: Name
+    test_set: Name = Field(description="a challenge set or a split whose rows do not enter the filter's pool")
+
+
 class ReportSpec(StrictSpec):
     """What only the report shows."""
 
@@ -172,6 +179,14 @@ class ReportSpec(StrictSpec):
     )
     published: Literal["snli", "multi_nli", "qnli", "imagenet"] | None = Field(
         None, description="the AFLite paper's own figures to show beside this dataset's"
+    )
+    primary: PrimarySpec | None = Field(
+        None,
+        description="the comparison judged by itself; default: the first evaluator on the first test set of which no "
+        "row enters the filter's pool",
+    )
+    smallest_effect: float = Field(
+        1.0, ge=0, le=100, description="points of accuracy; a smaller difference is never called one"
     )
 
 
@@ -232,6 +247,7 @@ class DatasetSpec(StrictSpec):
         if "matched" in self.train_sets:
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
         self._check_early_stopping(splits)
+        self._check_primary(splits)
         check_recipes(self.evaluators, {name: one.fine_tune for name, one in self.challenge_sets.items()})
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
@@ -255,6 +271,18 @@ class DatasetSpec(StrictSpec):
                         f"evaluators.{name}.early_stopping.split is {stopping.split!r}; name a split other than train "
                         f"(there are {[one for one in splits if one != 'train']}), or leave it out"
                     )
+
+    def _check_primary(self, splits: tuple[str, ...]) -> None:
+        primary = self.report.primary
+        if primary is None:
+            return
+        if primary.evaluator not in self.evaluators:
+            raise ValueError(
+                f"report.primary.evaluator is {primary.evaluator!r}; name one of the evaluators {list(self.evaluators)}"
+            )
+        tested = [one for one in (*splits, *self.challenge_sets) if one != "train"]
+        if primary.test_set not in tested:
+            raise ValueError(f"report.primary.test_set is {primary.test_set!r}; name one of the test sets {tested}")
 
     def view(self, fields: Iterable[str]) -> "SpecView":
         """The same spec with only these fields readable.

@@ -135,7 +135,16 @@ def _natural_set(name: str, examples: Examples, filtered: tuple[FilteredSet, ...
         for one in filtered
         if one.settings.get("evaluation_rows") != "kept"
     }
-    return TestSet(name, False, examples.row_ids, examples.labels, examples.label_names, kept=kept)
+    return TestSet(
+        name,
+        False,
+        examples.row_ids,
+        examples.labels,
+        examples.label_names,
+        kept=kept,
+        groups=examples.groups,
+        pooled=any(one.settings.get("evaluation_rows") == "pooled" for one in filtered),
+    )
 
 
 def _challenge_set(
@@ -157,6 +166,7 @@ def _challenge_set(
         class_map=class_map(name, spec, examples, raw.label_names),
         collapse=spec.collapse,
         notes=(*_challenge_notes(facts), *fine_tuned_note(name, fine_tuned)),
+        groups=examples.groups,
     )
 
 

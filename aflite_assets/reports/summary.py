@@ -93,7 +93,8 @@ def verdict_sentence(data: BenchmarkData, representation: str) -> str:
     if primary is None:
         return f"{lead}: none, as {_no_primary(data)}."
     who = f"{primary.evaluator} trained on filtered instead of {primary.against}, on {primary.test_set}"
-    text = f"{lead}: {verdict_text(primary.verdict)}, by the primary comparison ({who}"
+    why = "" if primary.verdict.why is None else f" ({primary.verdict.why})"
+    text = f"{lead}: {primary.verdict.side or 'none'}{why}, by the primary comparison ({who}"
     text += f": {paired_text(primary.interval)})." if primary.interval is not None else ")."
     others = [one for one in differences if one.whole and not one.primary and one.verdict.side is not None]
     return f"{text} {_others(others)}" if others else text

@@ -75,9 +75,9 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
 
 def _bar(claim: Claim) -> str | None:
     """Why there is no verdict, whatever the numbers; None where there is one."""
-    if claim.interval is None:
+    if claim.interval is None and claim.bar != "not the control":
         return "no rows" if not claim.test_rows else "not run"
-    if claim.bar is not None:
+    if claim.bar is not None or claim.interval is None:
         return claim.bar
     if not claim.interval.counts_training:
         return "one seed"

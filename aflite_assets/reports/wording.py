@@ -166,10 +166,10 @@ def paired_note(differences: Sequence[PairedDifference]) -> str:
     against = list(dict.fromkeys(one.against for one in differences if one.verdict.why != "not the control"))
     return (
         f"Points of accuracy on the same test rows, against as many random rows ({listed(against)}). The 95 % "
-        "intervals count test groups and trainings as samples (crossed, t quantiles); they hold for this warm-up and this filter "
-        "run, which another seed would draw anew. The primary comparison is judged by itself, all others on whole sets "
-        "together (Holm 1979), and so are parts of sets. No verdict: rows that the filter chose or that took part in it, "
-        f"one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups."
+        "intervals count test groups and trainings as samples (crossed, t quantiles); they hold for this warm-up and "
+        "this filter run, which another seed would draw anew. The primary comparison is judged by itself, all others "
+        "on whole sets together (Holm 1979), and so are parts of sets. No verdict: rows that the filter chose or that "
+        f"took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups."
     )
 
 

@@ -67,8 +67,9 @@ def natural_columns(data: BenchmarkData, test_set: TestSet) -> tuple[Compared, .
     columns = [Compared("full", None, "full")]
     for name in data.representations:
         tested_on: Literal["full", "filtered"] = "filtered" if name in test_set.kept else "full"
-        compared = (("random", "full"), (control(data, name), tested_on), ("filtered", tested_on))
-        columns += [Compared(train_set, name, rows) for train_set, rows in dict.fromkeys(compared)]
+        random = Compared("random", name, "full")
+        pair = [Compared(train_set, name, tested_on) for train_set in (control(data, name), "filtered")]
+        columns += dict.fromkeys((random, *pair))
     return tuple(columns)
 
 

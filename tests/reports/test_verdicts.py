@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 
 from aflite_assets.reports.intervals import CrossedInterval
-from aflite_assets.reports.verdicts import Claim, Verdict, judge
+from aflite_assets.reports.verdicts import Claim, Family, Verdict, judge
 
 INTERVAL = CrossedInterval(5.0, 1.0, 9.0, 0.02, 8.0, (3, 3), 100, 100.0, True)
 CLAIM = Claim(INTERVAL, 100, "whole sets")
 
 
-def claim(p_value: float, difference: float = 5.0, family: str = "whole sets") -> Claim:
+def claim(p_value: float, difference: float = 5.0, family: Family = "whole sets") -> Claim:
     return replace(CLAIM, interval=replace(INTERVAL, p_value=p_value, difference=difference), family=family)
 
 

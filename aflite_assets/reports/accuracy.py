@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import stdtrit
 
 from aflite_assets.errors import DataError, InvalidInputError
-from aflite_assets.reports.intervals import effective_rows
+from aflite_assets.reports.intervals import effective_rows, upper_quantile
 from aflite_assets.reports.predictions import Said, Unscored, predictions_of
 from aflite_assets.reports.ranks import gold_ranks
 from aflite_assets.reports.records import Cell, TestSet
@@ -73,7 +72,7 @@ def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = ma
         raise InvalidInputError(
             f"an interval needs an accuracy in [0, 1] and at least one row, got {accuracy} at {rows} rows"
         )
-    z = _NORMAL_QUANTILE_975 if math.isinf(degrees_of_freedom) else float(stdtrit(degrees_of_freedom, 0.975))
+    z = _NORMAL_QUANTILE_975 if math.isinf(degrees_of_freedom) else upper_quantile(degrees_of_freedom)
     z2 = z**2
     centre = accuracy + z2 / (2 * rows)
     half = z * math.sqrt(accuracy * (1 - accuracy) / rows + z2 / (4 * rows**2))

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaincinv, stdtr, stdtrit
 
 from aflite_assets.errors import InvalidInputError
 
@@ -27,7 +26,6 @@ variance at its upper bound of 75 % confidence, in this formula alone, it is 6 %
 """
 
 CONFIDENCE = 0.95
-_UPPER = (1 + CONFIDENCE) / 2
 
 
 @dataclass(frozen=True)
@@ -98,6 +96,8 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
 
     A side of one training says nothing about T: then V = B, at `group_degrees`.
     """
+    from scipy.special import gammaincinv
+
     groups = first.shifts.shape[-1]
     scale = (groups - 1) / groups
     gap = first.shifts.mean(axis=-2) - second.shifts.mean(axis=-2)
@@ -135,6 +135,13 @@ def _ratio(above: np.ndarray, below: np.ndarray, without: float) -> np.ndarray:
     """Their ratio, `without` where nothing varies."""
     nothing = np.asarray(below) <= 0
     return np.where(nothing, without, above / np.where(nothing, 1.0, below))
+
+
+def upper_quantile(degrees_of_freedom: float) -> float:
+    """The quantile of t that bounds a two-sided 95 % interval."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2))
 
 
 def crossed_interval(
@@ -177,8 +184,10 @@ _LEAST_DEGREES = 1e-3
 def _interval(
     difference: float, spread: Spread, trainings: tuple[int, int], groups: int, effective: float
 ) -> CrossedInterval:
+    from scipy.special import stdtr
+
     error, degrees = float(np.sqrt(spread.variance)), float(spread.degrees_of_freedom)
-    half = float(stdtrit(degrees, _UPPER)) * error
+    half = upper_quantile(degrees) * error
     difference = round(difference, 12)  # sums over trainings in another order would tell equal differences apart
     p_value = 2 * float(stdtr(degrees, -abs(difference) / error)) if error > 0 else float(difference == 0)
     low, high = (min(1.0, max(-1.0, bound)) for bound in (difference - half, difference + half))

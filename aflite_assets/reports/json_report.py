@@ -6,6 +6,7 @@ from dataclasses import fields
 import numpy as np
 
 from aflite_assets.reports.figures import predictability_counts
+from aflite_assets.reports.headlines import headlines
 from aflite_assets.reports.in_distribution import in_distribution_tables
 from aflite_assets.reports.learning_curve import curve_rows
 from aflite_assets.reports.markdown import table_json
@@ -16,7 +17,7 @@ from aflite_assets.reports.published_tables import published_tables
 from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.reports.score_counts import ScoreCounts
 from aflite_assets.reports.similarity import ClassSimilarity
-from aflite_assets.reports.summary import chance_by_iteration, headlines, plain_summary, verdict_sentence
+from aflite_assets.reports.summary import chance_by_iteration, plain_summary, verdict_sentence
 from aflite_assets.reports.tables import challenge_table, filter_table, main_table
 from aflite_assets.reports.top_k import top_k_tables
 from aflite_assets.reports.transfer import transfer_tables

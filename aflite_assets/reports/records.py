@@ -1,7 +1,7 @@
 """What a report is made from: the input records, checked when made; nothing here computes a result."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -23,24 +23,12 @@ Collapse = Literal["label", "probability"]
 
 _PREDICTION_COLUMNS = ("test_set", "row_id", "predicted")
 _ITERATION_COLUMNS = (
-    "iteration",
-    "rows_in",
-    "scored_rows_in",
-    "removed",
-    "scored_removed",
-    "cutoff",
-    "representation_bias",
+    "iteration", "rows_in", "scored_rows_in", "removed", "scored_removed", "cutoff", "representation_bias",
     "rows_never_held_out",
-)
+)  # fmt: skip
 _ROW_COLUMNS = (
-    "row_id",
-    "split",
-    "label",
-    "kept",
-    "removed_in_iteration",
-    "predictability",
-    "label_probability",
-)
+    "row_id", "split", "label", "kept", "removed_in_iteration", "predictability", "label_probability",
+)  # fmt: skip
 
 
 def _require(condition: bool, message: str) -> None:
@@ -266,12 +254,8 @@ class BenchmarkData:
         _require(not stray, f"cells name representations {sorted(map(str, stray))} that have no filtered set")
         for test_set in self.test_sets:
             _require_fitting_classes(test_set, self.label_names)
-        tested = [test_set.name for test_set in self.test_sets]
-        _require(
-            self.primary is None or self.primary[1] in (*tested, *self.missing_sets),
-            f"the primary comparison is on {self.primary and self.primary[1]!r}, which is no test set; report.primary "
-            f"may name one of {tested}",
-        )
+        if self.primary is not None:
+            _require_tested(self.primary[1], [test_set.name for test_set in self.test_sets], self.missing_sets)
 
     @property
     def representations(self) -> tuple[str, ...]:
@@ -287,6 +271,11 @@ class BenchmarkData:
     def plain_evaluators(self) -> tuple[str, ...]:
         """Those that were trained on a train set and nothing else."""
         return tuple(name for name in self.evaluators if name not in self.fine_tuned)
+
+
+def _require_tested(name: str, tested: list[str], missing: Collection[str]) -> None:
+    message = f"the primary comparison is on {name!r}, which is no test set; report.primary may name one of {tested}"
+    _require(name in (*tested, *missing), message)
 
 
 def _require_unique(names: Sequence[Hashable], what: str) -> None:

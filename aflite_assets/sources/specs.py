@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, StrictFloat, StrictInt, model_valida
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.model_specs import EncoderSpec, EvaluatorSpec, Name, StrictSpec
 from aflite_assets.sources.recipes import check_recipes
+from aflite_assets.sources.report_specs import ReportSpec
 from aflite_assets.sources.source_specs import Files, SourceSpec, SplitName, TableFormat, as_tuple
 from aflite_assets.sources.wording import LONGEST_NAME, is_printable_name
 
@@ -162,32 +163,6 @@ class ChallengeSpec(StrictSpec):
         if self.fine_tune == self.split:
             raise ValueError(f"fine_tune names {self.fine_tune!r}, the split that is tested on; name another split")
         return self
-
-
-class PrimarySpec(StrictSpec):
-    """The comparison of filtered with its control that is judged by itself, for each representation."""
-
-    evaluator: Name
-    test_set: Name = Field(description="a challenge set or a split whose rows do not enter the filter's pool")
-
-
-class ReportSpec(StrictSpec):
-    """What only the report shows."""
-
-    scatter_features: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
-        None, description="two feature columns to plot"
-    )
-    published: Literal["snli", "multi_nli", "qnli", "imagenet"] | None = Field(
-        None, description="the AFLite paper's own figures to show beside this dataset's"
-    )
-    primary: PrimarySpec | None = Field(
-        None,
-        description="the comparison judged by itself; default: the first evaluator on the first test set of which no "
-        "row enters the filter's pool",
-    )
-    smallest_effect: float = Field(
-        1.0, ge=0, le=100, description="points of accuracy; a smaller difference is never called one"
-    )
 
 
 class DatasetSpec(StrictSpec):

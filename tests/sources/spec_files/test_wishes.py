@@ -41,7 +41,8 @@ INDENTED = "write them below it as indented lines of `key: value`"
         (
             ReportSpec | None,
             [1],
-            f"must be a mapping with keys among ['scatter_features', 'published', 'primary', 'smallest_effect']; {INDENTED}",
+            "must be a mapping with keys among ['scatter_features', 'published', 'primary', 'smallest_effect']; "
+            f"{INDENTED}",
         ),
         (str | LabelledFolder, [1], "must be text or a mapping with keys among ['folder', 'labels']"),
         (

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from aflite_assets.errors import DataError, InvalidInputError
+from aflite_assets.reports.intervals import effective_rows, upper_quantile
 from aflite_assets.reports.predictions import Said, Unscored, predictions_of
 from aflite_assets.reports.ranks import gold_ranks
 from aflite_assets.reports.records import Cell, TestSet
@@ -25,26 +26,12 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class DifferenceInterval:
-    """A difference of two accuracies and bounds of its 95 % interval, in points (hundredths of accuracy)."""
-
-    difference: float
-    low: float
-    high: float
-
-    @property
-    def holds_zero(self) -> bool:
-        """Whether the interval does not tell the two accuracies apart."""
-        return self.low <= 0 <= self.high
-
-
-@dataclass(frozen=True)
 class AccuracySummary:
     """Accuracy over seeds, with the two kinds of spread kept apart.
 
     `mean` in [0, 1]; `seeds_deviation`: standard deviation over seeds (divisor seeds - 1), None for one
-    seed: how much training moves the number. `interval`: Wilson interval of the mean at `test_rows` rows:
-    how much the choice of test rows could.
+    seed: how much training moves the number. `interval`: Wilson interval of the mean: how much the choice of test rows
+    could, at `effective_rows`, which are the `test_rows` unless these belong together in groups.
     """
 
     mean: float
@@ -52,6 +39,7 @@ class AccuracySummary:
     seeds: int
     test_rows: int
     interval: Interval
+    effective_rows: float
 
 
 @dataclass(frozen=True)
@@ -69,11 +57,13 @@ class Score:
     unfinished_seeds: int
 
 
-def wilson_interval(accuracy: float, rows: int) -> Interval:
+def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = math.inf) -> Interval:
     """Wilson's score interval for a share, two-sided 95 %.
 
     Source: Wilson (1927), "Probable inference, the law of succession, and statistical inference", JASA 22;
-    (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n).
+    (p + z^2/2n ± z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n). Where rows belong together, `rows` are the effective ones
+    and z is the quantile of t (`intervals.effective_rows`), as Dean and Pagano (2015), Journal of Survey Statistics and
+    Methodology 3:484, and Franco et al. (2019), the same journal 7:334, find good for clustered samples.
 
     Raises:
         InvalidInputError: `accuracy` is outside [0, 1] or `rows` under 1.
@@ -82,29 +72,25 @@ def wilson_interval(accuracy: float, rows: int) -> Interval:
         raise InvalidInputError(
             f"an interval needs an accuracy in [0, 1] and at least one row, got {accuracy} at {rows} rows"
         )
-    z2 = _NORMAL_QUANTILE_975**2
+    z = _NORMAL_QUANTILE_975 if math.isinf(degrees_of_freedom) else upper_quantile(degrees_of_freedom)
+    z2 = z**2
     centre = accuracy + z2 / (2 * rows)
-    half = _NORMAL_QUANTILE_975 * math.sqrt(accuracy * (1 - accuracy) / rows + z2 / (4 * rows**2))
+    half = z * math.sqrt(accuracy * (1 - accuracy) / rows + z2 / (4 * rows**2))
     scale = 1 + z2 / rows
     # rounding must not push a bound past the share itself at 0 and 1
     return Interval(min(accuracy, max(0.0, (centre - half) / scale)), max(accuracy, min(1.0, (centre + half) / scale)))
 
 
-def newcombe_interval(first: AccuracySummary, second: AccuracySummary) -> DifferenceInterval:
-    """Accuracy of `first` minus that of `second`, on test rows that have nothing to do with each other.
-
-    Source: Newcombe (1998), "Interval estimation for the difference between independent proportions", Statistics in
-    Medicine 17:873, method 10: the bounds of both Wilson intervals, combined as roots of sums of squares.
-    """
-    one, other = first.interval, second.interval
-    difference = first.mean - second.mean
-    low = difference - math.hypot(first.mean - one.low, other.high - second.mean)
-    high = difference + math.hypot(one.high - first.mean, second.mean - other.low)
-    return DifferenceInterval(100 * difference, 100 * low, 100 * high)
-
-
-def summarise(accuracies: Sequence[float], test_rows: int) -> AccuracySummary:
+def summarise(
+    accuracies: Sequence[float],
+    test_rows: int,
+    *,
+    effective: float | None = None,
+    degrees_of_freedom: float = math.inf,
+) -> AccuracySummary:
     """Mean, deviation over seeds and interval of one accuracy per seed, each in [0, 1].
+
+    `effective`, `degrees_of_freedom`: of rows that belong together, from `intervals.effective_rows`.
 
     Raises:
         InvalidInputError: no accuracy, or `test_rows` under 1.
@@ -113,7 +99,9 @@ def summarise(accuracies: Sequence[float], test_rows: int) -> AccuracySummary:
         raise InvalidInputError("no accuracy to summarise; give one per finished seed")
     mean = min(1.0, math.fsum(accuracies) / len(accuracies))
     deviation = float(np.std(accuracies, ddof=1)) if len(accuracies) > 1 else None
-    return AccuracySummary(mean, deviation, len(accuracies), test_rows, wilson_interval(mean, test_rows))
+    worth = float(test_rows) if effective is None else effective
+    interval = wilson_interval(mean, worth, degrees_of_freedom)
+    return AccuracySummary(mean, deviation, len(accuracies), test_rows, interval, worth)
 
 
 @remembered
@@ -148,10 +136,11 @@ def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None)
     return float(chosen.mean()) if len(chosen) else None
 
 
-def score(correct: Sequence[np.ndarray | Unscored], mask: np.ndarray) -> Score:
+def score(correct: Sequence[np.ndarray | Unscored], mask: np.ndarray, groups: np.ndarray | None) -> Score:
     """One table entry from the seeds of one evaluator and train set.
 
-    `correct` is what `correct_rows` says of each seed's cell; `mask` selects test rows, bool.
+    `correct` is what `correct_rows` says of each seed's cell; `mask` selects test rows, bool; `groups` are those of the
+    test set.
     """
     finished = [rows for rows in correct if isinstance(rows, np.ndarray)]
     test_rows, unfinished = int(mask.sum()), len(correct) - len(finished)
@@ -160,7 +149,12 @@ def score(correct: Sequence[np.ndarray | Unscored], mask: np.ndarray) -> Score:
         return Score(why.status, why.reason, None, test_rows, unfinished)
     if not test_rows:
         return Score("no rows", None, None, 0, unfinished)
-    summary = summarise([float(rows[mask].mean()) for rows in finished], test_rows)
+    chosen = [rows[mask] for rows in finished]
+    accuracies = [float(rows.mean()) for rows in chosen]
+    if groups is None:
+        return Score("done", None, summarise(accuracies, test_rows), test_rows, unfinished)
+    effective, degrees = effective_rows(np.mean(chosen, axis=0), groups[mask])
+    summary = summarise(accuracies, test_rows, effective=effective, degrees_of_freedom=degrees)
     return Score("done", None, summary, test_rows, unfinished)
 
 
@@ -183,13 +177,11 @@ def _by_label(said: Said, test_set: TestSet) -> np.ndarray:
 
 __all__ = [
     "AccuracySummary",
-    "DifferenceInterval",
     "Interval",
     "Score",
     "Unscored",
     "cell_accuracy",
     "correct_rows",
-    "newcombe_interval",
     "score",
     "summarise",
     "wilson_interval",

@@ -26,8 +26,17 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
     if any(test.filtered is not None for name in data.representations for test in _natural_columns(data, name)):
         said.append(
             "Filtered test rows were kept because a linear classifier could not predict them, so part of a fall on "
-            "them is built in; what filtering does to training shows within one column, where the test rows stay."
+            "them is built in, and no difference on them is called help or harm."
         )
+    pooled = [test.name for test in data.test_sets if test.pooled]
+    if pooled:
+        said.append(
+            f"The rows of {listed(pooled)} entered the filter's pool, so they took part in choosing the train rows: "
+            "differences on them are shown and support no verdict."
+        )
+    grouped = [test.name for test in data.test_sets if test.groups is not None]
+    if grouped:
+        said.append(f"Rows of {listed(grouped)} belong together in groups, and their intervals count groups.")
     said += _related_cautions(data)
     said += [
         f"Trained on about {100 * (1 - share):.4g} % of the train rows that the tables name, and stopped by the rest: "
@@ -42,7 +51,10 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
         )
     single = _single_seed_evaluators(data)
     if single:
-        said.append(f"One seed only, so how much the numbers move with the seed is unknown: {listed(single)}.")
+        said.append(
+            "One seed only, so how much the numbers move with the seed is unknown and there is no verdict: "
+            f"{listed(single)}."
+        )
     small = _small_test_sets(data)
     if small:
         said.append(f"Under {SMALL_TEST_SET} test rows, so wide intervals: {listed(small)}.")

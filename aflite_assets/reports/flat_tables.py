@@ -5,7 +5,7 @@ be.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +26,8 @@ _Record = dict[str, Any]
 _TEXT, _COUNT, _NUMBER = pa.string(), pa.int64(), pa.float64()
 _SCORE = {
     "status": _TEXT, "reason": _TEXT, "accuracy": _NUMBER, "seeds_deviation": _NUMBER, "seeds": _COUNT,
-    "unfinished_seeds": _COUNT, "test_rows": _COUNT, "interval_low": _NUMBER, "interval_high": _NUMBER,
+    "unfinished_seeds": _COUNT, "test_rows": _COUNT, "effective_rows": _NUMBER, "interval_low": _NUMBER,
+    "interval_high": _NUMBER,
 }  # fmt: skip
 _CELL = {"representation": _TEXT, "evaluator": _TEXT, "train_set": _TEXT}
 _PART = {"test_set": _TEXT, "column": _TEXT, "category": _TEXT, "label": _TEXT}
@@ -42,6 +43,8 @@ _SCHEMAS = {
         "representation": _TEXT, "evaluator": _TEXT, "train_set": _TEXT, "against": _TEXT, "test_set": _TEXT,
         "tested_on": _TEXT, "column": _TEXT, "category": _TEXT, "label": _TEXT, "test_rows": _COUNT,
         "filtered_seeds": _COUNT, "random_seeds": _COUNT, "difference": _NUMBER, "low": _NUMBER, "high": _NUMBER,
+        "p_value": _NUMBER, "degrees_of_freedom": _NUMBER, "groups": _COUNT, "effective_groups": _NUMBER,
+        "counts_training": pa.bool_(), "side": _TEXT, "why": _TEXT, "family": _TEXT, "adjusted_p": _NUMBER,
     },
     "predictability_by_iteration": {
         "representation": _TEXT, "iteration": _COUNT, "low": _NUMBER, "high": _NUMBER, "rows": _COUNT,
@@ -59,6 +62,7 @@ _SCHEMAS = {
     "transfer_differences": {
         "representation": _TEXT, "start": _TEXT, "evaluator": _TEXT, "test_set": _TEXT, "train_set": _TEXT,
         "against": _TEXT, "training": _TEXT, "difference": _NUMBER, "low": _NUMBER, "high": _NUMBER,
+        "counts_training": pa.bool_(),
     },
     "published": {
         "source": _TEXT, "caption": _TEXT, "row": _TEXT, "column": _TEXT, "value": _NUMBER, "deviation": _NUMBER,
@@ -105,6 +109,7 @@ def _score(score: Score) -> _Record:
         "accuracy": score.accuracy.mean,
         "seeds_deviation": score.accuracy.seeds_deviation,
         "seeds": score.accuracy.seeds,
+        "effective_rows": score.accuracy.effective_rows,
         "interval_low": interval.low,
         "interval_high": interval.high,
     }
@@ -206,8 +211,8 @@ def _paired(data: BenchmarkData) -> Iterator[_Record]:
     for name in data.representations:
         for one in paired_differences(data, name):
             found: _Record = {field: getattr(one, field) for field in _SCHEMAS["paired"] if hasattr(one, field)}
-            if one.interval is not None:
-                found |= {field: getattr(one.interval, field) for field in ("difference", "low", "high")}
+            for record in (one.interval, one.verdict):
+                found |= {field: getattr(record, field) for field in _SCHEMAS["paired"] if hasattr(record, field)}
             yield found
 
 
@@ -242,7 +247,11 @@ def _transfer_differences(data: BenchmarkData) -> Iterator[_Record]:
                     where |= {"test_set": column.test_set, "train_set": one.train_set, "against": one.against}
                     for field in fields(TransferGain):
                         interval = getattr(gain, field.name)
-                        yield where | {"training": field.name} | ({} if interval is None else asdict(interval))
+                        shown = _BOUNDS if interval is not None else ()
+                        yield where | {"training": field.name} | {name: getattr(interval, name) for name in shown}
+
+
+_BOUNDS = ("difference", "low", "high", "counts_training")
 
 
 def _published(data: BenchmarkData) -> Iterator[_Record]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.train_sets import in_order
+from aflite_assets.reports.train_sets import control_of, in_order
 
 _ALWAYS_SHOWN = ("full", "random", "filtered")
 
@@ -49,27 +49,31 @@ def cells_of(data: BenchmarkData, evaluator: str, train_set: str, representation
     return [cell for cell in data.cells if (cell.evaluator, cell.train_set, cell.representation) == wanted]
 
 
+def control(data: BenchmarkData, representation: str) -> str:
+    """The train set that filtered is judged against: random_matched where there is a cell of it, else random."""
+    return control_of("filtered", {cell.train_set for cell in data.cells if cell.representation == representation})
+
+
 def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:
     """Each distinct number of train rows over finished seeds, ascending."""
     return tuple(sorted({cell.train_rows for cell in cells if cell.status == "done"}))
 
 
 def natural_columns(data: BenchmarkData, test_set: TestSet) -> tuple[Compared, ...]:
-    """Full, then per representation random on full rows, random on filtered rows, filtered on filtered rows.
+    """Full, then per representation random on full rows, its control on filtered rows, filtered on filtered rows.
 
-    Filtered is tested on full rows where the representation filtered no test rows.
+    Where the representation filtered no test rows, the control and filtered are tested on full rows.
     """
     columns = [Compared("full", None, "full")]
     for name in data.representations:
-        columns.append(Compared("random", name, "full"))
-        if name in test_set.kept:
-            columns += [Compared(train_set, name, "filtered") for train_set in ("random", "filtered")]
-        else:
-            columns.append(Compared("filtered", name, "full"))
+        tested_on: Literal["full", "filtered"] = "filtered" if name in test_set.kept else "full"
+        random = Compared("random", name, "full")
+        pair = [Compared(train_set, name, tested_on) for train_set in (control(data, name), "filtered")]
+        columns += dict.fromkeys((random, *pair))
     return tuple(columns)
 
 
 def challenge_columns(data: BenchmarkData) -> tuple[Compared, ...]:
-    """Full, then random and filtered of every representation, all on the whole set."""
-    pairs = [(train_set, name) for name in data.representations for train_set in ("random", "filtered")]
+    """Full, then the control and filtered of every representation, all on the whole set."""
+    pairs = [(train_set, name) for name in data.representations for train_set in (control(data, name), "filtered")]
     return (Compared("full", None, "full"), *(Compared(train_set, name, "full") for train_set, name in pairs))

@@ -102,6 +102,7 @@ def _row(data: BenchmarkData, test_set: TestSet, evaluator: str, columns: tuple[
         score(
             [correct_rows(cell, test_set) for cell in cells_of(data, evaluator, one.train_set, one.representation)],
             tested_rows(test_set, one),
+            test_set.groups,
         )
         for one in columns
     )

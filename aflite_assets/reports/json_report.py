@@ -3,25 +3,28 @@
 from collections.abc import Sequence
 from dataclasses import fields
 
+import numpy as np
+
 from aflite_assets.reports.figures import predictability_counts
+from aflite_assets.reports.headlines import headlines
 from aflite_assets.reports.in_distribution import in_distribution_tables
 from aflite_assets.reports.learning_curve import curve_rows
 from aflite_assets.reports.markdown import table_json
 from aflite_assets.reports.meaning import meaning
-from aflite_assets.reports.paired import PairedDifference, paired_differences
+from aflite_assets.reports.paired import PairedDifference, paired_differences, primary_comparison
 from aflite_assets.reports.plain import JsonValue, to_plain
 from aflite_assets.reports.published_tables import published_tables
 from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.reports.score_counts import ScoreCounts
 from aflite_assets.reports.similarity import ClassSimilarity
-from aflite_assets.reports.summary import chance_by_iteration, headlines, plain_summary
+from aflite_assets.reports.summary import chance_by_iteration, plain_summary, verdict_sentence
 from aflite_assets.reports.tables import challenge_table, filter_table, main_table
 from aflite_assets.reports.top_k import top_k_tables
 from aflite_assets.reports.transfer import transfer_tables
 from aflite_assets.reports.wording import set_notes
 from aflite_assets.reports.zero_shot import zero_shot_tables
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
@@ -76,10 +79,14 @@ def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
                 "collapse": test_set.collapse,
                 "category_columns": list(test_set.categories),
                 "notes": list(set_notes(test_set, data.label_names)),
+                "groups": None if test_set.groups is None else len(np.unique(test_set.groups)),
+                "took_part_in_the_filter": test_set.pooled,
             }
             for test_set in data.test_sets
         ],
         "missing_sets": dict(data.missing_sets),
+        "primary_comparison": to_plain(primary_comparison(data)),
+        "smallest_effect": data.smallest_effect,
     }
 
 
@@ -99,9 +106,8 @@ def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, Jso
         "challenge_table": to_plain(table_json(challenge_table(data, filtered.representation))),
         "zero_shot": to_plain(zero_shot_tables(data, filtered.representation)),
         "transfer": to_plain(transfer_tables(data, filtered.representation)),
-        "paired": [
-            {**_plain_record(one), "verdict": one.verdict} for one in paired_differences(data, filtered.representation)
-        ],
+        "paired": [_plain_record(one) for one in paired_differences(data, filtered.representation)],
+        "verdict": verdict_sentence(data, filtered.representation),
         "meaning": meaning(data, filtered.representation),
         "iterations": to_plain(table_json(filter_table(filtered))),
         "chance": to_plain(chance_by_iteration(filtered)),

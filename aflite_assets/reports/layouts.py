@@ -18,12 +18,14 @@ from aflite_assets.reports.wording import (
     compared_text,
     human_text,
     interval_points,
+    paired_note,
     paired_text,
     part_text,
     published_text,
     score_text,
     set_notes,
     sizes_text,
+    verdict_text,
 )
 from aflite_assets.reports.zero_shot import ZeroShotTable, zero_shot_tables
 
@@ -185,7 +187,16 @@ def paired_layouts(differences: Sequence[PairedDifference]) -> tuple[Layout, ...
     """Whole test sets, then one per challenge set by its parts, a column per evaluator; no table without any row."""
     if not differences:
         return ()
-    columns = ("evaluator", "trained on", "tested on", "rows", "difference, points", "seeds", "seeds of random")
+    columns = (
+        "evaluator",
+        "trained on",
+        "tested on",
+        "rows",
+        "difference, points",
+        "verdict",
+        "seeds",
+        "seeds of random",
+    )
     body = [
         [
             one.evaluator,
@@ -193,22 +204,26 @@ def paired_layouts(differences: Sequence[PairedDifference]) -> tuple[Layout, ...
             f"{one.test_set}, {one.tested_on} rows",
             count(one.test_rows),
             "not run" if one.interval is None else paired_text(one.interval),
+            ("primary: " if one.primary else "") + verdict_text(one.verdict),
             str(one.filtered_seeds),
             str(one.random_seeds),
         ]
         for one in differences
         if one.whole
     ]
-    return (_layout("", columns, body, numbers_from=3), *map(_paired_parts, part_tables(differences)))
+    notes = (paired_note(differences),)
+    return (_layout("", columns, body, notes=notes, numbers_from=3), *map(_paired_parts, part_tables(differences)))
 
 
 def _paired_parts(table: PairedParts) -> Layout:
     columns = ["part", "rows", *(f"{name}, points" for name in table.evaluators)]
-    body = [
-        [part_text(row[0]), count(row[0].test_rows), *(interval_points(one.interval) for one in row)]
-        for row in table.rows
-    ]
+    body = [[part_text(row[0]), count(row[0].test_rows), *map(_part_points, row)] for row in table.rows]
     return _layout(f"{table.test_set}, {_pair_text(table)}", columns, body)
+
+
+def _part_points(one: PairedDifference) -> str:
+    """The difference of one part; what was found is said beside it."""
+    return f"{interval_points(one.interval)}{f', {one.verdict.side}' if one.verdict.found else ''}"
 
 
 def _pair_text(pair: PairedDifference | PairedParts) -> str:

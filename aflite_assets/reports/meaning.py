@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from aflite_assets.reports.groups import cell_groups
-from aflite_assets.reports.paired import PairedDifference, paired_differences
+from aflite_assets.reports.groups import cell_groups, control
+from aflite_assets.reports.paired import paired_differences
 from aflite_assets.reports.records import BenchmarkData
 from aflite_assets.reports.tables import MainRow, TestColumns, main_table, points
 from aflite_assets.reports.text import listed, signed_points
@@ -36,7 +36,7 @@ def meaning(data: BenchmarkData, representation: str) -> str | None:
         f"to filtered, in training and in testing, accuracy {_moved(list(falls.values()))}.",
         _built_in(tests, list(falls)),
         _fewer_rows(tests, list(falls)),
-        _paired(_plain_pairs(data, representation), test_set),
+        _judged(data, representation),
         _single_pass(data, representation, tests, list(falls)),
         "It does not say that what was removed is wrong or useless, nor that what was kept is the task itself: other "
         "features or another classifier would keep other rows, and wrong or disputed labels are more frequent among "
@@ -82,28 +82,28 @@ def _fewer_rows(tests: _Tests, names: list[str]) -> str:
     return f"With as few train rows, drawn at random, and all test rows it {_moved(drops)}."
 
 
-def _plain_pairs(data: BenchmarkData, representation: str) -> list[PairedDifference]:
-    return [
+def _judged(data: BenchmarkData, representation: str) -> str:
+    """What training on filtered does, by the whole sets that can be judged."""
+    against = control(data, representation)
+    judged = [
         one
         for one in paired_differences(data, representation)
-        if one.evaluator in data.plain_evaluators and one.train_set == "filtered"
+        if (one.train_set, one.against) == ("filtered", against)
+        and one.evaluator in data.plain_evaluators
+        and one.whole
+        and one.verdict.side is not None
     ]
-
-
-def _paired(differences: Sequence[PairedDifference], test_set: str) -> str:
-    here = [one for one in differences if one.test_set == test_set and one.tested_on == "filtered" and one.interval]
-    said = {
-        "above": "better by more than the choice of test rows explains",
-        "below": "worse by more than the choice of test rows explains",
-        "open": "not told apart, as the interval holds zero",
-    }
-    sides = {side: [one.evaluator for one in here if one.verdict == side] for side in said}
+    if not judged:
+        return (
+            "Whether training on filtered helps or harms is not told: it takes test rows that the filter did not "
+            "choose, enough of them, and two seeds or more."
+        )
     parts = [
-        f"{listed(names)} {'is' if len(names) == 1 else 'are'} {said[side]}" for side, names in sides.items() if names
+        f"{side} for {listed(found)}"
+        for side in ("above", "below", "open")
+        if (found := [f"{one.evaluator} on {one.test_set}" for one in judged if one.verdict.side == side])
     ]
-    if not parts:
-        return ""
-    return f"Trained on filtered instead of random and tested on the same filtered rows: {'; '.join(parts)}."
+    return f"Trained on filtered instead of {against}, on test rows that the filter did not choose: {'; '.join(parts)}."
 
 
 def _single_pass(data: BenchmarkData, representation: str, tests: _Tests, names: list[str]) -> str:

@@ -1,33 +1,32 @@
-"""Filtered against random on the same test rows: the paired difference in accuracy and its bootstrap interval."""
+"""Filtered against its control on the same test rows: differences in accuracy, their intervals and verdicts."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
 import numpy as np
 
-from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.accuracy import DifferenceInterval, correct_rows
+from aflite_assets.reports.accuracy import correct_rows
 from aflite_assets.reports.groups import cell_groups
+from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.reports.parts import Part, parts_of
 from aflite_assets.reports.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.remembered import remembered
-from aflite_assets.reports.train_sets import compared_pairs
+from aflite_assets.reports.train_sets import compared_pairs, control_of
+from aflite_assets.reports.verdicts import Bar, Claim, Family, Verdict, judge
 from aflite_assets.reports.zero_shot import zero_shot_parts
-
-RESAMPLES = 2_000
-"""Test sets drawn from the test rows, with replacement."""
 
 
 @dataclass(frozen=True)
 class PairedDifference:
     """Accuracy trained on `train_set` minus trained on `against`, on the same `test_rows` rows.
 
-    `train_set` is filtered or filtered_<name>, `against` the random rows of its size. `tested_on` is "full" or
-    "filtered" rows of a natural test set, "all" of a challenge set or of its part; `column`, `category` and `label` say
-    which, as in `tables.ChallengePart`, all None for the whole set. `filtered_seeds` and `random_seeds` count finished
-    seeds of the two sides. `interval` is None where either has none or no row is left.
+    `train_set` is filtered or filtered_<name>, `against` its control (`train_sets.control_of`) or other random rows of
+    its size. `tested_on` is "full" or "filtered" rows of a natural test set, "all" of a challenge set or of its part;
+    `column`, `category` and `label` say which, as in `tables.ChallengePart`, all None for the whole set.
+    `filtered_seeds` and `random_seeds` count finished seeds of the two sides. `interval` is None where either has none
+    or no row is left.
     """
 
     representation: str
@@ -42,7 +41,8 @@ class PairedDifference:
     test_rows: int
     filtered_seeds: int
     random_seeds: int
-    interval: DifferenceInterval | None
+    interval: CrossedInterval | None
+    verdict: Verdict
 
     @property
     def whole(self) -> bool:
@@ -55,13 +55,9 @@ class PairedDifference:
         return self.column is None and self.label is not None
 
     @property
-    def verdict(self) -> Literal["above", "below", "open"] | None:
-        """On which side of zero the whole interval lies; "open" where it holds zero, None without one."""
-        if self.interval is None:
-            return None
-        if self.interval.low > 0:
-            return "above"
-        return "below" if self.interval.high < 0 else "open"
+    def primary(self) -> bool:
+        """Whether it is the comparison that its representation is judged by."""
+        return self.verdict.primary
 
 
 @dataclass(frozen=True)
@@ -75,53 +71,91 @@ class PairedParts:
     rows: tuple[tuple[PairedDifference, ...], ...]
 
 
-def paired_interval(differences: np.ndarray, *, seed: int, resamples: int = RESAMPLES) -> DifferenceInterval:
-    """Percentile bootstrap of a mean (Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13).
+def paired_differences(data: BenchmarkData, representation: str) -> tuple[PairedDifference, ...]:
+    """Filtered against its control, and the same of earlier iterations, for every evaluator on every test set.
 
-    `differences`: one per test row, in [-1, 1]. Few values occur, and a row drawn with replacement has each value with
-    its share, so how often each occurs in a resample is drawn at once, from the multinomial distribution of as many
-    rows: the same distribution as drawing rows one by one, in time that does not grow with them.
-
-    Raises:
-        InvalidInputError: no difference, or one that is not finite.
-    """
-    if not len(differences) or not np.isfinite(differences).all():
-        raise InvalidInputError(f"a paired interval needs finite differences of at least one row, got {differences!r}")
-    rows = len(differences)
-    # Rounded, as sums over seeds in another order would tell equal differences apart.
-    values, counts = np.unique(np.round(differences, 12), return_counts=True)
-    drawn = np.random.default_rng(seed).multinomial(rows, counts / rows, size=resamples)
-    low, high = np.percentile(100 * (drawn @ values) / rows, [2.5, 97.5])
-    return DifferenceInterval(float(100 * differences.mean()), float(low), float(high))
-
-
-@remembered
-def paired_differences(data: BenchmarkData, representation: str, *, seed: int = 0) -> tuple[PairedDifference, ...]:
-    """Filtered against random, and the same of earlier iterations, for every evaluator on every test set.
-
-    Of natural test sets the full and the filtered rows; challenge sets whole and then by `compared_parts`.
-    Per row the mean over seeds of being right is taken first, so the interval says how much the choice of test rows
-    could move the difference; how much training could is in the seeds' deviation.
+    Of natural test sets the full and the filtered rows; challenge sets whole and then by `compared_parts`. Where the
+    control is random_matched, random is compared too, on whole sets and without a verdict: it differs from filtered in
+    the shares of classes as well. Verdicts are given over all representations together (`verdicts.judge`).
 
     Raises:
         InvalidInputError: the dataset was not filtered with `representation`.
         DataError: predictions do not fit their test sets.
     """
+    cell_groups(data, representation)
+    return tuple(one for one in _judged(data) if one.representation == representation)
+
+
+def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
+    """Evaluator and test set whose whole comparison with the control is judged by itself, for each representation.
+
+    The one given, else the first evaluator trained on a train set alone, on the first test set that did not enter the
+    filter's pool; None where there is no such evaluator or set.
+    """
+    if data.primary is not None:
+        return data.primary
+    free = [one.name for one in data.test_sets if not one.pooled]
+    return (data.plain_evaluators[0], free[0]) if free and data.plain_evaluators else None
+
+
+@remembered
+def _judged(data: BenchmarkData) -> tuple[PairedDifference, ...]:
+    found = [one for representation in data.representations for one in _unjudged(data, representation)]
+    verdicts = judge([claim for _, claim in found], smallest_effect=data.smallest_effect)
+    return tuple(replace(one, verdict=verdict) for (one, _), verdict in zip(found, verdicts, strict=True))
+
+
+def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[PairedDifference, Claim]]:
     cells = {(evaluator, train_set): found for evaluator, train_set, found in cell_groups(data, representation)}
-    pairs = [pair for pair in compared_pairs(dict.fromkeys(name for _, name in cells)) if pair[1] != "full"]
-    return tuple(
-        one
-        for evaluator in data.evaluators
-        for train_set, against in pairs
-        for test_set in data.test_sets
-        for one in _differences(
-            (representation, evaluator, train_set, against),
-            _finished(cells[evaluator, train_set], test_set),
-            _finished(cells[evaluator, against], test_set),
-            test_set,
-            seed,
-        )
-    )
+    names = list(dict.fromkeys(name for _, name in cells))
+    pairs = [pair for pair in compared_pairs(names) if pair[1] != "full"]
+    primary = primary_comparison(data)
+    for evaluator in data.evaluators:
+        for train_set, against in pairs:
+            for test_set in data.test_sets:
+                yield from _compared(
+                    (representation, evaluator, train_set, against),
+                    _finished(cells[evaluator, train_set], test_set),
+                    _finished(cells[evaluator, against], test_set),
+                    test_set,
+                    control=against == control_of(train_set, names),
+                    primary=train_set == "filtered" and (evaluator, test_set.name) == primary,
+                )
+
+
+def _compared(
+    names: tuple[str, str, str, str],
+    first: Sequence[np.ndarray],
+    second: Sequence[np.ndarray],
+    test_set: TestSet,
+    *,
+    control: bool,
+    primary: bool,
+) -> Iterator[tuple[PairedDifference, Claim]]:
+    """Of one pair on one test set the whole differences, and with the control those of its parts."""
+    for tested_on, part in _tested(test_set, names[0]):
+        where = (*names, test_set.name, tested_on, part.column, part.category, part.label)
+        interval = _interval(first, second, part.mask, test_set.groups)
+        rows = int(part.mask.sum())
+        one = PairedDifference(*where, rows, len(first), len(second), interval, _UNJUDGED)
+        if not (one.whole or control):
+            continue
+        family: Family = "whole sets" if one.whole else "parts of sets"
+        if primary and control and one.whole and tested_on != "filtered":
+            family = "primary"
+        yield one, Claim(interval, rows, family, _barred(test_set, tested_on, control=control))
+
+
+_UNJUDGED = Verdict(None, "not judged")
+
+
+def _barred(test_set: TestSet, tested_on: str, *, control: bool) -> Bar | None:
+    """Filtered rows were chosen by what chose the train rows, so a gain on them says that the two are alike."""
+    if not control:
+        return "not the control"
+    if test_set.pooled:
+        return "took part in the filter"
+    return "chosen by the filter" if tested_on == "filtered" else None
 
 
 def compared_parts(test_set: TestSet) -> list[Part]:
@@ -160,19 +194,6 @@ def whole_groups(
     ]
 
 
-def _differences(
-    compared: tuple[str, str, str, str],
-    filtered: Sequence[np.ndarray],
-    random: Sequence[np.ndarray],
-    test_set: TestSet,
-    seed: int,
-) -> Iterator[PairedDifference]:
-    for tested_on, part in _tested(test_set, compared[0]):
-        where = (*compared, test_set.name, tested_on, part.column, part.category, part.label)
-        interval = _interval(filtered, random, part.mask, seed)
-        yield PairedDifference(*where, int(part.mask.sum()), len(filtered), len(random), interval)
-
-
 def _tested(test_set: TestSet, representation: str) -> list[tuple[Literal["full", "filtered", "all"], Part]]:
     """Which rows are compared, the whole set first."""
     everything = Part(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
@@ -183,30 +204,25 @@ def _tested(test_set: TestSet, representation: str) -> list[tuple[Literal["full"
     return [("full", everything), ("filtered", Part(None, None, None, test_set.kept[representation]))]
 
 
-def paired_cells(
-    cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, *, seed: int = 0
-) -> DifferenceInterval | None:
+def paired_cells(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet) -> CrossedInterval | None:
     """Accuracy of `cells` minus that of `others` on all rows of a test set, each a mean over seeds; None without both.
 
     Raises:
         DataError: predictions do not fit the test set.
     """
     rows = np.ones(len(test_set.row_ids), dtype=bool)
-    return _interval(_finished(cells, test_set), _finished(others, test_set), rows, seed)
+    return _interval(_finished(cells, test_set), _finished(others, test_set), rows, test_set.groups)
 
 
 def _interval(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], rows: np.ndarray, seed: int
-) -> DifferenceInterval | None:
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], rows: np.ndarray, groups: np.ndarray | None
+) -> CrossedInterval | None:
     if not first or not second or not rows.any():
         return None
-    return paired_interval((_share_right(first) - _share_right(second))[rows], seed=seed)
+    chosen = [[one[rows] for one in trained] for trained in (first, second)]
+    return crossed_interval(chosen[0], chosen[1], None if groups is None else groups[rows])
 
 
 def _finished(cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
     correct = [correct_rows(cell, test_set) for cell in cells]
     return [rows for rows in correct if isinstance(rows, np.ndarray)]
-
-
-def _share_right(correct: Sequence[np.ndarray]) -> np.ndarray:
-    return np.asarray(sum(rows.astype(np.float64) for rows in correct) / len(correct))

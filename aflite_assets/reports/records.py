@@ -1,7 +1,7 @@
 """What a report is made from: the input records, checked when made; nothing here computes a result."""
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -23,26 +23,13 @@ Collapse = Literal["label", "probability"]
 
 _PREDICTION_COLUMNS = ("test_set", "row_id", "predicted")
 _ITERATION_COLUMNS = (
-    "iteration",
-    "rows_in",
-    "train_rows_in",
-    "scored_rows_in",
-    "removed",
-    "train_removed",
-    "scored_removed",
-    "cutoff",
+    "iteration", "rows_in", "train_rows_in", "scored_rows_in", "removed", "train_removed", "scored_removed", "cutoff",
     "representation_bias",
     "rows_never_held_out",
-)
+)  # fmt: skip
 _ROW_COLUMNS = (
-    "row_id",
-    "split",
-    "label",
-    "kept",
-    "removed_in_iteration",
-    "predictability",
-    "label_probability",
-)
+    "row_id", "split", "label", "kept", "removed_in_iteration", "predictability", "label_probability",
+)  # fmt: skip
 
 
 def _require(condition: bool, message: str) -> None:
@@ -112,10 +99,13 @@ class TestSet:
     `class_map[c]`, int64, is this set's class for the dataset's class `c`, -1 for none; None when both have the same
     classes. `collapse` says what is mapped: "label" the predicted class, which is wrong where it counts as none;
     "probability" the probabilities, of which those that count as one class are added up and the largest sum is the
-    prediction. `notes`: what must be read beside the numbers.
+    prediction. `notes`: what must be read beside the numbers. `groups`, int64, one per row: rows with the same number
+    belong together (one premise, one template); None where every row is its own. `pooled`: whether the rows entered the
+    filter's pool with the train rows, so that a difference on them is no evidence of help or harm.
 
     Raises:
-        InvalidInputError: lengths or class numbers do not fit, row ids repeat, a challenge set has `kept`.
+        InvalidInputError: lengths or class numbers do not fit, row ids repeat, a challenge set has `kept` or is
+        `pooled`.
     """
 
     __test__ = False  # the name starts with "Test", which pytest would collect
@@ -130,6 +120,8 @@ class TestSet:
     class_map: np.ndarray | None = None
     collapse: Collapse = "label"
     notes: tuple[str, ...] = ()
+    groups: np.ndarray | None = None
+    pooled: bool = False
 
     @property
     def adds_probabilities(self) -> bool:
@@ -145,6 +137,15 @@ class TestSet:
         inside = bool(np.all((self.labels >= 0) & (self.labels < classes)))
         _require(inside, f"{where}: labels must lie in [0, {classes}), the set's own class numbers")
         _require(not (self.challenge and self.kept), f"{where}: challenge sets are not filtered, leave kept empty")
+        _require(
+            not (self.challenge and self.pooled), f"{where}: challenge sets never enter the pool, leave pooled out"
+        )
+        if self.groups is not None:
+            _require(
+                self.groups.dtype == np.int64 and self.groups.shape == (rows,),
+                f"{where}: groups must be int64 of shape ({rows},), got {self.groups.dtype} of shape "
+                f"{self.groups.shape}",
+            )
         for representation, kept in self.kept.items():
             _require(
                 kept.dtype == np.bool_ and kept.shape == (rows,),
@@ -228,7 +229,9 @@ class BenchmarkData:
     `held_back`: evaluators that stop by a share of their train rows, in (0, 1). `published`: name of the paper's own
     figures (`published_tables`), or None. `fine_tuned`: evaluators that went on training on challenge sets, which stand
     in no table about train sets alone. By representation: `similarities` of the rows of some classes, `score_counts` of
-    every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given.
+    every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given. `primary`: the
+    evaluator and test set whose comparison is judged by itself, None to take the first that can be judged;
+    `smallest_effect`: points under which no difference is called one.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -258,6 +261,8 @@ class BenchmarkData:
     score_counts: Mapping[str, ScoreCounts] = field(default_factory=dict)
     fine_tuned: Mapping[str, FineTuned] = field(default_factory=dict)
     warmup_curves: tuple["LearningCurve", ...] = ()
+    primary: tuple[str, str] | None = None
+    smallest_effect: float = 1.0
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")
@@ -269,6 +274,8 @@ class BenchmarkData:
         _require(not stray, f"cells name representations {sorted(map(str, stray))} that have no filtered set")
         for test_set in self.test_sets:
             _require_fitting_classes(test_set, self.label_names)
+        if self.primary is not None:
+            _require_tested(self.primary[1], [test_set.name for test_set in self.test_sets], self.missing_sets)
 
     @property
     def representations(self) -> tuple[str, ...]:
@@ -284,6 +291,11 @@ class BenchmarkData:
     def plain_evaluators(self) -> tuple[str, ...]:
         """Those that were trained on a train set and nothing else."""
         return tuple(name for name in self.evaluators if name not in self.fine_tuned)
+
+
+def _require_tested(name: str, tested: list[str], missing: Collection[str]) -> None:
+    message = f"the primary comparison is on {name!r}, which is no test set; report.primary may name one of {tested}"
+    _require(name in (*tested, *missing), message)
 
 
 def _require_unique(names: Sequence[Hashable], what: str) -> None:

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from aflite_assets.reports import figures
 from aflite_assets.reports.accuracy import Score
 from aflite_assets.reports.drawing import Picture
+from aflite_assets.reports.headlines import Headline, headlines
 from aflite_assets.reports.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.summary import Headline, headlines
 from aflite_assets.reports.text import count, counted, listed, percent
 
 _LINE = 62

@@ -1,53 +1,20 @@
 """What the numbers say, as plain sentences computed from the tables, with what they do not say."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.reports.accuracy import DifferenceInterval, Score, newcombe_interval
 from aflite_assets.reports.cautions import ONE_ANSWER, SMALL_TEST_SET, cautions
+from aflite_assets.reports.groups import control
+from aflite_assets.reports.headlines import headline_sentence, headlines
 from aflite_assets.reports.meaning import headline_split, meaning
-from aflite_assets.reports.paired import PairedDifference, paired_differences
+from aflite_assets.reports.paired import PairedDifference, paired_differences, primary_comparison
 from aflite_assets.reports.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.tables import FilterRow, MainRow, TestColumns, filter_table, main_table, points
-from aflite_assets.reports.text import count, listed, one_line, percent, signed_points, truncated
-from aflite_assets.reports.wording import interval_points, paired_text, stop_text
-
-
-@dataclass(frozen=True)
-class Headline:
-    """The comparison of one evaluator on one natural test set; drops are in points, None where undefined.
-
-    `full`: trained and tested on full. `random`: trained on random, tested on full. `filtered`: trained and
-    tested on filtered. `drop_random` and `drop_filtered` are both measured from `full`. `gap`: random minus filtered,
-    with an interval as if the test rows of the two were different ones, though the filtered rows are among the full.
-    """
-
-    representation: str
-    evaluator: str
-    test_set: str
-    full: Score
-    random: Score
-    filtered: Score
-    drop_random: float | None
-    drop_filtered: float | None
-    gap: DifferenceInterval | None
-
-
-def headlines(data: BenchmarkData, representation: str) -> tuple[Headline, ...]:
-    """One comparison per evaluator, on the natural test set "test", else "validation", else the first.
-
-    Empty when no natural test set was filtered.
-    """
-    table = main_table(data, representation)
-    return tuple(
-        headline
-        for evaluator in data.plain_evaluators
-        if (headline := _headline([row for row in table if row.evaluator == evaluator], representation))
-    )
+from aflite_assets.reports.tables import FilterRow, filter_table
+from aflite_assets.reports.text import count, listed, one_line, percent, truncated
+from aflite_assets.reports.wording import interval_points, paired_text, stop_text, verdict_text
 
 
 def plain_summary(data: BenchmarkData) -> tuple[str, ...]:
@@ -56,9 +23,10 @@ def plain_summary(data: BenchmarkData) -> tuple[str, ...]:
 
 
 def findings(data: BenchmarkData) -> tuple[str, ...]:
-    """Sentences per representation: the filtering, each evaluator before and after, the pairs, what it means."""
+    """Sentences per representation: verdict, filtering, each evaluator before and after, the pairs, what it means."""
     sentences: list[str] = []
     for filtered in data.filtered:
+        sentences.append(verdict_sentence(data, filtered.representation))
         sentences.append(filtering_sentence(filtered))
         sentences += [headline_sentence(headline) for headline in headlines(data, filtered.representation)]
         sentences += _paired_sentences(data, filtered.representation)
@@ -67,13 +35,48 @@ def findings(data: BenchmarkData) -> tuple[str, ...]:
     return tuple(sentences)
 
 
+def verdict_sentence(data: BenchmarkData, representation: str) -> str:
+    """Whether filtering helps or harms training, by the primary comparison, and how many of the others say so."""
+    lead = f"Verdict on representation {representation}"
+    differences = paired_differences(data, representation)
+    primary = next((one for one in differences if one.primary), None)
+    if primary is None:
+        return f"{lead}: none, as {_no_primary(data)}."
+    who = f"{primary.evaluator} trained on filtered instead of {primary.against}, on {primary.test_set}"
+    why = "" if primary.verdict.why is None else f" ({primary.verdict.why})"
+    text = f"{lead}: {primary.verdict.side or 'none'}{why}, by the primary comparison ({who}"
+    text += f": {paired_text(primary.interval)})." if primary.interval is not None else ")."
+    others = [one for one in differences if one.whole and not one.primary and one.verdict.side is not None]
+    return f"{text} {_others(others)}" if others else text
+
+
+def _no_primary(data: BenchmarkData) -> str:
+    if primary_comparison(data) is None and data.test_sets and data.plain_evaluators:
+        return (
+            "the rows of every test set took part in the filter; a challenge set can be judged, or a split with "
+            "evaluation_rows: kept"
+        )
+    return "nothing was trained that could be compared"
+
+
+def _others(others: Sequence[PairedDifference]) -> str:
+    sides = {side: sum(one.verdict.side == side for one in others) for side in ("above", "below", "open")}
+    counted_sides = listed([f"{count(number)} {side}" for side, number in sides.items()])
+    return f"{_other_comparisons(len(others))}, judged together with all of the report: {counted_sides}."
+
+
+def _other_comparisons(number: int) -> str:
+    return "One other comparison on a whole set" if number == 1 else f"{count(number)} other comparisons on whole sets"
+
+
 def _paired_sentences(data: BenchmarkData, representation: str) -> list[str]:
     """A sentence per evaluator about the natural test set of the headlines and every challenge set."""
     natural = headline_split([one.name for one in data.test_sets if not one.challenge])
     found = [
         one
         for one in paired_differences(data, representation)
-        if one.train_set == "filtered" and (one.test_set == natural or one.tested_on == "all")
+        if (one.train_set, one.against) == ("filtered", control(data, representation))
+        and (one.test_set == natural or one.tested_on == "all")
     ]
     by_evaluator = ([one for one in found if one.evaluator == name] for name in data.plain_evaluators)
     return [text for pairs in by_evaluator if (text := paired_sentence(pairs))]
@@ -113,70 +116,6 @@ def chance_by_iteration(filtered: FilteredSet) -> tuple[float, ...]:
     return tuple(float(np.bincount(pool).max() / len(pool)) if len(pool) else 0.0 for pool in pools)
 
 
-def headline_sentence(headline: Headline) -> str:
-    """The comparison in words, with the share that fewer rows alone account for, or why there is none."""
-    where = f"{headline.evaluator} on {headline.test_set}"
-    full, random, filtered = headline.full.accuracy, headline.random.accuracy, headline.filtered.accuracy
-    missing = [name for name in ("full", "random", "filtered") if getattr(headline, name).accuracy is None]
-    if full is None or filtered is None or headline.drop_filtered is None:
-        return f"{where}: nothing to compare yet, because there is no result for {listed(missing)}."
-    text = (
-        f"{where}: trained and tested on full it is right on {percent(full.mean)} % of the rows; trained and "
-        f"tested on filtered it {_change(headline.drop_filtered)}, to {percent(filtered.mean)} %."
-    )
-    if random is None or headline.drop_random is None:
-        return f"{text} Without a result for random it is open how much of this comes from having fewer train rows."
-    text += f" Trained on as many rows drawn at random and tested on full it {_change(headline.drop_random)}"
-    if headline.gap is not None and headline.gap.holds_zero:
-        low, high = signed_points(headline.gap.low), signed_points(headline.gap.high)
-        return (
-            f"{text}; random less filtered is {signed_points(headline.gap.difference)} points, 95 % about "
-            f"[{low}, {high}], which holds zero, so these numbers cannot tell filtering from losing rows at random."
-        )
-    return f"{text}, so {_verdict(headline.drop_filtered, headline.drop_random)}."
-
-
-def _verdict(drop_filtered: float, drop_random: float) -> str:
-    if drop_filtered <= drop_random:
-        return "filtering did not make the dataset harder for it than losing rows at random did"
-    rest = signed_points(drop_filtered - drop_random)
-    if drop_random <= 0:
-        return f"having fewer train rows explains none of the fall; the gap to random is {rest} points"
-    return (
-        f"having fewer train rows accounts for about {signed_points(drop_random)} points; the other {rest} "
-        "come with which rows were kept, in training and in testing"
-    )
-
-
-def _change(drop: float) -> str:
-    if round(drop, 1) == 0:
-        return "does not change"
-    return f"{'falls' if drop > 0 else 'rises'} by {signed_points(abs(drop))} points"
-
-
-def _headline(rows: Sequence[MainRow], representation: str) -> Headline | None:
-    tests = {row.train_set: {test.test_set: test for test in row.tests} for row in rows}
-    names = [name for name, test in tests["full"].items() if test.filtered is not None]
-    name = headline_split(names)
-    if name is None:
-        return None
-    full, random, filtered = (tests[train_set][name] for train_set in ("full", "random", "filtered"))
-    return _compared(rows[0].evaluator, representation, full, random, filtered)
-
-
-def _compared(
-    evaluator: str, representation: str, full: TestColumns, random: TestColumns, filtered: TestColumns
-) -> Headline | None:
-    after = filtered.filtered
-    if after is None:
-        return None
-    gap = None
-    if random.full.accuracy is not None and after.accuracy is not None:
-        gap = newcombe_interval(random.full.accuracy, after.accuracy)
-    drops = points(full.full, random.full), points(full.full, after)
-    return Headline(representation, evaluator, full.test_set, full.full, random.full, after, *drops, gap)
-
-
 def paired_sentence(differences: Sequence[PairedDifference]) -> str | None:
     """One evaluator's differences between filtered and random in words; None where no pair has a result.
 
@@ -186,8 +125,8 @@ def paired_sentence(differences: Sequence[PairedDifference]) -> str | None:
     if not said:
         return None
     return (
-        f"{differences[0].evaluator}, trained on filtered against as many random rows, both tested on the same rows: "
-        f"{'; '.join(said)}."
+        f"{differences[0].evaluator}, trained on filtered against as many random rows ({differences[0].against}), both "
+        f"tested on the same rows: {'; '.join(said)}."
     )
 
 
@@ -195,15 +134,15 @@ def _paired_text(one: PairedDifference, differences: Sequence[PairedDifference])
     if one.interval is None:
         return None
     labels = [part for part in differences if part.test_set == one.test_set and part.is_label]
-    sides = [part for part in labels if part.verdict in ("above", "below")]
-    if len({part.verdict for part in sides}) == 2:
+    sides = [part for part in labels if part.verdict.found]
+    if len({part.verdict.side for part in sides}) == 2:
         apart = [f"{paired_text(part.interval)} on {_label(part)}" for part in sides if part.interval is not None]
         return (
             f"in opposite directions on the gold labels of {one.test_set}, {listed(apart)} (all its rows: "
-            f"{interval_points(one.interval)})"
+            f"{interval_points(one.interval)}, {verdict_text(one.verdict)})"
         )
     rows = f"the filtered rows of {one.test_set}" if one.tested_on == "filtered" else one.test_set
-    return f"{paired_text(one.interval)} on {rows}"
+    return f"{paired_text(one.interval)} on {rows} ({verdict_text(one.verdict)})"
 
 
 def _label(part: PairedDifference) -> str:
@@ -213,13 +152,11 @@ def _label(part: PairedDifference) -> str:
 __all__ = [
     "ONE_ANSWER",
     "SMALL_TEST_SET",
-    "Headline",
     "cautions",
     "chance_by_iteration",
     "filtering_sentence",
     "findings",
-    "headline_sentence",
-    "headlines",
     "paired_sentence",
     "plain_summary",
+    "verdict_sentence",
 ]

@@ -128,9 +128,9 @@ def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
 
 def _test_columns(cells: Sequence[Cell], test_set: TestSet, representation: str) -> TestColumns:
     correct = [correct_rows(cell, test_set) for cell in cells]
-    full = score(correct, np.ones(len(test_set.row_ids), dtype=bool))
+    full = score(correct, np.ones(len(test_set.row_ids), dtype=bool), test_set.groups)
     kept = test_set.kept.get(representation)
-    filtered = None if kept is None else score(correct, kept)
+    filtered = None if kept is None else score(correct, kept, test_set.groups)
     return TestColumns(test_set.name, full, filtered, None if filtered is None else points(full, filtered))
 
 
@@ -159,9 +159,10 @@ def challenge_blocks(rows: Sequence[ChallengeRow]) -> list[tuple[str | None, lis
 def _challenge_row(test_set: TestSet, evaluator: str, train_set: str, cells: Sequence[Cell]) -> ChallengeRow:
     correct = [correct_rows(cell, test_set) for cell in cells]
     parts = tuple(
-        ChallengePart(part.column, part.category, part.label, score(correct, part.mask)) for part in parts_of(test_set)
+        ChallengePart(part.column, part.category, part.label, score(correct, part.mask, test_set.groups))
+        for part in parts_of(test_set)
     )
-    overall = score(correct, np.ones(len(test_set.row_ids), dtype=bool))
+    overall = score(correct, np.ones(len(test_set.row_ids), dtype=bool), test_set.groups)
     return ChallengeRow(test_set.name, evaluator, train_set, train_rows(cells), overall, parts)
 
 

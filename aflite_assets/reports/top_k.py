@@ -102,4 +102,5 @@ def _scores(data: BenchmarkData, test_set: TestSet, evaluator: str, column: Comp
     mask = tested_rows(test_set, column)
     ranks = [gold_ranks(cell, test_set) for cell in cells]
     top_5 = [one if isinstance(one, Unscored) else one < TOP for one in ranks]
-    return TopScores(score([correct_rows(cell, test_set) for cell in cells], mask), score(top_5, mask))
+    top_1 = [correct_rows(cell, test_set) for cell in cells]
+    return TopScores(score(top_1, mask, test_set.groups), score(top_5, mask, test_set.groups))

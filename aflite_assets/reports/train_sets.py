@@ -24,8 +24,20 @@ def is_train_set(name: str) -> bool:
     return name in TRAIN_SETS or earlier_name(name) is not None
 
 
+def control_of(train_set: str, names: Collection[str]) -> str:
+    """The train set that `train_set`, filtered or filtered_<name>, is judged against.
+
+    Random rows with the class sizes of filtered, or any random rows where `names` has no random_matched; of an earlier
+    iteration the random rows of its size.
+    """
+    earlier = earlier_name(train_set)
+    if earlier is not None:
+        return f"random_{earlier}"
+    return "random_matched" if "random_matched" in names else "random"
+
+
 def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
-    """Filtered, and what it had left earlier, each against full and against the random rows of its size.
+    """Filtered, and what it had left earlier, each against full, its control and the random rows of its size.
 
     Only pairs whose both sides are among `names`.
     """
@@ -33,8 +45,8 @@ def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
     for name in names:
         earlier = earlier_name(name)
         if name == "filtered" or (earlier is not None and name.startswith("filtered_")):
-            random = "random" if earlier is None else f"random_{earlier}"
-            pairs += [(name, against) for against in ("full", random) if against in names]
+            others = dict.fromkeys(("full", control_of(name, names), "random" if earlier is None else "full"))
+            pairs += [(name, against) for against in others if against in names]
     return pairs
 
 

@@ -6,9 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from aflite_assets.reports.accuracy import DifferenceInterval, Score, correct_rows, score
+from aflite_assets.reports.accuracy import Score, correct_rows, score
 from aflite_assets.reports.fine_tuned import FineTuned, started_from, starts
 from aflite_assets.reports.groups import cell_groups, train_rows
+from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.paired import paired_cells
 from aflite_assets.reports.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.remembered import remembered
@@ -46,8 +47,8 @@ class TransferRow:
 class TransferGain:
     """Paired differences in points on the same test rows, None where either side has no finished seed."""
 
-    fine_tuned: DifferenceInterval | None
-    zero_shot: DifferenceInterval | None
+    fine_tuned: CrossedInterval | None
+    zero_shot: CrossedInterval | None
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class TransferTable:
 def transfer_tables(data: BenchmarkData, representation: str) -> tuple[TransferTable, ...]:
     """A table per evaluator that others were fine-tuned from; none without these or without a challenge set of theirs.
 
-    The differences are of filtered against full and against random, and the same of every earlier iteration.
+    The differences are of filtered against full, its control and random, and the same of every earlier iteration.
 
     Raises:
         InvalidInputError: the dataset was not filtered with `representation`.
@@ -124,7 +125,7 @@ def _scores(
     test_set = tests[column.test_set]
     rows = np.ones(len(test_set.row_ids), dtype=bool)
     after, before = (
-        score([correct_rows(cell, test_set) for cell in cells.get(name, [])], rows)
+        score([correct_rows(cell, test_set) for cell in cells.get(name, [])], rows, test_set.groups)
         for name in (column.evaluator, start)
     )
     return TransferScores(after, before)

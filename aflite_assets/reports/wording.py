@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aflite_assets.reports.accuracy import AccuracySummary, DifferenceInterval, Interval, Score
+from aflite_assets.reports.accuracy import AccuracySummary, Interval, Score
 from aflite_assets.reports.groups import Compared
 from aflite_assets.reports.in_distribution import HumanAgreement
+from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.paired import PairedDifference
 from aflite_assets.reports.published_tables import PublishedTable
 from aflite_assets.reports.records import TestSet
 from aflite_assets.reports.tables import ChallengePart
 from aflite_assets.reports.text import DASH, count, counted, listed, one_line, percent, signed_points, truncated
 from aflite_assets.reports.train_sets import earlier_name
+from aflite_assets.reports.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Verdict
 from aflite_assets.reports.zero_shot import ZeroShotColumn
 
 _MOST_NAMED = 8
@@ -36,9 +38,6 @@ STOP_REASONS = {
     "threshold": "too few rows were still predictable enough to go",
 }
 
-VERDICTS = {"above": "better", "below": "worse", "open": "not told apart"}
-"""What filtered is beside random, by the side of zero on which an interval lies."""
-
 GLOSSARY = {
     "Accuracy": "Share of test rows for which the predicted class is the right one, in per cent.",
     "Artifact": "A shortcut in the data: something that gives the label away without the task being solved.",
@@ -49,7 +48,12 @@ GLOSSARY = {
     "Filtered": "The rows that AFLite kept: those that its classifiers could not predict reliably.",
     "Full": "All train rows; those spent on warm-up among them only where the settings say so. On the test side: all "
     "rows of the test set.",
-    "Interval": "Wilson's 95 % interval: how far the accuracy could be off because the test set is a sample.",
+    "Control": "What filtered is judged against: as many random rows with its class sizes (random_matched), or any as "
+    "many random rows where there is no such set.",
+    "Group": "Test rows that belong together (one premise, one template), as the dataset's settings say. Intervals "
+    "count groups, not rows.",
+    "Interval": "95 %. Of an accuracy, Wilson's: how far it could be off because the test set is a sample. Of a "
+    "difference: because test groups and trainings are both samples; of one warm-up and one filter run.",
     "Iteration": "One pass of filtering: score all rows left, remove a slice of the most predictable. Counted from 0.",
     "Points": "Difference of two accuracies in per cent: from 80 % to 75 % is 5 points.",
     "Pool": "The rows that classifiers are trained on and that filtering removes from: the train rows left after "
@@ -62,6 +66,8 @@ GLOSSARY = {
     "linear classifier can solve from this representation.",
     "Seeds' deviation": "Standard deviation of the accuracy over training runs that differ in their seed only.",
     "Target size": "Filtering never keeps fewer train rows than this.",
+    "Verdict": "Above or below: filtered differs from its control by more than the choice of test groups and trainings "
+    "explains, counting how many comparisons were made. Open: asked and not found. No verdict: it cannot be asked.",
     "Threshold": "The lowest predictability that a removed row may have.",
     "Warm-up rows": "Rows spent on training the encoder and then never used again.",
 }
@@ -133,19 +139,46 @@ def compared_text(column: Compared) -> tuple[str, str]:
     return f"{column.train_set}{of}", f"on {column.tested_on} rows"
 
 
-def paired_text(interval: DifferenceInterval) -> str:
+def paired_text(interval: CrossedInterval) -> str:
     """A paired difference with its interval: "2.0 points above, 95 % [0.5, 3.5]"."""
     difference = round(interval.difference, 1)
     side = "no difference" if difference == 0 else f"{signed_points(abs(difference))} points "
     side += "" if difference == 0 else ("above" if difference > 0 else "below")
-    return f"{side}, 95 % [{signed_points(interval.low)}, {signed_points(interval.high)}]"
+    return f"{side}, {bounds_text(interval)}"
 
 
-def interval_points(interval: DifferenceInterval | None) -> str:
+def bounds_text(interval: CrossedInterval) -> str:
+    """The bounds in points, and what they leave out where there is one training: "95 % [0.5, 3.5]"."""
+    of = "95 %" if interval.counts_training else "95 % of test rows alone"
+    return f"{of} [{signed_points(interval.low)}, {signed_points(interval.high)}]"
+
+
+def interval_points(interval: CrossedInterval | None) -> str:
     """A difference in points with its interval: "2.0 [0.5, 3.5]"; a dash for none."""
     if interval is None:
         return DASH
-    return f"{signed_points(interval.difference)} [{signed_points(interval.low)}, {signed_points(interval.high)}]"
+    alone = "" if interval.counts_training else ", rows alone"
+    return (
+        f"{signed_points(interval.difference)} [{signed_points(interval.low)}, {signed_points(interval.high)}]{alone}"
+    )
+
+
+def paired_note(differences: Sequence[PairedDifference]) -> str:
+    """How the intervals and verdicts of differences are to be read."""
+    against = list(dict.fromkeys(one.against for one in differences if one.verdict.why != "not the control"))
+    return (
+        f"Points of accuracy on the same test rows, against as many random rows ({listed(against)}). The 95 % "
+        "intervals count test groups and trainings as samples (crossed, t quantiles); they hold for this warm-up and "
+        "this filter run, which another seed would draw anew. The primary comparison is judged by itself, all others "
+        "on whole sets together (Holm 1979), and so are parts of sets. No verdict: rows that the filter chose or that "
+        f"took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups."
+    )
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """A verdict in words: "above", "below", "open", "open: under 1 point", "no verdict: one seed"."""
+    side = "no verdict" if verdict.side is None else verdict.side
+    return side if verdict.why is None else f"{side}: {verdict.why}"
 
 
 def human_text(agreement: HumanAgreement | None) -> str:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, StrictFloat, StrictInt, model_valida
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.model_specs import EncoderSpec, EvaluatorSpec, Name, StrictSpec
 from aflite_assets.sources.recipes import check_recipes
+from aflite_assets.sources.report_specs import ReportSpec
 from aflite_assets.sources.source_specs import Files, SourceSpec, SplitName, TableFormat, as_tuple
 from aflite_assets.sources.wording import LONGEST_NAME, is_printable_name
 
@@ -188,17 +189,6 @@ class ChallengeSpec(StrictSpec):
         return self
 
 
-class ReportSpec(StrictSpec):
-    """What only the report shows."""
-
-    scatter_features: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
-        None, description="two feature columns to plot"
-    )
-    published: Literal["snli", "multi_nli", "qnli", "imagenet"] | None = Field(
-        None, description="the AFLite paper's own figures to show beside this dataset's"
-    )
-
-
 class DatasetSpec(StrictSpec):
     """One dataset, from its source to the models it is judged by."""
 
@@ -263,6 +253,7 @@ class DatasetSpec(StrictSpec):
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
         self._check_evaluation_rows(splits)
         self._check_early_stopping(splits)
+        self._check_primary(splits)
         check_recipes(self.evaluators, {name: one.fine_tune for name, one in self.challenge_sets.items()})
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
@@ -295,6 +286,18 @@ class DatasetSpec(StrictSpec):
                         f"evaluators.{name}.early_stopping.split is {stopping.split!r}; name a split other than train "
                         f"(there are {[one for one in splits if one != 'train']}), or leave it out"
                     )
+
+    def _check_primary(self, splits: tuple[str, ...]) -> None:
+        primary = self.report.primary
+        if primary is None:
+            return
+        if primary.evaluator not in self.evaluators:
+            raise ValueError(
+                f"report.primary.evaluator is {primary.evaluator!r}; name one of the evaluators {list(self.evaluators)}"
+            )
+        tested = [one for one in (*splits, *self.challenge_sets) if one != "train"]
+        if primary.test_set not in tested:
+            raise ValueError(f"report.primary.test_set is {primary.test_set!r}; name one of the test sets {tested}")
 
     def view(self, fields: Iterable[str]) -> "SpecView":
         """The same spec with only these fields readable.

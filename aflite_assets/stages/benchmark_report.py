@@ -139,6 +139,8 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
         fine_tuned=fine_tuned,
         warmup_curves=read_learning_curves(inputs["warmup_split"]),
         similarities=read_similarities(inputs["bias_evidence"]),
+        primary=None if spec.report.primary is None else (spec.report.primary.evaluator, spec.report.primary.test_set),
+        smallest_effect=spec.report.smallest_effect,
         score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},
     )
 

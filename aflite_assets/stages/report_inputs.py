@@ -142,7 +142,16 @@ def _natural_set(name: str, examples: Examples, filtered: tuple[FilteredSet, ...
         for one in filtered
         if one.policy(name) != "kept"
     }
-    return TestSet(name, False, examples.row_ids, examples.labels, examples.label_names, kept=kept)
+    return TestSet(
+        name,
+        False,
+        examples.row_ids,
+        examples.labels,
+        examples.label_names,
+        kept=kept,
+        groups=examples.groups,
+        pooled=any(one.policy(name) == "pooled" for one in filtered),
+    )
 
 
 def _challenge_set(
@@ -164,6 +173,7 @@ def _challenge_set(
         class_map=class_map(name, spec, examples, raw.label_names),
         collapse=spec.collapse,
         notes=(*_challenge_notes(facts), *fine_tuned_note(name, fine_tuned)),
+        groups=examples.groups,
     )
 
 

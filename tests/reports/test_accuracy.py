@@ -13,7 +13,6 @@ from aflite_assets.reports.accuracy import (
     Unscored,
     cell_accuracy,
     correct_rows,
-    newcombe_interval,
     score,
     summarise,
     wilson_interval,
@@ -68,22 +67,29 @@ def test_wilson_interval_narrows_with_rows(share: float, rows: int) -> None:
     assert many.high - many.low < few.high - few.low
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "difference", "low", "high"),
-    [
-        ((56, 70), (48, 80), 20, 5.24, 33.39),
-        ((9, 10), (3, 10), 60, 17.05, 80.90),
-        ((6, 7), (2, 7), 400 / 7, 5.82, 80.62),
-        ((5, 56), (0, 29), 500 / 56, -3.81, 19.26),
-    ],
-)  # Newcombe (1998), Statistics in Medicine 17:873, table II, method 10
-def test_newcombe_interval_has_published_values(
-    first: tuple[int, int], second: tuple[int, int], difference: float, low: float, high: float
-) -> None:
-    found = newcombe_interval(*(summarise([right / rows], rows) for right, rows in (first, second)))
-    assert found.difference == pytest.approx(difference)
-    assert (round(found.low, 2), round(found.high, 2)) == (low, high)
-    assert found.holds_zero == (low < 0)
+def test_fewer_degrees_of_freedom_widen_the_interval() -> None:
+    # Wilson's formula with t in the place of z: at 12 degrees of freedom 2.1788
+    found, t = wilson_interval(0.6, 50, 12), 2.178812829667229
+    centre, half = 0.6 + t**2 / 100, t * math.sqrt(0.24 / 50 + t**2 / 10_000)
+    assert (found.low, found.high) == pytest.approx(
+        ((centre - half) / (1 + t**2 / 50), (centre + half) / (1 + t**2 / 50))
+    )
+    assert found.low < wilson_interval(0.6, 50).low
+
+
+def test_rows_in_groups_are_worth_fewer() -> None:
+    right, mask = np.repeat(np.arange(30) % 3 > 0, 3), np.ones(90, dtype=bool)
+    groups = np.repeat(np.arange(30), 3)
+    alone, together = score([right], mask, None).accuracy, score([right], mask, groups).accuracy
+    assert alone is not None
+    assert together is not None
+    assert (alone.mean, alone.effective_rows, together.mean) == (together.mean, 90, pytest.approx(2 / 3))
+    # 30 groups of three alike: the binomial variance of 30 rows, with G - 1 for G
+    assert together.effective_rows == pytest.approx(29)
+    assert together.interval == wilson_interval(together.mean, together.effective_rows, 29)
+    part = score([right], np.arange(90) < 45, groups).accuracy
+    assert part is not None
+    assert part.effective_rows == pytest.approx(14)
 
 
 @pytest.mark.parametrize(("share", "rows"), [(1.1, 5), (-0.1, 5), (0.5, 0), (math.nan, 5)])
@@ -162,16 +168,16 @@ def test_cells_without_predictions_say_why() -> None:
 def test_score_says_why_there_is_none() -> None:
     mask = np.ones(4, dtype=bool)
     failed, waiting = Unscored("failed", "out of memory"), Unscored("not run")
-    assert score([waiting, failed], mask).status == "failed"
-    assert score([waiting, failed], mask).reason == "out of memory"
-    assert score([waiting, Unscored("no probabilities", "svm")], mask).reason == "svm"
-    assert score([waiting], mask).status == "not run"
-    assert score([], mask).status == "not run"
-    assert score([np.ones(4, dtype=bool)], ~mask).status == "no rows"
+    assert score([waiting, failed], mask, None).status == "failed"
+    assert score([waiting, failed], mask, None).reason == "out of memory"
+    assert score([waiting, Unscored("no probabilities", "svm")], mask, None).reason == "svm"
+    assert score([waiting], mask, None).status == "not run"
+    assert score([], mask, None).status == "not run"
+    assert score([np.ones(4, dtype=bool)], ~mask, None).status == "no rows"
 
 
 def test_score_counts_unfinished_seeds() -> None:
-    found = score([np.array([True, False, True, True]), Unscored("not run")], np.ones(4, dtype=bool))
+    found = score([np.array([True, False, True, True]), Unscored("not run")], np.ones(4, dtype=bool), None)
     assert found.status == "done"
     assert found.unfinished_seeds == 1
     assert found.accuracy is not None

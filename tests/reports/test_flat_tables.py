@@ -41,6 +41,8 @@ def test_numbers_are_those_of_the_tables(by_hand: BenchmarkData) -> None:
     (pair,) = rows(by_hand, "paired", evaluator="q", representation="a", tested_on="filtered")
     assert (pair["difference"], pair["low"], pair["high"], pair["test_rows"]) == (-100, -100, -100, 3)
     assert (pair["train_set"], pair["against"], pair["label"]) == ("filtered", "random", None)
+    assert (pair["counts_training"], pair["side"], pair["why"]) == (False, None, "chosen by the filter")
+    assert (pair["groups"], pair["effective_groups"], pair["p_value"]) == (3, pytest.approx(3), 0)
     where = {"evaluator": "p", "representation": "a", "column": "kind", "category": "x", "label": "no"}
     (part,) = rows(by_hand, "paired", **where)
     assert (part["test_set"], part["test_rows"], part["difference"], part["low"]) == ("odd", 2, 100, 100)

@@ -256,7 +256,10 @@ def test_hand_written_numbers_are_on_the_page(by_hand: BenchmarkData, make_by_ha
         "human 68.3 (5 rows) 68.3 (5 rows) 83.3 (2 rows)",
         "any rule n = 3",
         "odd, by kind",
-        "test, filtered rows 3 \N{MINUS SIGN}100.0 \N{MINUS SIGN}100.0 to \N{MINUS SIGN}100.0 worse 1 and 1",
+        "test, filtered rows 3 \N{MINUS SIGN}100.0 \N{MINUS SIGN}100.0 to \N{MINUS SIGN}100.0 rows alone no verdict: "
+        "chosen by "
+        "the filter 1 and 1",
+        "primary: no verdict: few rows 2 and 2",
         "test, full rows 6 not run 2 and 0",
         "From the paper: ICML 2020, Table 3",
         "RoBERTa 92.6 88.3 78.9 71.4 62.6 \N{MINUS SIGN}30.0",
@@ -281,8 +284,17 @@ def test_parts_of_challenge_sets_are_compared_side_by_side(by_hand: BenchmarkDat
     words = Page(render_report(by_hand)).words()
     assert "odd by part: filtered minus random, representation a" in words
     # p on the four rows of either gold label, and q, whose seeds are all right
-    assert "no 4 75.0 25.0 to 100.0 better 0.0 0.0 to 0.0 not told apart" in words
-    assert "x, no 2 100.0 100.0 to 100.0 better" in words
+    assert "no 4 75.0 \N{MINUS SIGN}4.6 to 100.0 no verdict: few rows 0.0 0.0 to 0.0, rows alone no verdict" in words
+    assert "x, no 2 100.0 100.0 to 100.0 no verdict: few rows" in words
+
+
+def test_differences_are_shaded_by_their_verdict_alone(planted: BenchmarkData, make_planted: Any) -> None:
+    shaded = '<td class="compared">above</td>'
+    page = render_report(planted)
+    assert page.count(shaded) == 1  # hans; the primary says so in bold, and the filtered rows' intervals miss zero too
+    assert '<td class="compared"><b>primary: above</b></td>' in page
+    assert "no verdict: chosen by the filter" in page
+    assert shaded not in render_report(make_planted(cells=tuple(c for c in planted.cells if c.seed == 0)))
 
 
 def test_zero_shot_has_intervals_and_differences(by_hand: BenchmarkData) -> None:

@@ -60,18 +60,32 @@ def test_zero_shot(by_hand: BenchmarkData) -> None:
 
 def test_paired(by_hand: BenchmarkData) -> None:
     lines = layouts_markdown(paired_layouts(paired_differences(by_hand, "a"))).splitlines()
-    assert lines[6] == (
+    assert lines[8] == (
         "| q | filtered minus random | test, filtered rows | 3 "
-        f"| 100.0 points below, 95 % \\[{MINUS}100.0, {MINUS}100.0\\] | 1 | 1 |"
+        f"| 100.0 points below, 95 % of test rows alone \\[{MINUS}100.0, {MINUS}100.0\\] "
+        "| no verdict: chosen by the filter | 1 | 1 |"
     )
-    assert lines[7] == "| q | filtered minus random | odd, all rows | 8 | no difference, 95 % \\[0.0, 0.0\\] | 1 | 1 |"
-    assert lines[9] == "**odd, filtered minus random**"
-    assert lines[11] == "| part | rows | p, points | q, points |"
-    assert lines[13].startswith("| yes | 4 | 50.0 \\[")
-    assert "| x, no | 2 | 100.0 \\[100.0, 100.0\\] | 0.0 \\[0.0, 0.0\\] |" in lines
-    assert len(lines) == 8 + 5 + 11
+    assert lines[9] == (
+        "| q | filtered minus random | odd, all rows | 8 | no difference, 95 % of test rows alone \\[0.0, 0.0\\] "
+        "| no verdict: one seed | 1 | 1 |"
+    )
+    assert lines[0].startswith("Points of accuracy on the same test rows, against as many random rows \\(random\\).")
+    assert lines[11] == "**odd, filtered minus random**"
+    assert lines[13] == "| part | rows | p, points | q, points |"
+    assert lines[15].startswith("| yes | 4 | 50.0 \\[")
+    assert "| x, no | 2 | 100.0 \\[100.0, 100.0\\] | 0.0 \\[0.0, 0.0\\], rows alone |" in lines
+    assert len(lines) == 10 + 5 + 11
     table, parts = paired_layouts(paired_differences(by_hand, "b"))
-    assert ("q", "filtered minus random", "test, full rows", "6", "not run", "2", "0") in table.rows
+    assert (
+        "q",
+        "filtered minus random",
+        "test, full rows",
+        "6",
+        "not run",
+        "no verdict: not run",
+        "2",
+        "0",
+    ) in table.rows
     assert {row[3] for row in parts.rows} == {DASH}
 
 

@@ -30,8 +30,8 @@ def test_the_paragraph_says_every_number(by_hand: BenchmarkData) -> None:
         "What is built in: these test rows were kept for being hard to predict, and a model trained on full and asked "
         "about the filtered rows alone falls by 0.0 points. "
         "With as few train rows, drawn at random, and all test rows it rises by 25.0 points. "
-        "Trained on filtered instead of random and tested on the same filtered rows: p is not told apart, as the "
-        f"interval holds zero. {LAST}"
+        "Whether training on filtered helps or harms is not told: it takes test rows that the filter did not choose, "
+        f"enough of them, and two seeds or more. {LAST}"
     )
     assert meaning(by_hand, "b") in findings(by_hand)
 
@@ -40,7 +40,15 @@ def test_rises_and_falls_are_both_named(by_hand: BenchmarkData) -> None:
     found = meaning(by_hand, "a")
     assert found is not None
     assert "accuracy rises by up to 8.3 or falls by up to 100.0 points." in found
-    assert "q is worse by more than the choice of test rows explains; p is not told apart" in found
+
+
+def test_what_training_on_filtered_does_is_told_on_rows_that_it_did_not_choose(planted: BenchmarkData) -> None:
+    found = meaning(planted, "roberta")
+    assert found is not None
+    assert (
+        "Trained on filtered instead of random, on test rows that the filter did not choose: above for linear on test "
+        "and linear on hans; open for linear on validation."
+    ) in found
 
 
 @pytest.mark.parametrize(

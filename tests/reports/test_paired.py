@@ -1,20 +1,16 @@
-import itertools
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.paired import (
     PairedDifference,
     compared_parts,
     paired_differences,
-    paired_interval,
     part_tables,
+    primary_comparison,
     whole_groups,
 )
 from aflite_assets.reports.records import BenchmarkData, Cell
@@ -56,11 +52,16 @@ def other_cell(train_set: str, right: str, seed: int = 0) -> Cell:
     return Cell("p", train_set, "a", seed, 30, "done", None, pa.table(said))
 
 
-def slow_interval(differences: np.ndarray, seed: int, resamples: int) -> tuple[float, float]:
-    """The bootstrap with a row drawn at a time."""
-    rng = np.random.default_rng(seed)
-    means = [100 * differences[rng.integers(0, len(differences), len(differences))].mean() for _ in range(resamples)]
-    return float(np.percentile(means, 2.5)), float(np.percentile(means, 97.5))
+def opposite_halves(planted: BenchmarkData) -> BenchmarkData:
+    """Two seeds on `hans`: trained on random right on one gold label, trained on filtered on the other."""
+    hans = planted.test_sets[-1]
+
+    def cell(train_set: str, answer: int, seed: int) -> Cell:
+        said = {"test_set": ["hans"] * 300, "row_id": hans.row_ids, "predicted": [answer] * 300}
+        return Cell("linear", train_set, "roberta", seed, 400, "done", None, pa.table(said))
+
+    cells = (cell("random", 0, 0), cell("random", 0, 1), cell("filtered", 1, 0), cell("filtered", 1, 1))
+    return replace(planted, test_sets=(hans,), cells=cells)
 
 
 def test_every_difference(by_hand: BenchmarkData) -> None:
@@ -68,7 +69,6 @@ def test_every_difference(by_hand: BenchmarkData) -> None:
     assert list(found) == list(ROWS)
     for key, rows in ROWS.items():
         one = found[key]
-        assert one.interval == paired_interval(np.array(rows, dtype=float), seed=0), key
         assert one.interval is not None
         assert one.interval.difference == pytest.approx(100 * np.mean(rows))
         assert one.test_rows == len(rows)
@@ -76,16 +76,81 @@ def test_every_difference(by_hand: BenchmarkData) -> None:
     assert {(one.filtered_seeds, one.random_seeds) for one in found.values() if one.evaluator == "q"} == {(1, 1)}
 
 
-def test_verdicts_are_sides_of_zero(by_hand: BenchmarkData) -> None:
-    said = {(one.evaluator, one.test_set, one.tested_on): one.verdict for one in wholes(by_hand, "a")}
-    assert said["p", "odd", "all"] == "above"
-    assert said["q", "test", "filtered"] == "below"
-    assert said["p", "test", "full"] == said["q", "odd", "all"] == "open"
+def test_small_sets_and_single_seeds_have_no_verdict(by_hand: BenchmarkData) -> None:
+    said = {(one.evaluator, one.test_set, one.tested_on): one.verdict.why for one in wholes(by_hand, "a")}
+    assert said["p", "odd", "all"] == said["p", "test", "full"] == "few rows"
+    assert said["q", "test", "full"] == said["q", "odd", "all"] == "one seed"
+    assert said["p", "test", "filtered"] == said["q", "test", "filtered"] == "chosen by the filter"
 
 
 def test_without_random_there_is_no_interval(by_hand: BenchmarkData) -> None:
     q = [one for one in wholes(by_hand, "b") if one.evaluator == "q"]
-    assert [(one.interval, one.verdict, one.filtered_seeds, one.random_seeds) for one in q] == [(None, None, 2, 0)] * 3
+    found = [(one.interval, one.verdict.side, one.verdict.why, one.filtered_seeds, one.random_seeds) for one in q]
+    assert found == [(None, None, "not run", 2, 0)] * 3
+
+
+def shown(data: BenchmarkData) -> dict[tuple[str, str, str], PairedDifference]:
+    found = [one for one in wholes(data, "roberta") if one.evaluator == "linear"]
+    return {(one.against, one.test_set, one.tested_on): one for one in found}
+
+
+def test_verdicts_are_given_where_the_filter_did_not_choose(planted: BenchmarkData) -> None:
+    found = shown(planted)
+    hans, test, kept = (found["random", *where] for where in (("hans", "all"), ("test", "full"), ("test", "filtered")))
+    assert hans.interval is not None
+    assert (hans.interval.difference, hans.interval.trainings) == (pytest.approx(11), (3, 3))
+    assert (hans.verdict.side, hans.verdict.family, hans.primary) == ("above", "whole sets", False)
+    assert (test.verdict.family, test.primary) == ("primary", True)
+    assert test.verdict.adjusted_p == (test.interval and test.interval.p_value)
+    assert kept.interval is not None
+    assert kept.interval.low > 0
+    assert (kept.verdict.side, kept.verdict.why, kept.primary) == (None, "chosen by the filter", False)
+    # two comparisons on whole sets are left for one family: hans and the full rows of validation
+    assert hans.verdict.adjusted_p == pytest.approx(2 * hans.interval.p_value)
+
+
+def test_rows_that_entered_the_pool_support_no_verdict(planted: BenchmarkData) -> None:
+    sets = tuple(replace(one, pooled=not one.challenge) for one in planted.test_sets)
+    found = shown(replace(planted, test_sets=sets))
+    assert {one.verdict.why for (_, name, _), one in found.items() if name != "hans"} == {"took part in the filter"}
+    assert found["random", "hans", "all"].primary
+    assert primary_comparison(replace(planted, test_sets=sets)) == ("linear", "hans")
+    assert primary_comparison(replace(planted, test_sets=sets[:2])) is None
+    assert not any(one.primary for one in shown(replace(planted, test_sets=sets[:2])).values())
+
+
+def test_the_settings_name_the_primary_comparison(planted: BenchmarkData) -> None:
+    found = shown(replace(planted, primary=("linear", "hans")))
+    assert [where for where, one in found.items() if one.primary] == [("random", "hans", "all")]
+    assert found["random", "test", "full"].verdict.family == "whole sets"
+
+
+def test_differences_under_the_smallest_effect_are_open(planted: BenchmarkData) -> None:
+    assert shown(replace(planted, smallest_effect=11.5))["random", "hans", "all"].verdict.why == "under 11.5 points"
+
+
+def test_intervals_count_groups_of_test_rows(planted: BenchmarkData) -> None:
+    hans = planted.test_sets[-1]
+    grouped = replace(hans, groups=np.arange(300) // 30)
+    alone, together = (shown(replace(planted, test_sets=(one,)))["random", "hans", "all"] for one in (hans, grouped))
+    assert alone.interval is not None
+    assert together.interval is not None
+    assert (alone.interval.groups, together.interval.groups) == (300, 10)
+    few = shown(replace(planted, test_sets=(replace(hans, groups=np.arange(300) // 40),)))["random", "hans", "all"]
+    assert few.verdict.why == "few groups"
+
+
+def test_random_rows_of_the_same_class_sizes_are_the_control(planted: BenchmarkData) -> None:
+    matched = tuple(replace(cell, train_set="random_matched") for cell in planted.cells if cell.train_set == "random")
+    data = replace(planted, cells=(*planted.cells, *matched))
+    found = shown(data)
+    assert {against for against, _, _ in found} == {"random_matched", "random"}
+    assert found["random_matched", "test", "full"].primary
+    assert {one.verdict.why for (against, _, _), one in found.items() if against == "random"} == {"not the control"}
+    assert found["random", "hans", "all"].interval == found["random_matched", "hans", "all"].interval
+    parts = [one for one in paired_differences(data, "roberta") if not one.whole]
+    assert {one.against for one in parts} == {"random_matched"}
+    assert {one.verdict.family for one in parts} == {"parts of sets"}
 
 
 def test_parts_of_challenge_sets_are_compared_too(by_hand: BenchmarkData) -> None:
@@ -98,15 +163,16 @@ def test_parts_of_challenge_sets_are_compared_too(by_hand: BenchmarkData) -> Non
     assert list(found) == list(PARTS)
     assert found == {key: (rows, pytest.approx(points)) for key, (rows, points) in PARTS.items()}
     no = next(one for one in parts if one.is_label and one.label == "no")
-    assert no.interval == paired_interval(np.array([1.0, 1.0, 1.0, 0.0]), seed=0)
+    assert no.interval is not None
+    assert (no.interval.groups, no.interval.trainings) == (4, (2, 2))
 
 
-def test_halves_that_cancel_in_the_whole_are_told_apart(make_by_hand: Any) -> None:
-    cells = (other_cell("random", "10101010"), other_cell("filtered", "01010101"))
-    whole, yes, no = paired_differences(make_by_hand(cells=cells), "a")[2:5]
+def test_halves_that_cancel_in_the_whole_are_told_apart(planted: BenchmarkData) -> None:
+    whole, yes, no = paired_differences(opposite_halves(planted), "roberta")[:3]
     assert whole.interval is not None
-    assert (whole.interval.difference, whole.verdict) == (0, "open")
-    assert (yes.label, yes.verdict, no.label, no.verdict) == ("yes", "below", "no", "above")
+    assert (whole.interval.difference, whole.verdict.side) == (0, "open")
+    assert (yes.label, yes.verdict.side) == ("entailment", "below")
+    assert (no.label, no.verdict.side) == ("non-entailment", "above")
     assert no.interval is not None
     assert (no.interval.low, no.interval.difference, no.interval.high) == (100, 100, 100)
 
@@ -155,42 +221,3 @@ def test_a_challenge_set_of_one_part_and_natural_sets_have_none(by_hand: Benchma
     assert compared_parts(single) == []
     single = replace(single, categories={"kind": np.array(["x", "", "", ""], dtype=object)})
     assert [(part.category, int(part.mask.sum())) for part in compared_parts(single)] == [(None, 1), ("x", 1)]
-
-
-@pytest.mark.parametrize("rows", [40, 1500])
-def test_interval_agrees_with_a_slow_loop(rows: int) -> None:
-    rng = np.random.default_rng(rows)
-    differences = rng.choice([-1, -2 / 3, 0, 0, 0, 1 / 3, 1], rows)
-    found = paired_interval(differences, seed=1, resamples=20_000)
-    low, high = slow_interval(differences, 2, 4_000)
-    # Two bootstraps' percentiles differ by chance alone: about a tenth of the mean's standard error here.
-    tolerance = 0.2 * 100 * differences.std() / np.sqrt(rows)
-    assert found.low == pytest.approx(low, abs=tolerance)
-    assert found.high == pytest.approx(high, abs=tolerance)
-    assert found.difference == pytest.approx(100 * differences.mean())
-
-
-def test_interval_has_the_percentiles_of_all_resamples() -> None:
-    differences = np.array([-1.0, 0.0, 1.0, 1.0])
-    means = [100 * np.mean(drawn) for drawn in itertools.product(differences, repeat=4)]
-    found = paired_interval(differences, seed=0, resamples=100_000)
-    assert (found.low, found.high) == (np.percentile(means, 2.5), np.percentile(means, 97.5)) == (-50, 100)
-
-
-def test_the_same_seed_gives_the_same_interval_and_another_another() -> None:
-    differences = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], 3000)
-    assert paired_interval(differences, seed=3) == paired_interval(differences, seed=3)
-    assert paired_interval(differences, seed=3) != paired_interval(differences, seed=4)
-    assert paired_interval(differences, seed=3) == paired_interval(differences[::-1], seed=3)
-
-
-@given(st.lists(st.sampled_from([-1.0, -1 / 3, 0.0, 1 / 3, 1.0]), min_size=1, max_size=30))
-def test_interval_lies_within_the_differences(rows: list[float]) -> None:
-    found = paired_interval(np.array(rows), seed=0)
-    assert 100 * min(rows) - 1e-6 <= found.low <= found.high <= 100 * max(rows) + 1e-6
-
-
-@pytest.mark.parametrize("rows", [[], [0.0, np.nan]])
-def test_no_or_not_finite_differences_are_refused(rows: Any) -> None:
-    with pytest.raises(InvalidInputError, match="needs finite differences of at least one row"):
-        paired_interval(np.array(rows, dtype=float), seed=0)

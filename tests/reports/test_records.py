@@ -71,6 +71,26 @@ def test_what_would_vanish_from_the_report_is_refused(planted: BenchmarkData, ma
         make_planted(missing_sets={"hans": "gone"})
 
 
+@pytest.mark.parametrize(
+    ("challenge", "changes", "message"),
+    [
+        (False, {"groups": np.arange(3)}, r"groups must be int64 of shape \(2,\), got int64 of shape \(3,\)"),
+        (False, {"groups": np.zeros(2)}, r"groups must be int64 of shape \(2,\), got float64"),
+        (True, {"pooled": True}, "challenge sets never enter the pool"),
+    ],
+)
+def test_groups_and_pools_must_fit(challenge: bool, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        TestSet("t", challenge, np.arange(2), np.arange(2), ("a", "b"), {}, **changes)
+
+
+def test_the_primary_comparison_is_on_a_test_set(make_planted: Any) -> None:
+    assert make_planted(primary=("linear", "hans")).primary == ("linear", "hans")
+    assert make_planted(primary=("linear", "gone"), missing_sets={"gone": "no file"}).primary == ("linear", "gone")
+    with pytest.raises(InvalidInputError, match=r"on 'dev', which is no test set; .* \['test', 'validation', 'hans'\]"):
+        make_planted(primary=("linear", "dev"))
+
+
 def test_classes_of_test_sets_must_fit(planted: BenchmarkData, make_planted: Any) -> None:
     swapped = TestSet("t", False, np.arange(1), np.zeros(1, dtype=int), planted.label_names[::-1], {})
     with pytest.raises(InvalidInputError, match="give a class_map"):

@@ -5,90 +5,55 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.reports.accuracy import newcombe_interval, summarise
 from aflite_assets.reports.paired import paired_differences
-from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet, TestSet
+from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet
 from aflite_assets.reports.summary import (
     cautions,
     chance_by_iteration,
     filtering_sentence,
     findings,
-    headline_sentence,
-    headlines,
     plain_summary,
+    verdict_sentence,
 )
 from aflite_assets.reports.wording import paired_text
 
 
-def benchmark(make_planted: Any, done_cell: Any, shares: dict[str, tuple[float, float, float]]) -> BenchmarkData:
-    """One evaluator with these shares right on removed, kept and challenge rows of a large test set."""
-    rows, kept = 10_000, np.arange(10_000) < 4_000
-    test_set = TestSet(
-        "test", False, np.arange(rows), np.arange(rows) % 3, make_planted().label_names, {"roberta": kept}
-    )
-    cells = tuple(
-        done_cell((test_set,), share, evaluator="linear", train_set=name, seed=0, train_rows=100)
-        for name, share in shares.items()
-    )
-    return make_planted(test_sets=(test_set,), cells=cells)
-
-
-def test_headline_has_the_planted_drops(planted: BenchmarkData) -> None:
-    headline = headlines(planted, "roberta")[0]
-    assert headline.test_set == "test"
-    assert headline.drop_random == pytest.approx(4.4)
-    assert headline.drop_filtered == pytest.approx(8.0)
-    assert headline.gap is not None
-    assert headline.gap.difference == pytest.approx(3.6)
-    assert (headline.gap.low, headline.gap.high) == pytest.approx((-1.53, 8.96), abs=0.01)
-
-
-def test_a_gap_whose_interval_holds_zero_is_not_told_apart(planted: BenchmarkData) -> None:
-    assert headline_sentence(headlines(planted, "roberta")[0]) == (
-        "linear on test: trained and tested on full it is right on 78.0 % of the rows; trained and tested on filtered "
-        "it falls by 8.0 points, to 70.0 %. Trained on as many rows drawn at random and tested on full it falls by "
-        "4.4 points; random less filtered is 3.6 points, 95 % about [\N{MINUS SIGN}1.5, 9.0], which holds zero, so "
-        "these numbers cannot tell filtering from losing rows at random."
+def test_the_verdict_is_one_line(planted: BenchmarkData) -> None:
+    primary = next(one for one in paired_differences(planted, "roberta") if one.primary)
+    assert primary.interval is not None
+    assert findings(planted)[0] == verdict_sentence(planted, "roberta")
+    assert findings(planted)[0] == (
+        "Verdict on representation roberta: above, by the primary comparison (linear trained on filtered instead of "
+        f"random, on test: {paired_text(primary.interval)}). 2 other comparisons on whole sets, judged together with "
+        "all of the report: 1 above, 0 below and 1 open."
     )
 
 
-def test_intervals_that_overlap_may_still_tell_apart(planted: BenchmarkData) -> None:
-    headline = headlines(planted, "roberta")[0]
-    random, filtered = summarise([0.8], 2000), summarise([0.765], 900)
-    apart = replace(
-        headline,
-        random=replace(headline.random, accuracy=random),
-        filtered=replace(headline.filtered, accuracy=filtered),
-        gap=newcombe_interval(random, filtered),
+def test_a_verdict_that_is_open_or_missing_says_why(planted: BenchmarkData, make_planted: Any) -> None:
+    small = verdict_sentence(replace(planted, smallest_effect=3.0), "roberta")
+    assert small.startswith("Verdict on representation roberta: open (under 3 points), by the primary comparison (")
+    natural = tuple(replace(one, pooled=True) for one in planted.test_sets if not one.challenge)
+    assert verdict_sentence(replace(planted, test_sets=natural), "roberta") == (
+        "Verdict on representation roberta: none, as the rows of every test set took part in the filter; a challenge "
+        "set can be judged, or a split with evaluation_rows: kept."
     )
-    assert random.interval.low < filtered.interval.high
-    assert "cannot tell" not in headline_sentence(apart)
-
-
-@pytest.mark.parametrize(
-    ("random", "filtered", "verdict"),
-    [
-        ((0.85, 0.85, 0), (0.5, 0.6, 0), "falls by 5.0 points, so having fewer train rows accounts for about 5.0 "
-         "points; the other 25.0 come with which rows were kept, in training and in testing."),
-        ((0.95, 0.95, 0), (0.5, 0.6, 0), "rises by 5.0 points, so having fewer train rows explains none of the fall; "
-         "the gap to random is 35.0 points."),
-        ((0.70, 0.70, 0), (0.5, 0.8, 0), "falls by 20.0 points, so filtering did not make the dataset harder for it "
-         "than losing rows at random did."),
-        ((0.90, 0.90, 0), (0.5, 0.6, 0), "does not change, so having fewer train rows explains none of the fall; "
-         "the gap to random is 30.0 points."),
-    ],
-)  # fmt: skip
-def test_verdicts(make_planted: Any, done_cell: Any, random: Any, filtered: Any, verdict: str) -> None:
-    shares = {"full": (0.9, 0.9, 0.0), "random": random, "filtered": filtered}
-    sentence = headline_sentence(headlines(benchmark(make_planted, done_cell, shares), "roberta")[0])
-    assert sentence.endswith(verdict)
-
-
-def test_without_random_the_cause_stays_open(make_planted: Any, done_cell: Any) -> None:
-    data = benchmark(make_planted, done_cell, {"full": (0.9, 0.9, 0), "filtered": (0.5, 0.6, 0)})
-    assert headline_sentence(headlines(data, "roberta")[0]).endswith(
-        "Without a result for random it is open how much of this comes from having fewer train rows."
+    pooled = replace(planted, test_sets=natural, primary=("linear", "test"))
+    assert verdict_sentence(pooled, "roberta").startswith(
+        "Verdict on representation roberta: none (took part in the filter), by the primary comparison (linear trained "
+        "on filtered instead of random, on test: 2.4 points above, 95 % ["
     )
+    assert "none, as nothing was trained" in verdict_sentence(make_planted(cells=()), "roberta")
+
+
+def test_sets_that_took_part_and_sets_in_groups_are_named(planted: BenchmarkData) -> None:
+    test, validation, hans = planted.test_sets
+    sets = (replace(test, pooled=True), validation, replace(hans, groups=np.arange(300) // 3))
+    said = cautions(replace(planted, test_sets=sets))
+    assert (
+        "The rows of test entered the filter's pool, so they took part in choosing the train rows: differences on "
+        "them are shown and support no verdict."
+    ) in said
+    assert "Rows of hans belong together in groups, and their intervals count groups." in said
 
 
 def test_missing_results_are_named(planted: BenchmarkData) -> None:
@@ -105,24 +70,28 @@ def test_pairs_on_the_same_rows_are_put_into_words(by_hand: BenchmarkData) -> No
     words = [paired_text(one.interval) for one in pairs if one.interval is not None]
     assert words[0].startswith("16.7 points below, 95 % [\N{MINUS SIGN}")
     assert said[0] == (
-        "p, trained on filtered against as many random rows, both tested on the same rows: "
-        f"{words[0]} on test; {words[1]} on the filtered rows of test; {words[2]} on odd."
+        "p, trained on filtered against as many random rows (random), both tested on the same rows: "
+        f"{words[0]} on test (no verdict: few rows); {words[1]} on the filtered rows of test (no verdict: chosen by "
+        f"the filter); {words[2]} on odd (no verdict: few rows)."
     )
 
 
-def test_gold_labels_that_go_opposite_ways_are_not_no_difference(by_hand: BenchmarkData, make_by_hand: Any) -> None:
-    def cell(train_set: str, right: str) -> Cell:
-        predicted = [row % 2 if bit == "1" else 1 - row % 2 for row, bit in enumerate(right)]
-        said = {"test_set": ["odd"] * 8, "row_id": [*range(8)], "predicted": predicted}
-        return Cell("p", train_set, "a", 0, 30, "done", None, pa.table(said))
+def test_gold_labels_that_go_opposite_ways_are_not_no_difference(planted: BenchmarkData) -> None:
+    hans = planted.test_sets[-1]
 
-    data = make_by_hand(cells=(cell("random", "10101010"), cell("filtered", "01010101")), filtered=by_hand.filtered[:1])
-    (said,) = [line for line in findings(data) if line.startswith("p, trained on filtered against as many random rows")]
+    def cell(train_set: str, answer: int, seed: int) -> Cell:
+        said = {"test_set": ["hans"] * 300, "row_id": hans.row_ids, "predicted": [answer] * 300}
+        return Cell("linear", train_set, "roberta", seed, 400, "done", None, pa.table(said))
+
+    cells = (cell("random", 0, 0), cell("random", 0, 1), cell("filtered", 1, 0), cell("filtered", 1, 1))
+    data = replace(planted, test_sets=(hans,), cells=cells)
+    (said,) = [line for line in findings(data) if line.startswith("linear, trained on filtered against")]
     low, high = "[\N{MINUS SIGN}100.0, \N{MINUS SIGN}100.0]", "[100.0, 100.0]"
     assert (
-        "both tested on the same rows: in opposite directions on the gold labels of odd, 100.0 points below, 95 % "
-        f"{low} on yes and 100.0 points above, 95 % {high} on no (all its rows: 0.0 ["
+        "both tested on the same rows: in opposite directions on the gold labels of hans, 100.0 points below, 95 % "
+        f"{low} on entailment and 100.0 points above, 95 % {high} on non-entailment (all its rows: 0.0 ["
     ) in said
+    assert said.endswith("], open).")
     assert "no difference" not in said
 
 
@@ -157,7 +126,9 @@ def test_chance_follows_the_rows_left(planted: BenchmarkData) -> None:
 
 def test_cautions_name_single_seeds_small_sets_and_unfinished_cells(planted: BenchmarkData) -> None:
     said = cautions(planted)
-    assert "One seed only, so how much the numbers move with the seed is unknown: forest." in said
+    assert (
+        "One seed only, so how much the numbers move with the seed is unknown and there is no verdict: forest." in said
+    )
     assert (
         "Under 300 test rows, so wide intervals: validation (250) and validation filtered with roberta (100)." in said
     )
@@ -188,8 +159,8 @@ def test_large_sets_and_many_seeds_need_no_caution(planted: BenchmarkData, make_
 
 def test_nothing_trained_still_tells_of_the_filtering(make_planted: Any) -> None:
     said = plain_summary(make_planted(cells=()))
-    assert len(said) == 3
-    assert said[0].startswith("Filtering with representation roberta")
+    assert len(said) == 4
+    assert said[1].startswith("Filtering with representation roberta")
 
 
 def test_no_iteration_is_no_curve(planted: BenchmarkData) -> None:

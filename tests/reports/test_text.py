@@ -72,7 +72,7 @@ def test_lists_end_in_and() -> None:
 
 
 def score(deviation: float | None, seeds: int, unfinished: int) -> Score:
-    summary = AccuracySummary(0.642, deviation, seeds, 100, Interval(0.55, 0.72))
+    summary = AccuracySummary(0.642, deviation, seeds, 100, Interval(0.55, 0.72), 100.0)
     return Score("done", None, summary, 100, unfinished)
 
 

@@ -5,7 +5,14 @@ import pytest
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.records import BenchmarkData, Cell
 from aflite_assets.reports.tables import main_table
-from aflite_assets.reports.train_sets import TRAIN_SETS, compared_pairs, earlier_name, in_order, is_train_set
+from aflite_assets.reports.train_sets import (
+    TRAIN_SETS,
+    compared_pairs,
+    control_of,
+    earlier_name,
+    in_order,
+    is_train_set,
+)
 from aflite_assets.reports.wording import train_set_meaning
 from aflite_assets.reports.zero_shot import zero_shot_tables
 
@@ -63,5 +70,18 @@ def test_filtered_sets_are_compared_with_full_and_with_their_random_rows() -> No
         ("filtered", "full"), ("filtered", "random"), ("filtered_x", "full"), ("filtered_x", "random_x"),
     ]  # fmt: skip
     assert compared_pairs(["random", "filtered", "filtered_x", "random_y", "random_matched"]) == [
-        ("filtered", "random")
-    ]
+        ("filtered", "random_matched"), ("filtered", "random"),
+    ]  # fmt: skip
+    assert compared_pairs(["filtered", "random_matched"]) == [("filtered", "random_matched")]
+
+
+@pytest.mark.parametrize(
+    ("train_set", "names", "control"),
+    [
+        ("filtered", ["full", "random", "filtered"], "random"),
+        ("filtered", ["full", "random", "filtered", "random_matched"], "random_matched"),
+        ("filtered_x", ["random", "filtered_x", "random_matched", "random_x"], "random_x"),
+    ],
+)
+def test_the_control_has_the_class_sizes_of_filtered(train_set: str, names: list[str], control: str) -> None:
+    assert control_of(train_set, names) == control

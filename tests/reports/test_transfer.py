@@ -86,7 +86,8 @@ def test_differences_are_paired_on_the_same_rows(tuned: BenchmarkData) -> None:
     assert points == [31.25, 43.75, 56.25, 62.5]
     gain = differences[0].gains[0].fine_tuned
     assert gain is not None
-    assert 0 < gain.low < gain.difference < gain.high <= 100
+    assert -100 <= gain.low < gain.difference < gain.high <= 100
+    assert (gain.trainings, gain.groups) == ((2, 2), 8)
 
 
 def test_what_is_not_there_is_said(tuned: BenchmarkData) -> None:

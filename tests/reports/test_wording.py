@@ -3,9 +3,11 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from aflite_assets.reports.accuracy import DifferenceInterval, Unscored, score
+from aflite_assets.reports.accuracy import Unscored, score
+from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.records import TestSet
-from aflite_assets.reports.wording import paired_text, set_notes, short_seeds_text
+from aflite_assets.reports.verdicts import Verdict
+from aflite_assets.reports.wording import interval_points, paired_text, set_notes, short_seeds_text, verdict_text
 
 NLI = ("entailment", "neutral", "contradiction")
 BY_LABEL = "The predicted label is mapped (collapse: label): "
@@ -76,19 +78,42 @@ def test_other_notes_come_first() -> None:
 def test_deviations_are_short_only_where_every_seed_finished() -> None:
     one, other = np.array([True, False]), np.array([True, True])
     everything = np.ones(2, dtype=bool)
-    assert short_seeds_text(score([one, other], everything)) == "±35.4"
-    assert short_seeds_text(score([one], everything)) == "one seed"
-    assert short_seeds_text(score([one, other, Unscored("not run")], everything)) == "±35.4 over 2 of 3 seeds"
-    assert short_seeds_text(score([], everything)) == "not run"
+    assert short_seeds_text(score([one, other], everything, None)) == "±35.4"
+    assert short_seeds_text(score([one], everything, None)) == "one seed"
+    assert short_seeds_text(score([one, other, Unscored("not run")], everything, None)) == "±35.4 over 2 of 3 seeds"
+    assert short_seeds_text(score([], everything, None)) == "not run"
+
+
+def crossed(difference: float, low: float, high: float, *, trainings: int = 3) -> CrossedInterval:
+    return CrossedInterval(difference, low, high, 0.1, 8.0, (trainings, 3), 50, 50.0, trainings > 1)
 
 
 @pytest.mark.parametrize(
     ("interval", "text"),
     [
-        (DifferenceInterval(2.04, -0.5, 3.46), "2.0 points above, 95 % [\N{MINUS SIGN}0.5, 3.5]"),
-        (DifferenceInterval(-1.0, -2.0, -0.04), "1.0 points below, 95 % [\N{MINUS SIGN}2.0, 0.0]"),
-        (DifferenceInterval(0.04, -1.0, 1.0), "no difference, 95 % [\N{MINUS SIGN}1.0, 1.0]"),
+        (crossed(2.04, -0.5, 3.46), "2.0 points above, 95 % [\N{MINUS SIGN}0.5, 3.5]"),
+        (crossed(-1.0, -2.0, -0.04), "1.0 points below, 95 % [\N{MINUS SIGN}2.0, 0.0]"),
+        (crossed(0.04, -1.0, 1.0), "no difference, 95 % [\N{MINUS SIGN}1.0, 1.0]"),
+        (crossed(2.0, 1.0, 3.0, trainings=1), "2.0 points above, 95 % of test rows alone [1.0, 3.0]"),
     ],
 )
-def test_paired_differences_in_words(interval: DifferenceInterval, text: str) -> None:
+def test_paired_differences_in_words(interval: CrossedInterval, text: str) -> None:
     assert paired_text(interval) == text
+
+
+def test_an_interval_of_one_training_says_so_in_tables() -> None:
+    assert interval_points(crossed(2.0, 1.0, 3.0)) == "2.0 [1.0, 3.0]"
+    assert interval_points(crossed(2.0, 1.0, 3.0, trainings=1)) == "2.0 [1.0, 3.0], rows alone"
+    assert interval_points(None) == "\N{EN DASH}"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "text"),
+    [
+        (Verdict("above", None), "above"),
+        (Verdict("open", "under 1 point"), "open: under 1 point"),
+        (Verdict(None, "one seed"), "no verdict: one seed"),
+    ],
+)
+def test_verdicts_in_words(verdict: Verdict, text: str) -> None:
+    assert verdict_text(verdict) == text

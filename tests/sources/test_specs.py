@@ -78,6 +78,19 @@ def test_limit_must_name_splits_there_are(spec_content: dict[str, Any]) -> None:
     _refuses(spec_content, "greater than or equal to 1", limit={"train": 0})
 
 
+def test_the_primary_comparison_is_of_an_evaluator_on_a_test_set(spec_content: dict[str, Any]) -> None:
+    spec = DatasetSpec.model_validate(spec_content)
+    assert (spec.report.primary, spec.report.smallest_effect) == (None, 1.0)
+    evaluator = next(iter(spec.evaluators))
+    primary = {"evaluator": evaluator, "test_set": "test"}
+    assert DatasetSpec.model_validate(spec_content | {"report": {"primary": primary}}).report.primary is not None
+    _refuses(spec_content, f"report.primary.evaluator is 'other'; name one of the evaluators ['{evaluator}']",
+             report={"primary": primary | {"evaluator": "other"}})  # fmt: skip
+    _refuses(spec_content, "report.primary.test_set is 'train'; name one of the test sets ['test']",
+             report={"primary": primary | {"test_set": "train"}})  # fmt: skip
+    _refuses(spec_content, "less than or equal to 100", report={"smallest_effect": 101})
+
+
 def test_seeds_must_differ(spec_content: dict[str, Any]) -> None:
     _refuses(spec_content, "seeds [1, 2, 1] repeat a value; each seed is one run", seeds=[1, 2, 1])
     _refuses(spec_content, "greater than or equal to 0", seeds=[-1])

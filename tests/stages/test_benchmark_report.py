@@ -177,6 +177,44 @@ def test_test_rows_that_filtering_left_alone_are_not_called_filtered(walk: dict[
     assert {one.name: list(one.kept) for one in sets} == {"test": ["given"], "all": [], "some": []}
 
 
+def test_groups_of_rows_and_the_pool_reach_the_report(tmp_path: Path, store: ResultStore) -> None:
+    from aflite_assets.stages.report_inputs import test_sets
+
+    content = _content(tmp_path)
+    for name in ("train", "test", "all"):
+        table = pq.read_table(tmp_path / f"{name}.parquet")
+        pairs = pa.array([f"{name}{row // 2}" for row in range(table.num_rows)])
+        pq.write_table(table.append_column("pair", pairs), tmp_path / f"{name}.parquet")
+    content["columns"] = content["columns"] | {"group": "pair"}
+    content["challenge_sets"]["all"]["columns"] = content["columns"]
+    spec = parse_spec(content)
+    for stage in ("raw_dataset", "challenge_sets", "warmup_split", "warmup_models", "embeddings", "filtered_sets"):
+        run_stage(stage, spec, store=store)
+    raw, challenges, filtered = (
+        store.current(name, "twelve") for name in ("raw_dataset", "challenge_sets", "filtered_sets")
+    )
+    scored = filtered_set("given", filtered.part("given"))
+    pooled = replace(scored, settings={**scored.settings, "evaluation_rows": "pooled"})
+    for one, expected in ((scored, False), (pooled, True)):
+        sets = test_sets(load_examples(raw.path), challenges, (one,), spec.challenge_sets, frozenset(), {})
+        assert {found.name: found.pooled for found in sets} == {"test": expected, "all": False, "some": False}
+        grouped = {found.name: found.groups for found in sets}
+        assert grouped["some"] is None
+        for name, rows in (("test", 120), ("all", 96)):
+            groups = grouped[name]
+            assert groups is not None
+            assert (groups.dtype, len(groups), len(np.unique(groups))) == (np.int64, rows, rows // 2)
+            assert (groups[::2] == groups[1::2]).all()
+
+
+def test_the_settings_name_the_primary_comparison(walk: dict[str, Obtained], tmp_path: Path) -> None:
+    report = {"primary": {"evaluator": "svm", "test_set": "all"}, "smallest_effect": 2}
+    spec = parse_spec(_content(tmp_path, report=report))
+    inputs = {name: obtained.result for name, obtained in walk.items()}
+    data = report_data(spec.view(STAGES["benchmark_report"].reads), inputs, "twelve")
+    assert (data.primary, data.smallest_effect) == (("svm", "all"), 2.0)
+
+
 def test_the_report_says_who_stopped_by_train_rows(walk: dict[str, Obtained], tmp_path: Path) -> None:
     stopping = {"kind": "small_transformer", "early_stopping": {"share": 0.1}}
     spec = parse_spec(_content(tmp_path, evaluators={"linear": {"kind": "linear"}, "net": stopping}))

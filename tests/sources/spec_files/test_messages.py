@@ -57,7 +57,10 @@ def _challenge(**changes: Any) -> dict[str, Any]:
             "filter.seed: unknown key; it belongs at the beginning of a line, under no other key",
         ),
         ({"source": CSV | {"columns": {}}}, "source.columns: unknown key; it belongs at the beginning of a line"),
-        ({"report": {"zzz": 1}}, "report.zzz: unknown key (known keys: ['scatter_features', 'published'])"),
+        (
+            {"report": {"zzz": 1}},
+            "report.zzz: unknown key (known keys: ['scatter_features', 'published', 'primary', 'smallest_effect'])",
+        ),
         ({"filter": {"": 1}}, "filter.'': unknown key (known keys: ["),
     ],
 )

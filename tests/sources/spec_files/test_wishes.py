@@ -38,7 +38,12 @@ INDENTED = "write them below it as indented lines of `key: value`"
         (dict[Name, Count], 5, f"must be a mapping of names to {COUNT.removeprefix('must be ')}; {INDENTED}"),
         (dict[str, str | None], "a", f"must be a mapping of names to text; {INDENTED}"),
         (WarmupSpec, None, f"must be a mapping with keys among ['size']; {INDENTED}"),
-        (ReportSpec | None, [1], f"must be a mapping with keys among ['scatter_features', 'published']; {INDENTED}"),
+        (
+            ReportSpec | None,
+            [1],
+            "must be a mapping with keys among ['scatter_features', 'published', 'primary', 'smallest_effect']; "
+            f"{INDENTED}",
+        ),
         (str | LabelledFolder, [1], "must be text or a mapping with keys among ['folder', 'labels']"),
         (
             EvaluatorSpec,

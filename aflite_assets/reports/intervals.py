@@ -1,0 +1,251 @@
+"""Statistics of accuracies: intervals that count trainings and test groups, and many tests at once; arrays alone.
+
+The layout is that of multi-reader, multi-case studies in diagnostic imaging, with trainings in the place of readers and
+groups of test rows in the place of cases: every training is asked about every row, and both are samples.
+
+Sources: Obuchowski and Rockette (1995), Communications in Statistics - Simulation and Computation 24:285, and Gallas
+(2006), Academic Radiology 13:353 (the components); Hillis (2007), Statistics in Medicine 26:596 (degrees of freedom);
+Cameron, Gelbach and Miller (2011), Journal of Business and Economic Statistics 29:238 (two ways of clustering: add
+both, take away what both count); Welch (1947), Biometrika 34:28; Satterthwaite (1946), Biometrics Bulletin 2:110.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.errors import InvalidInputError
+
+LOWER_QUARTILE = 0.25
+"""How far down its distribution an estimated variance between trainings is taken to lie, for degrees of freedom.
+
+Satterthwaite's formula puts estimates where true variances belong. With one to four degrees of freedom these are often
+far too small by chance, and then the formula gives nearly the degrees of freedom of the test groups: at the worst ratio
+of variances 13 % of null effects are called effects with two trainings a side, 8 % with three (normal data). With the
+variance at its upper bound of 75 % confidence, in this formula alone, it is 6 %.
+"""
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class CrossedInterval:
+    """A difference of two accuracies and its two-sided 95 % interval, in points (hundredths of accuracy).
+
+    `p_value` in [0, 1] of the difference being zero, by the same t statistic at `degrees_of_freedom`. `trainings`:
+    how many of each side. `groups`: test groups with a row; `effective_groups`: how many of equal size would be worth
+    as much. `counts_training`: False where a side has one training; then another training could lie anywhere.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    degrees_of_freedom: float
+    trainings: tuple[int, int]
+    groups: int
+    effective_groups: float
+    counts_training: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side of a comparison, over any number of leading axes: `accuracies` in [0, 1], ... x trainings.
+
+    `shifts`, ... x trainings x groups: by how much the accuracy falls where the group is left out.
+    """
+
+    accuracies: np.ndarray
+    shifts: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Variance of a difference of two mean accuracies and its degrees of freedom, over the sides' leading axes."""
+
+    variance: np.ndarray
+    degrees_of_freedom: np.ndarray
+
+
+def side(right: np.ndarray, sizes: np.ndarray) -> Side:
+    """From rows right per training and group (... x trainings x groups) and the groups' sizes (in rows).
+
+    Leaving out group g of n_g rows moves an accuracy a on n rows by (r_g - a n_g) / (n - n_g), r_g of them right: the
+    delete-a-group jackknife, which makes room for groups of different sizes.
+    """
+    rows = sizes.sum()
+    accuracies = right.sum(axis=-1) / rows
+    return Side(accuracies, (right - accuracies[..., None] * sizes) / (rows - sizes))
+
+
+def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
+    """Variance of the mean accuracy of `first` minus that of `second`, trainings and test groups both drawn.
+
+    With s trainings on a side, G groups, and a bar for the mean over a side's trainings:
+
+        T = sum over sides of var(accuracies) / s                                     between trainings
+        B = (G-1)/G sum_g (mean shift of first - mean shift of second)^2              between groups
+        N = sum over sides of (G-1)/G sum_jg (shift_jg - mean shift_g)^2 / (s (s-1))  training by group
+        V = max(T + B - N, T, B)
+
+    N is in T and in B and is counted once. Trainings of the two sides have nothing to do with each other (Welch), so a
+    side that never moves counts as zero. Degrees of freedom are Satterthwaite's, with c T in the place of T, where
+    d = T^2 / sum (T_side^2 / (s-1)) are those of T alone and c = d / (lower quartile of chi square at d):
+
+        max(c T + B - N, c T, B)^2 / ((c T)^2 / d + B^2 / group_degrees)
+
+    A side of one training says nothing about T: then V = B, at `group_degrees`.
+    """
+    from scipy.special import gammaincinv
+
+    groups = first.shifts.shape[-1]
+    scale = (groups - 1) / groups
+    gap = first.shifts.mean(axis=-2) - second.shifts.mean(axis=-2)
+    between_groups = scale * (gap**2).sum(axis=-1)
+    least = min(one.accuracies.shape[-1] for one in (first, second)) - 1
+    if least < 1:
+        return Spread(between_groups, np.full_like(between_groups, group_degrees))
+    both = scale * (_training_by_group(first) + _training_by_group(second))
+    each = [(_between_trainings(one), one.accuracies.shape[-1] - 1) for one in (first, second)]
+    trainings = sum((variance for variance, _ in each), np.zeros_like(between_groups))
+    own = np.maximum(_ratio(trainings**2, sum(variance**2 / degrees for variance, degrees in each), least), least)
+    raised = trainings * own / (2 * gammaincinv(own / 2, LOWER_QUARTILE))
+    degrees = _ratio(
+        _added(raised, between_groups, both) ** 2, raised**2 / own + between_groups**2 / group_degrees, group_degrees
+    )
+    return Spread(_added(trainings, between_groups, both), degrees)
+
+
+def _added(trainings: np.ndarray, groups: np.ndarray, both: np.ndarray) -> np.ndarray:
+    """Both variances with their common part counted once, never under either."""
+    return np.asarray(np.maximum(trainings + groups - both, np.maximum(trainings, groups)))
+
+
+def _between_trainings(one: Side) -> np.ndarray:
+    return np.asarray(one.accuracies.var(axis=-1, ddof=1) / one.accuracies.shape[-1])
+
+
+def _training_by_group(one: Side) -> np.ndarray:
+    trainings = one.shifts.shape[-2]
+    apart = one.shifts - one.shifts.mean(axis=-2, keepdims=True)
+    return np.asarray((apart**2).sum(axis=(-2, -1)) / (trainings * (trainings - 1)))
+
+
+def _ratio(above: np.ndarray, below: np.ndarray, without: float) -> np.ndarray:
+    """Their ratio, `without` where nothing varies."""
+    nothing = np.asarray(below) <= 0
+    return np.where(nothing, without, above / np.where(nothing, 1.0, below))
+
+
+def upper_quantile(degrees_of_freedom: float) -> float:
+    """The quantile of t that bounds a two-sided 95 % interval."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2))
+
+
+def crossed_interval(
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None = None
+) -> CrossedInterval:
+    """Mean accuracy of `first` minus that of `second` on the same test rows, in points, with its 95 % interval.
+
+    `first`, `second`: per training which of the rows it got right, bool. `groups`: codes, one per row; None where every
+    row is its own. The interval is that of `crossed_spread` with t quantiles; it ends at -100 and 100 points, and where
+    the rows are one group it reaches from one to the other.
+
+    Raises:
+        InvalidInputError: a side has no training, there is no row, or lengths differ.
+    """
+    lengths = {len(rows) for rows in (*first, *second, groups) if rows is not None}
+    if not first or not second or len(lengths) != 1 or not max(lengths):
+        raise InvalidInputError(
+            f"an interval needs trainings of both sides on the same rows, got {len(first)} and {len(second)} trainings "
+            f"on {sorted(lengths)} rows"
+        )
+    codes = _codes(groups, max(lengths))
+    sizes = np.bincount(codes)
+    right = [
+        np.stack([np.bincount(codes[one], minlength=len(sizes)) for one in trained]) for trained in (first, second)
+    ]
+    effective, trainings = effective_groups(sizes), (len(first), len(second))
+    if len(sizes) < 2:
+        gap = 100 * float(right[0].mean() - right[1].mean()) / len(codes)
+        return CrossedInterval(gap, -100.0, 100.0, 1.0, 0.0, trainings, 1, effective, min(trainings) > 1)
+    sides = [side(each, sizes) for each in right]
+    spread = crossed_spread(sides[0], sides[1], max(effective - 1, _LEAST_DEGREES))
+    difference = float(sides[0].accuracies.mean() - sides[1].accuracies.mean())
+    return _interval(difference, spread, trainings, len(sizes), effective)
+
+
+_LEAST_DEGREES = 1e-3
+"""Of groups so unequal that one holds all but everything."""
+
+
+def _interval(
+    difference: float, spread: Spread, trainings: tuple[int, int], groups: int, effective: float
+) -> CrossedInterval:
+    from scipy.special import stdtr
+
+    error, degrees = float(np.sqrt(spread.variance)), float(spread.degrees_of_freedom)
+    half = upper_quantile(degrees) * error
+    difference = round(difference, 12)  # sums over trainings in another order would tell equal differences apart
+    p_value = 2 * float(stdtr(degrees, -abs(difference) / error)) if error > 0 else float(difference == 0)
+    low, high = (min(1.0, max(-1.0, bound)) for bound in (difference - half, difference + half))
+    return CrossedInterval(
+        100 * difference, 100 * low, 100 * high, p_value, degrees, trainings, groups, effective, min(trainings) > 1
+    )
+
+
+def _codes(groups: np.ndarray | None, rows: int) -> np.ndarray:
+    """Groups as 0, 1, ...; every row its own without them."""
+    return np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]
+
+
+def effective_groups(sizes: np.ndarray) -> float:
+    """How many groups of equal size are worth as much as groups of these sizes (in rows), rows of a group being alike.
+
+    (sum n_g)^2 / sum n_g^2, from the number of groups down to 1. Source: Kish (1965), "Survey Sampling", section 11.7.
+    """
+    counted = sizes.astype(np.float64)
+    return float(counted.sum() ** 2 / (counted**2).sum())
+
+
+def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
+    """How many independent rows one accuracy's rows are worth, and the degrees of freedom that tell so.
+
+    `right`: per row the share of trainings that got it right, in [0, 1]; `groups`: codes, one per row. The rows over
+    the design effect, which is the variance of the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g
+    right of n_g, over the binomial variance a (1-a) / n, and at least 1. At accuracies of 0 and 1, where both are zero,
+    Kish's 1 + (b-1) rho with rows of a group alike (rho 1) and b the largest group: 1 over that group's share of the
+    rows. Degrees of freedom: G - 1, with G the groups counted by `effective_groups`.
+
+    Source: Kish (1965), "Survey Sampling", sections 5.4 and 8.2.
+    """
+    codes = _codes(groups, len(right))
+    sizes = np.bincount(codes)
+    rows, found, accuracy = len(right), len(sizes), float(right.mean())
+    degrees = max(effective_groups(sizes) - 1, _LEAST_DEGREES)
+    binomial = accuracy * (1 - accuracy) / rows
+    if binomial <= 0 or found < 2:
+        return rows / float(sizes.max()), degrees
+    residuals = np.bincount(codes, weights=right) - accuracy * sizes
+    between = found / (found - 1) * float((residuals**2).sum()) / rows**2
+    return rows / max(1.0, between / binomial), degrees
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """The p-values of one family of tests, adjusted so that all are judged at one level together, in the same order.
+
+    The k-th smallest of m is multiplied by m - k + 1, never less than the one before it, at most 1. Source: Holm
+    (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6:65.
+
+    Raises:
+        InvalidInputError: a p-value is outside [0, 1].
+    """
+    if not all(0 <= p <= 1 for p in p_values):
+        raise InvalidInputError(f"p-values lie in [0, 1], got {[p for p in p_values if not 0 <= p <= 1]}")
+    adjusted, least = [1.0] * len(p_values), 0.0
+    for place, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        least = max(least, min(1.0, (len(p_values) - place) * p_values[index]))
+        adjusted[index] = least
+    return tuple(adjusted)

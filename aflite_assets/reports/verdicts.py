@@ -1,0 +1,98 @@
+"""Which differences are called differences: what bars a verdict, and many comparisons at once; records in, records out.
+
+One comparison per representation is primary and judged by its own p-value. All others about whole test sets are one
+family, those about parts of sets another, and each family is judged together (`intervals.holm`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from aflite_assets.reports.intervals import CONFIDENCE, CrossedInterval, holm
+
+FEWEST_ROWS = 20
+"""With fewer test rows there is no verdict: accuracies then move in steps of over 5 points."""
+
+FEWEST_GROUPS = 10
+"""With fewer groups of test rows (as many of equal size, `intervals.effective_groups`) there is no verdict."""
+
+Family = Literal["primary", "whole sets", "parts of sets"]
+Bar = Literal["not run", "not the control", "took part in the filter", "chosen by the filter"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One difference to judge. `bar`: why it can support no verdict, whatever its interval; None where it can."""
+
+    interval: CrossedInterval | None
+    test_rows: int
+    family: Family
+    bar: Bar | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of one difference.
+
+    `side`: "above" or "below" where there is a difference, "open" where it was judged and none was found, None where it
+    was not judged. `why`: the reason of None, and of "open" where the interval alone does not tell it. `family`: what
+    it is judged with; `adjusted_p` in [0, 1]: its p-value among these, as it is of the primary, None without a verdict.
+    """
+
+    side: Literal["above", "below", "open"] | None
+    why: str | None
+    family: Family | None = None
+    adjusted_p: float | None = None
+
+    @property
+    def primary(self) -> bool:
+        """Whether it is about the primary comparison of a representation."""
+        return self.family == "primary"
+
+    @property
+    def found(self) -> bool:
+        """Whether a difference was found."""
+        return self.side in ("above", "below")
+
+
+def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, ...]:
+    """A verdict for each claim of one report, in their order.
+
+    `smallest_effect`, in points: a difference under it is never called one.
+    """
+    reasons = [_bar(one) for one in claims]
+    adjusted: dict[int, float] = {}
+    for family in dict.fromkeys(one.family for one in claims):
+        places = [place for place, one in enumerate(claims) if one.family == family and reasons[place] is None]
+        p_values = [one.interval.p_value for place in places if (one := claims[place]).interval is not None]
+        adjusted |= zip(places, p_values if family == "primary" else holm(p_values), strict=True)
+    return tuple(
+        Verdict(None, reason, one.family) if one.interval is None or reason is not None
+        else _verdict(one.interval, one.family, adjusted[place], smallest_effect)
+        for place, (one, reason) in enumerate(zip(claims, reasons, strict=True))
+    )  # fmt: skip
+
+
+def _bar(claim: Claim) -> str | None:
+    """Why there is no verdict, whatever the numbers; None where there is one."""
+    if claim.interval is None and claim.bar != "not the control":
+        return "no rows" if not claim.test_rows else "not run"
+    if claim.bar is not None or claim.interval is None:
+        return claim.bar
+    if not claim.interval.counts_training:
+        return "one seed"
+    if claim.test_rows < FEWEST_ROWS:
+        return "few rows"
+    return "few groups" if claim.interval.effective_groups < FEWEST_GROUPS else None
+
+
+def _verdict(interval: CrossedInterval, family: Family, p_value: float, smallest_effect: float) -> Verdict:
+    level = 1 - CONFIDENCE
+    if interval.p_value > level:
+        return Verdict("open", None, family, p_value)
+    if abs(interval.difference) < smallest_effect:
+        points = f"{smallest_effect:g} point{'' if smallest_effect == 1 else 's'}"
+        return Verdict("open", f"under {points}", family, p_value)
+    if p_value > level:
+        return Verdict("open", "one of many comparisons", family, p_value)
+    return Verdict("above" if interval.difference > 0 else "below", None, family, p_value)

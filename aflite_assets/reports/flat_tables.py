@@ -123,6 +123,8 @@ def _accuracy(data: BenchmarkData) -> Iterator[_Record]:
                 yield cell | {"test_set": test.test_set, "tested_on": "full"} | _score(test.full)
                 if test.filtered is not None:
                     yield cell | {"test_set": test.test_set, "tested_on": "filtered"} | _score(test.filtered)
+                if test.own is not None:
+                    yield cell | {"test_set": test.test_set, "tested_on": "own"} | _score(test.own)
 
 
 def _challenge_sets(data: BenchmarkData) -> Iterator[_Record]:

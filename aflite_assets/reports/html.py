@@ -24,7 +24,14 @@ from aflite_assets.reports.scatters import scatter_caption
 from aflite_assets.reports.shown import shown_examples, shown_rows
 from aflite_assets.reports.similarity import SimilarityBlock, means_text
 from aflite_assets.reports.summary import cautions, findings
-from aflite_assets.reports.tables import ChallengePart, challenge_blocks, challenge_table, filter_table, main_table
+from aflite_assets.reports.tables import (
+    ChallengePart,
+    challenge_blocks,
+    challenge_table,
+    filter_table,
+    has_own_rows,
+    main_table,
+)
 from aflite_assets.reports.thumbnails import png_or_jpeg_uri
 from aflite_assets.reports.top_k import top_k_tables
 from aflite_assets.reports.train_sets import in_order
@@ -213,6 +220,7 @@ def _environment() -> Environment:
         "sizes": wording.sizes_text,
         "cut": text.truncated,
         "heading": lambda name: text.truncated(text.one_line(name), 60),
+        "own_rows": has_own_rows,
         "by_evaluator": lambda rows: [(name, list(group)) for name, group in groupby(rows, lambda row: row.evaluator)],
         "stop": wording.stop_text,
         "groupby_set": lambda columns: [

@@ -9,7 +9,14 @@ from aflite_assets.reports.in_distribution import InDistributionTable, in_distri
 from aflite_assets.reports.paired import PairedDifference, PairedParts, paired_differences, part_tables
 from aflite_assets.reports.published_tables import PublishedTable, published_tables
 from aflite_assets.reports.records import BenchmarkData
-from aflite_assets.reports.tables import ChallengeRow, MainRow, challenge_blocks, challenge_table, main_table
+from aflite_assets.reports.tables import (
+    ChallengeRow,
+    MainRow,
+    challenge_blocks,
+    challenge_table,
+    has_own_rows,
+    main_table,
+)
 from aflite_assets.reports.text import DASH, count, signed_points
 from aflite_assets.reports.top_k import TopTable, top_k_tables
 from aflite_assets.reports.transfer import TransferColumn, TransferTable, transfer_tables
@@ -71,15 +78,18 @@ def main_layouts(rows: Sequence[MainRow]) -> tuple[Layout, ...]:
         columns.append(f"{test.test_set}, full (n = {count(test.full.test_rows)})")
         if test.filtered is not None:
             columns += [f"{test.test_set}, filtered (n = {count(test.filtered.test_rows)})", "drop (points)"]
-    return (_layout("", columns, [_main_cells(row) for row in rows], numbers_from=2),)
+            columns += [f"{test.test_set}, left as the train rows were"] if has_own_rows(rows, test.test_set) else []
+    return (_layout("", columns, [_main_cells(row, rows) for row in rows], numbers_from=2),)
 
 
-def _main_cells(row: MainRow) -> list[str]:
+def _main_cells(row: MainRow, rows: Sequence[MainRow]) -> list[str]:
     cells = [row.evaluator, row.train_set, sizes_text(row.train_rows)]
     for test in row.tests:
         cells.append(one_line_score(test.full))
         if test.filtered is not None:
             cells += [one_line_score(test.filtered), _points(test.drop)]
+            if has_own_rows(rows, test.test_set):
+                cells.append(DASH if test.own is None else one_line_score(test.own))
     return cells
 
 

@@ -94,7 +94,8 @@ class TestSet:
     """Rows that evaluators are tested on, natural (a split of the dataset) or a challenge set.
 
     `row_ids` and `labels` are int64, one per row; labels number the set's own `label_names`.
-    `kept[representation]` (natural sets) marks the rows that survived filtering, bool.
+    `kept[representation]` (natural sets) marks the rows that survived filtering, bool; `own_kept[representation,
+    train set]` those left by the law that made another train set (a single pass, an earlier size).
     `categories[column]` (a text per row, None or empty for none) splits a challenge set, one way per column.
     `class_map[c]`, int64, is this set's class for the dataset's class `c`, -1 for none; None when both have the same
     classes. `collapse` says what is mapped: "label" the predicted class, which is wrong where it counts as none;
@@ -122,6 +123,7 @@ class TestSet:
     notes: tuple[str, ...] = ()
     groups: np.ndarray | None = None
     pooled: bool = False
+    own_kept: Mapping[tuple[str, str], np.ndarray] = field(default_factory=dict)
 
     @property
     def adds_probabilities(self) -> bool:
@@ -146,7 +148,7 @@ class TestSet:
                 f"{where}: groups must be int64 of shape ({rows},), got {self.groups.dtype} of shape "
                 f"{self.groups.shape}",
             )
-        for representation, kept in self.kept.items():
+        for representation, kept in (*self.kept.items(), *self.own_kept.items()):
             _require(
                 kept.dtype == np.bool_ and kept.shape == (rows,),
                 f"{where}: kept[{representation!r}] must be bool of shape ({rows},), "

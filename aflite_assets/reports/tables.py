@@ -17,7 +17,8 @@ class TestColumns:
     """One natural test set as seen by one train set.
 
     `full`: all its rows; `filtered`: those that survived filtering, None when the set was not filtered.
-    `drop`: full minus filtered of the same models, in points (hundredths of accuracy).
+    `drop`: full minus filtered of the same models, in points (hundredths of accuracy). `own`: the rows left by the law
+    that made the train set, so that it is trained and tested on one distribution; None for a train set without.
     """
 
     __test__ = False  # not a test class
@@ -26,6 +27,7 @@ class TestColumns:
     full: Score
     filtered: Score | None
     drop: float | None
+    own: Score | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,10 @@ def main_table(data: BenchmarkData, representation: str) -> tuple[MainRow, ...]:
     natural = [test_set for test_set in data.test_sets if not test_set.challenge]
     return tuple(
         MainRow(
-            evaluator, train_set, train_rows(cells), tuple(_test_columns(cells, s, representation) for s in natural)
+            evaluator,
+            train_set,
+            train_rows(cells),
+            tuple(_test_columns(cells, s, representation, train_set) for s in natural),
         )
         for evaluator, train_set, cells in cell_groups(data, representation)
     )
@@ -126,12 +131,27 @@ def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
     return tuple(sorted((FilterRow(**row) for row in rows), key=lambda row: row.iteration))
 
 
-def _test_columns(cells: Sequence[Cell], test_set: TestSet, representation: str) -> TestColumns:
+def _test_columns(cells: Sequence[Cell], test_set: TestSet, representation: str, train_set: str) -> TestColumns:
     correct = [correct_rows(cell, test_set) for cell in cells]
     full = score(correct, np.ones(len(test_set.row_ids), dtype=bool), test_set.groups)
     kept = test_set.kept.get(representation)
     filtered = None if kept is None else score(correct, kept, test_set.groups)
-    return TestColumns(test_set.name, full, filtered, None if filtered is None else points(full, filtered))
+    own_kept = test_set.own_kept.get((representation, train_set))
+    own = filtered if train_set == "filtered" else None
+    if own_kept is not None:
+        own = score(correct, own_kept, test_set.groups)
+    return TestColumns(test_set.name, full, filtered, None if filtered is None else points(full, filtered), own)
+
+
+def has_own_rows(rows: Sequence[MainRow], test_set: str) -> bool:
+    """Whether train sets other than filtered have test rows left by their own law."""
+    return any(
+        test.own is not None
+        for row in rows
+        if row.train_set != "filtered"
+        for test in row.tests
+        if test.test_set == test_set
+    )
 
 
 def points(before: Score, after: Score) -> float | None:
@@ -176,6 +196,7 @@ __all__ = [
     "challenge_blocks",
     "challenge_table",
     "filter_table",
+    "has_own_rows",
     "main_table",
     "points",
 ]

@@ -18,7 +18,7 @@ from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.model_families import held_back_shares, model_architectures, model_families
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import read_challenge_sets, read_learning_curves
+from aflite_assets.stages.published import read_challenge_sets, read_control_sets, read_learning_curves
 from aflite_assets.stages.report_inputs import (
     annotations_note,
     check_scatter_features,
@@ -89,7 +89,7 @@ def accuracies(data: BenchmarkData) -> dict[str, float]:
         for row in main_table(data, one):
             for test in row.tests:
                 name = f"{one}.{row.evaluator}.{row.train_set}.{test.test_set}"
-                scores |= {f"{name}.full": test.full, f"{name}.filtered": test.filtered}
+                scores |= {f"{name}.full": test.full, f"{name}.filtered": test.filtered, f"{name}.own": test.own}
         for challenged in challenge_table(data, one):
             name = f"{one}.{challenged.evaluator}.{challenged.train_set}.{challenged.test_set}"
             scores[name] = challenged.overall
@@ -108,7 +108,8 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
     filtered = tuple(filtered_set(one, part) for one, part in parts.items())
     unreported = validation_splits(spec.evaluators)
     fine_tuned = fine_tuned_evaluators(spec.evaluators)
-    tested = test_sets(raw, inputs["challenge_sets"], filtered, spec.challenge_sets, unreported, fine_tuned)
+    controls = read_control_sets(inputs["control_sets"])
+    tested = test_sets(raw, inputs["challenge_sets"], filtered, spec.challenge_sets, unreported, fine_tuned, controls)
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
     return BenchmarkData(
         name=name,

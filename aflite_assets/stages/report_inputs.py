@@ -21,7 +21,7 @@ from aflite_assets.sources.model_specs import EvaluatorSpec
 from aflite_assets.sources.recipes import recipes_of
 from aflite_assets.sources.specs import ChallengeSpec
 from aflite_assets.stages.class_maps import class_map
-from aflite_assets.stages.published import category_columns, read_challenge_sets, test_examples
+from aflite_assets.stages.published import ControlSet, category_columns, read_challenge_sets, test_examples
 
 _PREDICTED = ["test_set", "row_id", "predicted"]
 
@@ -111,6 +111,7 @@ def test_sets(
     specs: Mapping[str, ChallengeSpec],
     unreported: Collection[str],
     fine_tuned: Mapping[str, FineTuned],
+    controls: Sequence[ControlSet],
 ) -> tuple[TestSet, ...]:
     """Every set that is tested on: natural ones with what each filter kept, challenge sets with their class maps.
 
@@ -129,14 +130,16 @@ def test_sets(
     return tuple(
         _challenge_set(name, examples, raw, specs[name], published.sets[name], fine_tuned)
         if name in published.sets
-        else _natural_set(name, examples, filtered)
+        else _natural_set(name, examples, filtered, controls)
         for name, examples in test_examples(raw, challenges).items()
         if name not in unreported
     )
 
 
-def _natural_set(name: str, examples: Examples, filtered: tuple[FilteredSet, ...]) -> TestSet:
-    """A split, with what was kept of it by the filters that did not leave such rows alone."""
+def _natural_set(
+    name: str, examples: Examples, filtered: tuple[FilteredSet, ...], controls: Sequence[ControlSet]
+) -> TestSet:
+    """A split, with what was kept of it by the filters that did not leave such rows alone, and by other laws."""
     kept = {
         one.representation: np.isin(examples.row_ids, one.rows.filter(one.rows["kept"])["row_id"].to_numpy())
         for one in filtered
@@ -151,6 +154,11 @@ def _natural_set(name: str, examples: Examples, filtered: tuple[FilteredSet, ...
         kept=kept,
         groups=examples.groups,
         pooled=any(one.policy(name) == "pooled" for one in filtered),
+        own_kept={
+            (one.representation, one.name): np.isin(examples.row_ids, one.row_ids)
+            for one in controls
+            if one.split == name and one.seed is None
+        },
     )
 
 

@@ -162,8 +162,8 @@ def test_a_split_that_evaluators_stop_by_is_not_reported(walk: dict[str, Obtaine
 
     raw, spec = load_examples(walk["raw_dataset"].result.path), parse_spec(_content(tmp_path))
     arguments = (raw, walk["challenge_sets"].result, (), spec.challenge_sets)
-    assert [one.name for one in test_sets(*arguments, frozenset(), {})] == ["test", "all", "some"]
-    assert [one.name for one in test_sets(*arguments, {"test"}, {})] == ["all", "some"]
+    assert [one.name for one in test_sets(*arguments, frozenset(), {}, [])] == ["test", "all", "some"]
+    assert [one.name for one in test_sets(*arguments, {"test"}, {}, [])] == ["all", "some"]
 
 
 def test_test_rows_that_filtering_left_alone_are_not_called_filtered(walk: dict[str, Obtained], tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_test_rows_that_filtering_left_alone_are_not_called_filtered(walk: dict[
     raw, spec = load_examples(walk["raw_dataset"].result.path), parse_spec(_content(tmp_path))
     scored = filtered_set("given", walk["filtered_sets"].result.part("given"))
     alone = replace(scored, representation="other", settings={**scored.settings, "evaluation_rows": "kept"})
-    sets = test_sets(raw, walk["challenge_sets"].result, (scored, alone), spec.challenge_sets, frozenset(), {})
+    sets = test_sets(raw, walk["challenge_sets"].result, (scored, alone), spec.challenge_sets, frozenset(), {}, [])
     assert scored.settings["evaluation_rows"] == "scored"
     assert {one.name: list(one.kept) for one in sets} == {"test": ["given"], "all": [], "some": []}
 
@@ -196,7 +196,7 @@ def test_groups_of_rows_and_the_pool_reach_the_report(tmp_path: Path, store: Res
     scored = filtered_set("given", filtered.part("given"))
     pooled = replace(scored, settings={**scored.settings, "evaluation_rows": "pooled"})
     for one, expected in ((scored, False), (pooled, True)):
-        sets = test_sets(load_examples(raw.path), challenges, (one,), spec.challenge_sets, frozenset(), {})
+        sets = test_sets(load_examples(raw.path), challenges, (one,), spec.challenge_sets, frozenset(), {}, [])
         assert {found.name: found.pooled for found in sets} == {"test": expected, "all": False, "some": False}
         grouped = {found.name: found.groups for found in sets}
         assert grouped["some"] is None

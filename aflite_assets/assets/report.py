@@ -27,6 +27,7 @@ def benchmark_report(
     context.log.info(f"Report: {report}")
     context.log.info(f"Dataset folder: {folder}")
     metadata = {
+        "verdicts": dg.MetadataValue.text("\n".join(obtained.result.summary["verdicts"])),
         "report": dg.MetadataValue.path(str(report)),
         **report_tables(obtained.result),
         **report_pictures(obtained.result),

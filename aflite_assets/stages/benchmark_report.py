@@ -43,6 +43,7 @@ def run(
     """Render the report from what was published, and keep it as an artifact of the run."""
     from aflite_assets.reports.html import render_report
     from aflite_assets.reports.json_report import report_json
+    from aflite_assets.reports.summary import verdict_sentence
 
     data = report_data(spec, inputs, draft.partition)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
@@ -52,7 +53,11 @@ def run(
     tracker.log_metrics(accuracies(data))
     tracker.log_artifact(draft.path / "report.html")
     tracker.log_artifact(draft.path / "report.json")
-    return {"cells": len(data.cells), "test_sets": [test.name for test in data.test_sets]}
+    return {
+        "cells": len(data.cells),
+        "test_sets": [test.name for test in data.test_sets],
+        "verdicts": [verdict_sentence(data, name) for name in data.representations],
+    }
 
 
 def write_tables(data: BenchmarkData, folder: Path) -> None:

@@ -147,6 +147,8 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, Obtained]) -> None:
     assert report["families"]["representations.given"] == report["families"]["evaluators.linear"] == "linear"
     assert any("own make" in line and "linear (as representation given)" in line for line in report["summary"])
     assert report["in_distribution"][0]["test_set"] == "test"
+    assert result.summary["verdicts"] == [report["representations"]["given"]["verdict"]]
+    assert result.summary["verdicts"][0].startswith("Verdict on representation given: none (one seed), by the primary")
     assert len(report["top_5"]) == 3
     assert sum(row["rows"] for row in _rows(walk, "predictability_by_iteration", iteration=0)) == 480
     assert set(json.loads(result.file("figures.json").read_text())) == {

@@ -27,6 +27,7 @@ from aflite_assets.sources.model_specs import (
     TextModelSpec,
 )
 
+
 class ModelInputs(Protocol):
     """All rows of a table in the form a model takes them."""
 

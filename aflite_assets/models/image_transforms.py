@@ -29,9 +29,9 @@ LARGEST_SHIFT = 0.5
 class ImagePreparation:
     """What an image model is given.
 
-    `square` makes image_size x image_size x 3 uint8 of an RGB image that the model is asked about. `change(images, rng=)`
-    makes rows x image_size x image_size x 3 of train images: of their squares or, with `changes_originals`, of the
-    RGB images as they are. None: train images are like others.
+    `square` makes image_size x image_size x 3 uint8 of an RGB image that the model is asked about.
+    `change(images, rng=)` makes rows x image_size x image_size x 3 of train images: of their squares or, with
+    `changes_originals`, of the RGB images as they are. None: train images are like others.
     """
 
     image_size: int
@@ -70,7 +70,7 @@ class Squeezed:
 
 @dataclass(frozen=True)
 class Centre:
-    """The square in the middle of an image; `transform` is timm's for test images, which gives 3 x size x size uint8."""
+    """The square in the middle of an image; `transform`, timm's for tests, gives 3 x size x size uint8."""
 
     transform: Callable[[Image.Image], torch.Tensor]
 

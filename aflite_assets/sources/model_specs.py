@@ -13,7 +13,7 @@ SplitName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)
 
 
 def _unset(value: object) -> bool:
-    """For fields that came later: left out of results' keys where they change nothing, so that those are found again."""
+    """Fields that came later are left out of keys where they change nothing, so that older results are found again."""
     return not value
 
 
@@ -172,9 +172,7 @@ class ImageModelSpec(TrainingSpec):
         description="augmentation randaugment: other numbers than 2 and 9; resized_crop: random operations after it",
         exclude_if=_unset,
     )
-    dropout: float = Field(
-        0.0, ge=0, lt=1, description="before the last layer (timm's drop_rate)", exclude_if=_unset
-    )
+    dropout: float = Field(0.0, ge=0, lt=1, description="before the last layer (timm's drop_rate)", exclude_if=_unset)
     drop_path: float = Field(
         0.0,
         ge=0,

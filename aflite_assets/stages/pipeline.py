@@ -44,7 +44,7 @@ _STAGES = (
     ),
     Stage("challenge_sets", ("raw_dataset",), ("challenge_sets", "undecodable_images", "seed"), "3"),
     Stage("warmup_split", ("raw_dataset",), ("warmup", "representations", "evaluators", "filter", "seed"), "2"),
-    Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "3"),
+    Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "4"),
     Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",)),
     Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "seed"), "6"),
     Stage(
@@ -62,7 +62,7 @@ _STAGES = (
         "evaluator_models",
         ("raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets"),
         ("evaluators", "seeds", "full_includes_warmup"),
-        "4",
+        "5",
     ),
     Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("seed",), "3"),
     Stage(

@@ -18,9 +18,7 @@ from aflite_assets.sources.model_specs import ImageModelSpec
 
 
 def _preparation(size: int, **settings: Any) -> ImagePreparation:
-    return image_preparation(
-        ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=size, **settings)
-    )
+    return image_preparation(ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=size, **settings))
 
 
 def _one_image(table: Callable[..., Examples], content: bytes) -> Examples:
@@ -99,7 +97,7 @@ def test_augmented_batches_depend_on_the_generator_alone(
 
 
 def test_parts_of_train_images_are_cut_from_the_images_as_they_are(table: Callable[..., Examples]) -> None:
-    """Lines four pixels wide: in the image squeezed into 8 x 8 they are grey, in a quarter of the image they are not."""
+    """Lines four pixels wide: squeezed into 8 x 8 all is grey, in a quarter of the image they are seen."""
     lines = np.zeros((64, 64, 3), dtype=np.uint8)
     lines[:, np.arange(64) % 8 < 4] = 255
     examples = _one_image(table, _encoded(Image.fromarray(lines)))

@@ -16,9 +16,7 @@ from aflite_assets.sources.model_specs import ImageModelSpec, RandAugmentSpec
 
 
 def _preparation(size: int, **settings: Any) -> ImagePreparation:
-    return image_preparation(
-        ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=size, **settings)
-    )
+    return image_preparation(ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=size, **settings))
 
 
 def _changed(preparation: ImagePreparation, pixels: np.ndarray, *, seed: int = 0) -> np.ndarray:
@@ -72,9 +70,7 @@ def test_test_images_are_cut_from_the_middle(centre_share: float, resized: int) 
     top, left = (resized - 224) // 2, (small.shape[1] - 224) // 2
     assert square.shape == (224, 224, 3)
     assert square.dtype == np.uint8
-    np.testing.assert_allclose(
-        square.astype(int), small[top : top + 224, left : left + 224].astype(int), atol=1
-    )
+    np.testing.assert_allclose(square.astype(int), small[top : top + 224, left : left + 224].astype(int), atol=1)
 
 
 def test_train_images_are_parts_of_the_stated_sizes_and_half_of_them_are_mirrored() -> None:
@@ -154,10 +150,10 @@ def test_operations_have_the_papers_number_and_strength() -> None:
     assert {op.kwargs["fillcolor"] for op in operations} == {(128, 128, 128)}
 
 
-@pytest.mark.parametrize(("size", "magnitude", "pixels"), [(600, 28, 280), (456, 17, 170), (224, 9, 90), (32, 9, 14), (64, 28, 32)])
-def test_images_are_moved_by_the_authors_pixels_and_never_out_of_sight(
-    size: int, magnitude: int, pixels: int
-) -> None:
+@pytest.mark.parametrize(
+    ("size", "magnitude", "pixels"), [(600, 28, 280), (456, 17, 170), (224, 9, 90), (32, 9, 14), (64, 28, 32)]
+)
+def test_images_are_moved_by_the_authors_pixels_and_never_out_of_sight(size: int, magnitude: int, pixels: int) -> None:
     _, operations = _operations(
         size=size, augmentation="resized_crop", randaugment=RandAugmentSpec(magnitude=magnitude)
     )

@@ -149,7 +149,7 @@ def test_an_efficientnet_b7_takes_a_step_as_its_papers_train_it(
 ) -> None:
     settings = load_spec(BUNDLED / "imagenet_1k.yaml").evaluators["efficientnet_b7"]
     assert isinstance(settings, ImageModelSpec)
-    small = settings.model_copy(update={"image_size": 32, "epochs": 1, "batch_size": 3, "warmup_share": 0.0})
+    small = settings.model_copy(update={"image_size": 64, "epochs": 1, "batch_size": 3, "warmup_share": 0.0})
     classifier, result = _train(small, png_images(3, sizes=[(48, 40), (32, 64), (36, 36)]), tmp_path)
     assert result.metrics["steps"] == 1
     assert np.isfinite(result.metrics["train_loss"])

@@ -46,12 +46,13 @@ def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
     if settings.augmentation == "flip_crop":
         return ImagePreparation(size, squeezed, flip_and_crop)
     if settings.augmentation == "randaugment":
-        operations = _operations(settings, settings.randaugment or RandAugmentSpec())
-        return ImagePreparation(size, squeezed, RandomChanges((_flip(settings), operations)))
+        steps = [_flip(settings), _operations(settings, settings.randaugment or RandAugmentSpec())]
+        return ImagePreparation(size, squeezed, RandomChanges(tuple(steps)))
     if settings.augmentation == "resized_crop":
-        operations = () if settings.randaugment is None else (_operations(settings, settings.randaugment),)
-        changes = RandomChanges((_crop_and_flip(settings), *operations))
-        return ImagePreparation(size, _centre(settings), changes, changes_originals=True)
+        steps = [_crop_and_flip(settings)]
+        if settings.randaugment is not None:
+            steps.append(_operations(settings, settings.randaugment))
+        return ImagePreparation(size, _centre(settings), RandomChanges(tuple(steps)), changes_originals=True)
     return ImagePreparation(size, squeezed)
 
 

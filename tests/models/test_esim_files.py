@@ -14,7 +14,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
-from aflite_assets.models.contextual_vectors import ContextualVectors
+from aflite_assets.models.contextual_vectors import ContextualVectors, LayerMix
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
 from aflite_assets.models.esim import Esim, EsimConfiguration
@@ -272,6 +272,7 @@ def test_the_layer_that_tells_the_label_is_found(
     reader = _new(settings, train).tokenizer
     with isolated_random_state(0):
         model = Esim(EsimConfiguration(LABELS, 20, None, 16, 0.0), ContextualVectors(_PlantedLayers()))
+        assert isinstance(model.mix, LayerMix)
         before = model.mix.shares().tolist()
         classifier = NeuralClassifier(model, settings, 2, reader)
         train_classifier(classifier, train, seed=0, device=cpu, scratch=tmp_path, log=_ignore)

@@ -57,8 +57,9 @@ def test_new_weights_are_timms_own() -> None:
 
 
 def test_dropout_and_stochastic_depth_are_timms_and_saved(tmp_path: Path) -> None:
-    names = {"checkpoint": None, "image_size": 32, "label_names": NAMES}
-    model = new_image_model("test_efficientnet", **names, dropout=0.3, drop_path=0.4)
+    model = new_image_model(
+        "test_efficientnet", checkpoint=None, image_size=32, label_names=NAMES, dropout=0.3, drop_path=0.4
+    )
     with quiet_libraries():
         model.save_pretrained(tmp_path)
     blocks = timm.create_model("test_efficientnet", num_classes=2, drop_path_rate=0.4)
@@ -70,7 +71,9 @@ def test_dropout_and_stochastic_depth_are_timms_and_saved(tmp_path: Path) -> Non
     images = torch.randn(4, 3, 32, 32)
     assert not torch.equal(model.train()(images).logits, model(images).logits)
     assert torch.equal(model.eval()(images).logits, model(images).logits)
-    assert not any(isinstance(module, DropPath) for module in new_image_model("test_efficientnet", **names).modules())
+    plain = new_image_model("test_efficientnet", checkpoint=None, image_size=32, label_names=NAMES)
+    assert not any(isinstance(module, DropPath) for module in plain.modules())
+    assert plain.config.model_args is None
 
 
 def test_a_dropout_that_an_architecture_lacks_is_named() -> None:

@@ -24,6 +24,11 @@ def _changed(preparation: ImagePreparation, pixels: np.ndarray, *, seed: int = 0
     return preparation.change(pixels, rng=np.random.default_rng(seed))
 
 
+def _numpy_state() -> tuple[list[int], int]:
+    state = np.random.get_state(legacy=False)["state"]
+    return state["key"].tolist(), state["pos"]
+
+
 def _noise(rows: int, size: int, *, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 256, size=(rows, size, size, 3), dtype=np.uint8)
 
@@ -102,10 +107,10 @@ def test_changes_depend_on_their_generator_alone_and_leave_all_others(settings: 
     preparation, pixels = _preparation(16, **settings), _noise(24, 16)
     before = pixels.copy()
     torch.manual_seed(0)
-    states = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state()
+    states = random.getstate(), _numpy_state(), torch.get_rng_state()
     first = _changed(preparation, pixels, seed=4)
     assert random.getstate() == states[0]
-    assert np.random.get_state()[1].tolist() == states[1]
+    assert _numpy_state() == states[1]
     assert torch.equal(torch.get_rng_state(), states[2])
     random.seed(9)
     np.random.seed(9)

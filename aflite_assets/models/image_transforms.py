@@ -3,6 +3,7 @@
 timm makes what ImageNet's models are trained and tested on; decoding is in `image_inputs`.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,10 @@ SHIFT_PIXELS = 100
 """How far RandAugment moves an image at magnitude 10, in the authors' code for EfficientNets of any size."""
 
 LARGEST_SHIFT = 0.5
-"""The most at any magnitude, as a share of the width: small images, and all at 28, would else leave the picture."""
+"""The most at any magnitude, as a share of the width: small images would else leave the picture."""
+
+LONGEST_SHAPE = 4
+"""Times its shorter side: of longer images the middle is enough, and all of one a pixel high would fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
         steps = [_flip(settings), _operations(settings, settings.randaugment or RandAugmentSpec())]
         return ImagePreparation(size, squeezed, RandomChanges(tuple(steps)))
     if settings.augmentation == "resized_crop":
-        steps = [_crop_and_flip(settings)]
+        steps = [LargeEnough(1 / settings.crop_area), _crop_and_flip(settings)]
         if settings.randaugment is not None:
             steps.append(_operations(settings, settings.randaugment))
         return ImagePreparation(size, _centre(settings), RandomChanges(tuple(steps)), changes_originals=True)
@@ -77,7 +81,28 @@ class Centre:
 
     def __call__(self, image: Image.Image) -> np.ndarray:
         """Its pixels, size x size x 3 uint8."""
-        return self.transform(image).permute(1, 2, 0).numpy()
+        return self.transform(_middle(image)).permute(1, 2, 0).numpy()
+
+
+def _middle(image: Image.Image) -> Image.Image:
+    width, height = image.size
+    longest = LONGEST_SHAPE * min(width, height)
+    if max(width, height) <= longest:
+        return image
+    left, top = max(0, width - longest) // 2, max(0, height - longest) // 2
+    return image.crop((left, top, left + min(width, longest), top + min(height, longest)))
+
+
+@dataclass(frozen=True)
+class LargeEnough:
+    """Images of fewer than `pixels` pixels are enlarged, because timm would cut parts without any out of them."""
+
+    pixels: float
+
+    def __call__(self, image: Image.Image) -> Image.Image:
+        """The image, in its shape."""
+        times = math.ceil(math.sqrt(self.pixels / (image.width * image.height)))
+        return image if times <= 1 else image.resize((times * image.width, times * image.height))
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,25 @@ def test_test_images_are_cut_from_the_middle(centre_share: float, resized: int) 
     np.testing.assert_allclose(square.astype(int), small[top : top + 224, left : left + 224].astype(int), atol=1)
 
 
+@pytest.mark.parametrize("size", [(1, 1), (2, 2), (3, 2), (1, 20_000), (20_000, 2), (500, 100)])
+def test_images_of_any_size_and_shape_are_cut(size: tuple[int, int]) -> None:
+    """Resized as a whole, the fourth would take 78 megabytes for this square, and 4 gigabytes for one of 224 pixels."""
+    preparation = _preparation(32, augmentation="resized_crop", crop_area=0.01)
+    image = Image.new("RGB", size, (10, 200, 30))
+    assert preparation.change is not None
+    parts = preparation.change([image] * 100, rng=np.random.default_rng(0))
+    for pixels in (*parts, preparation.square(image)):
+        assert pixels.shape == (32, 32, 3)
+        assert (pixels == (10, 200, 30)).all()
+
+
+def test_the_middle_of_a_long_image_is_the_same_as_of_its_middle() -> None:
+    preparation = _preparation(32, augmentation="resized_crop")
+    long = np.tile(_noise(1, 64)[0], (1, 9, 1))
+    square = preparation.square(Image.fromarray(long))
+    np.testing.assert_allclose(square.astype(int), preparation.square(Image.fromarray(long[:, 256:320])), atol=1)
+
+
 def test_train_images_are_parts_of_the_stated_sizes_and_half_of_them_are_mirrored() -> None:
     preparation = _preparation(32, augmentation="resized_crop", crop_area=0.25)
     assert preparation.changes_originals

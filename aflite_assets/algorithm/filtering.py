@@ -53,8 +53,8 @@ def filter_dataset(
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. Never changed.
         labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
-        settings: train_size < n, slice_size <= n and target_size <= `counted` rows must hold, where n is the target size,
-            or the rows of the pool that it stands for if it counts some of them only.
+        settings: train_size < n, slice_size <= n and target_size <= `counted` rows must hold, where n is the target
+            size, or the rows of the pool that it stands for if it counts some of them only.
         seed: from 0 to 2**64 - 1. Partition j of iteration i depends on (seed, i, j) and the pool alone.
         groups: one integer per row; rows of a group are never split between training and held-out side. Whole
             groups are drawn in random order; one that would pass `train_size` is passed over.

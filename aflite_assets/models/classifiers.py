@@ -11,8 +11,9 @@ import torch
 
 from aflite_assets.errors import ModelError
 from aflite_assets.models.esim_files import new_esim, saved_esim
-from aflite_assets.models.image_inputs import ImageInputs, flip_and_crop, rand_augment
+from aflite_assets.models.image_inputs import ImageInputs
 from aflite_assets.models.image_models import new_image_model, saved_image_model
+from aflite_assets.models.image_transforms import image_preparation
 from aflite_assets.models.isolation import quiet_libraries
 from aflite_assets.models.small_text import new_small_text_model
 from aflite_assets.models.text_inputs import tokenize
@@ -25,8 +26,6 @@ from aflite_assets.sources.model_specs import (
     SmallTransformerSpec,
     TextModelSpec,
 )
-
-AUGMENTATIONS = {"flip_crop": flip_and_crop, "randaugment": rand_augment}
 
 
 class ModelInputs(Protocol):
@@ -71,11 +70,8 @@ class NeuralClassifier:
             )
         if isinstance(self.settings, EsimSpec):
             return self.tokenizer.inputs(examples, max_length=self.settings.max_length)
-        augment = AUGMENTATIONS.get(self.settings.augmentation)
-        if augment is None or augmentation_seed is None:
-            return ImageInputs(examples, image_size=self.settings.image_size)
-        rng = np.random.default_rng(augmentation_seed)
-        return ImageInputs(examples, image_size=self.settings.image_size, augmentation=rng, augment=augment)
+        rng = None if augmentation_seed is None else np.random.default_rng(augmentation_seed)
+        return ImageInputs(examples, image_preparation(self.settings), augmentation=rng)
 
     def save(self, folder: Path) -> None:
         """Write configuration, safetensors and tokenizer; `saved_classifier` needs nothing else."""
@@ -99,6 +95,8 @@ def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[st
             checkpoint=settings.checkpoint,
             image_size=settings.image_size,
             label_names=names,
+            dropout=settings.dropout,
+            drop_path=settings.drop_path,
         )
         return NeuralClassifier(model, settings, len(names))
     text = _new_text_model(settings, train, log)

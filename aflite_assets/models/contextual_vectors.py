@@ -1,4 +1,4 @@
-"""Word vectors that depend on the text: a Hugging Face encoder's hidden states, frozen, and the pieces it reads."""
+"""Word vectors that depend on the text: a Hugging Face encoder's frozen layers, their mix, and the pieces it reads."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,15 +27,19 @@ ENCODER_FOLDER = "contextual"
 
 
 class ContextualVectors(nn.Module):
-    """The last hidden layer of an encoder in evaluation mode, which no training changes.
+    """All layers of an encoder in evaluation mode, which no training changes.
 
-    ELMo's place in Peters et al. (NAACL 2018), but a transformer's last layer, where ELMo's layers are mixed.
+    They are computed anew for every batch: kept, they would take `layers` x `width` numbers for each word of each text.
+
+    Raises:
+        ModelError: the encoder does not give one vector per word piece and layer.
     """
 
     def __init__(self, encoder: Any) -> None:
         super().__init__()
         self.encoder = encoder.requires_grad_(False)
         super().train(False)
+        self.layers = self._count_layers()
 
     @property
     def width(self) -> int:
@@ -47,22 +51,62 @@ class ContextualVectors(nn.Module):
         return self
 
     def forward(self, words: torch.Tensor, pieces: torch.Tensor) -> torch.Tensor:
-        """The hidden state of each word's first piece, rows x most words x width float32.
+        """What each layer has for each word's first piece, layers x rows x most words x width float32.
 
-        `words` rows x most words: the position of that piece in its text, counted from 1, or 0 for no word;
-        `pieces` rows x most pieces: word pieces, or -1 for none. Both int64.
+        The first layer is what enters the encoder's first block: the pieces' embeddings. `words` rows x most words: the
+        position of that piece in its text, counted from 1, or 0 for no word; `pieces` rows x most pieces: word pieces,
+        or -1 for none. Both int64.
         """
+        positions = (words - 1).clamp(min=0)[:, :, None].expand(-1, -1, self.width)
+        return torch.stack([states.gather(1, positions).float() for states in self._states(pieces)])
+
+    def _states(self, pieces: torch.Tensor) -> tuple[torch.Tensor, ...]:
         present = pieces != NO_PIECE
         filled = pieces.masked_fill(~present, self.encoder.config.pad_token_id or 0)
         with torch.no_grad():
-            states = self.encoder(input_ids=filled, attention_mask=present.to(torch.int64)).last_hidden_state
-        positions = (words - 1).clamp(min=0)
-        return states.gather(1, positions[:, :, None].expand(-1, -1, states.shape[2])).float()
+            output = self.encoder(
+                input_ids=filled, attention_mask=present.to(torch.int64), output_hidden_states=True, return_dict=True
+            )
+        return tuple(output.hidden_states or ())
+
+    def _count_layers(self) -> int:
+        """By asking: configurations do not name it alike."""
+        tried = torch.zeros(1, 2, dtype=torch.int64, device=self.encoder.device)
+        found = self._states(tried)
+        shapes = {tuple(states.shape) for states in found}
+        if shapes != {(1, 2, self.width)}:
+            raise ModelError(
+                f"contextual: a {type(self.encoder).__name__} gives layers of the shapes {sorted(shapes)} for two word "
+                f"pieces, not {self.width} numbers for each; choose an encoder such as a BERT, RoBERTa or DistilBERT"
+            )
+        return len(found)
 
     def save_pretrained(self, folder: Path) -> None:
         """Write the encoder into a folder of its own there."""
         with quiet_libraries():
             self.encoder.save_pretrained(folder / ENCODER_FOLDER)
+
+
+class LayerMix(nn.Module):
+    """A learnt mean of layers, times a learnt number (Peters et al., NAACL 2018, eq. 1).
+
+    It begins with all layers alike and the number 1. The optimizer's weight decay draws `weights` to 0, all layers
+    alike, as that paper's penalty on them does.
+    """
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(layers))
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def shares(self) -> torch.Tensor:
+        """What each layer counts, float32 (layers,), sums to 1."""
+        return self.weights.float().softmax(dim=0)
+
+    def forward(self, layers: torch.Tensor) -> torch.Tensor:
+        """`layers`, layers x rows x most words x width float32; the mix has the shape of one."""
+        with torch.autocast(layers.device.type, enabled=False):
+            return self.scale.float() * torch.tensordot(self.shares(), layers, dims=1)
 
 
 class PieceReader:

@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from aflite_assets.models.contextual_vectors import ContextualVectors
+from aflite_assets.models.contextual_vectors import ContextualVectors, LayerMix
 from aflite_assets.models.word_inputs import NO_PIECE, NO_WORD
 
 CONFIGURATION_FILE = "config.json"
@@ -53,7 +53,8 @@ class Esim(nn.Module):
     the words) for a hidden layer. Dropout is on the word vectors, on what enters the second LSTM and on what enters
     the hidden and the last layer, as in the authors' code. The texts' padding changes nothing.
 
-    `vectors` makes rows x longest x `vector_width` of numbers of words; 0 stands for no word. Weights are drawn from
+    `vectors` makes rows x longest x `vector_width` of numbers of words; 0 stands for no word. What `ContextualVectors`
+    makes of each layer is mixed by weights that are this model's own and learnt with it. New weights are drawn from
     torch's global generator.
     """
 
@@ -63,6 +64,7 @@ class Esim(nn.Module):
         self.num_labels = len(configuration.label_names)
         width = configuration.width
         self.vectors = vectors
+        self.mix = LayerMix(vectors.layers) if isinstance(vectors, ContextualVectors) else nn.Identity()
         self.dropout = nn.Dropout(configuration.dropout)
         self.encoder = nn.LSTM(configuration.vector_width, width, batch_first=True, bidirectional=True)
         self.projection = nn.Linear(8 * width, width)
@@ -83,7 +85,7 @@ class Esim(nn.Module):
         if first_pieces is None or second_pieces is None:
             vectors = self.vectors(words)
         else:
-            vectors = self.vectors(words, _stacked(first_pieces, second_pieces, NO_PIECE))
+            vectors = self.mix(self.vectors(words, _stacked(first_pieces, second_pieces, NO_PIECE)))
         present = words != NO_WORD
         encoded = _run(self.encoder, self.dropout(vectors), present)
         attended = _attended(encoded, present)
@@ -94,7 +96,7 @@ class Esim(nn.Module):
         return SequenceClassifierOutput(logits=self.output(self.dropout(hidden)))
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write the configuration and the weights; contextual vectors are saved apart, by `ContextualVectors`."""
+        """Write the configuration and the weights; the encoder of contextual vectors is saved beside, by itself."""
         folder.mkdir(parents=True, exist_ok=True)
         content = {"model_type": "esim", **asdict(self.configuration)}
         (folder / CONFIGURATION_FILE).write_text(json.dumps(content, indent=2), encoding="utf-8")

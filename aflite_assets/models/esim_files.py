@@ -36,7 +36,7 @@ def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) ->
     """
     if settings.contextual is not None:
         vectors, pieces = pretrained_vectors(settings.contextual, revision=settings.revision)
-        log(f"word vectors: hidden states of {settings.contextual}, {vectors.width} wide, not trained")
+        log(f"word vectors: {vectors.layers} layers of {settings.contextual}, {vectors.width} wide, mixed; not trained")
         return TextModel(Esim(_configuration(settings, train, vectors.width, None), vectors), pieces)
     counts = _train_words(settings, train)
     if settings.vectors is None:

@@ -22,6 +22,9 @@ BUILDING_ERRORS = (AssertionError, RuntimeError, TypeError, ValueError, ImportEr
 LOADING_ERRORS = (*BUILDING_ERRORS, OSError, KeyError, SafetensorError)
 """What transformers adds to these for a folder that holds no whole model."""
 
+SETTINGS = {"drop_rate": "dropout", "drop_path_rate": "drop_path"}
+"""What a dataset's file calls timm's arguments."""
+
 WRAPPER_PREFIX = "timm_model."
 
 
@@ -49,31 +52,42 @@ def check_image_model(architecture: str, *, checkpoint: str | None) -> None:
         _check_weights_file(checkpoint)
 
 
-def new_image_model(architecture: str, *, checkpoint: str | None, image_size: int, label_names: Sequence[str]) -> Any:
+def new_image_model(
+    architecture: str,
+    *,
+    checkpoint: str | None,
+    image_size: int,
+    label_names: Sequence[str],
+    dropout: float = 0.0,
+    drop_path: float = 0.0,
+) -> Any:
     """The architecture for square RGB images; new weights are drawn from torch's generator.
 
+    `dropout` before the last layer and `drop_path`, stochastic depth, are timm's drop_rate and drop_path_rate.
+
     Raises:
-        ModelError: the architecture cannot take this image size, or the checkpoint does not fit it.
+        ModelError: the architecture cannot take this image size or has no such dropout, or the checkpoint does not
+            fit it.
     """
     check_image_model(architecture, checkpoint=checkpoint)
     # Only architectures built for one size have the argument (position embeddings, windows).
     fixed_size = getattr(timm.get_pretrained_cfg(architecture), "fixed_input_size", False)
+    rates = {name: rate for name, rate in (("drop_rate", dropout), ("drop_path_rate", drop_path)) if rate}
+    arguments = ({"img_size": image_size} if fixed_size else {}) | rates
     configuration = TimmWrapperConfig(
         architecture=architecture,
         num_labels=len(label_names),
         id2label=dict(enumerate(label_names)),
         label2id={name: number for number, name in enumerate(label_names)},
-        model_args={"img_size": image_size} if fixed_size else None,
+        model_args=arguments or None,
     )
     with quiet_libraries():
         try:
             model = TimmClassifier(configuration)
             _try_one_image(model, image_size)
         except BUILDING_ERRORS as error:
-            raise ModelError(
-                f"architecture {architecture!r} cannot process images of {image_size} x {image_size} pixels "
-                f"({error}); set image_size to one that it can, or choose another architecture"
-            ) from error
+            problem = _building_problem(error, image_size)
+            raise ModelError(f"architecture {architecture!r} {problem}, or choose another architecture") from error
     if checkpoint is not None:
         _load_weights(model, checkpoint)
     return model
@@ -95,6 +109,13 @@ def saved_image_model(folder: Path) -> Any:
                 f"{folder} holds no readable image encoder ({reading_problem(folder, error)}); "
                 "materialise warmup_models again"
             ) from error
+
+
+def _building_problem(error: Exception, image_size: int) -> str:
+    refused = [name for name in SETTINGS if isinstance(error, TypeError) and f"'{name}'" in str(error)]
+    if refused:
+        return f"has no {refused[0]}; leave {SETTINGS[refused[0]]} out"
+    return f"cannot process images of {image_size} x {image_size} pixels ({error}); set image_size to one that it can"
 
 
 def _try_one_image(model: Any, image_size: int) -> None:

@@ -37,6 +37,24 @@ def isolated_random_state(seed: int) -> Iterator[None]:
 
 
 @contextmanager
+def isolated_cpu_random_state(seed: int) -> Iterator[None]:
+    """The same for work that draws on the CPU alone: no GPU is touched, whose dropout would else change.
+
+    So it may also be used in a process that another one with a GPU has forked.
+    """
+    python_state, numpy_state, torch_state = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    random.seed(seed)
+    np.random.seed(library_seed(seed))
+    torch.default_generator.manual_seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)
+        torch.set_rng_state(torch_state)
+
+
+@contextmanager
 def quiet_libraries() -> Iterator[None]:
     """Silence transformers' log lines below errors and its progress bars within."""
     verbosity = transformers_logging.get_verbosity()

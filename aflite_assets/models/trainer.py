@@ -202,14 +202,19 @@ class RecordingTrainer(Trainer):
     def compute_loss(
         self, model: torch.nn.Module, inputs: dict[str, torch.Tensor], *, num_items_in_batch: int, **_: Any
     ) -> torch.Tensor:
-        """Cross-entropy of one part, summed over its rows and divided by those of the whole batch."""
+        """Cross-entropy of one part, summed over its rows and divided by those of the whole batch.
+
+        With label smoothing (Szegedy et al. 2016, section 7) the targets are smoothed, the record's losses are not.
+        """
         arguments = dict(inputs)
         positions, labels = arguments.pop("positions"), arguments.pop("labels")
         if len(labels) == 1:
             _use_running_statistics(model)
         logits = model(**arguments).logits
         self._events.recorder.record(positions, labels, logits)
-        return torch.nn.functional.cross_entropy(logits.float(), labels, reduction="sum") / num_items_in_batch
+        smoothing = self._events.settings.label_smoothing
+        loss = torch.nn.functional.cross_entropy(logits.float(), labels, reduction="sum", label_smoothing=smoothing)
+        return loss / num_items_in_batch
 
 
 def _training_arguments(

@@ -12,6 +12,11 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 SplitName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$", max_length=64)]
 
 
+def _unset(value: object) -> bool:
+    """Fields that came later are left out of keys where they change nothing, so that older results are found again."""
+    return not value
+
+
 class StrictSpec(BaseModel):
     """Base of all spec models: unknown keys are refused and values never change."""
 
@@ -53,6 +58,13 @@ class TrainingSpec(StrictSpec):
         1, ge=1, description="parts that a batch is computed in, to save memory; divides batch_size"
     )
     length_bucketing: bool = Field(True, description="texts only: batches of rows of about the same length")
+    label_smoothing: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of each label's probability that the loss spreads over all classes alike",
+        exclude_if=_unset,
+    )
     early_stopping: EarlyStoppingSpec | None = None
 
     @model_validator(mode="after")
@@ -107,7 +119,8 @@ class EsimSpec(TrainingSpec):
     contextual: str | None = Field(
         None,
         min_length=1,
-        description="folder or hub id of an encoder whose hidden states, frozen, are the word vectors (as ELMo's were)",
+        description="folder or hub id of an encoder, frozen, whose layers are mixed into the word vectors with learnt "
+        "weights (as ELMo's are)",
     )
     revision: str | None = Field(None, description="pinned revision of a hub id")
     train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
@@ -124,6 +137,15 @@ class EsimSpec(TrainingSpec):
         return self
 
 
+class RandAugmentSpec(StrictSpec):
+    """Random operations on train images (Cubuk et al. 2019), the same number and strength for every image."""
+
+    operations: int = Field(2, ge=1, le=10, description="applied to each image, one after another (the paper's N)")
+    magnitude: int = Field(
+        9, ge=1, le=30, description="strength of each (the paper's M); 10 is the end of AutoAugment's scale"
+    )
+
+
 class ImageModelSpec(TrainingSpec):
     """Any timm image classifier, trained from scratch or from a local checkpoint."""
 
@@ -131,8 +153,53 @@ class ImageModelSpec(TrainingSpec):
     architecture: str = Field(min_length=1, description="timm's model name")
     checkpoint: str | None = Field(None, description="safetensors file with weights; default: from scratch")
     image_size: int = Field(32, ge=4, le=2048, description="pixels; images are resized to a square")
-    augmentation: Literal["none", "flip_crop", "randaugment"] = "none"
+    interpolation: Literal["bilinear", "bicubic"] = Field(
+        "bilinear", description="how images are resized", exclude_if=lambda name: name == "bilinear"
+    )
+    augmentation: Literal["none", "flip_crop", "randaugment", "resized_crop"] = Field(
+        "none",
+        description="what is done to train images. flip_crop: flips, and crops of the surroundings (as for CIFAR). "
+        "randaugment: flips and random operations. resized_crop: parts of any size and flips (as for ImageNet); test "
+        "images are then their centre, while the others squeeze the whole image into the square",
+    )
+    crop_area: float = Field(
+        0.08,
+        gt=0,
+        le=1,
+        description="resized_crop: least share of a train image's area",
+        exclude_if=lambda share: share == 0.08,
+    )
+    centre_share: float = Field(
+        0.875,
+        gt=0,
+        le=1,
+        description="resized_crop: share of a test image's shorter side that the centre has (timm's crop_pct)",
+        exclude_if=lambda share: share == 0.875,
+    )
+    randaugment: RandAugmentSpec | None = Field(
+        None,
+        description="augmentation randaugment: other numbers than 2 and 9; resized_crop: random operations after it",
+        exclude_if=_unset,
+    )
+    dropout: float = Field(0.0, ge=0, lt=1, description="before the last layer (timm's drop_rate)", exclude_if=_unset)
+    drop_path: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="stochastic depth: how often the last residual block is left out, earlier ones less (timm's "
+        "drop_path_rate)",
+        exclude_if=_unset,
+    )
     learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak of the linear schedule")
+
+    @model_validator(mode="after")
+    def _operations_have_a_place(self) -> Self:
+        if self.randaugment is not None and self.augmentation not in ("randaugment", "resized_crop"):
+            raise ValueError(
+                f"randaugment is not used with augmentation {self.augmentation}; set augmentation to resized_crop or "
+                "randaugment, or leave randaugment out"
+            )
+        return self
 
 
 class IdentityEncoderSpec(StrictSpec):

@@ -49,7 +49,7 @@ _STAGES = (
         ("warmup", "representations", "evaluators", "filter", "distance_encoder", "seed"),
         "2",
     ),
-    Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "3"),
+    Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "4"),
     Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",)),
     Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "seed"), "7"),
     Stage(
@@ -68,7 +68,7 @@ _STAGES = (
         "evaluator_models",
         ("raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets"),
         ("evaluators", "seeds", "full_includes_warmup"),
-        "4",
+        "5",
     ),
     Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("distance_encoder", "seed"), "5"),
     Stage(

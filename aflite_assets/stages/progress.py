@@ -9,8 +9,8 @@ class IterationReport:
     """One published iteration of the filter, as the UI plots it.
 
     `rows_in`, `removed`: rows of the pool, of which `train_rows_in`, `train_removed` are train rows. `scored_*`: rows
-    that are only scored. `cutoff` is the lowest score removed, None when nothing was removed; the last iteration removes
-    nothing.
+    that are only scored. `cutoff` is the lowest score removed, None when nothing was removed; the last iteration
+    removes nothing.
     """
 
     representation: str

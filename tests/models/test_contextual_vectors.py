@@ -1,4 +1,5 @@
 import itertools
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,10 +9,12 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import BertModel, BertTokenizer, PreTrainedTokenizerFast, RobertaConfig, RobertaModel, T5Config
+from transformers.modeling_outputs import BaseModelOutput
 
 from aflite_assets.errors import ModelError
 from aflite_assets.models.contextual_vectors import (
     ContextualVectors,
+    LayerMix,
     PieceReader,
     check_contextual_checkpoint,
     pretrained_vectors,
@@ -35,7 +38,7 @@ def _batch(
     return reader.inputs(examples, max_length=max_length).batch(range(len(texts)))
 
 
-def test_a_words_vector_is_the_hidden_state_of_its_piece(
+def test_a_words_vectors_are_the_hidden_states_of_its_piece(
     loaded: tuple[ContextualVectors, PieceReader], table: Callable[..., Examples], bert_folder: Path
 ) -> None:
     vectors, reader = loaded
@@ -43,10 +46,15 @@ def test_a_words_vector_is_the_hidden_state_of_its_piece(
     assert batch["first_pieces"].tolist() == [[2, 5, 7, 3, -1], [2, 6, 8, 9, 3]]
     assert batch["first_words"].tolist() == [[2, 3, 0], [2, 3, 4]]
     made = vectors(batch["first_words"], batch["first_pieces"])
-    assert made.shape == (2, 3, vectors.width) == (2, 3, 32)
+    assert made.shape == (vectors.layers, 2, 3, vectors.width) == (2, 2, 3, 32)
+    assert made.dtype == torch.float32
     encoder = BertModel.from_pretrained(bert_folder).eval()
-    expected = encoder(torch.tensor([[2, 5, 7, 3]])).last_hidden_state[0, 1:3]
-    torch.testing.assert_close(made[0, :2], expected.detach(), rtol=0, atol=1e-5)
+    output = encoder(torch.tensor([[2, 5, 7, 3]]), output_hidden_states=True)
+    assert len(output.hidden_states) == 2
+    for layer, expected in zip(made, output.hidden_states, strict=True):
+        torch.testing.assert_close(layer[0, :2], expected[0, 1:3].detach(), rtol=0, atol=1e-5)
+    torch.testing.assert_close(made[-1, 0, :2], output.last_hidden_state[0, 1:3].detach(), rtol=0, atol=1e-5)
+    assert not torch.allclose(made[0, 0, :2], made[1, 0, :2], atol=0.1)
 
 
 def test_no_gradients_no_dropout_no_training(
@@ -61,6 +69,57 @@ def test_no_gradients_no_dropout_no_training(
     first, second = (vectors(batch["first_words"], batch["first_pieces"]) for _ in range(2))
     assert torch.equal(first, second)
     assert not first.requires_grad
+
+
+class _Halved(torch.nn.Module):
+    """An encoder whose second layer has half as many vectors."""
+
+    device = torch.device("cpu")
+    config = RobertaConfig(hidden_size=8)
+
+    def forward(self, input_ids: torch.Tensor, **_: object) -> BaseModelOutput:
+        rows, pieces = input_ids.shape
+        return BaseModelOutput(hidden_states=(torch.zeros(rows, pieces, 8), torch.zeros(rows, pieces // 2, 8)))
+
+
+def test_an_encoder_without_a_vector_per_piece_and_layer_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"a _Halved gives layers of the shapes \[\(1, 1, 8\), \(1, 2, 8\)\] .*not 8 "):
+        ContextualVectors(_Halved())
+
+
+def test_a_new_mix_is_the_mean_of_the_layers() -> None:
+    layers = torch.randn(4, 2, 3, 5, generator=torch.Generator().manual_seed(0))
+    mix = LayerMix(4)
+    torch.testing.assert_close(mix(layers), layers.mean(dim=0))
+    assert mix.shares().tolist() == [0.25] * 4
+
+
+def test_a_mix_is_the_papers_equation() -> None:
+    layers = torch.randn(3, 2, 3, 5, generator=torch.Generator().manual_seed(0))
+    mix = LayerMix(3)
+    with torch.no_grad():
+        mix.weights.copy_(torch.tensor([0.0, 1.0, -2.0]))
+        mix.scale.fill_(1.5)
+    powers = [1.0, math.e, math.exp(-2)]
+    expected = 1.5 * sum(power / sum(powers) * layer for power, layer in zip(powers, layers, strict=True))
+    torch.testing.assert_close(mix(layers), expected)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        torch.testing.assert_close(mix(layers), expected)
+
+
+def test_gradients_reach_the_mix_and_not_the_encoder(
+    loaded: tuple[ContextualVectors, PieceReader], table: Callable[..., Examples]
+) -> None:
+    vectors, reader = loaded
+    batch = _batch(reader, table, ["the dog runs"])
+    mix = LayerMix(vectors.layers)
+    mixed = mix(vectors(batch["first_words"], batch["first_pieces"]))
+    (mixed * torch.randn(mixed.shape, generator=torch.Generator().manual_seed(0))).sum().backward()
+    assert mix.weights.grad is not None
+    assert mix.scale.grad is not None
+    assert (mix.weights.grad.abs() > 1e-3).all()
+    assert abs(float(mix.scale.grad)) > 1e-3
+    assert all(parameter.grad is None for parameter in vectors.parameters())
 
 
 def _pieces_tokenizer() -> PreTrainedTokenizerFast:
@@ -129,7 +188,7 @@ def test_the_same_text_has_the_same_vectors_in_any_batch(
     vectors, reader = loaded
     alone = _batch(reader, table, ["the dog"])
     among = _batch(reader, table, ["the dog", "the big red dog runs and a cat sleeps"])
-    made = [vectors(batch["first_words"], batch["first_pieces"])[0, :2] for batch in (alone, among)]
+    made = [vectors(batch["first_words"], batch["first_pieces"])[:, 0, :2] for batch in (alone, among)]
     torch.testing.assert_close(*made, rtol=0, atol=1e-5)
 
 

@@ -8,14 +8,19 @@ import pyarrow as pa
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from torch import nn
+from transformers import BertConfig
+from transformers.modeling_outputs import BaseModelOutput
 
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
-from aflite_assets.models.contextual_vectors import ContextualVectors
+from aflite_assets.models.contextual_vectors import ContextualVectors, LayerMix
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
+from aflite_assets.models.esim import Esim, EsimConfiguration
 from aflite_assets.models.evaluators import evaluate
 from aflite_assets.models.isolation import isolated_random_state
+from aflite_assets.models.training import train_classifier
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import EsimSpec
 from aflite_assets.sources.source_specs import TemplateNliSource
@@ -163,6 +168,25 @@ def test_a_saved_model_stands_alone_and_computes_the_same(
     assert kept == ([] if kind == "contextual" else ["vectors.table.weight"])
 
 
+def test_a_saved_mix_of_layers_is_loaded_and_one_that_lacks_is_told(
+    keyword_pairs: Callable[..., Examples], bert_folder: Path, tmp_path: Path
+) -> None:
+    examples, settings = keyword_pairs(12), _changed(contextual=str(bert_folder))
+    classifier = _new(settings, examples)
+    with torch.no_grad():
+        classifier.model.mix.weights.copy_(torch.tensor([2.0, -1.0]))
+        classifier.model.mix.scale.fill_(0.5)
+    assert not torch.allclose(_logits(classifier, examples), _logits(_new(settings, examples), examples), atol=1e-4)
+    classifier.save(tmp_path)
+    again = saved_classifier(settings, tmp_path, LABELS)
+    assert torch.equal(_logits(again, examples), _logits(classifier, examples))
+    stored = load_file(tmp_path / "model.safetensors")
+    assert stored["mix.weights"].tolist() == [2.0, -1.0]
+    save_file({name: value for name, value in stored.items() if name != "mix.weights"}, tmp_path / "model.safetensors")
+    with pytest.raises(ModelError, match=r"lacks \['mix.weights'\]"):
+        saved_classifier(settings, tmp_path, LABELS)
+
+
 @pytest.mark.parametrize("kind", ["learnt", "contextual"])
 def test_the_same_seed_saves_the_same_bits(
     kind: str, keyword_pairs: Callable[..., Examples], bert_folder: Path, cpu: DeviceSettings, tmp_path: Path
@@ -223,6 +247,40 @@ def test_contextual_vectors_learn_nothing_while_the_rest_does(
     trained, given = again.model.vectors.encoder.state_dict(), load_file(bert_folder / "model.safetensors")
     for name in ("embeddings.word_embeddings.weight", "encoder.layer.0.output.dense.weight"):
         assert torch.equal(trained[name], given[f"bert.{name}"])
+
+
+class _PlantedLayers(nn.Module):
+    """An encoder of four layers, of which the third alone tells word pieces apart; the others are noise."""
+
+    device = torch.device("cpu")
+    config = BertConfig(hidden_size=20, pad_token_id=0)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.noise = torch.Generator().manual_seed(0)
+
+    def forward(self, input_ids: torch.Tensor, **_: object) -> BaseModelOutput:
+        told = nn.functional.one_hot(input_ids, 20).float() * 4
+        noise = torch.randn(3, *input_ids.shape, 20, generator=self.noise)
+        return BaseModelOutput(hidden_states=(noise[0], noise[1], told, noise[2]))
+
+
+def test_the_layer_that_tells_the_label_is_found(
+    keyword_pairs: Callable[..., Examples], bert_folder: Path, cpu: DeviceSettings, tmp_path: Path
+) -> None:
+    settings, train = _changed(contextual=str(bert_folder), epochs=10, dropout=0.0), keyword_pairs(100)
+    reader = _new(settings, train).tokenizer
+    with isolated_random_state(0):
+        model = Esim(EsimConfiguration(LABELS, 20, None, 16, 0.0), ContextualVectors(_PlantedLayers()))
+        assert isinstance(model.mix, LayerMix)
+        before = model.mix.shares().tolist()
+        classifier = NeuralClassifier(model, settings, 2, reader)
+        train_classifier(classifier, train, seed=0, device=cpu, scratch=tmp_path, log=_ignore)
+    shares = model.mix.shares().detach()
+    assert before == [0.25] * 4
+    assert int(shares.argmax()) == 2
+    assert float(shares[2]) > 0.35
+    assert float(shares[[0, 1, 3]].max()) < 0.25
 
 
 @pytest.mark.parametrize("kind", ["learnt", "contextual"])

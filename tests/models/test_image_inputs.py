@@ -1,17 +1,24 @@
 import io
+import random
 from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 from PIL import Image
 
 from aflite_assets.errors import DataError
 from aflite_assets.models import image_inputs
-from aflite_assets.models.image_inputs import ImageInputs, decode_image, flip_and_crop, rand_augment
+from aflite_assets.models.image_inputs import ImageInputs, decode_image
+from aflite_assets.models.image_transforms import ImagePreparation, image_preparation
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.images import IMAGE_TYPE
+from aflite_assets.sources.model_specs import ImageModelSpec
+
+
+def _preparation(size: int, **settings: Any) -> ImagePreparation:
+    return image_preparation(ImageModelSpec(kind="timm_image", architecture="test_resnet", image_size=size, **settings))
 
 
 def _one_image(table: Callable[..., Examples], content: bytes) -> Examples:
@@ -28,7 +35,7 @@ def _encoded(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
 def test_pixels_are_normalised_to_minus_one_and_one(table: Callable[..., Examples]) -> None:
     pixels = np.zeros((4, 4, 3), dtype=np.uint8)
     pixels[0, 1] = [255, 51, 0]
-    batch = ImageInputs(_one_image(table, _encoded(Image.fromarray(pixels))), image_size=4).batch([0])
+    batch = ImageInputs(_one_image(table, _encoded(Image.fromarray(pixels))), _preparation(4)).batch([0])
     values = batch["pixel_values"]
     assert tuple(values.shape) == (1, 3, 4, 4)
     assert values.dtype.is_floating_point
@@ -57,14 +64,14 @@ def test_a_palette_with_transparency_is_no_warning(table: Callable[..., Examples
 @pytest.mark.parametrize("content", [b"no image", b"", _encoded(Image.new("RGB", (64, 64)), "JPEG")[:400]])
 def test_a_broken_image_is_named_by_its_row_id(table: Callable[..., Examples], content: bytes) -> None:
     with pytest.raises(DataError, match=r"the image of row 100 cannot be decoded.*repair or remove it"):
-        ImageInputs(_one_image(table, content), image_size=8)
+        ImageInputs(_one_image(table, content), _preparation(8))
 
 
 def test_large_sets_are_decoded_per_batch(png_images: Callable[..., Examples], monkeypatch: pytest.MonkeyPatch) -> None:
     examples = png_images(5)
-    cached = ImageInputs(examples, image_size=16)
+    cached = ImageInputs(examples, _preparation(16))
     monkeypatch.setattr(image_inputs, "CACHE_BYTES", 0)
-    streamed = ImageInputs(examples, image_size=16)
+    streamed = ImageInputs(examples, _preparation(16))
     assert streamed._decoded is None
     assert cached._decoded is not None
     assert cached.batch([3, 1])["pixel_values"].equal(streamed.batch([3, 1])["pixel_values"])
@@ -72,73 +79,43 @@ def test_large_sets_are_decoded_per_batch(png_images: Callable[..., Examples], m
     assert cached.lengths.tolist() == [1] * 5
 
 
-def test_crops_are_windows_of_the_reflected_image_or_its_mirror() -> None:
-    rng = np.random.default_rng(1)
-    pixels = rng.integers(0, 255, size=(40, 8, 8, 3), dtype=np.uint8)
-    augmented = flip_and_crop(pixels, rng=np.random.default_rng(0))
-    mirrored = 0
-    for before, after in zip(pixels, augmented, strict=True):
-        found = []
-        for flipped in (False, True):
-            padded = np.pad(before[:, ::-1] if flipped else before, ((1, 1), (1, 1), (0, 0)), mode="reflect")
-            windows = [padded[y : y + 8, x : x + 8] for y in range(3) for x in range(3)]
-            found.append(any((window == after).all() for window in windows))
-        assert sum(found) == 1
-        mirrored += found[1]
-    assert 10 <= mirrored <= 30
-
-
-def test_augmentation_depends_on_its_generator_alone(png_images: Callable[..., Examples]) -> None:
-    examples = png_images(6)
+@pytest.mark.parametrize("augmentation", ["flip_crop", "randaugment", "resized_crop"])
+def test_augmented_batches_depend_on_the_generator_alone(
+    augmentation: Literal["flip_crop", "randaugment", "resized_crop"], png_images: Callable[..., Examples]
+) -> None:
+    examples, preparation = png_images(6, sizes=[(20, 24)] * 6), _preparation(16, augmentation=augmentation)
+    plain = ImageInputs(examples, preparation).batch(range(6))["pixel_values"]
     batches = [
-        ImageInputs(examples, image_size=16, augmentation=np.random.default_rng(seed)).batch(range(6))
+        ImageInputs(examples, preparation, augmentation=np.random.default_rng(seed)).batch(range(6))["pixel_values"]
         for seed in (4, 4, 5)
     ]
-    assert batches[0]["pixel_values"].equal(batches[1]["pixel_values"])
-    assert not batches[0]["pixel_values"].equal(batches[2]["pixel_values"])
-
-
-def test_random_operations_depend_on_their_generator_alone() -> None:
-    pixels = np.random.default_rng(1).integers(0, 256, size=(24, 16, 16, 3), dtype=np.uint8)
-    before = pixels.copy()
-    torch.manual_seed(0)
-    state = torch.get_rng_state()
-    first = rand_augment(pixels, rng=np.random.default_rng(4))
-    assert torch.equal(torch.get_rng_state(), state)
-    torch.manual_seed(1)
-    again, other = (rand_augment(pixels, rng=np.random.default_rng(seed)) for seed in (4, 5))
-    np.testing.assert_array_equal(first, again)
-    np.testing.assert_array_equal(pixels, before)
-    assert first.shape == pixels.shape
-    assert first.dtype == np.uint8
-    assert not np.array_equal(first, other)
-    rng = np.random.default_rng(6)
-    assert not np.array_equal(rand_augment(pixels, rng=rng), rand_augment(pixels, rng=rng))
-
-
-def test_each_image_is_changed_for_itself_and_not_beyond_recognition() -> None:
-    pixels = np.repeat(np.random.default_rng(2).integers(0, 256, (1, 16, 16, 3), np.uint8), 60, axis=0)
-    changed = rand_augment(pixels, rng=np.random.default_rng(0))
-    assert len(np.unique(changed.reshape(60, -1), axis=0)) > 30
-    # About 1 in 400 is as it was: no flip, and two operations that change nothing here.
-    same = (changed == pixels).all(axis=(1, 2, 3))
-    mirrored = (changed == pixels[:, :, ::-1]).all(axis=(1, 2, 3))
-    assert same.sum() + mirrored.sum() < 20
-    assert (changed.reshape(60, -1).std(axis=1) > 10).all()
-
-
-def test_random_operations_reach_the_model_as_pixels(png_images: Callable[..., Examples]) -> None:
-    examples = png_images(6)
-    plain = ImageInputs(examples, image_size=16).batch(range(6))["pixel_values"]
-    batches = [
-        ImageInputs(examples, image_size=16, augmentation=np.random.default_rng(seed), augment=rand_augment).batch(
-            range(6)
-        )["pixel_values"]
-        for seed in (4, 4, 5)
-    ]
-    assert batches[0].shape == plain.shape
-    assert float(batches[0].min()) >= -1
-    assert float(batches[0].max()) <= 1
+    assert batches[0].shape == plain.shape == (6, 3, 16, 16)
+    assert -1 <= float(batches[0].min()) <= float(batches[0].max()) <= 1
     assert batches[0].equal(batches[1])
     assert not batches[0].equal(batches[2])
     assert not batches[0].equal(plain)
+
+
+def test_parts_of_train_images_are_cut_from_the_images_as_they_are(table: Callable[..., Examples]) -> None:
+    """Lines four pixels wide: squeezed into 8 x 8 all is grey, in a quarter of the image they are seen."""
+    lines = np.zeros((64, 64, 3), dtype=np.uint8)
+    lines[:, np.arange(64) % 8 < 4] = 255
+    examples = _one_image(table, _encoded(Image.fromarray(lines)))
+    preparation = _preparation(8, augmentation="resized_crop", crop_area=0.1)
+    rng = np.random.default_rng(0)
+    train = ImageInputs(examples, preparation, augmentation=rng)
+    sharpest = max(float(train.batch([0])["pixel_values"].std()) for _ in range(60))
+    squeezed = float(ImageInputs(examples, preparation).batch([0])["pixel_values"].std())
+    assert squeezed < 0.3 < 0.6 < sharpest
+
+
+def test_broken_train_images_are_named_when_parts_are_cut(table: Callable[..., Examples]) -> None:
+    inputs = ImageInputs(
+        _one_image(table, b"no image"),
+        _preparation(8, augmentation="resized_crop"),
+        augmentation=np.random.default_rng(0),
+    )
+    state = random.getstate()
+    with pytest.raises(DataError, match=r"the image of row 100 cannot be decoded.*repair or remove it"):
+        inputs.batch([0])
+    assert random.getstate() == state

@@ -5,6 +5,7 @@ import pytest
 import timm
 import torch
 from safetensors.torch import save_file
+from timm.layers import DropPath
 
 from aflite_assets.errors import ModelError
 from aflite_assets.models.image_models import check_image_model, new_image_model, saved_image_model
@@ -53,6 +54,31 @@ def test_new_weights_are_timms_own() -> None:
     torch.manual_seed(5)
     expected = timm.create_model("test_resnet", num_classes=2).state_dict()
     assert all(torch.equal(value, expected[key]) for key, value in ours.timm_model.state_dict().items())
+
+
+def test_dropout_and_stochastic_depth_are_timms_and_saved(tmp_path: Path) -> None:
+    model = new_image_model(
+        "test_efficientnet", checkpoint=None, image_size=32, label_names=NAMES, dropout=0.3, drop_path=0.4
+    )
+    with quiet_libraries():
+        model.save_pretrained(tmp_path)
+    blocks = timm.create_model("test_efficientnet", num_classes=2, drop_path_rate=0.4)
+    expected = [module.drop_prob for module in blocks.modules() if isinstance(module, DropPath)]
+    assert max(expected) > 0.2
+    for one in (model, saved_image_model(tmp_path)):
+        assert one.timm_model.drop_rate == 0.3
+        assert [module.drop_prob for module in one.modules() if isinstance(module, DropPath)] == expected
+    images = torch.randn(4, 3, 32, 32)
+    assert not torch.equal(model.train()(images).logits, model(images).logits)
+    assert torch.equal(model.eval()(images).logits, model(images).logits)
+    plain = new_image_model("test_efficientnet", checkpoint=None, image_size=32, label_names=NAMES)
+    assert not any(isinstance(module, DropPath) for module in plain.modules())
+    assert plain.config.model_args is None
+
+
+def test_a_dropout_that_an_architecture_lacks_is_named() -> None:
+    with pytest.raises(ModelError, match=r"'densenet121' has no drop_path_rate; leave drop_path out, or choose"):
+        new_image_model("densenet121", checkpoint=None, image_size=32, label_names=NAMES, drop_path=0.2)
 
 
 def test_an_impossible_image_size_is_named() -> None:

@@ -21,6 +21,7 @@ from aflite_assets.models.isolation import isolated_random_state
 from aflite_assets.models.training import TrainingResult, train_classifier
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import EarlyStoppingSpec, ImageModelSpec, TextModelSpec
+from aflite_assets.sources.registry import BUNDLED, load_spec
 
 
 def _train(
@@ -143,6 +144,22 @@ def test_a_last_batch_of_one_row_passes_batch_normalisation(
     assert all(torch.isfinite(p).all() for p in classifier.model.parameters())
 
 
+def test_an_efficientnet_b7_takes_a_step_as_its_papers_train_it(
+    png_images: Callable[..., Examples], tmp_path: Path
+) -> None:
+    settings = load_spec(BUNDLED / "imagenet_1k.yaml").evaluators["efficientnet_b7"]
+    assert isinstance(settings, ImageModelSpec)
+    small = settings.model_copy(update={"image_size": 64, "epochs": 1, "batch_size": 3, "warmup_share": 0.0})
+    classifier, result = _train(small, png_images(3, sizes=[(48, 40), (32, 64), (36, 36)]), tmp_path)
+    assert result.metrics["steps"] == 1
+    assert np.isfinite(result.metrics["train_loss"])
+    assert classifier.model.timm_model.num_features == 2560
+    assert classifier.model.config.model_args == {"drop_rate": 0.5, "drop_path_rate": 0.2}
+    # timm begins with 0, and Adam's first step is the learning rate itself.
+    bias = classifier.model.timm_model.classifier.bias.detach()
+    np.testing.assert_allclose(bias.abs(), settings.learning_rate, rtol=0.05)
+
+
 def test_bfloat16_keeps_float32_weights(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
@@ -208,6 +225,30 @@ def test_the_ragged_last_batch_is_a_mean_over_its_own_rows(
     for name, weight in few.model.state_dict().items():
         if not name.endswith("key.bias"):
             np.testing.assert_allclose(many.model.state_dict()[name], weight, atol=2e-5, err_msg=name)
+
+
+def test_label_smoothing_holds_probabilities_back_and_not_the_record(
+    without_dropout: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    smoothed = without_dropout.model_copy(update={"epochs": 12, "learning_rate": 5e-3, "label_smoothing": 0.4})
+    _, result = _train(smoothed, keyword_pairs(60), tmp_path)
+    last = result.dynamics["label_probability"].to_numpy()[-60:]
+    # Two classes share 0.4, so that a label is left 0.8.
+    assert np.median(last) == pytest.approx(0.8, abs=0.03)
+    assert result.metrics["train_accuracy"] > 0.9
+    assert result.metrics["train_loss"] == pytest.approx(float(-np.log(last).mean()), abs=1e-4)
+
+
+def test_label_smoothing_is_the_same_in_parts(
+    without_dropout: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    whole = without_dropout.model_copy(update={"label_smoothing": 0.2})
+    _, expected = _train(whole, keyword_pairs(23), tmp_path)
+    _, found = _train(whole.model_copy(update={"gradient_accumulation": 5}), keyword_pairs(23), tmp_path)
+    _, sharp = _train(without_dropout, keyword_pairs(23), tmp_path)
+    probabilities = [one.dynamics["label_probability"].to_numpy() for one in (expected, found, sharp)]
+    np.testing.assert_allclose(probabilities[1], probabilities[0], rtol=0, atol=2e-6)
+    assert np.abs(probabilities[2] - probabilities[0]).max() > 1e-4
 
 
 def test_every_epoch_has_an_order_of_its_own(

@@ -32,6 +32,57 @@ def test_image_models_train_at_a_higher_rate_than_text_models() -> None:
     assert (text.epochs, text.batch_size, text.max_length) == (3, 32, 128)
 
 
+LATER_FIELDS = {
+    "label_smoothing": 0.1,
+    "interpolation": "bicubic",
+    "crop_area": 0.25,
+    "centre_share": 0.9,
+    "randaugment": {"magnitude": 12},
+    "dropout": 0.2,
+    "drop_path": 0.2,
+}
+
+
+def test_fields_that_came_later_are_in_a_key_where_they_say_something() -> None:
+    """Else results of specs that do not have them would be made anew."""
+    plain = ImageModelSpec.model_validate(IMAGE | {"augmentation": "resized_crop"})
+    assert not set(LATER_FIELDS) & set(plain.model_dump(mode="json"))
+    assert "label_smoothing" not in TextModelSpec.model_validate(TEXT).model_dump(mode="json")
+    full = ImageModelSpec.model_validate(IMAGE | {"augmentation": "resized_crop"} | LATER_FIELDS)
+    dumped = full.model_dump(mode="json")
+    assert dumped["randaugment"] == {"operations": 2, "magnitude": 12}
+    assert {name: dumped[name] for name in LATER_FIELDS if name != "randaugment"} == {
+        name: value for name, value in LATER_FIELDS.items() if name != "randaugment"
+    }
+    assert ImageModelSpec.model_validate(plain.model_dump(mode="json")) == plain
+    assert ImageModelSpec.model_validate(dumped) == full
+
+
+@pytest.mark.parametrize("augmentation", ["none", "flip_crop"])
+def test_random_operations_without_a_place_are_refused(augmentation: str) -> None:
+    with pytest.raises(ValidationError, match=f"randaugment is not used with augmentation {augmentation}; set augment"):
+        ImageModelSpec.model_validate(IMAGE | {"augmentation": augmentation, "randaugment": {}})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"label_smoothing": 1.0},
+        {"interpolation": "nearest"},
+        {"augmentation": "cutmix"},
+        {"crop_area": 0},
+        {"centre_share": 1.1},
+        {"randaugment": {"magnitude": 31}},
+        {"randaugment": {"operations": 0}},
+        {"dropout": -0.1},
+        {"drop_path": 1},
+    ],
+)
+def test_image_settings_out_of_range_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=next(iter(change))):
+        ImageModelSpec.model_validate(IMAGE | change)
+
+
 @pytest.mark.parametrize("rate", ["2e-5", 2e-5])
 def test_rate_may_be_written_without_a_point_which_yaml_reads_as_text(rate: float | str) -> None:
     assert TextModelSpec.model_validate(TEXT | {"learning_rate": rate}).learning_rate == 2e-5

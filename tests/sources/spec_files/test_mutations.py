@@ -22,7 +22,18 @@ Place = tuple[int | str, ...]
 
 EXAMPLES = 200
 VALIDATOR = jsonschema.Draft202012Validator(dataset_schema())
-CHOICES = {"format", "kind", "selection", "classifier", "remove", "evaluation_rows", "augmentation", "collapse", "cues"}
+CHOICES = {
+    "format",
+    "kind",
+    "selection",
+    "classifier",
+    "remove",
+    "evaluation_rows",
+    "augmentation",
+    "collapse",
+    "cues",
+    "interpolation",
+}
 
 EVERYTHING = """
 title: Everything
@@ -44,6 +55,9 @@ representations:
      batch_size: 8, learning_rate: 0.001, weight_decay: 0.1, warmup_share: 0.1}
   small: {kind: small_transformer, vocabulary: 200, width: 64, layers: 1, heads: 4, inputs: [text, text_pair]}
   image: {kind: timm_image, architecture: resnet, checkpoint: w.safetensors, image_size: 8, augmentation: flip_crop}
+  parts:
+    {kind: timm_image, architecture: resnet, augmentation: resized_crop, interpolation: bicubic, crop_area: 0.1,
+     centre_share: 0.9, randaugment: {operations: 2, magnitude: 9}, dropout: 0.1, drop_path: 0.1, label_smoothing: 0.1}
 filter:
   {target_size: 0.5, train_size: 100, slice_size: 0.1, n_partitions: 8, threshold: 0.7, selection: gumbel,
    classifier: both, inverse_regularization: 2.0, remove: groups, evaluation_rows: kept}

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.fine_tuned import FineTuned
+from aflite_assets.reports.planted import PlantedRemoval
 from aflite_assets.reports.score_counts import ScoreCounts
 from aflite_assets.reports.similarity import ClassSimilarity
 from aflite_assets.reports.train_sets import TRAIN_SETS, is_train_set
@@ -207,7 +208,8 @@ class BenchmarkData:
     `held_back`: evaluators that stop by a share of their train rows, in (0, 1). `published`: name of the paper's own
     figures (`published_tables`), or None. `fine_tuned`: evaluators that went on training on challenge sets, which stand
     in no table about train sets alone. By representation: `similarities` of the rows of some classes, `score_counts` of
-    every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given.
+    every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given. `planted`: what
+    each filtering removed of rows known to carry a shortcut.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -237,6 +239,7 @@ class BenchmarkData:
     score_counts: Mapping[str, ScoreCounts] = field(default_factory=dict)
     fine_tuned: Mapping[str, FineTuned] = field(default_factory=dict)
     warmup_curves: tuple["LearningCurve", ...] = ()
+    planted: tuple[PlantedRemoval, ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")

@@ -10,6 +10,7 @@ from aflite_assets.reports.accuracy import DifferenceInterval, Score, newcombe_i
 from aflite_assets.reports.cautions import ONE_ANSWER, SMALL_TEST_SET, cautions
 from aflite_assets.reports.meaning import headline_split, meaning
 from aflite_assets.reports.paired import PairedDifference, paired_differences
+from aflite_assets.reports.planted import planted_sentence
 from aflite_assets.reports.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.tables import FilterRow, MainRow, TestColumns, filter_table, main_table, points
 from aflite_assets.reports.text import count, listed, one_line, percent, signed_points, truncated
@@ -55,10 +56,11 @@ def plain_summary(data: BenchmarkData) -> tuple[str, ...]:
 
 
 def findings(data: BenchmarkData) -> tuple[str, ...]:
-    """Sentences per representation: the filtering, each evaluator before and after, the pairs, what it means."""
+    """Sentences per representation: the filtering, planted rows, evaluators before and after, pairs, the meaning."""
     sentences: list[str] = []
     for filtered in data.filtered:
         sentences.append(filtering_sentence(filtered))
+        sentences += [planted_sentence(one) for one in data.planted if one.representation == filtered.representation]
         sentences += [headline_sentence(headline) for headline in headlines(data, filtered.representation)]
         sentences += _paired_sentences(data, filtered.representation)
         paragraph = meaning(data, filtered.representation)

@@ -45,6 +45,10 @@ ClassValues = Annotated[
 """Names of the classes in class order, each with the value or values that stand for it in the source."""
 
 
+PlantedValues = str | Annotated[tuple[str, ...], Field(min_length=1)]
+"""The values of an attribute, as text, whose rows carry a planted shortcut."""
+
+
 class ColumnsSpec(StrictSpec):
     """Names of the source's columns; image folders and feature files need none."""
 
@@ -208,6 +212,12 @@ class DatasetSpec(StrictSpec):
     )
     full_includes_warmup: bool = Field(False, description="whether the full train set has the warm-up rows (paper's D)")
     challenge_sets: dict[Name, ChallengeSpec] = Field(default_factory=dict)
+    planted: dict[str, PlantedValues] = Field(
+        default_factory=dict,
+        description="where it is known which rows carry a shortcut: an attribute column, and the value or values that "
+        "mark them; the evidence then holds precision and recall of what filtering removed",
+        exclude_if=lambda planted: not planted,  # so that results which it does not concern are found again
+    )
     report: ReportSpec = ReportSpec()
 
     @model_validator(mode="after")
@@ -232,12 +242,23 @@ class DatasetSpec(StrictSpec):
         if "matched" in self.train_sets:
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
         self._check_early_stopping(splits)
+        self._check_planted()
         check_recipes(self.evaluators, {name: one.fine_tune for name, one in self.challenge_sets.items()})
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
         if self.annotations is not None and self.columns.annotators is not None:
             raise ValueError("columns.annotators and annotations both give single annotators' labels; keep one")
         return self
+
+    def _check_planted(self) -> None:
+        implied: tuple[str, ...] = getattr(self.source, "attributes", ())
+        known = self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
+        for attribute in self.planted:
+            if attribute not in known:
+                raise ValueError(
+                    f"planted names the attribute {attribute!r}, but the rows carry {list(known)}; correct it, or add "
+                    "the column to columns.attributes"
+                )
 
     def _check_early_stopping(self, splits: tuple[str, ...]) -> None:
         for field in ("representations", "evaluators"):

@@ -64,7 +64,7 @@ _STAGES = (
         ("evaluators", "seeds", "full_includes_warmup"),
         "4",
     ),
-    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("seed",), "3"),
+    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("seed", "planted"), "3"),
     Stage(
         "benchmark_report",
         (

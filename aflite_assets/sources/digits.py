@@ -35,27 +35,32 @@ def digits(source: DigitsSource) -> dict[str, pa.Table]:
     size = round(source.test_share * len(labels))
     test = np.zeros(len(labels), bool)
     test[stratified_sample(labels, None, size, rng=np.random.default_rng(source.seed))] = True
-    images = _on_canvas(data.images * (_WHITE / data.images.max()), source.canvas)
+    shift = 0 if source.degraded is None else source.degraded.shift
+    images, places = _on_canvas(data.images * (_WHITE / data.images.max()), source.canvas, shift, source.seed)
     if source.degraded is not None:
-        images = _degraded(images, source.degraded, source.seed)
+        images = _degraded(images, places, source.degraded, source.seed)
     pixels = np.clip(np.round(images), 0, _WHITE).astype(np.uint8)
     splits = {"train": np.flatnonzero(~test), "test": np.flatnonzero(test)}
     return {split: _table(split, source, pixels[rows], labels[rows], rows) for split, rows in splits.items()}
 
 
-def _on_canvas(images: np.ndarray, canvas: int) -> np.ndarray:
-    border = canvas - DIGIT_SIZE
-    return np.pad(images, ((0, 0), (border, 0), (border, 0)))
+def _on_canvas(images: np.ndarray, canvas: int, shift: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Black images with the digits, rows x canvas x canvas, and the digits' first lines and columns, rows x 2."""
+    places = canvas - DIGIT_SIZE - np.random.default_rng([seed, 4]).integers(0, shift + 1, (len(images), 2))
+    whole = np.zeros((len(images), canvas, canvas))
+    for target, image, (top, left) in zip(whole, images, places, strict=True):
+        target[top : top + DIGIT_SIZE, left : left + DIGIT_SIZE] = image
+    return whole, places
 
 
-def _degraded(images: np.ndarray, settings: DegradedSpec, seed: int) -> np.ndarray:
+def _degraded(images: np.ndarray, places: np.ndarray, settings: DegradedSpec, seed: int) -> np.ndarray:
     """Images of any range, rows x canvas x canvas; each step draws from a stream of its own."""
     from scipy.ndimage import gaussian_filter
 
     changed = gaussian_filter(images, settings.blur, axes=(1, 2)) if settings.blur else images.copy()
     rng = np.random.default_rng([seed, 1])
-    start, places = images.shape[1] - DIGIT_SIZE, DIGIT_SIZE - settings.occlusion + 1
-    for image, (top, left) in zip(changed, start + rng.integers(0, places, (len(images), 2)), strict=True):
+    squares = places + rng.integers(0, DIGIT_SIZE - settings.occlusion + 1, places.shape)
+    for image, (top, left) in zip(changed, squares, strict=True):
         image[top : top + settings.occlusion, left : left + settings.occlusion] = 0
     return changed + np.random.default_rng([seed, 2]).normal(0, settings.noise, images.shape)
 

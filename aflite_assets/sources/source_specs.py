@@ -165,8 +165,9 @@ class CirclesSource(StrictSpec):
 
 
 class DegradedSpec(StrictSpec):
-    """How images of digits are made harder to read: blurred, then covered in part, then noisy."""
+    """How images of digits are made harder to read: moved, then blurred, then covered in part, then noisy."""
 
+    shift: int = Field(0, ge=0, le=56, description="most pixels that the digit is moved up, and likewise to the left")
     blur: float = Field(0.0, ge=0, le=8, description="standard deviation of the Gaussian blur, in pixels")
     occlusion: int = Field(
         0, ge=0, le=8, description="side of a black square at a random place of the digit, in pixels"
@@ -204,11 +205,13 @@ class DigitsSource(StrictSpec):
     marks: MarksSpec | None = Field(None, exclude_if=lambda marks: marks is None)
 
     @model_validator(mode="after")
-    def _room_for_marks(self) -> Self:
-        if self.marks is not None and self.canvas < DIGIT_SIZE + MARK_SIZE:
+    def _room_for_all(self) -> Self:
+        shift = 0 if self.degraded is None else self.degraded.shift
+        mark = 0 if self.marks is None else MARK_SIZE
+        if self.canvas < DIGIT_SIZE + shift + mark:
             raise ValueError(
-                f"marks are {MARK_SIZE} x {MARK_SIZE} pixels beside a digit of {DIGIT_SIZE} x {DIGIT_SIZE}, but canvas "
-                f"is {self.canvas}; set it to {DIGIT_SIZE + MARK_SIZE} or more"
+                f"canvas is {self.canvas}, but a digit of {DIGIT_SIZE} pixels, a shift of {shift} and a mark of {mark} "
+                f"need {DIGIT_SIZE + shift + mark}; set it to that or more"
             )
         return self
 

@@ -144,6 +144,24 @@ def test_the_digit_stands_in_the_lower_right_corner() -> None:
     assert large[:, :5].max() == large[:, :, :5].max() == 0
 
 
+def test_shifted_digits_stand_at_every_place_and_never_under_a_mark() -> None:
+    plain = _pixels(_digits()["train"])
+    moved = _pixels(_marked(0.0, 0.0, canvas=14, degraded={"shift": 3})["train"])
+    places = []
+    for digit, image in zip(plain, moved, strict=True):
+        found = [
+            (top, left)
+            for top in range(7)
+            for left in range(7)
+            if np.array_equal(image[top : top + 8, left : left + 8], digit) and image.sum() == digit.sum(dtype=int)
+        ]
+        assert len(found) == 1
+        places += found
+    counted = {place: places.count(place) for place in set(places)}
+    assert set(counted) == {(top, left) for top in range(3, 7) for left in range(3, 7)}
+    assert min(counted.values()) > 50  # of 1,258 images, 79 expected
+
+
 def test_occlusion_blackens_a_square_of_the_digit() -> None:
     plain, covered = (
         _pixels(_digits(canvas=12)["train"]),

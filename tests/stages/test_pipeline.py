@@ -89,6 +89,7 @@ CHANGES: dict[str, Any] = {
     "train_sets": {"mild": 300},
     "full_includes_warmup": True,
     "challenge_sets": {},
+    "planted": {"biased": "yes"},
     "report": {"scatter_features": [1, 0]},
 }
 

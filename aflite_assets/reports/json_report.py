@@ -1,7 +1,7 @@
 """The numbers of the report as one JSON-serialisable dict, from the same tables that the page shows."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 
 from aflite_assets.reports.figures import predictability_counts
 from aflite_assets.reports.in_distribution import in_distribution_tables
@@ -10,7 +10,6 @@ from aflite_assets.reports.markdown import table_json
 from aflite_assets.reports.meaning import meaning
 from aflite_assets.reports.paired import PairedDifference, paired_differences
 from aflite_assets.reports.plain import JsonValue, to_plain
-from aflite_assets.reports.planted import PlantedRemoval
 from aflite_assets.reports.published_tables import published_tables
 from aflite_assets.reports.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.reports.score_counts import ScoreCounts
@@ -44,7 +43,7 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "architectures": dict(data.architectures),
         "held_back": dict(data.held_back),
         "fine_tuned": to_plain(data.fine_tuned),
-        "planted": [_planted(one) for one in data.planted],
+        "planted": [to_plain(one.record()) for one in data.planted],
         "cells": [_cell(cell) for cell in data.cells],
         "evidence": [
             {
@@ -57,11 +56,6 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         ],
         "provenance": dict(data.provenance),
     }
-
-
-def _planted(removal: PlantedRemoval) -> JsonValue:
-    shares = ("precision", "precision_by_chance", "recall", "recall_by_chance")
-    return to_plain({**asdict(removal), **{name: getattr(removal, name) for name in shares}})
 
 
 def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:

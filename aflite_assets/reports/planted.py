@@ -1,6 +1,7 @@
 """What filtering removed of a shortcut that was planted, as a record and as a sentence."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from aflite_assets.reports.text import count, listed, one_line, percent, truncated
 
@@ -39,6 +40,11 @@ class PlantedRemoval:
     def recall_by_chance(self) -> float | None:
         """Removed rows among all."""
         return _ratio(self.removed_rows, self.rows)
+
+    def record(self) -> dict[str, Any]:
+        """The counts and then the shares."""
+        shares = ("precision", "precision_by_chance", "recall", "recall_by_chance")
+        return asdict(self) | {name: getattr(self, name) for name in shares}
 
 
 def planted_sentence(removal: PlantedRemoval) -> str:

@@ -75,7 +75,7 @@ _STAGES = (
             "title", "description", "challenge_sets", "limit", "report", "representations", "evaluators", "seeds",
             "seed", "full_includes_warmup",
         ),
-        "6",
+        "7",
     ),
 )  # fmt: skip
 STAGES: Mapping[str, Stage] = {stage.name: stage for stage in _STAGES}

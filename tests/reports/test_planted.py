@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from aflite_assets.reports.flat_tables import flat_tables
 from aflite_assets.reports.html import render_report
 from aflite_assets.reports.json_report import report_json
 from aflite_assets.reports.planted import PlantedRemoval, planted_sentence
@@ -59,3 +60,10 @@ def test_json_has_counts_and_shares(planted: BenchmarkData) -> None:
     assert one["values"] == ["right"]
     assert (one["removed_planted_rows"], one["precision"]) == (720, 0.9)
     assert one["recall"] == pytest.approx(0.923, abs=1e-3)
+
+
+def test_the_flat_table_has_a_row_per_attribute(planted: BenchmarkData) -> None:
+    both = replace(REMOVAL, values=("right", "wrong"), planted_rows=0, removed_planted_rows=0)
+    first, second = flat_tables(replace(planted, planted=(REMOVAL, both)))["planted"].to_pylist()
+    assert (first["values"], first["rows"], first["recall_by_chance"]) == ("right", 1200, 800 / 1200)
+    assert (second["values"], second["precision"], second["recall"]) == ("right, wrong", 0.0, None)

@@ -101,6 +101,7 @@ def test_what_was_removed_is_held_against_what_was_planted(circles_content: dict
     assert removal.recall == 1 - biased["share_kept"]
     first = tables["Planted rows among the removed (given)"]
     assert first.table.to_pylist()[0]["precision"] == removal.precision
+    assert removal.recall is not None
     assert f"{100 * removal.recall:.1f} % of all planted ones were among them" in first.caption
     by_iteration = tables["Planted rows removed in each iteration (given)"].table
     assert sum(by_iteration["removed_rows"].to_pylist()) == removal.removed_rows

@@ -64,6 +64,11 @@ _SCHEMAS = {
         "against": _TEXT, "training": _TEXT, "difference": _NUMBER, "low": _NUMBER, "high": _NUMBER,
         "counts_training": pa.bool_(),
     },
+    "planted": {
+        "representation": _TEXT, "attribute": _TEXT, "values": _TEXT, "rows": _COUNT, "planted_rows": _COUNT,
+        "removed_rows": _COUNT, "removed_planted_rows": _COUNT, "precision": _NUMBER, "precision_by_chance": _NUMBER,
+        "recall": _NUMBER, "recall_by_chance": _NUMBER,
+    },
     "published": {
         "source": _TEXT, "caption": _TEXT, "row": _TEXT, "column": _TEXT, "value": _NUMBER, "deviation": _NUMBER,
         "note": _TEXT,
@@ -73,7 +78,7 @@ _SCHEMAS = {
 
 def flat_tables(data: BenchmarkData) -> dict[str, pa.Table]:
     """The tables by name: accuracy, challenge_sets, zero_shot, zero_shot_differences, in_distribution, top_5, paired,
-    predictability_by_iteration, warmup_curve, transfer, transfer_differences, published.
+    predictability_by_iteration, warmup_curve, transfer, transfer_differences, planted, published.
 
     Raises:
         DataError: predictions do not fit their test sets.
@@ -90,6 +95,7 @@ def flat_tables(data: BenchmarkData) -> dict[str, pa.Table]:
         "warmup_curve": lambda data: iter(curve_rows(data.warmup_curves)),
         "transfer": _transfer,
         "transfer_differences": _transfer_differences,
+        "planted": lambda data: (one.record() | {"values": ", ".join(one.values)} for one in data.planted),
         "published": _published,
     }
     return {name: pa.Table.from_pylist(list(make(data)), pa.schema(_SCHEMAS[name])) for name, make in makers.items()}

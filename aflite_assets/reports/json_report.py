@@ -46,6 +46,7 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "architectures": dict(data.architectures),
         "held_back": dict(data.held_back),
         "fine_tuned": to_plain(data.fine_tuned),
+        "planted": [to_plain(one.record()) for one in data.planted],
         "cells": [_cell(cell) for cell in data.cells],
         "evidence": [
             {

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.fine_tuned import FineTuned
+from aflite_assets.reports.planted import PlantedRemoval
 from aflite_assets.reports.score_counts import ScoreCounts
 from aflite_assets.reports.similarity import ClassSimilarity
 from aflite_assets.reports.train_sets import TRAIN_SETS, is_train_set
@@ -233,7 +234,8 @@ class BenchmarkData:
     in no table about train sets alone. By representation: `similarities` of the rows of some classes, `score_counts` of
     every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given. `primary`: the
     evaluator and test set whose comparison is judged by itself, None to take the first that can be judged;
-    `smallest_effect`: points under which no difference is called one.
+    `smallest_effect`: points under which no difference is called one. `planted`: what each filtering removed of rows
+    known to carry a shortcut.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -265,6 +267,7 @@ class BenchmarkData:
     warmup_curves: tuple["LearningCurve", ...] = ()
     primary: tuple[str, str] | None = None
     smallest_effect: float = 1.0
+    planted: tuple[PlantedRemoval, ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")

@@ -11,6 +11,7 @@ from aflite_assets.reports.groups import control
 from aflite_assets.reports.headlines import headline_sentence, headlines
 from aflite_assets.reports.meaning import headline_split, meaning
 from aflite_assets.reports.paired import PairedDifference, paired_differences, primary_comparison
+from aflite_assets.reports.planted import planted_sentence
 from aflite_assets.reports.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.tables import FilterRow, filter_table
 from aflite_assets.reports.text import count, listed, one_line, percent, truncated
@@ -23,11 +24,12 @@ def plain_summary(data: BenchmarkData) -> tuple[str, ...]:
 
 
 def findings(data: BenchmarkData) -> tuple[str, ...]:
-    """Sentences per representation: verdict, filtering, each evaluator before and after, the pairs, what it means."""
+    """Sentences per representation: verdict, filtering, planted rows, each evaluator, the pairs, what it means."""
     sentences: list[str] = []
     for filtered in data.filtered:
         sentences.append(verdict_sentence(data, filtered.representation))
         sentences.append(filtering_sentence(filtered))
+        sentences += [planted_sentence(one) for one in data.planted if one.representation == filtered.representation]
         sentences += [headline_sentence(headline) for headline in headlines(data, filtered.representation)]
         sentences += _paired_sentences(data, filtered.representation)
         paragraph = meaning(data, filtered.representation)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results.files import file_sha256
+from aflite_assets.sources.digits import digits
 from aflite_assets.sources.files import read_table_file
 from aflite_assets.sources.hub.loading import load_hub, source_commit
 from aflite_assets.sources.image_folders import image_paths, image_table
@@ -26,7 +27,7 @@ from aflite_assets.sources.source_specs import (
     TemplateNliSource,
     as_tuple,
 )
-from aflite_assets.sources.synthetic import circles, digits, list_column
+from aflite_assets.sources.synthetic import circles, list_column
 from aflite_assets.sources.template_nli import template_nli
 
 

@@ -59,11 +59,11 @@ def implied_columns(source: SourceSpec, columns: ColumnsSpec) -> ColumnsSpec:
         case ImageFolderSource():
             implied = {"image": "image", "id": "path"}
         case CirclesSource():
-            implied = {"features": "features", "attributes": ("biased", "flipped")}
+            implied = {"features": "features", "attributes": source.attributes}
         case DigitsSource():
-            implied = {"image": "image", "id": "id"}
+            implied = {"image": "image", "id": "id", "attributes": source.attributes}
         case TemplateNliSource():
-            implied = {"text": "text", "text_pair": "text_pair", "id": "id", "attributes": ("cue",)}
+            implied = {"text": "text", "text_pair": "text_pair", "id": "id", "attributes": source.attributes}
     missing = {name: value for name, value in implied.items() if name not in columns.model_fields_set}
     return columns.model_copy(update=missing)
 

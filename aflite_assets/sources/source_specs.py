@@ -7,6 +7,12 @@ from pydantic import Field, SecretStr, model_validator
 
 from aflite_assets.sources.model_specs import SplitName, StrictSpec
 
+DIGIT_SIZE = 8
+"""Side of scikit-learn's images of digits, in pixels."""
+
+MARK_SIZE = 3
+"""Side of the square that a mark on an image of a digit takes, in pixels."""
+
 Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
 
@@ -148,22 +154,76 @@ class CirclesSource(StrictSpec):
     flipped_share: float = Field(ge=0, lt=0.5, description="share of the biased train rows whose label is flipped")
     seed: int = Field(0, ge=0)
 
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that are carried along where the spec names none."""
+        return ("biased", "flipped")
+
     def files(self) -> list[Path]:
         """None: the rows are drawn."""
         return []
 
 
+class DegradedSpec(StrictSpec):
+    """How images of digits are made harder to read: moved, then blurred, then covered in part, then noisy."""
+
+    shift: int = Field(0, ge=0, le=56, description="most pixels that the digit is moved up, and likewise to the left")
+    blur: float = Field(0.0, ge=0, le=8, description="standard deviation of the Gaussian blur, in pixels")
+    occlusion: int = Field(
+        0, ge=0, le=8, description="side of a black square at a random place of the digit, in pixels"
+    )
+    noise: float = Field(
+        0.0, ge=0, le=255, description="standard deviation of Gaussian noise, in grey levels of 0 to 255"
+    )
+
+
+class MarksSpec(StrictSpec):
+    """A planted artifact: bright pixels in the upper left corner that name a class, mostly the image's own."""
+
+    share: float = Field(ge=0, le=1, description="share of each class's images of each split that carry a mark")
+    wrong_share: float = Field(0.0, ge=0, le=1, description="share of these whose mark names another class")
+
+
 class DigitsSource(StrictSpec):
-    """scikit-learn's 1,797 real images of handwritten digits, 8 x 8 pixels, split by a seeded stratified draw."""
+    """scikit-learn's 1,797 real images of handwritten digits, 8 x 8 pixels, split by a seeded stratified draw.
+
+    They may be made harder to read and carry a mark. The draws of split, degradation and marks are apart from one
+    another: the same image with other marks has the same split, and the same pixels beside its mark.
+    """
 
     format: Literal["digits"]
     test_share: float = Field(0.25, gt=0, lt=1)
     seed: int = Field(0, ge=0)
+    canvas: int = Field(
+        DIGIT_SIZE,
+        ge=DIGIT_SIZE,
+        le=64,
+        description="side of the images in pixels; the digit stands in the lower right corner, on black",
+        exclude_if=lambda side: side == DIGIT_SIZE,  # so that results without it are found again
+    )
+    degraded: DegradedSpec | None = Field(None, exclude_if=lambda degraded: degraded is None)
+    marks: MarksSpec | None = Field(None, exclude_if=lambda marks: marks is None)
+
+    @model_validator(mode="after")
+    def _room_for_all(self) -> Self:
+        shift = 0 if self.degraded is None else self.degraded.shift
+        mark = 0 if self.marks is None else MARK_SIZE
+        if self.canvas < DIGIT_SIZE + shift + mark:
+            raise ValueError(
+                f"canvas is {self.canvas}, but a digit of {DIGIT_SIZE} pixels, a shift of {shift} and a mark of {mark} "
+                f"need {DIGIT_SIZE + shift + mark}; set it to that or more"
+            )
+        return self
 
     @property
     def splits(self) -> dict[str, None]:
         """The splits that the source gives."""
         return {"train": None, "test": None}
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that are carried along where the spec names none."""
+        return () if self.marks is None else ("mark",)
 
     def files(self) -> list[Path]:
         """None: the images come with scikit-learn."""
@@ -185,6 +245,11 @@ class TemplateNliSource(StrictSpec):
         "aligned", description="aligned: a cue goes with its label; reversed: it stands on rows of the other labels"
     )
     seed: int = Field(0, ge=0)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that are carried along where the spec names none."""
+        return ("cue",)
 
     def files(self) -> list[Path]:
         """None: the rows are drawn."""

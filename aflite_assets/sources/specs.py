@@ -46,6 +46,10 @@ ClassValues = Annotated[
 """Names of the classes in class order, each with the value or values that stand for it in the source."""
 
 
+PlantedValues = str | Annotated[tuple[str, ...], Field(min_length=1)]
+"""The values of an attribute, as text, whose rows carry a planted shortcut."""
+
+
 class ColumnsSpec(StrictSpec):
     """Names of the source's columns; image folders and feature files need none."""
 
@@ -228,6 +232,12 @@ class DatasetSpec(StrictSpec):
         "nearest train rows are measured as well",
         exclude_if=lambda encoder: encoder is None,  # so that results which it does not concern are found again
     )
+    planted: dict[str, PlantedValues] = Field(
+        default_factory=dict,
+        description="where it is known which rows carry a shortcut: an attribute column, and the value or values that "
+        "mark them; the evidence then holds precision and recall of what filtering removed",
+        exclude_if=lambda planted: not planted,  # so that results which it does not concern are found again
+    )
     report: ReportSpec = ReportSpec()
 
     @model_validator(mode="after")
@@ -254,6 +264,7 @@ class DatasetSpec(StrictSpec):
         self._check_evaluation_rows(splits)
         self._check_early_stopping(splits)
         self._check_primary(splits)
+        self._check_planted()
         check_recipes(self.evaluators, {name: one.fine_tune for name, one in self.challenge_sets.items()})
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
@@ -268,6 +279,16 @@ class DatasetSpec(StrictSpec):
             if split not in others:
                 raise ValueError(
                     f"filter.evaluation_rows names {split!r}, which is no split to test on; name some of {others}"
+                )
+
+    def _check_planted(self) -> None:
+        implied: tuple[str, ...] = getattr(self.source, "attributes", ())
+        known = self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
+        for attribute in self.planted:
+            if attribute not in known:
+                raise ValueError(
+                    f"planted names the attribute {attribute!r}, but the rows carry {list(known)}; correct it, or add "
+                    "the column to columns.attributes"
                 )
 
     def _check_early_stopping(self, splits: tuple[str, ...]) -> None:

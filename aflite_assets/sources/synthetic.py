@@ -1,14 +1,10 @@
-"""Datasets that need no file: planted circles and scikit-learn's digits, as tables like those read from files."""
-
-import io
+"""Circles with planted artifacts, drawn from a seed, as tables like those read from files."""
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.errors import DataError
-from aflite_assets.sources.images import IMAGE_TYPE
-from aflite_assets.sources.sampling import stratified_sample
-from aflite_assets.sources.source_specs import CirclesSource, DigitsSource
+from aflite_assets.sources.source_specs import CirclesSource
 
 _LIST_VALUES = 2**31 - 1
 """Arrow numbers the values of a list column with 32 bits."""
@@ -78,36 +74,3 @@ def list_column(matrix: np.ndarray) -> pa.Array:
         )
     offsets = np.arange(len(matrix) + 1, dtype=np.int32) * np.int32(matrix.shape[1])
     return pa.ListArray.from_arrays(offsets, pa.array(matrix.reshape(-1).astype(np.float32)))
-
-
-def digits(source: DigitsSource) -> dict[str, pa.Table]:
-    """scikit-learn's digits as PNG images with pixel values 0 to 255 (the source's 0 to 16, scaled).
-
-    Columns: `image` (bytes), `label` int64 0 to 9, `id` int64 (position in scikit-learn's table).
-    """
-    from sklearn.datasets import load_digits
-
-    data = load_digits()
-    labels = data.target.astype(np.int64)
-    size = round(source.test_share * len(labels))
-    test = np.zeros(len(labels), bool)
-    test[stratified_sample(labels, None, size, rng=np.random.default_rng(source.seed))] = True
-    pixels = np.round(data.images * (255 / 16)).astype(np.uint8)
-    return {
-        split: pa.table(
-            {
-                "image": pa.array([_png(image) for image in pixels[rows]], IMAGE_TYPE),
-                "label": labels[rows],
-                "id": np.flatnonzero(rows),
-            }
-        )
-        for split, rows in (("train", ~test), ("test", test))
-    }
-
-
-def _png(pixels: np.ndarray) -> dict[str, bytes | None]:
-    from PIL import Image
-
-    stream = io.BytesIO()
-    Image.fromarray(pixels).save(stream, "PNG")
-    return {"bytes": stream.getvalue(), "path": None, "sha256": None}

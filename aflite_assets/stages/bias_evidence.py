@@ -1,6 +1,7 @@
 """The stage of `bias_evidence`: statistics about kept and removed rows, as tables."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from itertools import chain
 from typing import Any
 
@@ -8,11 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.reports.planted import PlantedRemoval
 from aflite_assets.reports.records import EvidenceTable
 from aflite_assets.reports.text import counted
 from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
 from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.source_specs import as_tuple
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.distance_features import distance_features
@@ -22,6 +25,8 @@ from aflite_assets.stages.evidence_tables import (
     neighbour_tables,
     overlap_tables,
     paper_neighbour_tables,
+    planted_removals,
+    planted_tables,
     similarities,
     similarity_tables,
     suspect_tables,
@@ -57,9 +62,11 @@ def run(
         device=device,
         progress=progress,
     )
+    planted = {attribute: as_tuple(values) for attribute, values in spec.planted.items()}
     index: list[dict[str, str]] = []
     pairs: dict[str, str] = {}
-    summary = {}
+    found: list[PlantedRemoval] = []
+    summary: dict[str, Any] = {}
     names = raw.label_names
     for name, rows in filtered.items():
         with tracker.child(name) as tracked:
@@ -67,6 +74,7 @@ def run(
             pairs[name] = f"{name}-similarities.parquet"
             pq.write_table(alike, draft.path / pairs[name])
             tables = chain(
+                planted_tables(name, rows, raw, planted),
                 _own_tables(name, rows, raw),
                 word_tables(sets[name], raw, seed=spec.seed),
                 neighbour_tables(name, rows, embeddings.part(name), names, seed=spec.seed),
@@ -76,13 +84,23 @@ def run(
                 suspect_tables(name, rows, raw),
             )
             published = _publish(name, tables, draft, tracked, progress)
-        summary[name] = {"tables": len(published)}
+        removals = planted_removals(name, rows, raw, planted)
+        found += removals
+        summary[name] = {"tables": len(published), **_described(removals)}
         index += published
     overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=spec.seed))
     index += _publish(_OVERALL, overall, draft, tracker, progress)
-    write_json(draft.path / "evidence.json", {"tables": index, "similarities": pairs})
+    of_planted = {"planted": [asdict(one) for one in found]} if found else {}
+    write_json(draft.path / "evidence.json", {"tables": index, "similarities": pairs, **of_planted})
     tracker.log_artifact(draft.path / "evidence.json")
     return summary
+
+
+def _described(removals: Sequence[PlantedRemoval]) -> dict[str, Any]:
+    """Precision and recall by attribute, for the tracker; nothing where nothing was planted."""
+    names = ("precision", "precision_by_chance", "recall", "recall_by_chance")
+    planted = {one.attribute: {name: getattr(one, name) for name in names} for one in removals}
+    return {"planted": planted} if planted else {}
 
 
 def _publish(

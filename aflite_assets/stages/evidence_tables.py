@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.reports.planted import PlantedRemoval, planted_sentence
 from aflite_assets.reports.records import EvidenceTable
 from aflite_assets.reports.text import counted, percent
 from aflite_assets.results import PublishedResult
@@ -226,6 +227,42 @@ def suspect_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterat
             f"removed ({probabilities[0]:.2g} to {probabilities[-1]:.2g}), {pc.sum(table['kept']).as_py()} of them "
             "kept. A wrong label looks like this and so does a hard row, so read them before you drop any.",
             table,
+        )
+
+
+def planted_removals(
+    representation: str, rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]]
+) -> list[PlantedRemoval]:
+    """What filtering removed of the train rows of each planted attribute."""
+    from aflite_assets.diagnostics.planted import planted_removed
+
+    table = planted_removed(rows.filter(_in_train(rows)), raw, planted)
+    counts = table.select(["attribute", "rows", "planted_rows", "removed_rows", "removed_planted_rows"]).to_pylist()
+    return [PlantedRemoval(representation=representation, values=planted[row["attribute"]], **row) for row in counts]
+
+
+def planted_tables(
+    representation: str, rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]]
+) -> Iterator[EvidenceTable]:
+    """Precision and recall of what was removed against what was planted; nothing where the spec names nothing."""
+    from aflite_assets.diagnostics.planted import planted_by_iteration, planted_removed
+
+    if not planted:
+        return
+    sentences = map(planted_sentence, planted_removals(representation, rows, raw, planted))
+    yield EvidenceTable(
+        f"Planted rows among the removed ({representation})",
+        f"{' '.join(sentences)} A row that is not planted may be removed for being easy without a shortcut, so a "
+        "precision under 100 % need not be a mistake.",
+        planted_removed(rows, raw, planted),
+    )
+    by_iteration = planted_by_iteration(rows, raw, planted)
+    if by_iteration.num_rows:
+        yield EvidenceTable(
+            f"Planted rows removed in each iteration ({representation})",
+            "The same for the train rows that each iteration removed of those that had entered it. Where precision "
+            "falls to precision_by_chance the shortcut is used up, and what goes from then on is easy in other ways.",
+            by_iteration,
         )
 
 

@@ -70,7 +70,12 @@ _STAGES = (
         ("evaluators", "seeds", "full_includes_warmup"),
         "5",
     ),
-    Stage("bias_evidence", ("raw_dataset", "embeddings", "filtered_sets"), ("distance_encoder", "seed"), "5"),
+    Stage(
+        "bias_evidence",
+        ("raw_dataset", "embeddings", "filtered_sets"),
+        ("distance_encoder", "planted", "seed"),
+        "5",
+    ),
     Stage(
         "benchmark_report",
         (
@@ -81,7 +86,7 @@ _STAGES = (
             "title", "description", "challenge_sets", "limit", "report", "representations", "evaluators", "seeds",
             "seed", "full_includes_warmup",
         ),
-        "7",
+        "8",
     ),
 )  # fmt: skip
 STAGES: Mapping[str, Stage] = {stage.name: stage for stage in _STAGES}

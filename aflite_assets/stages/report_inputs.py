@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from aflite_assets.errors import DataError
 from aflite_assets.reports.fine_tuned import FineTuned, fine_tuned_note
+from aflite_assets.reports.planted import PlantedRemoval
 from aflite_assets.reports.ranks import with_ranks
 from aflite_assets.reports.records import Cell, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.reports.score_counts import ScoreCounts, count_scores
@@ -237,6 +238,12 @@ def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassSimilarit
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
     published = index.get("similarities", {})
     return {name: class_similarities(pq.read_table(result.file(file))) for name, file in published.items()}
+
+
+def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
+    """What filtering removed of planted rows; none where nothing was, or in results of earlier versions."""
+    index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
+    return tuple(PlantedRemoval(**{**one, "values": tuple(one["values"])}) for one in index.get("planted", ()))
 
 
 def read_evidence(result: PublishedResult) -> tuple[EvidenceTable, ...]:

@@ -21,6 +21,7 @@ NAMES = [
     "warmup_curve",
     "transfer",
     "transfer_differences",
+    "planted",
     "published",
 ]
 

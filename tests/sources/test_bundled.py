@@ -37,7 +37,7 @@ def _attribute(examples: Examples, name: str) -> np.ndarray:
 
 def test_nothing_but_specs_is_bundled() -> None:
     assert sorted(path.stem for path in BUNDLED.iterdir()) == sorted(SPECS)
-    assert set(OFFLINE) == {*CIRCLES, "digits", "template_nli"}
+    assert set(OFFLINE) == {*CIRCLES, "digits", "marked_digits", "template_nli"}
 
 
 @pytest.mark.parametrize("name", OFFLINE)
@@ -120,6 +120,32 @@ def test_no_template_pair_to_be_trained_on_is_tested_on() -> None:
     pairs = {name: set(zip(rows.texts(), rows.texts("text_pair"), strict=True)) for name, rows in parts.items()}
     assert len(pairs["dataset"]) == len(parts["dataset"])
     assert not pairs["dataset"] & (pairs["clean"] | pairs["cues_reversed"])
+
+
+def test_marked_digits_differ_from_their_challenge_sets_in_the_marks_alone() -> None:
+    spec = SPECS["marked_digits"]
+    assert spec.challenge_sets.keys() == {"clean", "marks_reversed"}
+    assert len(spec.seeds) >= 5
+    source, dataset = spec.source.model_dump(), _examples(spec)
+    train_ids = set(dataset.in_split("train").table["source_id"].to_pylist())
+    for name, marks in (("clean", {"none"}), ("marks_reversed", {"wrong"})):
+        challenge = spec.challenge_sets[name]
+        assert challenge.source.model_dump() | {"marks": None} == source | {"marks": None}
+        tested = _examples(challenge).in_split(challenge.split)
+        assert set(_attribute(tested, "mark")) == marks
+        assert tested.table["source_id"].to_pylist() == dataset.in_split("test").table["source_id"].to_pylist()
+        assert not train_ids & set(tested.table["source_id"].to_pylist())
+    carried = _attribute(dataset.in_split("train"), "mark").tolist()
+    assert [carried.count(value) for value in ("right", "wrong", "none")] == [829, 53, 376]  # 70 % of 1,258, 6 % of 882
+
+
+@pytest.mark.parametrize("name", OFFLINE)
+def test_planted_values_stand_on_train_rows(name: str) -> None:
+    spec = SPECS[name]
+    train = _examples(spec).in_split("train")
+    assert bool(spec.planted) == (name != "digits")
+    for attribute, values in spec.planted.items():
+        assert {values} if isinstance(values, str) else set(values) < set(_attribute(train, attribute))
 
 
 def _parts(spec: DatasetSpec) -> dict[str, Any]:

@@ -11,9 +11,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from aflite_assets.errors import DataError, MissingDataError
+from aflite_assets.sources.digits import digits
 from aflite_assets.sources.loading import content_fingerprint, load_source
 from aflite_assets.sources.source_specs import SourceSpec
-from aflite_assets.sources.synthetic import circles, digits
+from aflite_assets.sources.synthetic import circles
 
 FEATURES = np.arange(6, dtype=np.float64).reshape(3, 2)
 

@@ -63,6 +63,15 @@ def test_drawn_sources_have_no_files() -> None:
         ({"format": "csv", "splits": {"train": []}}, "splits"),
         ({"format": "features", "splits": {"train": {"features": "x"}}}, "labels"),
         ({"format": "digits", "test_share": 1}, "test_share"),
+        ({"format": "digits", "canvas": 7}, "canvas"),
+        ({"format": "digits", "canvas": 65}, "canvas"),
+        ({"format": "digits", "degraded": {"noise": 256}}, "noise"),
+        ({"format": "digits", "degraded": {"blur": -1}}, "blur"),
+        ({"format": "digits", "degraded": {"occlusion": 9}}, "occlusion"),
+        ({"format": "digits", "degraded": {"rain": 1}}, "rain"),
+        ({"format": "digits", "canvas": 12, "marks": {}}, "share"),
+        ({"format": "digits", "canvas": 12, "marks": {"share": 1.1}}, "share"),
+        ({"format": "digits", "canvas": 12, "marks": {"share": 0.5, "wrong_share": -0.1}}, "wrong_share"),
         (CIRCLES | {"biased_share": 1.1}, "biased_share"),
         (CIRCLES | {"flipped_share": 0.5}, "flipped_share"),
         (CIRCLES | {"splits": {"train": 3}}, "splits"),
@@ -73,6 +82,29 @@ def test_drawn_sources_have_no_files() -> None:
 def test_sources_out_of_range_are_refused(content: dict[str, Any], field: str) -> None:
     with pytest.raises(ValidationError, match=field):
         _source(**content)
+
+
+@pytest.mark.parametrize(
+    ("content", "needed"),
+    [
+        ({"marks": {"share": 0.7}}, "a shift of 0 and a mark of 3 need 11; set it to that or more"),
+        ({"canvas": 13, "marks": {"share": 0.7}, "degraded": {"shift": 3}}, "shift of 3 and a mark of 3 need 14; set"),
+        (
+            {"canvas": 10, "degraded": {"shift": 3}},
+            "canvas is 10, but a digit of 8 pixels, a shift of 3 and a mark of 0",
+        ),
+    ],
+)
+def test_a_canvas_without_room_is_refused(content: dict[str, Any], needed: str) -> None:
+    with pytest.raises(ValidationError, match=needed):
+        _source(format="digits", **content)
+
+
+def test_plain_digits_are_described_as_before() -> None:
+    source = _source(format="digits", test_share=0.3)
+    assert source.model_dump(mode="json") == {"format": "digits", "test_share": 0.3, "seed": 0}
+    assert source.attributes == ()
+    assert _source(format="digits", canvas=11, marks={"share": 0.5}).attributes == ("mark",)
 
 
 def test_one_name_or_several_as_a_tuple() -> None:

@@ -27,6 +27,33 @@ def test_smallest_spec_has_the_papers_defaults(spec_content: dict[str, Any]) -> 
     assert spec.filter.evaluation_rows == "pooled"
 
 
+def test_planted_names_an_attribute_that_the_rows_carry(spec_content: dict[str, Any]) -> None:
+    columns = {**spec_content.get("columns", {}), "attributes": ["cue"]}
+    spec = DatasetSpec.model_validate(spec_content | {"columns": columns, "planted": {"cue": ["negation", "overlap"]}})
+    assert spec.planted == {"cue": ("negation", "overlap")}
+    _refuses(
+        spec_content,
+        "planted names the attribute 'mark', but the rows carry ['cue']; correct it, or add the column to",
+        columns=columns,
+        planted={"mark": "right"},
+    )
+    _refuses(spec_content, "planted names the attribute 'cue', but the rows carry []", planted={"cue": "negation"})
+    _refuses(spec_content, "planted.cue", columns=columns, planted={"cue": []})
+
+
+def test_without_planted_rows_a_spec_is_described_as_before(spec_content: dict[str, Any]) -> None:
+    view = DatasetSpec.model_validate(spec_content).view(("seed", "planted"))
+    assert view.as_json() == {"seed": 0}
+
+
+def test_drawn_sources_carry_attributes_that_planted_may_name(spec_content: dict[str, Any]) -> None:
+    digits = {"format": "digits", "canvas": 12, "marks": {"share": 0.7}}
+    spec = DatasetSpec.model_validate(spec_content | {"source": digits, "columns": {}, "planted": {"mark": "right"}})
+    assert spec.planted == {"mark": "right"}
+    _refuses(spec_content, "but the rows carry ['year']", source=digits, columns={"attributes": ["year"]},
+             planted={"mark": "right"})  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["", "A", "_a", "a-b", "a.b", "../a", "a/b", "a b", "a\n", "é", "a" * 65])
 @pytest.mark.parametrize("place", ["name", "representations", "evaluators", "challenge_sets", "splits"])
 def test_names_that_cannot_be_folders_are_refused(spec_content: dict[str, Any], name: str, place: str) -> None:

@@ -1,4 +1,3 @@
-import io
 from typing import Any
 
 import numpy as np
@@ -7,8 +6,8 @@ import pytest
 
 from aflite_assets.errors import DataError
 from aflite_assets.sources import synthetic
-from aflite_assets.sources.source_specs import CirclesSource, DigitsSource
-from aflite_assets.sources.synthetic import circles, digits, list_column
+from aflite_assets.sources.source_specs import CirclesSource
+from aflite_assets.sources.synthetic import circles, list_column
 
 SETTINGS: dict[str, Any] = {
     "format": "circles",
@@ -115,29 +114,3 @@ def test_list_column_refuses_more_values_than_32_bits_number(monkeypatch: pytest
     monkeypatch.setattr(synthetic, "_LIST_VALUES", 5)
     with pytest.raises(DataError, match="3 rows of 2 features are 6 numbers, but a split can hold 5; set limit"):
         list_column(np.zeros((3, 2)))
-
-
-def test_digits_are_scikit_learns_images_once_each() -> None:
-    from PIL import Image
-    from sklearn.datasets import load_digits
-
-    data = load_digits()
-    tables = digits(DigitsSource(format="digits", test_share=0.3, seed=5))
-    assert {split: table.num_rows for split, table in tables.items()} == {"train": 1258, "test": 539}
-    ids = np.concatenate([table["id"].to_numpy() for table in tables.values()])
-    assert sorted(ids.tolist()) == list(range(1797))
-    row = tables["test"].slice(17, 1).to_pylist()[0]
-    pixels = np.asarray(Image.open(io.BytesIO(row["image"]["bytes"])))
-    np.testing.assert_array_equal(pixels, np.round(data.images[row["id"]] * 255 / 16))
-    assert row["label"] == data.target[row["id"]]
-
-
-def test_digits_split_is_stratified_and_seeded() -> None:
-    first = digits(DigitsSource(format="digits", test_share=0.25, seed=1))
-    again = digits(DigitsSource(format="digits", test_share=0.25, seed=1))
-    other = digits(DigitsSource(format="digits", test_share=0.25, seed=2))
-    assert first["test"].equals(again["test"])
-    assert not first["test"]["id"].equals(other["test"]["id"])
-    counts = np.bincount(first["test"]["label"].to_numpy())
-    everything = counts + np.bincount(first["train"]["label"].to_numpy())
-    assert np.abs(counts - everything * (counts.sum() / 1797)).max() < 1

@@ -21,7 +21,7 @@ from aflite_assets.stages import evidence_tables
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.published import open_features, read_rows
-from aflite_assets.stages.report_inputs import read_evidence, read_similarities
+from aflite_assets.stages.report_inputs import read_evidence, read_planted, read_similarities
 from aflite_assets.tracking import MlflowTracker
 
 
@@ -137,6 +137,38 @@ def test_every_number_is_in_mlflow(circles_content: dict[str, Any], store: Resul
     assert [entry["caption"] for entry in json.loads(Path(index).read_text())["tables"]] == [
         each.caption for each in tables
     ]
+
+
+def test_what_was_removed_is_held_against_what_was_planted(circles_content: dict[str, Any], store: ResultStore) -> None:
+    plain = evidence_of(parse_spec(circles_content), store)
+    found = evidence_of(parse_spec({**circles_content, "planted": {"biased": "yes"}}), store)
+    assert plain.result.key != found.result.key
+    assert read_planted(plain.result) == ()
+    tables = by_title(read_evidence(found.result))
+    assert list(tables)[:2] == [
+        "Planted rows among the removed (given)",
+        "Planted rows removed in each iteration (given)",
+    ]
+    (removal,) = read_planted(found.result)
+    shares = tables["Attributes kept and removed (given)"].table.to_pylist()
+    (biased,) = [row for row in shares if (row["split"], row["attribute"], row["value"]) == ("train", "biased", "yes")]
+    assert (removal.representation, removal.attribute, removal.values) == ("given", "biased", ("yes",))
+    assert (removal.rows, removal.planted_rows) == (400, 300)
+    assert removal.removed_planted_rows == biased["removed_rows"]
+    assert removal.precision == biased["removed_share"]
+    assert removal.recall == 1 - biased["share_kept"]
+    first = tables["Planted rows among the removed (given)"]
+    assert first.table.to_pylist()[0]["precision"] == removal.precision
+    assert removal.recall is not None
+    assert f"{100 * removal.recall:.1f} % of all planted ones were among them" in first.caption
+    by_iteration = tables["Planted rows removed in each iteration (given)"].table
+    assert sum(by_iteration["removed_rows"].to_pylist()) == removal.removed_rows
+    assert found.result.summary["given"]["planted"]["biased"] == {
+        "precision": removal.precision,
+        "precision_by_chance": 0.75,
+        "recall": removal.recall,
+        "recall_by_chance": removal.removed_rows / 400,
+    }
 
 
 def test_two_representations_are_compared(circles_content: dict[str, Any], store: ResultStore) -> None:

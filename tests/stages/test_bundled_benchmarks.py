@@ -52,6 +52,35 @@ def template_nli(tmp_path_factory: pytest.TempPathFactory) -> Tables:
     return _benchmark("template_nli", store, ("hypothesis_only_linear",))
 
 
+@pytest.fixture(scope="module")
+def marked_digits(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    store = ResultStore(tmp_path_factory.mktemp("marked_digits"))
+    return _benchmark("marked_digits", store, ("linear",))
+
+
+def test_filtered_digits_have_lost_the_marks_that_give_them_away(marked_digits: Tables) -> None:
+    (removal,) = marked_digits("planted").to_pylist()
+    assert (removal["attribute"], removal["values"]) == ("mark", "right")
+    assert removal["recall"] >= 0.9
+    assert removal["precision"] >= 0.85
+    # Random rows of a size that removes no more than two thirds would have two thirds of both.
+    assert removal["precision_by_chance"] == pytest.approx(0.66, abs=0.02)
+    assert removal["recall_by_chance"] < 0.75
+
+
+def test_a_linear_model_of_marked_digits_learns_the_marks_unless_they_are_filtered(marked_digits: Tables) -> None:
+    table = marked_digits("challenge_sets")
+
+    def accuracy(train_set: str) -> float:
+        return _accuracy(
+            table, evaluator="linear", train_set=train_set, test_set="marks_reversed", category=None, label=None
+        )
+
+    assert accuracy("full") <= 0.10
+    assert accuracy("random") <= 0.10
+    assert accuracy("filtered") >= accuracy("random") + 0.05
+
+
 def test_linear_falls_to_chance_on_filtered_circles_and_the_rbf_svm_stays(circles: Tables) -> None:
     table = circles("accuracy")
 

@@ -90,6 +90,7 @@ CHANGES: dict[str, Any] = {
     "full_includes_warmup": True,
     "challenge_sets": {},
     "distance_encoder": {"kind": "identity"},
+    "planted": {"biased": "yes"},
     "report": {"scatter_features": [1, 0]},
 }
 

@@ -90,8 +90,8 @@ def fill_in_order(sizes: np.ndarray, capacity: int | Sequence[int]) -> np.ndarra
     taken = np.zeros(len(needs), dtype=bool)
     left, start = np.atleast_1d(capacity).astype(np.int64), 0
     while start < len(needs):
-        fits = (np.cumsum(needs[start:], axis=0) <= left).all(axis=1)
-        stop = start + (len(fits) if fits.all() else int(fits.argmin()))
+        passes = np.flatnonzero((np.cumsum(needs[start:], axis=0) > left).any(axis=1))
+        stop = start + int(passes[0]) if passes.size else len(needs)
         taken[start:stop] = True
         left = left - needs[start:stop].sum(axis=0)
         fitting = np.flatnonzero((needs[stop:] <= left).all(axis=1))

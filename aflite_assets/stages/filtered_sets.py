@@ -185,8 +185,12 @@ def _metrics(record: IterationRecord) -> dict[str, float]:
 
 def _published(record: IterationRecord) -> dict[str, Any]:
     """The record's fields under the names that tables and metrics have."""
-    named = {"train_rows_in": record.counted_rows_in, "train_removed": record.counted_removed}
-    named |= {"rows_never_held_out": record.never_held_out, "rows_per_class": list(record.rows_per_class)}
+    named = {
+        "train_rows_in": record.counted_rows_in,
+        "train_removed": record.counted_removed,
+        "rows_never_held_out": record.never_held_out,
+        "rows_per_class": list(record.rows_per_class),
+    }
     # A duration is no content: the same run must give the same data version.
     own = {"counted_rows_in", "counted_removed", "never_held_out", "seconds"}
     return {name: value for name, value in asdict(record).items() if name not in own} | named

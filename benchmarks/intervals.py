@@ -89,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> list[str]:
         f"{100 * min(one.over_same_degrees for one in found):.0f} % of the oracle's with the same degrees of freedom, "
         f"{100 * min(one.over_true_degrees for one in found):.0f} % of the oracle's with the true ones\n"
     )
+    lines += list(_rows_alone(given.rows, given.simulations))
     lines += list(_coverage(given.rows, given.simulations))
     print("\n".join(lines))
     print(f"\n{perf_counter() - started:.0f} s")
@@ -170,6 +171,33 @@ def _table(cells: dict[tuple[int, str, int], list[Outcome]], value: str) -> Iter
         numbers = [100 * getattr(one, value) for one in found]
         shown = [f"{one:.1f}" if value == "false_verdicts" else f"{one:.0f}" for one in numbers]
         yield f"| {seeds} | {grouping} | {rows:,} | " + " | ".join(shown) + " |"
+
+
+def _rows_alone(rows: Sequence[int], simulations: int) -> Iterator[str]:
+    """For comparison: false verdicts of intervals over test rows alone, three seeds."""
+    yield "False verdicts of a normal interval over test rows alone, three seeds, %\n"
+    yield "| rows | trainings fixed, groups of 1 | deviations 3.1 and 0.7, groups of 1 | trainings fixed, groups of 3 |"
+    yield "|--:|--:|--:|--:|"
+    uneven = (Training(3.1), Training(0.7))
+    for count in rows:
+        shares = [
+            rows_alone(group_sizes(count, grouping), pair, max(200, simulations // 4))
+            for pair, grouping in (((FIXED, FIXED), "1"), (uneven, "1"), ((FIXED, FIXED), "3"))
+        ]
+        yield f"| {count:,} | " + " | ".join(f"{100 * one:.0f}" for one in shares) + " |"
+    yield ""
+
+
+def rows_alone(sizes: np.ndarray, trainings: tuple[Training, Training], simulations: int) -> float:
+    """Share of null effects that the mean of the rows' differences and 1.96 standard errors call an effect."""
+    rng = np.random.default_rng([len(sizes), TRAININGS.index(trainings)])
+    found = 0
+    for _ in range(simulations):
+        chances = rng.choice([EASY, HARD], (1, 1, len(sizes)))
+        first, second = (_answers(chances, 3, one, rng).mean(axis=(0, 1)) for one in trainings)
+        rows = np.repeat(first - second, sizes)
+        found += abs(rows.mean()) > 1.96 * rows.std(ddof=1) / np.sqrt(len(rows))
+    return found / simulations
 
 
 def _coverage(rows: Sequence[int], simulations: int) -> Iterator[str]:

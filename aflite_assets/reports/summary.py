@@ -58,6 +58,8 @@ def _no_primary(data: BenchmarkData) -> str:
             "the rows of every test set took part in the filter; a challenge set can be judged, or a split with "
             "evaluation_rows: kept"
         )
+    if data.primary is not None and data.primary[1] in data.missing_sets:
+        return f"the primary comparison is on {data.primary[1]}, which is not available"
     return "nothing was trained that could be compared"
 
 

@@ -50,9 +50,24 @@ def test_null_effects_are_rarely_called_effects(
     assert found.over_same_degrees >= 0.75
 
 
+@pytest.mark.parametrize("accuracy", [0.6, 0.95])
+def test_wilsons_interval_holds_the_accuracy_at_the_effective_rows(benchmark: Any, accuracy: float) -> None:
+    by_rows, effective = benchmark._held(benchmark.group_sizes(600, "3"), accuracy, 600, np.random.default_rng(0))
+    assert by_rows < 0.85
+    assert effective > 0.93
+
+
 def test_the_table_says_what_was_simulated(benchmark: Any, capsys: pytest.CaptureFixture[str]) -> None:
     lines = benchmark.main(["--simulations", "50", "--rows", "30", "--seeds", "2"])
     assert capsys.readouterr().out.startswith("\n".join(lines))
     assert "| seeds | groups of | rows | 0, 0 | 1, 1 | 4, 4 |" in lines[1]
     assert [line.split("|")[2].strip() for line in lines if line.startswith("| 2 |")] == ["1", "3"] * 3
     assert any(line.startswith("\n18 cells of 50 simulations: at most ") for line in lines)
+
+
+def test_intervals_over_rows_alone_call_too_much_an_effect(benchmark: Any) -> None:
+    uneven = (benchmark.Training(3.1), benchmark.Training(0.7))
+    assert benchmark.rows_alone(benchmark.group_sizes(3000, "1"), uneven, 300) > 0.4
+    fixed = (benchmark.FIXED, benchmark.FIXED)
+    assert benchmark.rows_alone(benchmark.group_sizes(200, "3"), fixed, 300) > 0.2
+    assert benchmark.rows_alone(benchmark.group_sizes(200, "1"), fixed, 300) < 0.08

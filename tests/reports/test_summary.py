@@ -43,6 +43,10 @@ def test_a_verdict_that_is_open_or_missing_says_why(planted: BenchmarkData, make
         "on filtered instead of random, on test: 2.4 points above, 95 % ["
     )
     assert "none, as nothing was trained" in verdict_sentence(make_planted(cells=()), "roberta")
+    gone = make_planted(primary=("linear", "gone"), missing_sets={"gone": "no file"})
+    assert verdict_sentence(gone, "roberta") == (
+        "Verdict on representation roberta: none, as the primary comparison is on gone, which is not available."
+    )
 
 
 def test_sets_that_took_part_and_sets_in_groups_are_named(planted: BenchmarkData) -> None:

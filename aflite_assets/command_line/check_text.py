@@ -63,7 +63,7 @@ def plan_section(spec: DatasetSpec, data: UnderstoodData, plan: RunPlan) -> Iter
         ("train_size", f"{_train_size(spec, plan)} per classifier"),
         ("slice_size", f"{_size(settings.slice_size, spec.filter.slice_size)} at most are removed per iteration"),
         ("partitions", f"{count(settings.n_partitions)} per iteration"),
-        ("iterations", f"{count(plan.most_iterations)} at most"),
+        ("iterations", _iterations(plan)),
         ("train sets", _train_sets(plan)),
         ("test sets", ", ".join(f"{name} {count(rows)}" for name, rows in plan.test_rows.items()) + " rows"),
         ("cells", _cells(plan)),
@@ -237,6 +237,11 @@ def _policy(spec: DatasetSpec, plan: RunPlan) -> str:
         "kept": ", {} of other splits left alone",
     }
     return "".join(said[policy].format(counted(number, "row")) for policy, number in rows.items() if number)
+
+
+def _iterations(plan: RunPlan) -> str:
+    each = f"{count(plan.most_iterations)} at most"
+    return each if plan.filter_runs == 1 else f"{each}, in each of {counted(plan.filter_runs, 'run')}"
 
 
 def _size(rows: int, asked: Count | str | None) -> str:

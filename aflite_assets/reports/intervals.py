@@ -149,9 +149,9 @@ def crossed_interval(
 ) -> CrossedInterval:
     """Mean accuracy of `first` minus that of `second` on the same test rows, in points, with its 95 % interval.
 
-    `first`, `second`: per training which of the rows it got right, bool. `groups`: codes, one per row; None where every
-    row is its own. The interval is that of `crossed_spread` with t quantiles; it ends at -100 and 100 points, and where
-    the rows are one group it reaches from one to the other.
+    `first`, `second`: per training which of the rows it got right, bool, or the share of several trainings that did, in
+    [0, 1]. `groups`: codes, one per row; None where every row is its own. The interval is that of `crossed_spread` with
+    t quantiles; it ends at -100 and 100 points, and where the rows are one group it reaches from one to the other.
 
     Raises:
         InvalidInputError: a side has no training, there is no row, or lengths differ.
@@ -165,7 +165,8 @@ def crossed_interval(
     codes = _codes(groups, max(lengths))
     sizes = np.bincount(codes)
     right = [
-        np.stack([np.bincount(codes[one], minlength=len(sizes)) for one in trained]) for trained in (first, second)
+        np.stack([np.bincount(codes, weights=one, minlength=len(sizes)) for one in trained])
+        for trained in (first, second)
     ]
     effective, trainings = effective_groups(sizes), (len(first), len(second))
     if len(sizes) < 2:

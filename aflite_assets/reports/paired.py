@@ -115,8 +115,8 @@ def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[Paired
             for test_set in data.test_sets:
                 yield from _compared(
                     (representation, evaluator, train_set, against),
-                    _finished(cells[evaluator, train_set], test_set),
-                    _finished(cells[evaluator, against], test_set),
+                    _trainings(data, cells[evaluator, train_set], test_set),
+                    _trainings(data, cells[evaluator, against], test_set),
                     test_set,
                     control=against == control_of(train_set, names),
                     primary=train_set == "filtered" and (evaluator, test_set.name) == primary,
@@ -221,6 +221,19 @@ def _interval(
         return None
     chosen = [[one[rows] for one in trained] for trained in (first, second)]
     return crossed_interval(chosen[0], chosen[1], None if groups is None else groups[rows])
+
+
+def _trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
+    """Per training which rows it got right; of filtered per run of the filter the share of its trainings that did.
+
+    Trainings on one run's rows have its draw in common, so that where there are several runs, they are what varies.
+    """
+    runs: dict[int, list[Cell]] = {}
+    for place, cell in enumerate(cells):
+        run = data.filter_runs.get(cell.seed, 0) if cell.train_set == "filtered" and data.filter_runs else place
+        runs.setdefault(run, []).append(cell)
+    finished = [_finished(group, test_set) for group in runs.values()]
+    return [group[0] if len(group) == 1 else np.mean(group, axis=0) for group in finished if group]
 
 
 def _finished(cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:

@@ -174,7 +174,8 @@ class FilteredSet:
     train_removed, scored_removed, cutoff (nullable),
     representation_bias in [0, 1], rows_never_held_out. `rows`, every row of the pool and of the scored
     splits: row_id, split, label, kept, removed_in_iteration (nullable), predictability (nullable, in
-    [0, 1]), label_probability (nullable).
+    [0, 1]), label_probability (nullable). `runs` of the filter with draws of their own; of several, `kept_jaccard` says
+    how alike the train rows are that they kept: mean and least over pairs, by_chance, in [0, 1].
 
     Raises:
         InvalidInputError: a column is missing.
@@ -186,6 +187,8 @@ class FilteredSet:
     warnings: tuple[str, ...]
     rows: pa.Table
     settings: Mapping[str, object]
+    runs: int = 1
+    kept_jaccard: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         where = f"filtered set of {self.representation!r}"
@@ -235,7 +238,8 @@ class BenchmarkData:
     every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given. `primary`: the
     evaluator and test set whose comparison is judged by itself, None to take the first that can be judged;
     `smallest_effect`: points under which no difference is called one. `planted`: what each filtering removed of rows
-    known to carry a shortcut.
+    known to carry a shortcut. `filter_runs`: which run of the filter each seed's `filtered` is of;
+    empty where there is one.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -267,6 +271,7 @@ class BenchmarkData:
     warmup_curves: tuple["LearningCurve", ...] = ()
     primary: tuple[str, str] | None = None
     smallest_effect: float = 1.0
+    filter_runs: Mapping[int, int] = field(default_factory=dict)
     planted: tuple[PlantedRemoval, ...] = ()
 
     def __post_init__(self) -> None:

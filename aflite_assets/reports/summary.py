@@ -29,6 +29,7 @@ def findings(data: BenchmarkData) -> tuple[str, ...]:
     for filtered in data.filtered:
         sentences.append(verdict_sentence(data, filtered.representation))
         sentences.append(filtering_sentence(filtered))
+        sentences += [runs] if (runs := runs_sentence(filtered)) else []
         sentences += [planted_sentence(one) for one in data.planted if one.representation == filtered.representation]
         sentences += [headline_sentence(headline) for headline in headlines(data, filtered.representation)]
         sentences += _paired_sentences(data, filtered.representation)
@@ -84,6 +85,18 @@ def _paired_sentences(data: BenchmarkData, representation: str) -> list[str]:
     ]
     by_evaluator = ([one for one in found if one.evaluator == name] for name in data.plain_evaluators)
     return [text for pairs in by_evaluator if (text := paired_sentence(pairs))]
+
+
+def runs_sentence(filtered: FilteredSet) -> str:
+    """How alike several runs of the filter are; empty for one."""
+    if filtered.kept_jaccard is None:
+        return ""
+    mean, least, chance = (filtered.kept_jaccard[name] for name in ("mean", "least", "by_chance"))
+    return (
+        f"Filtering with representation {filtered.representation} was run {filtered.runs} times, with other draws each "
+        f"time: of the train rows that either of two runs kept, {percent(mean)} % were kept by both (least "
+        f"{percent(least)} %; two random sets of these sizes: {percent(chance)} %). Differences count this."
+    )
 
 
 def filtering_sentence(filtered: FilteredSet) -> str:

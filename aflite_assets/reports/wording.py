@@ -53,7 +53,8 @@ GLOSSARY = {
     "Group": "Test rows that belong together (one premise, one template), as the dataset's settings say. Intervals "
     "count groups, not rows.",
     "Interval": "95 %. Of an accuracy, Wilson's: how far it could be off because the test set is a sample. Of a "
-    "difference: because test groups and trainings are both samples; of one warm-up and one filter run.",
+    "difference: because test groups and trainings are both samples; of one warm-up, and of one filter run unless the "
+    "settings ask for several (filter_seeds).",
     "Iteration": "One pass of filtering: score all rows left, remove a slice of the most predictable. Counted from 0.",
     "Points": "Difference of two accuracies in per cent: from 80 % to 75 % is 5 points.",
     "Pool": "The rows that classifiers are trained on and that filtering removes from: the train rows left after "

@@ -219,6 +219,13 @@ class DatasetSpec(StrictSpec):
     filter: FilterSpec = FilterSpec()
     evaluators: dict[Name, EvaluatorSpec] = Field(min_length=1)
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="of the evaluators")
+    filter_seeds: int = Field(
+        1,
+        ge=1,
+        description="runs of the filter, each with draws of its own; the evaluators' seeds take them in turn, so that "
+        "intervals count how much another run would have changed",
+        exclude_if=lambda runs: runs == 1,  # so that results which it does not concern are found again
+    )
     train_sets: dict[Name, Annotated[int, Field(ge=1)]] = Field(
         default_factory=dict,
         description="further train sets: the rows that the filter had left when it was down to exactly this many train "
@@ -262,6 +269,11 @@ class DatasetSpec(StrictSpec):
         if "matched" in self.train_sets:
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
         self._check_evaluation_rows(splits)
+        if self.filter_seeds > len(self.seeds):
+            raise ValueError(
+                f"filter_seeds is {self.filter_seeds}, but evaluators have {len(self.seeds)} seeds, and each trains "
+                "on one run of the filter; name more seeds, or lower filter_seeds"
+            )
         self._check_early_stopping(splits)
         self._check_primary(splits)
         self._check_planted()

@@ -35,6 +35,7 @@ from aflite_assets.stages.report_inputs import (
     undecodable_note,
     unlabelled_note,
 )
+from aflite_assets.stages.train_sets import filter_runs
 from aflite_assets.tracking import TrackedRun
 
 
@@ -147,6 +148,7 @@ def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
         fine_tuned=fine_tuned,
         warmup_curves=read_learning_curves(inputs["warmup_split"]),
         similarities=read_similarities(inputs["bias_evidence"]),
+        filter_runs=filter_runs(spec) if spec.filter_seeds > 1 else {},
         primary=None if spec.report.primary is None else (spec.report.primary.evaluator, spec.report.primary.test_set),
         smallest_effect=spec.report.smallest_effect,
         score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},

@@ -17,8 +17,8 @@ from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import ControlSet, first_scores, full_rows, read_rows
-from aflite_assets.stages.train_sets import EarlierSet, FilterRun, earlier_set, why_not_earlier
+from aflite_assets.stages.published import ControlSet, first_scores, full_rows, kept_rows, read_rows
+from aflite_assets.stages.train_sets import EarlierSet, FilterRun, earlier_set, filter_runs, why_not_earlier
 from aflite_assets.tracking import TrackedRun
 
 NO_MODEL = "the representation has no warm-up model"
@@ -36,7 +36,8 @@ def run(
         rows = pq.read_table(part.file("rows.parquet"))
         scores = SinglePassScores.of(rows, read_rows(inputs["embeddings"].part(name)), first_scores(part))
         filter_run = FilterRun.of(part)
-        made, notes = _controls(name, rows, full, scores, spec, splits=filter_run.filtered_splits)
+        kept = {seed: kept_rows(part, run) for seed, run in filter_runs(spec).items()}
+        made, notes = _controls(name, rows, full, scores, kept, splits=filter_run.filtered_splits, seed=spec.seed)
         earlier = {one: earlier_set(rows, size, run=filter_run) for one, size in spec.train_sets.items()}
         made += _earlier_controls(name, earlier, full.in_split("train").row_ids, spec.seeds)
         notes["earlier_sets"] = {one: _described(found, rows, spec.train_sets[one]) for one, found in earlier.items()}
@@ -80,24 +81,37 @@ def _in_order(wanted: np.ndarray, row_ids: np.ndarray, values: np.ndarray) -> np
 
 
 def _controls(
-    name: str, rows: pa.Table, full: Examples, scores: SinglePassScores, spec: SpecView, *, splits: Sequence[str]
+    name: str,
+    rows: pa.Table,
+    full: Examples,
+    scores: SinglePassScores,
+    kept: Mapping[int, Mapping[str, np.ndarray]],
+    *,
+    splits: Sequence[str],
+    seed: int,
 ) -> tuple[list[ControlSet], dict[str, Any]]:
-    kept = rows.filter(rows["kept"])
+    """`kept`: for each of the evaluators' seeds what the run of the filter that it trains on kept, ids by split."""
     made = [
-        ControlSet(name, "random", seed, split, _draw(full.in_split(split).row_ids, size, [seed, number]))
-        for number, (split, size) in enumerate(_sizes(kept).items())
-        for seed in spec.seeds
+        ControlSet(name, "random", each, split, _draw(full.in_split(split).row_ids, len(left), [each, number]))
+        for each, by_split in kept.items()
+        for number, (split, left) in enumerate(by_split.items())
     ]
-    train, kept_train = full.in_split("train"), kept.filter(pa.compute.equal(kept["split"], "train"))
-    classes = len(full.label_names)
-    wanted = np.bincount(kept_train["label"].to_numpy(), minlength=classes)
-    points = class_shares_moved(train.labels, kept_train["label"].to_numpy(), classes=classes)
+    train, classes = full.in_split("train"), len(full.label_names)
+    labels = {each: train.labels[np.isin(train.row_ids, by_split["train"])] for each, by_split in kept.items()}
     made += [
-        ControlSet(name, "random_matched", seed, "train", _draw_matched(train, wanted, seed)) for seed in spec.seeds
+        ControlSet(
+            name,
+            "random_matched",
+            each,
+            "train",
+            _draw_matched(train, np.bincount(kept_labels, minlength=classes), each),
+        )
+        for each, kept_labels in labels.items()
     ]
     if scores.model is not None:
-        made += _single_pass(name, "single_pass_model", scores.model, rows, splits=splits, seed=spec.seed)
-    made += _single_pass(name, "single_pass_linear", scores.linear, rows, splits=splits, seed=spec.seed)
+        made += _single_pass(name, "single_pass_model", scores.model, rows, splits=splits, seed=seed)
+    made += _single_pass(name, "single_pass_linear", scores.linear, rows, splits=splits, seed=seed)
+    points = class_shares_moved(train.labels, next(iter(labels.values())), classes=classes)
     reason = NO_MODEL if scores.model is None else None
     return made, {"class_shares_moved": float(np.abs(points).max() / 100), "no_single_pass_model": reason}
 
@@ -129,11 +143,6 @@ def _described(found: EarlierSet | None, rows: pa.Table, size: int) -> dict[str,
         "rows": {split: len(left) for split, left in found.row_ids.items()},
         "cutoff": found.cutoff,
     }
-
-
-def _sizes(kept: pa.Table) -> dict[str, int]:
-    splits = kept["split"].to_pylist()
-    return {split: splits.count(split) for split in dict.fromkeys(splits)}
 
 
 def _draw(row_ids: np.ndarray, size: int, seed: list[int]) -> np.ndarray:

@@ -134,7 +134,8 @@ def _filter_line(name: str, settings: Any, plan: RunPlan, measured: Measurements
     speed, spent = measured.filter(width)
     if speed.rows < plan.pool_rows:
         note = "; ".join([*filter(None, [note]), f"measured on {speed.rows:,} rows"])
-    work = (Work(plan.most_iterations, "iteration", speed.row * scored_rows(plan) / plan.most_iterations),)
+    iterations = plan.most_iterations * plan.filter_runs
+    work = (Work(iterations, "iteration", speed.row * scored_rows(plan) / plan.most_iterations),)
     return CostLine("filtered_sets", name, work, spent, note)
 
 

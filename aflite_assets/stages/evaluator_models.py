@@ -21,7 +21,7 @@ from aflite_assets.stages.grid import CellFilter, GridCell, grid_of
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import Progress
 from aflite_assets.stages.shared_starts import CellPlans, Start, plan_cells
-from aflite_assets.stages.train_sets import train_sets
+from aflite_assets.stages.train_sets import filter_runs, train_sets
 from aflite_assets.tracking import TrackedRun
 
 _CELLS = pa.schema(
@@ -62,7 +62,10 @@ def run(
     A cell that fails is listed with its reason and does not stop the others.
     """
     raw = load_examples(inputs["raw_dataset"].path)
-    sets = {seed: train_sets(inputs, raw, seed, include_warmup=spec.full_includes_warmup) for seed in spec.seeds}
+    sets = {
+        seed: train_sets(inputs, raw, seed, include_warmup=spec.full_includes_warmup, filter_run=run)
+        for seed, run in filter_runs(spec).items()
+    }
     grid = grid_of(spec, sets)
     cells.check(grid)
     plans = plan_cells(

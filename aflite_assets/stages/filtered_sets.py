@@ -1,9 +1,10 @@
 """The stage of `filtered_sets`: AFLite's loop per representation, a checkpoint per iteration; resumes there."""
 
 import os
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.algorithm import FilterResult, FilterState, IterationRecord, filter_dataset
+from aflite_assets.algorithm import FilterResult, FilterSettings, FilterState, IterationRecord, filter_dataset
 from aflite_assets.diagnostics.kept_like_train import kept_shares, unlike_train
+from aflite_assets.diagnostics.removal_overlap import expected_jaccard
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, write_json
-from aflite_assets.sources.specs import SpecView
+from aflite_assets.sources.specs import FilterSpec, SpecView
 from aflite_assets.stages.pipeline import Inputs
 from aflite_assets.stages.progress import IterationReport, Progress
-from aflite_assets.stages.published import open_features, read_rows, report_iterations
+from aflite_assets.stages.published import FILTER_RUNS, open_features, read_rows, report_iterations
 from aflite_assets.stages.sizes import filter_settings, in_pool, only_scored
 from aflite_assets.tracking import TrackedRun
 
@@ -32,6 +34,8 @@ def run(
     summary = {}
     for name, embedded in inputs["embeddings"].parts.items():
         fields = {"filter": spec.filter.model_dump(mode="json"), "seed": spec.seed, "warmup_rows": warmup}
+        if spec.filter_seeds > 1:
+            fields["filter_seeds"] = spec.filter_seeds
         part = draft.part(
             name,
             ResultKey(draft.key.code_version, fields, {"embeddings": embedded.data_version}),
@@ -42,6 +46,74 @@ def run(
             _track_found(name, part.result, tracker)
         summary[name] = part.result.summary
     return summary
+
+
+@dataclass(frozen=True)
+class FilterInputs:
+    """What every run of one representation's filter is given, but for the seed; arrays have an entry per row entering.
+
+    `entering`: their places among the embedded `rows`. `policies`: what is done with each split other than train.
+    """
+
+    rows: pa.Table
+    entering: np.ndarray
+    features: np.ndarray
+    split: np.ndarray
+    score_only: np.ndarray
+    settings: FilterSettings
+    policies: Mapping[str, str]
+
+    @classmethod
+    def of(cls, embedded: PublishedResult, spec: FilterSpec, *, warmup: int) -> "FilterInputs":
+        """From the embedded rows; `warmup`: rows spent on the encoders."""
+        rows, features = read_rows(embedded), open_features(embedded)
+        splits = rows["split"].to_numpy(zero_copy_only=False)
+        pool, scored = in_pool(spec, splits), only_scored(spec, splits)
+        entering = np.flatnonzero(pool | scored)
+        train_rows = int((splits == "train").sum())
+        return cls(
+            rows,
+            entering,
+            features if len(entering) == len(splits) else features[entering],
+            splits[entering],
+            scored[entering],
+            filter_settings(spec, int(pool.sum()), warmup, train_rows=train_rows),
+            {split: spec.evaluation_rows_of(split) for split in dict.fromkeys(splits) if split != "train"},
+        )
+
+    def kept(self, result: FilterResult) -> np.ndarray:
+        """Which rows entering a run kept, bool."""
+        kept = np.zeros(len(self.entering), dtype=bool)
+        kept[result.kept_rows] = True
+        return kept
+
+    @property
+    def row_ids(self) -> np.ndarray:
+        """int64."""
+        row_ids: np.ndarray = self.rows["row_id"].to_numpy()[self.entering]
+        return row_ids
+
+    def run(
+        self,
+        seed: int,
+        *,
+        device: DeviceSettings,
+        resume: FilterState | None,
+        on_iteration: Callable[[IterationRecord, FilterState], None],
+    ) -> FilterResult:
+        """One run of the loop."""
+        return filter_dataset(
+            self.features,
+            self.rows["label"].to_numpy()[self.entering],
+            settings=self.settings,
+            seed=seed,
+            groups=self.rows["group"].to_numpy()[self.entering] if "group" in self.rows.column_names else None,
+            score_only=self.score_only if self.score_only.any() else None,
+            counted=self.split == "train",
+            device=device.device,
+            on_iteration=on_iteration,
+            resume=resume,
+        )
 
 
 def _filter(
@@ -55,13 +127,7 @@ def _filter(
     device: DeviceSettings,
     progress: Progress,
 ) -> Mapping[str, Any]:
-    rows = read_rows(embedded)
-    features = open_features(embedded)
-    splits = rows["split"].to_numpy(zero_copy_only=False)
-    pool, scored = in_pool(spec.filter, splits), only_scored(spec.filter, splits)
-    entering = np.flatnonzero(pool | scored)
-    train, score_only = splits[entering] == "train", scored[entering]
-    settings = filter_settings(spec.filter, int(pool.sum()), warmup, train_rows=int(train.sum()))
+    given = FilterInputs.of(embedded, spec.filter, warmup=warmup)
     checkpoint = Checkpoint(part.scratch)
     (part.path / "scores").mkdir()
     resume = checkpoint.load()
@@ -69,34 +135,64 @@ def _filter(
         progress.log(f"filtering {name} resumes at iteration {resume.next_iteration}")
         for record in resume.iterations:
             progress.on_iteration(_report(name, record))
-    row_ids = rows["row_id"].to_numpy()[entering]
     with tracker.child(name) as run:
-        run.log_parameters(asdict(settings))
+        run.log_parameters(asdict(given.settings))
         if resume is not None:  # a kill may have come between the checkpoint and these
             run.log_metrics(_metrics(resume.iterations[-1]), step=resume.iterations[-1].iteration)
 
         def on_iteration(record: IterationRecord, state: FilterState) -> None:
-            checkpoint.save(record, state, row_ids)
+            checkpoint.save(record, state, given.row_ids)
             progress.on_iteration(_report(name, record))
             progress.log(_line(name, record))
             run.log_metrics(_metrics(record), step=record.iteration)
 
-        result = filter_dataset(
-            features if len(entering) == len(pool) else features[entering],
-            rows["label"].to_numpy()[entering],
-            settings=settings,
-            seed=spec.seed,
-            groups=rows["group"].to_numpy()[entering] if "group" in rows.column_names else None,
-            score_only=score_only if score_only.any() else None,
-            counted=train,
-            device=device.device,
-            on_iteration=on_iteration,
-            resume=resume,
-        )
-    checkpoint.publish_scores(part.path / "scores")
-    policies = {split: spec.filter.evaluation_rows_of(split) for split in dict.fromkeys(splits) if split != "train"}
-    warnings = _write(result, rows, entering, policies, part.path)
-    return _summary(result, rows, entering, warnings)
+        result = given.run(spec.seed, device=device, resume=resume, on_iteration=on_iteration)
+        checkpoint.publish_scores(part.path / "scores")
+        warnings = _write(result, given, part.path)
+        summary = _summary(result, given, warnings)
+        if spec.filter_seeds > 1:
+            seeds = range(spec.seed + 1, spec.seed + spec.filter_seeds)
+            further = [_run_again(name, given, seed, part.scratch, device=device, progress=progress) for seed in seeds]
+            summary |= _write_runs([given.kept(result), *further], given, part.path)
+            run.log_metrics({"kept_jaccard_mean": summary["kept_jaccard"]["mean"]})
+    return summary
+
+
+def _run_again(
+    name: str, given: FilterInputs, seed: int, scratch: Path, *, device: DeviceSettings, progress: Progress
+) -> np.ndarray:
+    """What another run of the filter keeps, bool per row entering; it resumes at its iteration too."""
+    folder = scratch / f"seed-{seed}"
+    folder.mkdir(exist_ok=True)
+    checkpoint = Checkpoint(folder)
+    result = given.run(
+        seed,
+        device=device,
+        resume=checkpoint.load(),
+        on_iteration=lambda record, state: checkpoint.save(record, state, given.row_ids),
+    )
+    kept = given.kept(result)
+    progress.log(f"filtering {name} with seed {seed}: kept {kept[given.split == 'train'].sum()} train rows")
+    return kept
+
+
+def _write_runs(kept: Sequence[np.ndarray], given: FilterInputs, folder: Path) -> dict[str, Any]:
+    """Publish what each run kept, and say how alike the train rows are (Jaccard), beside what chance would give."""
+    table = pa.table(
+        {
+            "filter_run": np.concatenate([np.full(int(rows.sum()), number) for number, rows in enumerate(kept)]),
+            "split": np.concatenate([given.split[rows] for rows in kept]),
+            "row_id": np.concatenate([given.row_ids[rows] for rows in kept]),
+        }
+    )
+    pq.write_table(table, folder / FILTER_RUNS)
+    train = [rows[given.split == "train"] for rows in kept]
+    alike = [float((one & other).sum() / (one | other).sum()) for one, other in combinations(train, 2)]
+    chance = [
+        expected_jaccard(len(one), int(one.sum()), int(other.sum())) or 0.0 for one, other in combinations(train, 2)
+    ]
+    jaccard = {"mean": float(np.mean(alike)), "least": min(alike), "by_chance": float(np.mean(chance))}
+    return {"filter_runs": len(kept), "kept_train_rows": [int(rows.sum()) for rows in train], "kept_jaccard": jaccard}
 
 
 def _track_found(name: str, part: PublishedResult, tracker: TrackedRun) -> None:
@@ -196,14 +292,9 @@ def _published(record: IterationRecord) -> dict[str, Any]:
     return {name: value for name, value in asdict(record).items() if name not in own} | named
 
 
-def _write(
-    result: FilterResult,
-    rows: pa.Table,
-    entering: np.ndarray,
-    policies: Mapping[str, str],
-    folder: Path,
-) -> list[str]:
+def _write(result: FilterResult, given: FilterInputs, folder: Path) -> list[str]:
     """Publish every embedded row with its fate, the iterations, and how the filter ended; the warnings."""
+    rows, entering, policies = given.rows, given.entering, given.policies
     total = rows.num_rows
     scores = np.full(total, np.nan, np.float32)
     scores[entering] = result.predictability
@@ -242,7 +333,8 @@ def _write(
     return warnings
 
 
-def _summary(result: FilterResult, rows: pa.Table, entering: np.ndarray, warnings: list[str]) -> dict[str, Any]:
+def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> dict[str, Any]:
+    rows, entering = given.rows, given.entering
     kept = np.ones(rows.num_rows, bool)
     kept[entering[result.removed_rows]] = False
     splits = rows["split"].to_numpy(zero_copy_only=False)

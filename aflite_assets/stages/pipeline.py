@@ -51,11 +51,11 @@ _STAGES = (
     ),
     Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "4"),
     Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",)),
-    Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "seed"), "7"),
+    Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "filter_seeds", "seed"), "7"),
     Stage(
         "control_sets",
         ("raw_dataset", "warmup_split", "embeddings", "filtered_sets"),
-        ("seed", "seeds", "full_includes_warmup", "train_sets"),
+        ("seed", "seeds", "filter_seeds", "full_includes_warmup", "train_sets"),
         "3",
     ),
     Stage(
@@ -67,7 +67,7 @@ _STAGES = (
     Stage(
         "evaluator_models",
         ("raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets"),
-        ("evaluators", "seeds", "full_includes_warmup"),
+        ("evaluators", "seeds", "filter_seeds", "full_includes_warmup"),
         "5",
     ),
     Stage(
@@ -84,7 +84,7 @@ _STAGES = (
         ),
         (
             "title", "description", "challenge_sets", "limit", "report", "representations", "evaluators", "seeds",
-            "seed", "full_includes_warmup",
+            "filter_seeds", "seed", "full_includes_warmup",
         ),
         "8",
     ),

@@ -35,6 +35,7 @@ class RunPlan:
     challenge sets that evaluators may be trained on, at most; `pool_rows` are filtered, of which `train_pool_rows` are
     train rows; `scored_rows` are only scored. `most_iterations` includes the last one, which removes nothing. `curve`:
     what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
+    `filter_runs`: how often each representation is filtered.
     """
 
     rows: Mapping[str, int]
@@ -50,6 +51,7 @@ class RunPlan:
     seeds: int
     curve: CurveSizes | None = None
     fine_tune_rows: Mapping[str, int] = field(default_factory=dict)
+    filter_runs: int = 1
 
     @property
     def embedded_rows(self) -> int:
@@ -101,6 +103,7 @@ def plan_run(
         seeds=len(spec.seeds),
         curve=curve,
         fine_tune_rows=fine_tune_rows or {},
+        filter_runs=spec.filter_seeds,
     )
 
 
@@ -136,7 +139,7 @@ def _train_sets(spec: DatasetSpec, train: int, unspent: int, settings: FilterSet
     filtered = settings.target_size
     for name, encoder in spec.representations.items():
         sets += [
-            PlannedTrainSet("filtered", name, filtered),
+            PlannedTrainSet("filtered", name, filtered, drawn_per_seed=spec.filter_seeds > 1),
             PlannedTrainSet("random", name, filtered, drawn_per_seed=True),
             PlannedTrainSet("random_matched", name, filtered, drawn_per_seed=True),
         ]

@@ -22,6 +22,9 @@ _CATEGORY = "attribute.category."
 CHALLENGE_SETS = "sets.json"
 """The file of `ChallengeSets`."""
 
+FILTER_RUNS = "filter_runs.parquet"
+"""What each run of the filter kept, the first one included; only where there are several."""
+
 FINE_TUNE = "fine_tune"
 """Below a challenge set's folder, the folder of the rows that evaluators may be trained on."""
 
@@ -123,6 +126,16 @@ def open_features(part: PublishedResult) -> np.ndarray:
 def read_rows(part: PublishedResult) -> pa.Table:
     """The rows embedded: row_id, split, label, group (if any), warmup_label_probability (null without a model)."""
     return pq.read_table(part.file("rows.parquet"))
+
+
+def kept_rows(part: PublishedResult, run: int) -> Mapping[str, np.ndarray]:
+    """The ids (int64, ascending) of the rows that one run of a filter kept, by split; run 0 is the published one."""
+    if run:
+        rows = pq.read_table(part.file(FILTER_RUNS), filters=[("filter_run", "=", run)])
+    else:
+        rows = pq.read_table(part.file("rows.parquet"), filters=[("kept", "=", True)])
+    row_ids, split_of = rows["row_id"].to_numpy(), rows["split"].to_numpy(zero_copy_only=False)
+    return {split: np.sort(row_ids[split_of == split]) for split in dict.fromkeys(split_of.tolist())}
 
 
 def first_scores(part: PublishedResult) -> pa.Table:

@@ -37,6 +37,8 @@ def filtered_set(representation: str, part: PublishedResult) -> FilteredSet:
         warnings=tuple(outcome["warnings"]),
         rows=pq.read_table(part.file("rows.parquet")),
         settings={**outcome["settings"], "seed": outcome["seed"]},
+        runs=part.summary.get("filter_runs", 1),
+        kept_jaccard=part.summary.get("kept_jaccard"),
     )
 
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.algorithm.selection import candidates, choose_slice, rows_cut
 from aflite_assets.algorithm.tally import Tally
 from aflite_assets.results import PublishedResult
 from aflite_assets.sources.examples import Examples
+from aflite_assets.sources.specs import SpecView
 from aflite_assets.stages.pipeline import Inputs
-from aflite_assets.stages.published import full_rows, read_control_sets
+from aflite_assets.stages.published import full_rows, kept_rows, read_control_sets
 
 _NEVER = np.iinfo(np.int64).max
 """Stands for the iteration in which kept rows left."""
@@ -140,6 +140,11 @@ def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> Tally:
     return Tally(correct, predictions, held_out, None, None)
 
 
+def filter_runs(spec: SpecView) -> dict[int, int]:
+    """Which run of the filter each of the evaluators' seeds trains on: they take them in turn."""
+    return {seed: place % spec.filter_seeds for place, seed in enumerate(spec.seeds)}
+
+
 def why_not_earlier(rows: pa.Table, size: int) -> str:
     """Why a filtered set has no earlier set of `size` rows."""
     kept = pc.sum(pc.and_(pc.equal(rows["split"], "train"), pc.is_null(rows["removed_in_iteration"]))).as_py()
@@ -149,14 +154,15 @@ def why_not_earlier(rows: pa.Table, size: int) -> str:
     )
 
 
-def train_sets(inputs: Inputs, raw: Examples, seed: int, *, include_warmup: bool) -> list[TrainSet]:
+def train_sets(
+    inputs: Inputs, raw: Examples, seed: int, *, include_warmup: bool, filter_run: int = 0
+) -> list[TrainSet]:
     """Every train set of one seed: full, then each representation's filtered set and its controls."""
     full = full_rows(raw, inputs["warmup_split"], include_warmup=include_warmup).in_split("train")
     sets = [TrainSet("full", None, full.row_ids)]
     controls = read_control_sets(inputs["control_sets"])
     for name, part in inputs["filtered_sets"].parts.items():
-        rows = pq.read_table(part.file("rows.parquet"), filters=[("split", "=", "train"), ("kept", "=", True)])
-        sets.append(TrainSet("filtered", name, np.sort(rows["row_id"].to_numpy())))
+        sets.append(TrainSet("filtered", name, kept_rows(part, filter_run)["train"]))
         sets += [
             TrainSet(control.name, name, control.row_ids)
             for control in controls

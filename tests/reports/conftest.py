@@ -120,8 +120,10 @@ def filtered_set(train_rows: int = 1200, *, n_iterations: int = 8, first_row: in
         {
             "iteration": np.arange(n_iterations),
             "rows_in": left,
+            "train_rows_in": left,
             "scored_rows_in": [count // 2 for count in left],
             "removed": [removed_each] * removing + [0],
+            "train_removed": [removed_each] * removing + [0],
             "scored_removed": [removed_each // 2] * removing + [0],
             "cutoff": pa.array([0.98 - 0.03 * i for i in range(removing)] + [None], pa.float64()),
             "representation_bias": [0.82 - 0.06 * i for i in range(n_iterations)],

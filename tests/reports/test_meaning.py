@@ -19,7 +19,7 @@ def single_pass(right: str, **changes: Any) -> Cell:
     """Evaluator `p` on the rows of a single pass of `a`; a bit per row of `test`."""
     predicted = [row % 2 if bit == "1" else 1 - row % 2 for row, bit in enumerate(right)]
     table = pa.table({"test_set": ["test"] * 6, "row_id": np.arange(10, 16), "predicted": predicted})
-    return Cell("p", "single_pass", "a", 0, 30, "done", None, table)
+    return Cell("p", "single_pass_model", "a", 0, 30, "done", None, table)
 
 
 def test_the_paragraph_says_every_number(by_hand: BenchmarkData) -> None:

@@ -54,9 +54,9 @@ def test_missing_cells_say_so(planted: BenchmarkData) -> None:
 
 def test_rows_come_in_the_order_of_train_sets(planted: BenchmarkData, make_planted: Any) -> None:
     assert [row.train_set for row in main_table(planted, "roberta")] == ["full", "random", "filtered"] * 2
-    extra = Cell("linear", "single_pass", "roberta", 0, 400, "not run")
+    extra = Cell("linear", "single_pass_linear", "roberta", 0, 400, "not run")
     rows = main_table(make_planted(cells=(*planted.cells, extra)), "roberta")
-    assert [row.train_set for row in rows] == ["full", "random", "filtered", "single_pass"] * 2
+    assert [row.train_set for row in rows] == ["full", "random", "filtered", "single_pass_linear"] * 2
 
 
 def test_an_evaluator_without_a_cell_still_has_a_row(planted: BenchmarkData, make_planted: Any) -> None:

@@ -22,7 +22,7 @@ from aflite_assets.reports.zero_shot import zero_shot_tables
     [
         ("full", None, True),
         ("random_matched", None, True),
-        ("single_pass", None, True),
+        ("single_pass_model", None, True),
         ("filtered_92k", "92k", True),
         ("random_large_2", "large_2", True),
         ("filtered_matched", None, False),
@@ -38,17 +38,17 @@ def test_names_of_train_sets(name: str, earlier: str | None, known: bool) -> Non
 
 
 def test_earlier_sets_stand_after_filtered_in_the_order_of_appearance() -> None:
-    given = ["single_pass", "filtered_z", "full", "random_a", "filtered_a", "random_z", "random_matched", "filtered"]
+    given = ["single_pass_linear", "filtered_z", "full", "random_a", "filtered_a", "random_z", "random_matched", "filtered"]
     assert in_order([*given, *given]) == (
-        *("full", "filtered", "random_z", "filtered_z", "random_a", "filtered_a", "random_matched", "single_pass"),
+        *("full", "random_matched", "filtered", "random_z", "filtered_z", "random_a", "filtered_a", "single_pass_linear"),
     )
     assert in_order(reversed(TRAIN_SETS)) == TRAIN_SETS
 
 
 def test_tables_show_earlier_sets_as_rows_of_their_own(by_hand: BenchmarkData, make_by_hand: Any) -> None:
-    extra = tuple(Cell("p", name, "a", 0, 60, "not run") for name in ("filtered_60", "random_60", "single_pass"))
+    extra = tuple(Cell("p", name, "a", 0, 60, "not run") for name in ("filtered_60", "random_60", "single_pass_model"))
     data = make_by_hand(cells=(*by_hand.cells, *extra))
-    order = ["full", "random", "filtered", "random_60", "filtered_60", "single_pass"]
+    order = ["full", "random", "filtered", "random_60", "filtered_60", "single_pass_model"]
     assert [row.train_set for row in main_table(data, "a")] == order * 2
     assert [row.train_set for row in main_table(data, "b")] == order[:3] * 2
     assert [row.train_set for row in zero_shot_tables(data, "a")[0].rows] == order
@@ -66,7 +66,7 @@ def test_train_sets_are_explained() -> None:
 
 
 def test_filtered_sets_are_compared_with_full_and_with_their_random_rows() -> None:
-    assert compared_pairs(["full", "random", "filtered", "random_x", "filtered_x", "single_pass"]) == [
+    assert compared_pairs(["full", "random", "filtered", "random_x", "filtered_x", "single_pass_linear"]) == [
         ("filtered", "full"), ("filtered", "random"), ("filtered_x", "full"), ("filtered_x", "random_x"),
     ]  # fmt: skip
     assert compared_pairs(["random", "filtered", "filtered_x", "random_y", "random_matched"]) == [

@@ -1,23 +1,15 @@
 """The controls' draws and the published weights, by hand."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.registry import parse_spec
 from aflite_assets.stages.control_sets import SinglePassScores, _controls
+from aflite_assets.stages.published import ControlSet
 from aflite_assets.stages.published_dataset import row_weights, weight_summary
-
-SPEC = parse_spec(
-    {
-        "name": "x",
-        "source": {"format": "digits"},
-        "representations": {"a": {"kind": "identity"}},
-        "evaluators": {"linear": {"kind": "linear"}},
-        "seeds": [3, 4],
-    }
-).view(["seed", "seeds"])
 
 
 def _rows(kept: list[bool], labels: np.ndarray) -> pa.Table:
@@ -33,10 +25,19 @@ def _scores(linear: list[float], model: list[float] | None = None) -> SinglePass
     return SinglePassScores(None if model is None else np.array(model), np.array(linear))
 
 
+def controls_of(
+    rows: pa.Table, full: Examples, scores: SinglePassScores, *, splits: list[str]
+) -> tuple[list[ControlSet], dict[str, Any]]:
+    """With one run of the filter, for the seeds 3 and 4."""
+    kept = rows.filter(rows["kept"])
+    left = {split: kept.filter(pa.compute.equal(kept["split"], split))["row_id"].to_numpy() for split in splits}
+    return _controls("a", rows, full, scores, {3: left, 4: left}, splits=splits, seed=0)
+
+
 def test_random_matched_has_the_filtered_sets_class_sizes() -> None:
     labels = np.arange(40) % 2
     kept = [bool(label) or row < 10 for row, label in enumerate(labels)]
-    made, notes = _controls("a", _rows(kept, labels), _full(labels), _scores([np.nan] * 40), SPEC, splits=["train"])
+    made, notes = controls_of(_rows(kept, labels), _full(labels), _scores([np.nan] * 40), splits=["train"])
     matched = [control for control in made if control.name == "random_matched"]
     assert [control.seed for control in matched] == [3, 4]
     for control in matched:
@@ -50,7 +51,7 @@ def test_random_matched_has_the_filtered_sets_class_sizes() -> None:
 def test_random_matched_is_made_where_shares_stay_too() -> None:
     labels = np.arange(40) % 2
     rows = _rows([row < 20 for row in range(40)], labels)
-    made, _ = _controls("a", rows, _full(labels), _scores([0.5] * 40), SPEC, splits=["train"])
+    made, _ = controls_of(rows, _full(labels), _scores([0.5] * 40), splits=["train"])
     assert {control.name for control in made} == {"random", "random_matched", "single_pass_linear"}
 
 
@@ -59,9 +60,7 @@ def test_a_single_pass_keeps_the_rows_of_the_lowest_scores(name: str) -> None:
     labels = np.arange(10) % 2
     low, high = [0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.6, 0.4, 0.95, 0.99], [0.5] * 10
     scores = _scores(high, low) if name == "single_pass_model" else _scores(low, high)
-    made, _ = _controls(
-        "a", _rows([row < 4 for row in range(10)], labels), _full(labels), scores, SPEC, splits=["train"]
-    )
+    made, _ = controls_of(_rows([row < 4 for row in range(10)], labels), _full(labels), scores, splits=["train"])
     (single,) = [control for control in made if control.name == name]
     assert single.seed is None
     assert single.row_ids.tolist() == [1, 3, 5, 7]
@@ -80,7 +79,7 @@ def test_a_single_pass_leaves_test_rows_by_the_same_law() -> None:
     )
     linear = ([0.9] * 10 + [0.6] * 20 + [0.1] * 10) * 2
     full = Examples(rows.append_column("text", pa.array(["t"] * 80)), ("no", "yes"))
-    made, _ = _controls("a", rows, full, _scores(linear), SPEC, splits=["train", "test"])
+    made, _ = controls_of(rows, full, _scores(linear), splits=["train", "test"])
     train, test = (
         next(one for one in made if (one.name, one.split) == ("single_pass_linear", split)).row_ids
         for split in ("train", "test")

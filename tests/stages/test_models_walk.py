@@ -102,7 +102,7 @@ def test_text_walk(checkpoint: str, tmp_path: Path, store: ResultStore) -> None:
     results = run_pipeline(_text_spec(checkpoint, tmp_path), store=store)
 
     names = {control.name for control in read_control_sets(results["control_sets"].result)}
-    assert {"random", "single_pass"} <= names
+    assert {"random", "random_matched", "single_pass_model", "single_pass_linear"} <= names
     embedded = results["embeddings"].result.summary["tiny"]
     assert (embedded["rows"], embedded["width"]) == (80 + 40, 16)
     page = results["benchmark_report"].result.file("report.html").read_text()

@@ -17,8 +17,9 @@ from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
-from aflite_assets.stages.published import read_control_sets
+from aflite_assets.stages.published import kept_rows, read_control_sets
 from aflite_assets.stages.report_inputs import trial_note
+from aflite_assets.stages.train_sets import train_sets
 from aflite_assets.stages.warmup_split import _check_plan
 
 
@@ -163,3 +164,44 @@ def test_a_challenge_set_that_the_spec_no_longer_names_is_refused(tmp_path: Path
     run_pipeline(_grouped(tmp_path, challenge_sets={"odd": challenge}), store=store)
     with pytest.raises(DataError, match=r"challenge_sets holds \['odd'\], but the spec names \[\]; materialise"):
         run_stage("benchmark_report", _grouped(tmp_path), store=store)
+
+
+def test_several_runs_of_the_filter_are_trained_on_in_turn(tmp_path: Path, store: ResultStore) -> None:
+    spec = _grouped(tmp_path, seeds=[5, 6, 7], filter_seeds=2, filter={"threshold": 0.0})
+    results = run_pipeline(spec, store=store)
+    part = results["filtered_sets"].result.part("one")
+    runs = [kept_rows(part, run) for run in (0, 1)]
+    published = pq.read_table(part.file("rows.parquet"), filters=[("kept", "=", True), ("split", "=", "train")])
+    np.testing.assert_array_equal(runs[0]["train"], np.sort(published["row_id"].to_numpy()))
+    first, second = (set(run["train"].tolist()) for run in runs)
+    assert len(first) == len(second) == 176
+    summary = part.summary
+    assert summary["kept_jaccard"]["mean"] == pytest.approx(len(first & second) / len(first | second))
+    assert summary["kept_jaccard"]["by_chance"] < summary["kept_jaccard"]["mean"] < 1
+    assert summary["kept_train_rows"] == [176, 176]
+    alone = _grouped(tmp_path, seeds=[5, 6, 7], filter={"threshold": 0.0}, seed=1)
+    other = _made(alone, store, ("filtered_sets",))["filtered_sets"].part("one")
+    np.testing.assert_array_equal(kept_rows(other, 0)["train"], runs[1]["train"])
+    raw = load_examples(results["raw_dataset"].result.path)
+    inputs = {name: obtained.result for name, obtained in results.items()}
+    for seed, run in ((5, 0), (6, 1), (7, 0)):
+        sets = train_sets(inputs, raw, seed, include_warmup=False, filter_run=run)
+        (filtered,) = [one for one in sets if (one.name, one.representation) == ("filtered", "one")]
+        np.testing.assert_array_equal(filtered.row_ids, runs[run]["train"])
+        (matched,) = [one for one in sets if (one.name, one.representation) == ("random_matched", "one")]
+        wanted, found = (np.bincount(raw.select(one.row_ids).labels) for one in (filtered, matched))
+        assert wanted.tolist() == found.tolist()
+    report = json.loads(results["benchmark_report"].result.file("report.json").read_text())
+    assert any("was run 2 times, with other draws each time" in sentence for sentence in report["summary"])
+    (pair,) = [
+        one
+        for one in report["representations"]["one"]["paired"]
+        if (one["train_set"], one["against"], one["test_set"]) == ("filtered", "random_matched", "test")
+        and one["tested_on"] == "full"
+    ]
+    assert (pair["filtered_seeds"], pair["random_seeds"]) == (2, 3)
+
+
+def test_more_runs_of_the_filter_than_seeds_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"filter_seeds is 2, but evaluators have 1 seeds, and each trains"):
+        _grouped(tmp_path, filter_seeds=2)

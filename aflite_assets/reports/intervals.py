@@ -89,15 +89,15 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
         V = max(T + B - N, T, B)
 
     N is in T and in B and is counted once. Trainings of the two sides have nothing to do with each other (Welch), so a
-    side that never moves counts as zero. Degrees of freedom are Satterthwaite's, with c T in the place of T, where
-    d = T^2 / sum (T_side^2 / (s-1)) are those of T alone and c = d / (lower quartile of chi square at d):
+    side that never moves counts as zero. Degrees of freedom are Satterthwaite's, with variances between trainings at
+    their upper bounds: c(d) = d / (lower quartile of chi square at d), u = c(s-1) T_side of each side, and c T for c(d)
+    at the degrees of freedom of T itself:
 
+        d = (sum u)^2 / sum (u^2 / (s-1))
         max(c T + B - N, c T, B)^2 / ((c T)^2 / d + B^2 / group_degrees)
 
     A side of one training says nothing about T: then V = B, at `group_degrees`.
     """
-    from scipy.special import gammaincinv
-
     groups = first.shifts.shape[-1]
     scale = (groups - 1) / groups
     gap = first.shifts.mean(axis=-2) - second.shifts.mean(axis=-2)
@@ -108,12 +108,20 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
     both = scale * (_training_by_group(first) + _training_by_group(second))
     each = [(_between_trainings(one), one.accuracies.shape[-1] - 1) for one in (first, second)]
     trainings = sum((variance for variance, _ in each), np.zeros_like(between_groups))
-    own = np.maximum(_ratio(trainings**2, sum(variance**2 / degrees for variance, degrees in each), least), least)
-    raised = trainings * own / (2 * gammaincinv(own / 2, LOWER_QUARTILE))
+    bounds = [(_raise(degrees) * variance, degrees) for variance, degrees in each]
+    own = _ratio(sum(u for u, _ in bounds) ** 2, sum(u**2 / degrees for u, degrees in bounds), least)
+    raised = _raise(own) * trainings
     degrees = _ratio(
         _added(raised, between_groups, both) ** 2, raised**2 / own + between_groups**2 / group_degrees, group_degrees
     )
     return Spread(_added(trainings, between_groups, both), degrees)
+
+
+def _raise(degrees: np.ndarray | int) -> np.ndarray:
+    """Upper bound of a variance over its estimate."""
+    from scipy.special import gammaincinv
+
+    return np.asarray(degrees / (2 * gammaincinv(np.asarray(degrees) / 2, LOWER_QUARTILE)))
 
 
 def _added(trainings: np.ndarray, groups: np.ndarray, both: np.ndarray) -> np.ndarray:

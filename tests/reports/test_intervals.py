@@ -129,6 +129,21 @@ def test_what_all_trainings_of_both_sides_share_changes_nothing(seed: int) -> No
     assert shifted.degrees_of_freedom == pytest.approx(plain.degrees_of_freedom)
 
 
+@pytest.mark.parametrize("deviations", [(0.031, 0.007), (0.04, 0.0), (0.0, 0.04)])
+def test_sides_with_unlike_numbers_of_trainings_are_rarely_told_apart(deviations: tuple[float, float]) -> None:
+    rng, rows, simulations = np.random.default_rng(1), 400, 2000
+    chances = rng.choice([0.3, 0.8], (simulations, 1, rows))
+    sides = []
+    for trainings, deviation in zip((2, 5), deviations, strict=True):
+        shifts = 3 * deviation * rng.standard_normal((simulations, trainings, 1))
+        sides.append(side((rng.random((simulations, trainings, rows)) < chances + shifts).astype(float), np.ones(rows)))
+    spread = crossed_spread(sides[0], sides[1], rows - 1)
+    gaps = np.abs(sides[0].accuracies.mean(axis=-1) - sides[1].accuracies.mean(axis=-1))
+    called = gaps > stats.t.ppf(0.975, spread.degrees_of_freedom) * np.sqrt(spread.variance)
+    # 7 % at most, and two deviations of a share of 2,000 draws
+    assert called.mean() <= 0.07 + 2 * np.sqrt(0.07 * 0.93 / simulations)
+
+
 def test_many_simulations_at_once_are_each_by_themselves() -> None:
     rng = np.random.default_rng(0)
     first, second = (rng.integers(0, 2, (4, 5, 3, 20)).astype(float) for _ in range(2))

@@ -59,7 +59,7 @@ def plan_section(spec: DatasetSpec, data: UnderstoodData, plan: RunPlan) -> Iter
     lines = [
         ("warm-up", _warmup(spec, plan)),
         ("pool", f"{counted(plan.pool_rows, 'row')} to filter{_policy(spec, plan)}"),
-        ("target_size", f"{_size(settings.target_size, spec.filter.target_size)} are kept at least"),
+        ("target_size", f"{_size(settings.target_size, spec.filter.target_size)} of train are kept at least"),
         ("train_size", f"{_train_size(spec, plan)} per classifier"),
         ("slice_size", f"{_size(settings.slice_size, spec.filter.slice_size)} at most are removed per iteration"),
         ("partitions", f"{count(settings.n_partitions)} per iteration"),
@@ -240,7 +240,8 @@ def _policy(spec: DatasetSpec, plan: RunPlan) -> str:
 
 
 def _iterations(plan: RunPlan) -> str:
-    each = f"{count(plan.most_iterations)} at most"
+    at_most = "at most" if plan.pool_rows == plan.train_pool_rows else "at most, if test rows leave as train rows do"
+    each = f"{count(plan.most_iterations)} {at_most}"
     return each if plan.filter_runs == 1 else f"{each}, in each of {counted(plan.filter_runs, 'run')}"
 
 

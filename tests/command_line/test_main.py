@@ -75,9 +75,9 @@ def test_a_check_says_what_was_understood(make: Make, capsys: pytest.CaptureFixt
         assert line in out, out
     assert "sentence pairs in 40 groups" in out
     assert "warm-up      10 rows of 60 train rows" in out
-    assert "target_size  25 rows (0.5) are kept at least" in out
-    assert "iterations   6 at most" in out
-    assert "16 = 2 evaluators x 4 train sets x 2 seeds; 20 with *" in out
+    assert "target_size  25 rows (0.5) of train are kept at least" in out
+    assert "iterations   8 at most, if test rows leave as train rows do" in out
+    assert "24 = 2 evaluators x 6 train sets x 2 seeds" in out
     assert "estimated cost" not in out
 
 

@@ -57,7 +57,7 @@ def _check(folder: Path, spec: Spec | str) -> int:
 
 def test_the_dataset_itself_is_right(tmp_path: Path, spec: Spec, capsys: pytest.CaptureFixture[str]) -> None:
     assert _check(tmp_path, spec) == 0
-    assert "  iterations   9 at most" in capsys.readouterr().out
+    assert "  iterations   12 at most" in capsys.readouterr().out
 
 
 def _set(place: str, value: Any) -> Change:

@@ -73,8 +73,8 @@ def test_challenge_table_in_markdown(planted: BenchmarkData) -> None:
 
 def test_filter_table_in_markdown(planted: BenchmarkData) -> None:
     lines = filter_markdown(filter_table(planted.filtered[0])).splitlines()
-    assert lines[2] == "| 0 | 1200 | 600 | 114 | 57 | 0.98 | 0.82 | 0 |"
-    assert lines[-1] == "| 7 | 402 | 201 | 0 | 0 | none | 0.4 | 0 |"
+    assert lines[2] == "| 0 | 1200 | 1200 | 600 | 114 | 114 | 57 | 0.98 | 0.82 | 0 |"
+    assert lines[-1] == "| 7 | 402 | 402 | 201 | 0 | 0 | 0 | none | 0.4 | 0 |"
 
 
 def test_empty_tables_are_headings_alone() -> None:

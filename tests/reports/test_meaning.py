@@ -63,7 +63,7 @@ def test_a_single_pass_is_compared_on_the_same_rows(
 ) -> None:
     found = meaning(make_by_hand(cells=(*by_hand.cells, single_pass(right))), "a")
     assert found is not None
-    assert "trained on as many rows that a single pass left and tested on the same filtered rows, " + said in found
+    assert "trained on as many rows that single_pass_model left and tested on the same filtered rows, " + said in found
 
 
 def test_without_random_the_price_of_fewer_rows_is_open(by_hand: BenchmarkData, make_by_hand: Any) -> None:

@@ -116,7 +116,7 @@ def test_filtering_sentence(planted: BenchmarkData) -> None:
     assert filtering_sentence(planted.filtered[0]) == (
         "Filtering with representation roberta kept 402 of 1,200 train rows (33.5 %) and stopped because too few rows "
         "were still predictable enough to go. Over 8 passes representation bias fell from 82.0 % to 40.0 %; the most "
-        "frequent class makes up 33.3 % of the train rows left."
+        "frequent class makes up 33.3 % of the rows left in the pool."
     )
 
 

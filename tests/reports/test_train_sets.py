@@ -38,9 +38,27 @@ def test_names_of_train_sets(name: str, earlier: str | None, known: bool) -> Non
 
 
 def test_earlier_sets_stand_after_filtered_in_the_order_of_appearance() -> None:
-    given = ["single_pass_linear", "filtered_z", "full", "random_a", "filtered_a", "random_z", "random_matched", "filtered"]
+    given = [
+        "single_pass_linear",
+        "filtered_z",
+        "full",
+        "random_a",
+        "filtered_a",
+        "random_z",
+        "random_matched",
+        "filtered",
+    ]
     assert in_order([*given, *given]) == (
-        *("full", "random_matched", "filtered", "random_z", "filtered_z", "random_a", "filtered_a", "single_pass_linear"),
+        *(
+            "full",
+            "random_matched",
+            "filtered",
+            "random_z",
+            "filtered_z",
+            "random_a",
+            "filtered_a",
+            "single_pass_linear",
+        ),
     )
     assert in_order(reversed(TRAIN_SETS)) == TRAIN_SETS
 

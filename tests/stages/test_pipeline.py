@@ -87,6 +87,7 @@ CHANGES: dict[str, Any] = {
     "evaluators": {"linear": {"kind": "linear", "inverse_regularization": 2.0}},
     "seeds": [0, 1, 2],
     "train_sets": {"mild": 300},
+    "filter_seeds": 2,
     "full_includes_warmup": True,
     "challenge_sets": {},
     "distance_encoder": {"kind": "identity"},

@@ -14,7 +14,7 @@ BELOW = {
     "algorithm": set(),
     "results": set(),
     "sources": {"results"},
-    "models": {"sources", "results"},
+    "models": {"algorithm", "sources", "results"},
     "diagnostics": {"sources"},
     "reports": {"sources"},
     "tracking": set(),

@@ -13,7 +13,7 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.batches import reading_threads
 from aflite_assets.models.checks import check_inputs
 from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier, new_classifier, saved_classifier
-from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 from aflite_assets.models.isolation import isolated_random_state
 from aflite_assets.models.out_of_memory import RowsAtOnce
 from aflite_assets.models.predictions import on_device, predict, silent
@@ -127,7 +127,8 @@ class NeuralEncoder:
             return EncodedBatch(
                 np.zeros((0, self.width), np.float32), np.zeros((0, self._classifier.n_classes), np.float32)
             )
-        pieces = list(self._at_once.ask(np.arange(len(inputs)), inputs.batch, self._answer))
+        with torch_threads_for(self._classifier.model, self._device):
+            pieces = list(self._at_once.ask(np.arange(len(inputs)), inputs.batch, self._answer))
         return EncodedBatch(
             np.concatenate([piece.answer.features for piece in pieces]),
             np.concatenate([piece.answer.probabilities for piece in pieces]),

@@ -9,7 +9,7 @@ import torch
 from aflite_assets.errors import ModelError
 from aflite_assets.models.batches import reading_threads
 from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier
-from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 from aflite_assets.models.out_of_memory import RowsAtOnce
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import ImageModelSpec
@@ -100,7 +100,8 @@ def _answers(
             return _Answers(logits.softmax(dim=1).cpu().numpy(), logits.isfinite().all(dim=1).cpu().numpy())
 
     order = np.argsort(inputs.lengths, kind="stable")
-    for piece in RowsAtOnce(log, INFERENCE_BATCH, threads).ask(order, inputs.batch, answer):
-        found.probabilities[piece.rows] = piece.answer.probabilities
-        found.finite[piece.rows] = piece.answer.finite
+    with torch_threads_for(classifier.model, device):
+        for piece in RowsAtOnce(log, INFERENCE_BATCH, threads).ask(order, inputs.batch, answer):
+            found.probabilities[piece.rows] = piece.answer.probabilities
+            found.finite[piece.rows] = piece.answer.finite
     return found

@@ -11,7 +11,7 @@ import pyarrow as pa
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.batches import TrainBatches, train_batches
 from aflite_assets.models.classifiers import NeuralClassifier
-from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 from aflite_assets.models.dynamics import DynamicsRecorder
 from aflite_assets.models.early_stopping import EarlyStopping, training_rows
 from aflite_assets.models.isolation import quiet_libraries
@@ -79,7 +79,8 @@ def train_classifier(
         log,
         settings.gradient_accumulation,
     )
-    kept = training.run()
+    with torch_threads_for(classifier.model, device):
+        kept = training.run()
     epoch = training.recorder.epochs[kept - 1]
     return TrainingResult(
         training.recorder.table(rows.train.row_ids),

@@ -49,8 +49,8 @@ _STAGES = (
         ("warmup", "representations", "evaluators", "filter", "distance_encoder", "seed"),
         "2",
     ),
-    Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "4"),
-    Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",)),
+    Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "5"),
+    Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",), "2"),
     Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "filter_seeds", "seed"), "7"),
     Stage(
         "control_sets",
@@ -68,7 +68,7 @@ _STAGES = (
         "evaluator_models",
         ("raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets"),
         ("evaluators", "seeds", "filter_seeds", "full_includes_warmup"),
-        "5",
+        "6",
     ),
     Stage(
         "bias_evidence",

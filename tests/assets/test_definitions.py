@@ -67,6 +67,7 @@ def test_assets_that_compute_on_a_card_share_the_pool_gpu() -> None:
     pools = {key.path[-1]: set(graph.get(key).pools or ()) for key in graph.get_all_asset_keys()}
     assert {name for name, pool in pools.items() if pool} == {
         "warmup_split", "warmup_models", "embeddings", "filtered_sets", "evaluator_models",
+        "bias_evidence",
     }  # fmt: skip
     assert set.union(*pools.values()) == {"gpu"}
 

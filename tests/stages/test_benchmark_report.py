@@ -133,7 +133,7 @@ def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, Obtained], sai
 def test_every_table_is_a_file_and_markdown(walk: dict[str, Obtained]) -> None:
     result = walk["benchmark_report"].result
     assert sorted(path.name for path in (result.path / "tables").iterdir()) == [
-        "accuracy.parquet", "challenge_sets.parquet", "in_distribution.parquet", "paired.parquet",
+        "accuracy.parquet", "challenge_sets.parquet", "in_distribution.parquet", "paired.parquet", "planted.parquet",
         "predictability_by_iteration.parquet", "published.parquet", "top_5.parquet", "transfer.parquet",
         "transfer_differences.parquet", "warmup_curve.parquet",
         "zero_shot.parquet", "zero_shot_differences.parquet",
@@ -173,9 +173,9 @@ def test_test_rows_that_filtering_left_alone_are_not_called_filtered(walk: dict[
 
     raw, spec = load_examples(walk["raw_dataset"].result.path), parse_spec(_content(tmp_path))
     scored = filtered_set("given", walk["filtered_sets"].result.part("given"))
-    alone = replace(scored, representation="other", settings={**scored.settings, "evaluation_rows": "kept"})
+    alone = replace(scored, representation="other", settings={**scored.settings, "evaluation_rows": {"test": "kept"}})
     sets = test_sets(raw, walk["challenge_sets"].result, (scored, alone), spec.challenge_sets, frozenset(), {}, [])
-    assert scored.settings["evaluation_rows"] == "scored"
+    assert scored.settings["evaluation_rows"] == {"test": "pooled"}
     assert {one.name: list(one.kept) for one in sets} == {"test": ["given"], "all": [], "some": []}
 
 
@@ -195,8 +195,8 @@ def test_groups_of_rows_and_the_pool_reach_the_report(tmp_path: Path, store: Res
     raw, challenges, filtered = (
         store.current(name, "twelve") for name in ("raw_dataset", "challenge_sets", "filtered_sets")
     )
-    scored = filtered_set("given", filtered.part("given"))
-    pooled = replace(scored, settings={**scored.settings, "evaluation_rows": "pooled"})
+    pooled = filtered_set("given", filtered.part("given"))
+    scored = replace(pooled, settings={**pooled.settings, "evaluation_rows": {"test": "scored"}})
     for one, expected in ((scored, False), (pooled, True)):
         sets = test_sets(load_examples(raw.path), challenges, (one,), spec.challenge_sets, frozenset(), {}, [])
         assert {found.name: found.pooled for found in sets} == {"test": expected, "all": False, "some": False}

@@ -66,7 +66,7 @@ def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
     near = tables["Distance to the nearest train rows (given)"]
     at_ten = {row["when"]: row for row in near.table.to_pylist() if row["k"] == 10}
     # Test rows with bias features have none of their kind left: far more than fewer rows explain.
-    assert at_ten["after"]["within_class"] > 3 * at_ten["random"]["within_class"]
+    assert at_ten["after"]["within_class"] > 2.5 * at_ten["random"]["within_class"]
     assert at_ten["after"]["queries"] == 200
     assert f"{at_ten['after']['within_class']:.4f} after it" in near.caption
     assert "Mean cosine distance from 200 rows of the other splits" in near.caption

@@ -40,8 +40,8 @@ def filtered(raw: Examples, kept: np.ndarray, **settings: Any) -> FilteredSet:
     ):
         rows = rows.append_column(name, values)
     names = (
-        "iteration", "rows_in", "scored_rows_in", "removed", "scored_removed", "cutoff", "representation_bias",
-        "rows_never_held_out",
+        "iteration", "rows_in", "train_rows_in", "scored_rows_in", "removed", "train_removed", "scored_removed",
+        "cutoff", "representation_bias", "rows_never_held_out",
     )  # fmt: skip
     return FilteredSet("net", pa.table({name: [0] for name in names}), "THRESHOLD", (), rows, settings)
 

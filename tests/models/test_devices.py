@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from aflite_assets.errors import ModelError
-from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 
 
 def test_importing_devices_loads_no_torch() -> None:
@@ -47,3 +47,17 @@ def test_autocast_follows_the_precision() -> None:
         assert (weights @ weights).dtype == torch.bfloat16
     with DeviceSettings("cpu", "float32").autocast():
         assert (weights @ weights).dtype == torch.float32
+
+
+@pytest.mark.parametrize(("width", "threads"), [(10, 1), (1_100, 2)])
+def test_small_models_work_in_one_thread_on_the_cpu(width: int, threads: int) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        model = torch.nn.Linear(width, width)  # 110 weights, or 1.2 million
+        with pytest.raises(ZeroDivisionError), torch_threads_for(model, DeviceSettings("cpu")):
+            assert torch.get_num_threads() == threads
+            _ = 1 / 0
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

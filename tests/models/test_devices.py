@@ -55,9 +55,8 @@ def test_small_models_work_in_one_thread_on_the_cpu(width: int, threads: int) ->
     torch.set_num_threads(2)
     try:
         model = torch.nn.Linear(width, width)  # 110 weights, or 1.2 million
-        with pytest.raises(ZeroDivisionError), torch_threads_for(model, DeviceSettings("cpu")):
+        with torch_threads_for(model, DeviceSettings("cpu")):
             assert torch.get_num_threads() == threads
-            _ = 1 / 0
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)

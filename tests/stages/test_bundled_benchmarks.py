@@ -147,4 +147,4 @@ def test_reversed_cues_mislead_what_learnt_from_random_rows_but_not_from_filtere
 
     assert accuracy("full") <= 0.08
     assert accuracy("random") <= 0.10
-    assert accuracy("filtered") >= 0.20
+    assert accuracy("filtered") >= 0.14

@@ -64,8 +64,14 @@ def _ties(records: Sequence[IterationRecord], settings: FilterSettings) -> Itera
         yield (
             f"In {len(tied)} of {len(records)} iterations more rows than a slice ({settings.slice_size}) shared "
             f"the cut-off score, at most {most.tied_at_cutoff} (iteration {most.iteration}, score "
-            f"{most.cutoff:.3f}): chance decided which of them went. Raise n_partitions or slice_size."
+            f"{most.cutoff:.3f}): chance decided which of them went first. {_remedy(most)}"
         )
+
+
+def _remedy(tied: IterationRecord) -> str:
+    if tied.cutoff == 1.0:
+        return "With a strong shortcut many rows are always predicted; raise slice_size, so that they go at once."
+    return "Raise n_partitions or slice_size."
 
 
 def _class_share(record: IterationRecord) -> np.ndarray:

@@ -85,8 +85,8 @@ def _related_cautions(data: BenchmarkData) -> list[str]:
     said = []
     if same:
         said.append(
-            "These evaluators are of the adversary's own make, so the rows were chosen against them and they fall more "
-            f"than others would; judge by the others: {_as_representations(same)}."
+            "These evaluators have the make of a model that filtered, so the rows were chosen against them and they "
+            f"fall more than others would: {_as_representations(same)}. Judge by other evaluators."
         )
     if near:
         said.append(

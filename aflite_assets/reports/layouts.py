@@ -78,7 +78,7 @@ def main_layouts(rows: Sequence[MainRow]) -> tuple[Layout, ...]:
         columns.append(f"{test.test_set}, full (n = {count(test.full.test_rows)})")
         if test.filtered is not None:
             columns += [f"{test.test_set}, filtered (n = {count(test.filtered.test_rows)})", "drop (points)"]
-            columns += [f"{test.test_set}, left as the train rows were"] if has_own_rows(rows, test.test_set) else []
+            columns += [f"{test.test_set}, own test rows"] if has_own_rows(rows, test.test_set) else []
     return (_layout("", columns, [_main_cells(row, rows) for row in rows], numbers_from=2),)
 
 

@@ -124,7 +124,7 @@ def _single_pass(data: BenchmarkData, representation: str, tests: _Tests, names:
     if not parts:
         return ""
     return (
-        f"Against that, trained on as many rows that {single_pass} left and tested on the same filtered rows, "
+        f"For comparison, trained on as many rows that {single_pass} left and tested on the same filtered rows, "
         f"{listed(parts)}."
     )
 

@@ -38,6 +38,13 @@ def findings(data: BenchmarkData) -> tuple[str, ...]:
     return tuple(sentences)
 
 
+_MEANS = {
+    "above": "Rows chosen this way train better there than as many random ones.",
+    "below": "As many random rows train better there than rows chosen this way.",
+    "open": "No difference is shown there: there may be none, or one too small to see.",
+}
+
+
 def verdict_sentence(data: BenchmarkData, representation: str) -> str:
     """Whether filtering helps or harms training, by the primary comparison, and how many of the others say so."""
     lead = f"Verdict on representation {representation}"
@@ -49,6 +56,13 @@ def verdict_sentence(data: BenchmarkData, representation: str) -> str:
     why = "" if primary.verdict.why is None else f" ({primary.verdict.why})"
     text = f"{lead}: {primary.verdict.side or 'none'}{why}, by the primary comparison ({who}"
     text += f": {paired_text(primary.interval)})." if primary.interval is not None else ")."
+    if primary.verdict.side is not None:
+        text += f" {_MEANS[primary.verdict.side]}"
+        if primary.tested_on != "all":
+            text += (
+                f" {primary.test_set} is drawn from the same data and shares its shortcuts, so a loss there may be the "
+                "price of leaving them out; only a test set where a shortcut is absent or misleads shows a gain."
+            )
     others = [one for one in differences if one.whole and not one.primary and one.verdict.side is not None]
     return f"{text} {_others(others)}" if others else text
 

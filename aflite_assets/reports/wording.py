@@ -69,7 +69,8 @@ GLOSSARY = {
     "Target size": "Filtering never keeps fewer train rows than this.",
     "Verdict": "Above or below: filtered differs from its control by more than the choice of test groups and trainings "
     "explains, counting how many comparisons were made. Open: asked and not found. No verdict: it cannot be asked.",
-    "Threshold": "The lowest predictability that a removed row may have.",
+    "Threshold": "The lowest predictability that a removed row may have. With selection gumbel any row "
+    "may go, and filtering ends once none reaches the threshold.",
     "Warm-up rows": "Rows spent on training the encoder and then never used again.",
 }
 

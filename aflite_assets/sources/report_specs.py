@@ -25,8 +25,8 @@ class ReportSpec(StrictSpec):
     )
     primary: PrimarySpec | None = Field(
         None,
-        description="the comparison judged by itself; default: the first evaluator on the first test set of which no "
-        "row enters the filter's pool",
+        description="the comparison judged by itself; default: the first evaluator on the first challenge set, or "
+        "without one on the first split of which no row enters the filter's pool",
     )
     smallest_effect: float = Field(
         1.0, ge=0, le=100, description="points of accuracy; a smaller difference is never called one"

@@ -269,10 +269,10 @@ class DatasetSpec(StrictSpec):
         if "matched" in self.train_sets:
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
         self._check_evaluation_rows(splits)
-        if self.filter_seeds > len(self.seeds):
+        if len(self.seeds) % self.filter_seeds:
             raise ValueError(
-                f"filter_seeds is {self.filter_seeds}, but evaluators have {len(self.seeds)} seeds, and each trains "
-                "on one run of the filter; name more seeds, or lower filter_seeds"
+                f"filter_seeds is {self.filter_seeds}, but the {len(self.seeds)} seeds of the evaluators cannot be "
+                "shared out evenly among so many runs of the filter; give a multiple of it, or lower filter_seeds"
             )
         self._check_early_stopping(splits)
         self._check_primary(splits)
@@ -331,6 +331,11 @@ class DatasetSpec(StrictSpec):
         tested = [one for one in (*splits, *self.challenge_sets) if one != "train"]
         if primary.test_set not in tested:
             raise ValueError(f"report.primary.test_set is {primary.test_set!r}; name one of the test sets {tested}")
+        if primary.test_set in splits and self.filter.evaluation_rows_of(primary.test_set) == "pooled":
+            raise ValueError(
+                f"report.primary.test_set is {primary.test_set!r}, whose rows enter the filter's pool, so nothing can "
+                "be judged on them; name a challenge set, or a split with filter.evaluation_rows: kept"
+            )
 
     def view(self, fields: Iterable[str]) -> "SpecView":
         """The same spec with only these fields readable.

@@ -11,10 +11,10 @@ def test_evaluators_of_the_adversarys_make_are_named(make_by_hand: Any) -> None:
         "evaluators.p": "huggingface_text roberta-large",
         "evaluators.q": "huggingface_text bert-large",
     }
-    said = [line for line in cautions(make_by_hand(families=families)) if "own make" in line]
+    said = [line for line in cautions(make_by_hand(families=families)) if "have the make" in line]
     assert said == [
-        "These evaluators are of the adversary's own make, so the rows were chosen against them and they fall more "
-        "than others would; judge by the others: p (as representation a)."
+        "These evaluators have the make of a model that filtered, so the rows were chosen against them and they fall "
+        "more than others would: p (as representation a). Judge by other evaluators."
     ]
     both = {**families, "representations.b": "huggingface_text roberta-large", "evaluators.q": "linear"}
     assert any("p (as representation a and b)." in line for line in cautions(make_by_hand(families=both)))
@@ -34,9 +34,9 @@ def test_other_sizes_of_the_adversarys_architecture_are_named_more_softly(make_b
         "evaluators.q": "roberta",
     }
     said = cautions(make_by_hand(families=families, architectures=alike))
-    assert [line for line in said if "adversary's" in line] == [
-        "These evaluators are of the adversary's own make, so the rows were chosen against them and they fall more "
-        "than others would; judge by the others: q (as representation a).",
+    assert [line for line in said if line.startswith("These evaluators")] == [
+        "These evaluators have the make of a model that filtered, so the rows were chosen against them and they fall "
+        "more than others would: q (as representation a). Judge by other evaluators.",
         "These evaluators are of the adversary's family, another size or copy of its architecture, so they may fall "
         "more than others would: p (as representation a).",
     ]
@@ -53,7 +53,7 @@ def test_shares_held_back_are_named(make_by_hand: Any) -> None:
 
 
 def test_without_families_nobody_is_named(by_hand: BenchmarkData) -> None:
-    assert not [line for line in cautions(by_hand) if "own make" in line]
+    assert not [line for line in cautions(by_hand) if "have the make" in line]
 
 
 def test_small_sets_and_parts_are_named(by_hand: BenchmarkData) -> None:

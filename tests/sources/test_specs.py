@@ -110,7 +110,10 @@ def test_the_primary_comparison_is_of_an_evaluator_on_a_test_set(spec_content: d
     assert (spec.report.primary, spec.report.smallest_effect) == (None, 1.0)
     evaluator = next(iter(spec.evaluators))
     primary = {"evaluator": evaluator, "test_set": "test"}
-    assert DatasetSpec.model_validate(spec_content | {"report": {"primary": primary}}).report.primary is not None
+    _refuses(spec_content, "report.primary.test_set is 'test', whose rows enter the filter's pool, so nothing",
+             report={"primary": primary})  # fmt: skip
+    kept = spec_content | {"filter": {"evaluation_rows": {"test": "kept"}}, "report": {"primary": primary}}
+    assert DatasetSpec.model_validate(kept).report.primary is not None
     _refuses(spec_content, f"report.primary.evaluator is 'other'; name one of the evaluators ['{evaluator}']",
              report={"primary": primary | {"evaluator": "other"}})  # fmt: skip
     _refuses(spec_content, "report.primary.test_set is 'train'; name one of the test sets ['test']",

@@ -145,7 +145,7 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, Obtained]) -> None:
     }  # fmt: skip
     report = json.loads(result.file("report.json").read_text())
     assert report["families"]["representations.given"] == report["families"]["evaluators.linear"] == "linear"
-    assert any("own make" in line and "linear (as representation given)" in line for line in report["summary"])
+    assert any("have the make" in line and "linear (as representation given)" in line for line in report["summary"])
     assert report["in_distribution"][0]["test_set"] == "test"
     assert result.summary["verdicts"] == [report["representations"]["given"]["verdict"]]
     assert result.summary["verdicts"][0].startswith("Verdict on representation given: none (one seed), by the primary")

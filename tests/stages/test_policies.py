@@ -167,7 +167,7 @@ def test_a_challenge_set_that_the_spec_no_longer_names_is_refused(tmp_path: Path
 
 
 def test_several_runs_of_the_filter_are_trained_on_in_turn(tmp_path: Path, store: ResultStore) -> None:
-    spec = _grouped(tmp_path, seeds=[5, 6, 7], filter_seeds=2, filter={"threshold": 0.0})
+    spec = _grouped(tmp_path, seeds=[5, 6, 7, 8], filter_seeds=2, filter={"threshold": 0.0})
     results = run_pipeline(spec, store=store)
     part = results["filtered_sets"].result.part("one")
     runs = [kept_rows(part, run) for run in (0, 1)]
@@ -184,7 +184,7 @@ def test_several_runs_of_the_filter_are_trained_on_in_turn(tmp_path: Path, store
     np.testing.assert_array_equal(kept_rows(other, 0)["train"], runs[1]["train"])
     raw = load_examples(results["raw_dataset"].result.path)
     inputs = {name: obtained.result for name, obtained in results.items()}
-    for seed, run in ((5, 0), (6, 1), (7, 0)):
+    for seed, run in ((5, 0), (6, 1), (7, 0), (8, 1)):
         sets = train_sets(inputs, raw, seed, include_warmup=False, filter_run=run)
         (filtered,) = [one for one in sets if (one.name, one.representation) == ("filtered", "one")]
         np.testing.assert_array_equal(filtered.row_ids, runs[run]["train"])
@@ -199,9 +199,11 @@ def test_several_runs_of_the_filter_are_trained_on_in_turn(tmp_path: Path, store
         if (one["train_set"], one["against"], one["test_set"]) == ("filtered", "random_matched", "test")
         and one["tested_on"] == "full"
     ]
-    assert (pair["filtered_seeds"], pair["random_seeds"]) == (2, 3)
+    assert (pair["filtered_seeds"], pair["random_seeds"]) == (2, 4)
 
 
 def test_more_runs_of_the_filter_than_seeds_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match=r"filter_seeds is 2, but evaluators have 1 seeds, and each trains"):
+    with pytest.raises(
+        SpecError, match=r"filter_seeds is 2, but the 1 seeds of the evaluators cannot be shared out evenly"
+    ):
         _grouped(tmp_path, filter_seeds=2)

@@ -25,7 +25,8 @@ def test_the_verdict_is_one_line(planted: BenchmarkData) -> None:
     assert findings(planted)[0] == (
         "Verdict on representation roberta: above, by the primary comparison (linear trained on filtered instead of "
         f"random, on hans: {paired_text(primary.interval)}). Rows chosen this way train better there than as many "
-        "random ones. 2 other comparisons on whole sets, judged together with all of the report: 0 above, 0 below and 2 open."
+        "random ones. 2 other comparisons on whole sets, judged together with all of the report: 0 above, 0 below and "
+        "2 open."
     )
 
 

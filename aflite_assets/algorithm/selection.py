@@ -83,7 +83,7 @@ def choose_slice(
     passing = int(among.sizes[among.scores >= settings.threshold].sum())
     keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))
     ties = generator(seed, Purpose.TIES, iteration).permutation(len(keys))
-    eligible = _eligible(among, settings, passing)
+    eligible = _eligible(among, settings, any_passes=passing > 0)
     ordered = eligible[np.lexsort((ties[eligible], -keys[eligible]))]
     chosen, reaches_target = _fitting(among, ordered, allowed=allowed, room=room)
     taken = np.zeros(len(keys), dtype=bool)
@@ -107,7 +107,7 @@ def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, se
     """
     if cut is None:
         return among.rows[:0]
-    eligible = _eligible(among, settings, len(among.rows))
+    eligible = _eligible(among, settings, any_passes=True)  # or there were no cut
     keys = _keys(among, settings, generator(seed, Purpose.SCORED_GUMBEL, iteration))[eligible]
     goes = (keys > cut.above) & (keys >= cut.lowest)
     partly = np.flatnonzero((keys >= cut.lowest) & (keys <= cut.above))
@@ -154,10 +154,10 @@ def _keys(among: Candidates, settings: FilterSettings, stream: np.random.Generat
         return np.asarray(np.log(among.scores) + stream.gumbel(size=len(among.scores)))
 
 
-def _eligible(among: Candidates, settings: FilterSettings, passing: int) -> np.ndarray:
+def _eligible(among: Candidates, settings: FilterSettings, *, any_passes: bool) -> np.ndarray:
     """Units that a slice may take: those at or over the threshold; with "gumbel" all scored ones while any passes."""
     if settings.selection == "gumbel":
-        return np.flatnonzero(~np.isnan(among.scores)) if passing else np.empty(0, dtype=np.int64)
+        return np.flatnonzero(~np.isnan(among.scores)) if any_passes else np.empty(0, dtype=np.int64)
     return np.flatnonzero(among.scores >= settings.threshold)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aflite_assets.algorithm import FilterResult, FilterSettings, filter_dataset
+from aflite_assets.algorithm import FilterResult, FilterSettings, FilterState, filter_dataset
 from aflite_assets.algorithm.checks import Inputs
 from aflite_assets.algorithm.linear.engine import EngineTally
 from aflite_assets.algorithm.reference import reference_fits
@@ -73,8 +73,8 @@ class Problem:
         given = {"features": features.astype(np.float32), "labels": labels, "groups": groups, "score_only": score_only}
         object.__setattr__(self, "arrays", given)
 
-    def run(self) -> FilterResult:
-        return filter_dataset(settings=FilterSettings(**self.settings), seed=self.rows, **self.arrays)
+    def run(self, **more: Any) -> FilterResult:
+        return filter_dataset(settings=FilterSettings(**self.settings), seed=self.rows, **self.arrays, **more)
 
     def reference_run(self, monkeypatch: pytest.MonkeyPatch) -> FilterResult:
         with monkeypatch.context() as patch:
@@ -128,3 +128,20 @@ def test_the_compiled_float32_path_keeps_the_same_rows(monkeypatch: pytest.Monke
     assert [record.removed for record in expected.iterations] == [300, 300, 300, 300, 0]
     kept, wanted = set(result.kept_rows.tolist()), set(expected.kept_rows.tolist())
     assert len(kept & wanted) / len(kept | wanted) >= 0.999
+
+
+def test_the_compiled_float32_path_leaves_the_same_scored_rows_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = Problem(3600, 40, (0.5, 0.3, 0.2), sizes(1800, 300, 300, 8), group_size=2, scored_share=0.2)
+    states: list[list[FilterState]] = []
+    for compiled in (False, True):
+        states.append([])
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                "aflite_assets.algorithm.linear.preparation._is_small",
+                lambda inputs, settings, small=not compiled: small,
+            )
+            problem.run(on_iteration=lambda record, state: states[-1].append(state))
+    exact, quick = (found[0] for found in states)
+    np.testing.assert_array_equal(quick.held_out_count, exact.held_out_count)
+    assert len(set(exact.held_out_count[problem.arrays["score_only"]])) > 3
+    assert np.mean(quick.predictability == exact.predictability) >= 0.999

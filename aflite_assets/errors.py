@@ -24,6 +24,10 @@ class MissingDataError(DataError):
     """The data are not there: a file or folder is missing, or the hub cannot be asked and its cache is empty."""
 
 
+class UnsettledDataError(DataError):
+    """The data cannot be judged yet: a file is still being written, or too much of it is not hashed yet."""
+
+
 class ModelError(AfliteError):
     """An encoder or evaluator cannot be loaded or does not fit the data."""
 

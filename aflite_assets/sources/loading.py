@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.errors import DataError, MissingDataError
-from aflite_assets.results.files import file_sha256
+from aflite_assets.results.file_hashes import FileHashes
 from aflite_assets.sources.digits import digits
 from aflite_assets.sources.files import read_table_file
 from aflite_assets.sources.hub.loading import load_hub, source_commit
@@ -31,14 +31,16 @@ from aflite_assets.sources.synthetic import circles, list_column
 from aflite_assets.sources.template_nli import template_nli
 
 
-def content_fingerprint(source: SourceSpec) -> dict[str, str | int]:
+def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
     """What a source's content is known by, empty for one that is drawn from a seed.
 
     Files: how many, and one sha256 over their paths and contents. A hub dataset: the commit its revision stands for.
+    `hashes` knows the files' hashes or computes them, and notes the files; default: those kept below `AFLITE_HOME`.
 
     Raises:
         MissingDataError: a file or folder is missing, or the hub cannot be asked.
         DataError: the hub knows no such dataset or revision.
+        UnsettledDataError: `hashes` is bounded or watches, and a file cannot be hashed yet.
     """
     if isinstance(source, HubSource):
         return {"commit": source_commit(source)}
@@ -46,10 +48,11 @@ def content_fingerprint(source: SourceSpec) -> dict[str, str | int]:
     files = source.files()
     if isinstance(source, ImageFolderSource):
         files += [folder / path for folder in dict.fromkeys(source.folders()) for path in image_paths(folder)]
-    hashes = [f"{path}\0{file_sha256(path)}" for path in files]
-    if not hashes:
+    if not files:
         return {}
-    return {"files": len(hashes), "sha256": hashlib.sha256("\n".join(hashes).encode()).hexdigest()}
+    digests = (hashes or FileHashes()).of(files)
+    named = [f"{path}\0{digest}" for path, digest in zip(files, digests, strict=True)]
+    return {"files": len(files), "sha256": hashlib.sha256("\n".join(named).encode()).hexdigest()}
 
 
 def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.Table]:
@@ -85,7 +88,7 @@ def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
     """The source with the content that a key was made from: a hub dataset at that commit, others as they are."""
     if not isinstance(source, HubSource) or "commit" not in content:
         return source
-    return source.model_copy(update={"revision": content["commit"], "refresh": False})
+    return source.model_copy(update={"revision": content["commit"], "newest": False})
 
 
 def _require_files(source: SourceSpec) -> None:

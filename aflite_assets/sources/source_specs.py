@@ -1,9 +1,9 @@
 """The places a dataset can be read from, as its YAML writes them; reading itself is in `loading` and `synthetic`."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from aflite_assets.sources.model_specs import SplitName, StrictSpec
 
@@ -48,9 +48,9 @@ class HubSource(StrictSpec):
     format: Literal["hub"]
     id: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$", description="owner/name")
     revision: str | None = Field(
-        None, min_length=1, max_length=200, description="commit, tag or branch; needed unless refresh is set"
+        None, min_length=1, max_length=200, description="commit, tag or branch; needed unless newest is set"
     )
-    refresh: bool = Field(False, description="take the newest commit at every materialisation")
+    newest: bool = Field(False, description="take the newest commit at every materialisation; `refresh` before")
     config: str | None = Field(None, description="the hub's name for a part of the dataset, also called subset")
     class_numbers: bool = Field(
         False, description="read labels that the hub stores with class names as their numbers instead of their names"
@@ -60,12 +60,27 @@ class HubSource(StrictSpec):
         None, exclude=True, description="for gated datasets: ${secret:VARIABLE}; default: the one `hf auth login` keeps"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _under_its_old_name(cls, values: Any) -> Any:
+        """A dataset's own `refresh` is another thing, but files that were written before keep their meaning."""
+        if isinstance(values, dict) and "refresh" in values:
+            if "newest" in values:
+                raise ValueError("newest and refresh are two names of one key; keep newest")
+            return {("newest" if name == "refresh" else name): value for name, value in values.items()}
+        return values
+
+    @model_serializer(mode="wrap")
+    def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Results are found by the name that the key had when they were made."""
+        return {("refresh" if name == "newest" else name): value for name, value in serialize(self).items()}
+
     @model_validator(mode="after")
     def _pinned(self) -> Self:
-        if self.revision is None and not self.refresh:
+        if self.revision is None and not self.newest:
             raise ValueError(
                 f"{self.id} has no revision, so it could change unseen; set revision to a commit of the hub's page "
-                "'Files and versions', or refresh: true to take the newest at every materialisation"
+                "'Files and versions', or newest: true to take the newest at every materialisation"
             )
         names = [name for value in self.splits.values() for name in as_tuple(value)]
         if any("." in name for name in names) and not all("." in name for name in names):

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, StrictFloat, StrictInt, model_valida
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.model_specs import EncoderSpec, EvaluatorSpec, Name, StrictSpec
 from aflite_assets.sources.recipes import check_recipes
+from aflite_assets.sources.refresh_specs import RefreshSpec
 from aflite_assets.sources.report_specs import ReportSpec
 from aflite_assets.sources.source_specs import Files, SourceSpec, SplitName, TableFormat, as_tuple
 from aflite_assets.sources.wording import LONGEST_NAME, is_printable_name
@@ -246,6 +247,9 @@ class DatasetSpec(StrictSpec):
         exclude_if=lambda planted: not planted,  # so that results which it does not concern are found again
     )
     report: ReportSpec = ReportSpec()
+    refresh: Literal["never"] | RefreshSpec = Field(
+        RefreshSpec(), description="when a refresh acts on what changed; never: a refresh leaves the dataset alone"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -3,7 +3,8 @@
 The stages' own work is in the modules of the same names.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, Obtained, PublishedResult, ResultKey, ResultStore
 from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages.contents import field_contents
+from aflite_assets.stages.changes import file_records
+from aflite_assets.stages.contents import FieldContents, field_contents
 from aflite_assets.stages.progress import Progress, silent
 from aflite_assets.tracking import NullTracker, TrackedRun, Tracker
 
@@ -93,10 +95,14 @@ STAGES: Mapping[str, Stage] = {stage.name: stage for stage in _STAGES}
 """Every stage by its name, in an order in which they can be run."""
 
 
-def stage_key(stage: Stage, spec: DatasetSpec, inputs: Inputs) -> ResultKey:
-    """What a stage's result depends on: code version, the fields it reads with the files they name, its inputs."""
+def stage_key(stage: Stage, spec: DatasetSpec, inputs: Inputs, *, contents: FieldContents | None = None) -> ResultKey:
+    """What a stage's result depends on: code version, the fields it reads with the files they name, its inputs.
+
+    `contents`: what was already looked at of the files; default: they are looked at now.
+    """
     view = spec.view(stage.reads)
-    fields = {**view.as_json(), "contents": field_contents(spec, stage.reads)}
+    looked = field_contents(spec, stage.reads) if contents is None else contents.of(stage.reads)
+    fields = {**view.as_json(), "contents": looked}
     return ResultKey(stage.code_version, fields, {name: result.data_version for name, result in inputs.items()})
 
 
@@ -109,22 +115,30 @@ def run_stage(
     device: DeviceSettings | None = None,
     progress: Progress = silent,
     options: Mapping[str, Any] | None = None,
+    on_making: Callable[[ResultKey], None] = lambda key: None,
 ) -> Obtained:
     """The result of one stage for one dataset: found by its key, or made, tracked and published.
 
     A result that lacks cells which failed is not found again: the stage runs anew and makes what is missing.
     `options`: further arguments of the stage, which change how much of the result is made now and not what it is.
+    `on_making` is called before the stage runs, with the key that it is made for.
+    The manifest's provenance has `seconds`, how long it took, and `files`, what each source file was.
 
     Raises:
         StoreError: an input was never materialised.
+        DataError: a file changed after its hash went into the key and before the stage had read it.
         AfliteError: whatever the stage refuses.
     """
     stage = STAGES[name]
     inputs = {asset: store.current(asset, spec.name) for asset in stage.inputs}
-    key = _next_attempt(store, name, spec.name, stage_key(stage, spec, inputs))
+    contents = FieldContents(spec)
+    wanted = stage_key(stage, spec, inputs, contents=contents)
+    key = next_attempt(store, name, spec.name, wanted)
     view = spec.view(stage.reads)
 
     def write(draft: Draft) -> Mapping[str, Any]:
+        on_making(wanted)
+        started = time.monotonic()
         run_module = import_module(f"aflite_assets.stages.{name}")
         with (tracker or NullTracker()).run(name, spec.name, key.digest) as run:
             _log_origin(run, draft, key)
@@ -137,7 +151,10 @@ def run_stage(
                 progress=progress,
                 **(options or {}),
             )
+            contents.check_unchanged(stage.reads)
             run.log_metrics(numbers(summary))
+        draft.provenance["files"] = file_records(contents.files(stage.reads))
+        draft.provenance["seconds"] = round(time.monotonic() - started, 3)
         return summary
 
     return store.obtain(name, spec.name, key, write)
@@ -168,7 +185,8 @@ def numbers(summary: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
     return flat
 
 
-def _next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> ResultKey:
+def next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> ResultKey:
+    """The key itself, or after results of it that lack what failed the key of another attempt, not yet published."""
     attempt = 0
     tried = key
     while (found := store.find(name, partition, tried)) is not None and found.summary.get("incomplete"):
@@ -189,4 +207,4 @@ def _log_origin(run: TrackedRun, draft: Draft, key: ResultKey) -> None:
         }
 
 
-__all__ = ["STAGES", "Inputs", "Stage", "numbers", "run_pipeline", "run_stage", "stage_key"]
+__all__ = ["STAGES", "Inputs", "Stage", "next_attempt", "numbers", "run_pipeline", "run_stage", "stage_key"]

@@ -93,6 +93,7 @@ CHANGES: dict[str, Any] = {
     "distance_encoder": {"kind": "identity"},
     "planted": {"biased": "yes"},
     "report": {"scatter_features": [1, 0]},
+    "refresh": "never",
 }
 
 

@@ -83,6 +83,13 @@ def unreachable(error: BaseException) -> bool:
     return False
 
 
+def no_way(error: BaseException) -> bool:
+    """Whether a library's error means that nothing of the hub can be reached, whatever is asked for."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    return unreachable(error) and not any(isinstance(cause, HfHubHTTPError) for cause in _chain(error))
+
+
 def _known(place: HubPlace, error: BaseException) -> tuple[bool, str] | None:
     """Whether the data cannot be had for now, rather than never, and the message; None for what has no own message."""
     from huggingface_hub import constants

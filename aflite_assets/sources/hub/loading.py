@@ -10,6 +10,7 @@ from typing import Literal
 import pyarrow as pa
 
 from aflite_assets.errors import MissingDataError
+from aflite_assets.sources.hub.asking import Asking, asking, in_time, shared_deadline
 from aflite_assets.sources.hub.cache import joined, keep, kept, part_folder, remember_commit, remembered_commit
 from aflite_assets.sources.hub.columns import ColumnForm
 from aflite_assets.sources.hub.errors import HubPlace, ask, told, unreachable
@@ -52,14 +53,14 @@ def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Tabl
 def source_commit(source: HubSource) -> str:
     """The commit (40 hexadecimal digits) that a source means now.
 
-    With `refresh` the hub is always asked; without, what a tag or branch stood for when the hub was last asked will do
+    With `newest` the hub is always asked; without, what a tag or branch stood for when the hub was last asked will do
     where there is no network.
 
     Raises:
         DataError: as `resolve_commit`.
     """
     place = _place(source)
-    return _resolve(place, cached=not source.refresh)
+    return _resolve(place, cached=not source.newest)
 
 
 def resolve_commit(
@@ -88,7 +89,7 @@ def check_available(source: HubSource) -> None:
     repository = HubRepository(_place(source), source_commit(source))
     reader = _Reader(repository, source)
     if not all(reader.is_kept(name) for names in source.splits.values() for name in as_tuple(names)):
-        ask(repository.place, repository.check_reachable, doing="asking the hub for it")
+        ask(repository.place, lambda: in_time(repository.check_reachable), doing="asking the hub for it")
 
 
 def row_counts(source: HubSource) -> dict[str, int] | None:
@@ -172,6 +173,18 @@ def model_commit(repo_id: str, revision: str | None) -> str:
     return resolve_commit(repo_id, revision, kind="model")
 
 
+@contextmanager
+def asked_anew(*, seconds: float = 15.0) -> Iterator[Asking]:
+    """Ask the hub again for every commit that is wanted inside, all questions together in so many seconds.
+
+    Where it does not answer, the commit that it last gave is taken, and `Asking.unanswered` says so. What it answered
+    for models holds for this process from then on, so that a model is loaded as its key says.
+    """
+    model_commit.cache_clear()
+    with shared_deadline(seconds) as look:
+        yield look
+
+
 def _place(source: HubSource) -> HubPlace:
     token = None if source.token is None else source.token.get_secret_value()
     return HubPlace("dataset", source.id, source.revision or _MAIN, token)
@@ -182,7 +195,7 @@ def _resolve(place: HubPlace, *, cached: bool) -> str:
         return place.revision
     known = None
     try:
-        commit = commit_on_hub(place, place.revision)
+        commit = _commit(place)
     except Exception as error:
         known = _known_commit(place) if unreachable(error) else None
         refusal = told(place, error, doing=f"asking the hub what revision {place.revision!r} stands for")
@@ -193,8 +206,19 @@ def _resolve(place: HubPlace, *, cached: bool) -> str:
     if known is None:
         raise refusal
     if not cached:
-        raise MissingDataError(f"{refusal}, or set revision: {known} (the commit it last stood for) and refresh: false")
+        raise MissingDataError(f"{refusal}, or set revision: {known} (the commit it last stood for) and newest: false")
+    look = asking()
+    if look is not None:
+        look.unanswered[str(place)] = str(refusal)
     return known
+
+
+def _commit(place: HubPlace) -> str:
+    look = asking()
+    answers = {} if look is None else look.answers
+    if place not in answers:
+        answers[place] = in_time(lambda: commit_on_hub(place, place.revision))
+    return answers[place]
 
 
 def _known_commit(place: HubPlace) -> str | None:

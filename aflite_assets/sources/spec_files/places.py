@@ -103,7 +103,10 @@ def _alternative(alternatives: list[Any], label: int | str) -> Any:
         if not is_model(member):
             if get_origin(member) is container:
                 return member
-        elif label == member.__name__ or any(label in choices for choices in _choices(member).values()):
+        # pydantic names a model that has a check over all its fields after the check, and the model at the end.
+        elif str(label).rpartition(" ")[2].rstrip("]") == member.__name__ or any(
+            label in choices for choices in _choices(member).values()
+        ):
             return member
     return None
 

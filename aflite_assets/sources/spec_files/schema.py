@@ -25,8 +25,9 @@ _BOOLEANS = ("n", "y", "f", "t", "no", "yes", "off", "on", "false", "true")
 def dataset_schema() -> dict[str, Any]:
     """A JSON schema (draft 2020-12) of what a dataset's YAML file may hold before variables are filled in."""
     schema = DatasetSpec.model_json_schema(schema_generator=_EditorSchema)
-    token = schema["$defs"][HubSource.__name__]["properties"]["token"]
-    token["anyOf"] = [{"type": "string", "pattern": _SECRET}, {"type": "null"}]
+    hub = schema["$defs"][HubSource.__name__]["properties"]
+    hub["token"]["anyOf"] = [{"type": "string", "pattern": _SECRET}, {"type": "null"}]
+    hub["refresh"] = hub["newest"] | {"deprecated": True, "description": "newest, under its old name"}
     required = [name for name in schema.pop("required") if name != "name"]
     head = {"$schema": _EditorSchema.schema_dialect, "title": "aflite dataset"}
     return head | {name: value for name, value in schema.items() if name not in head} | {"required": required}

@@ -28,9 +28,9 @@ def test_without_a_network_what_was_not_loaded_is_refused_quickly(hub: "Hub", wi
         cannot, without_hub.refusal("check_available", error="MissingDataError", source=_source("me/never", ONE))
     )
     hub.publish("me/newest", {"train.csv": "n\n1\n"})
-    hub.worker.load(_source("me/newest", None, refresh=True))
-    message = without_hub.refusal("load", error="MissingDataError", source=_source("me/newest", None, refresh=True))
-    assert re.search(f"cannot be reached .*, or set revision: {ONE} .* and refresh: false", message)
+    hub.worker.load(_source("me/newest", None, newest=True))
+    message = without_hub.refusal("load", error="MissingDataError", source=_source("me/newest", None, newest=True))
+    assert re.search(f"cannot be reached .*, or set revision: {ONE} .* and newest: false", message)
 
 
 SCRIPT = "import datasets\nraise SystemExit('this code must not run')\n"

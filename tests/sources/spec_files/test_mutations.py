@@ -39,7 +39,7 @@ EVERYTHING = """
 title: Everything
 description: every field of every kind but those of the other example
 source:
-  {format: hub, id: owner/name, revision: abc, refresh: false, config: sub, splits: {train: train, test: [a, b]}}
+  {format: hub, id: owner/name, revision: abc, newest: false, config: sub, splits: {train: train, test: [a, b]}}
 columns: {label: l, text: a, text_pair: b, id: i, group: g, annotators: [x, y], attributes: [c]}
 labels: {entail: 0, other: [1, two, null]}
 unlabelled: [-1, "?", null]

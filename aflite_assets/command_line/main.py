@@ -4,9 +4,10 @@ import argparse
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TextIO
 
+from aflite_assets.command_line import refreshing
 from aflite_assets.command_line.terminal import escaped_lines
+from aflite_assets.command_line.terminal import write_lines as _write
 from aflite_assets.errors import AfliteError, DataError, SpecError
 from aflite_assets.home import prepare_libraries
 from aflite_assets.models.devices import DeviceSettings
@@ -36,11 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     prepare_libraries()
     try:
-        options.command(options)
+        code: int | None = options.command(options)
     except AfliteError as error:
         _write(sys.stderr, [escaped_lines(str(error))])
         return REFUSED
-    return 0
+    return code or 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -55,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(command=_check)
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
     schema.set_defaults(command=_schema)
+    refreshing.add_commands(commands)
     return parser
 
 
@@ -124,14 +126,6 @@ def _section(lines: Iterable[str]) -> None:
 
 def _progress(line: str) -> None:
     _write(sys.stderr, [f"{line} ..."])
-
-
-def _write(stream: TextIO, lines: Sequence[str]) -> None:
-    """Lines in the stream's encoding; what it cannot hold is written as escapes."""
-    encoding = stream.encoding or "utf-8"
-    text = "".join(f"{line}\n" for line in lines)
-    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    stream.flush()
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 import textwrap
 from collections.abc import Sequence
+from typing import TextIO
 
 _WIDTH = 110
 _UNITS = (("µs", 1e-6, 1e-3), ("ms", 1e-3, 1.0), ("s", 1.0, 90.0), ("min", 60.0, 5_400.0), ("h", 3_600.0, 172_800.0))
+_SIZES = ("bytes", "kB", "MB", "GB", "TB")
 
 
 def escaped(text: str) -> str:
@@ -53,6 +55,22 @@ def duration(seconds: float) -> str:
         if seconds < below:
             return f"{_two_digits(seconds / size)} {unit}"
     return f"{_two_digits(seconds / 86_400)} days"
+
+
+def size(count: int) -> str:
+    """Bytes, two digits in the unit that suits, to TB."""
+    number, unit = float(count), 0
+    while number >= 999.5 and unit < len(_SIZES) - 1:
+        number, unit = number / 1000, unit + 1
+    return f"{number:.0f} {_SIZES[0]}" if unit == 0 else f"{_two_digits(number)} {_SIZES[unit]}"
+
+
+def write_lines(stream: TextIO, lines: Sequence[str]) -> None:
+    """Lines in the stream's encoding; what it cannot hold is written as escapes."""
+    encoding = stream.encoding or "utf-8"
+    text = "".join(f"{line}\n" for line in lines)
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
 
 
 def _two_digits(number: float) -> str:

@@ -1,0 +1,209 @@
+"""What is kept between refreshes below `AFLITE_HOME`: tries, looks at datasets, cron times acted on, the switch.
+
+All is in `refresh/state.sqlite` but the switch, which is the file `refresh/paused.json`. Any number of processes share
+both; deleting the folder loses nothing but these notes.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aflite_assets.errors import StoreError
+from aflite_assets.results import ResultStore
+from aflite_assets.results.files import write_json
+
+_TABLES = (
+    # One row per run that tried, so that tries within one run count once.
+    "CREATE TABLE IF NOT EXISTS tries (dataset TEXT, stage TEXT, key TEXT, run TEXT, at TEXT NOT NULL, error TEXT, "
+    "PRIMARY KEY (dataset, stage, key, run))",
+    "CREATE TABLE IF NOT EXISTS reported (dataset TEXT, stage TEXT, key TEXT, PRIMARY KEY (dataset, stage, key))",
+    "CREATE TABLE IF NOT EXISTS looks (dataset TEXT PRIMARY KEY, at TEXT NOT NULL, stale TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS acted (dataset TEXT PRIMARY KEY, until TEXT NOT NULL)",
+)
+
+
+@dataclass(frozen=True)
+class Tries:
+    """How often a stage was begun for one key without a result, the last error, and whether that was told."""
+
+    count: int = 0
+    error: str | None = None
+    reported: bool = False
+
+
+@dataclass(frozen=True)
+class Look:
+    """When a dataset was last planned, in UTC, and the stages that were not found and current then."""
+
+    at: datetime
+    stale: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Paused:
+    """Since when all refreshes are paused, in UTC, and why."""
+
+    since: datetime
+    reason: str
+
+
+@dataclass(frozen=True)
+class RefreshState:
+    """The notes in one folder. Times are given with a time zone.
+
+    Raises:
+        StoreError: by every method, where the folder or the database cannot be used.
+    """
+
+    folder: Path
+
+    @classmethod
+    def beside(cls, store: ResultStore) -> "RefreshState":
+        """The notes about refreshes of a store's results."""
+        return cls(store.root.parent / "refresh")
+
+    def note_try(self, dataset: str, stage: str, key: str, *, run: str, now: datetime) -> None:
+        """Count that a run begins to make a stage for a key; the same run counts once, however often it tries."""
+        with self._opened() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO tries VALUES (?, ?, ?, ?, ?, NULL)", (dataset, stage, key, run, _text(now))
+            )
+
+    def note_error(self, dataset: str, stage: str, key: str, *, run: str, error: str) -> None:
+        """Keep why a try failed."""
+        with self._opened() as connection:
+            connection.execute(
+                "UPDATE tries SET error = ? WHERE dataset = ? AND stage = ? AND key = ? AND run = ?",
+                (error, dataset, stage, key, run),
+            )
+
+    def forget_try(self, dataset: str, stage: str, key: str, *, run: str) -> None:
+        """Take a try back, as where a person stopped it."""
+        with self._opened() as connection:
+            connection.execute(
+                "DELETE FROM tries WHERE dataset = ? AND stage = ? AND key = ? AND run = ?", (dataset, stage, key, run)
+            )
+
+    def forget_tries(self, dataset: str, stage: str, key: str | None = None) -> None:
+        """Begin to count anew, of one key or of every key of a stage, as after a success."""
+        with self._opened() as connection:
+            for table in ("tries", "reported"):
+                connection.execute(
+                    f"DELETE FROM {table} WHERE dataset = ? AND stage = ? AND (? IS NULL OR key = ?)",
+                    (dataset, stage, key, key),
+                )
+
+    def tries(self, dataset: str, stage: str, key: str) -> Tries:
+        """What is noted of one key's tries."""
+        if not self._database.is_file():
+            return Tries()
+        place = (dataset, stage, key)
+        with self._opened() as connection:
+            errors = connection.execute(
+                "SELECT error FROM tries WHERE dataset = ? AND stage = ? AND key = ? ORDER BY at, rowid", place
+            ).fetchall()
+            reported = connection.execute(
+                "SELECT 1 FROM reported WHERE dataset = ? AND stage = ? AND key = ?", place
+            ).fetchone()
+        known = [error for (error,) in errors if error is not None]
+        return Tries(len(errors), known[-1] if known else None, reported is not None)
+
+    def note_reported(self, dataset: str, stage: str, key: str) -> bool:
+        """Note that a person was told that a key is left; whether this was the first time."""
+        with self._opened() as connection:
+            made = connection.execute("INSERT OR IGNORE INTO reported VALUES (?, ?, ?)", (dataset, stage, key))
+            return made.rowcount == 1
+
+    def note_look(self, dataset: str, *, now: datetime, stale: tuple[str, ...]) -> None:
+        """Keep that a dataset was planned, with the stages that were not found and current."""
+        with self._opened() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO looks VALUES (?, ?, ?)", (dataset, _text(now), json.dumps(list(stale)))
+            )
+
+    def last_look(self, dataset: str) -> Look | None:
+        """When a dataset was last planned; None if never."""
+        if not self._database.is_file():
+            return None
+        with self._opened() as connection:
+            row = connection.execute("SELECT at, stale FROM looks WHERE dataset = ?", (dataset,)).fetchone()
+        return None if row is None else Look(datetime.fromisoformat(row[0]), tuple(json.loads(row[1])))
+
+    def acted_until(self, dataset: str) -> datetime | None:
+        """Up to when the cron times of a dataset have been acted on; None if it was never looked at for that."""
+        if not self._database.is_file():
+            return None
+        with self._opened() as connection:
+            row = connection.execute("SELECT until FROM acted WHERE dataset = ?", (dataset,)).fetchone()
+        return None if row is None else datetime.fromisoformat(row[0])
+
+    def note_acted(self, dataset: str, *, until: datetime) -> None:
+        """Keep up to when the cron times of a dataset have been acted on."""
+        with self._opened() as connection:
+            connection.execute("INSERT OR REPLACE INTO acted VALUES (?, ?)", (dataset, _text(until)))
+
+    def pause(self, *, reason: str, now: datetime) -> None:
+        """Pause all refreshes until `resume`."""
+        self.make_folder()
+        write_json(self._switch, {"since": _text(now), "reason": reason})
+
+    def resume(self) -> bool:
+        """End the pause; whether there was one."""
+        was = self._switch.exists()
+        self._switch.unlink(missing_ok=True)
+        return was
+
+    def paused(self) -> Paused | None:
+        """The pause, or None. A switch that cannot be read pauses too: it was put there by somebody."""
+        try:
+            content = json.loads(self._switch.read_text(encoding="utf-8"))
+            return Paused(datetime.fromisoformat(content["since"]), str(content["reason"]))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError):
+            return Paused(datetime.fromtimestamp(0, UTC), f"{self._switch} cannot be read; `aflite resume` removes it")
+
+    def make_folder(self) -> None:
+        """Make the folder of the notes where it is not there yet."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"notes about refreshes cannot be kept in {self.folder} ({error.strerror}); make it writable or set "
+                "AFLITE_HOME"
+            ) from error
+
+    @property
+    def lock(self) -> Path:
+        """The file that a command holds locked while it refreshes."""
+        return self.folder / "refresh.lock"
+
+    @property
+    def _database(self) -> Path:
+        return self.folder / "state.sqlite"
+
+    @property
+    def _switch(self) -> Path:
+        return self.folder / "paused.json"
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        self.make_folder()
+        try:
+            with closing(sqlite3.connect(self._database, timeout=30)) as connection, connection:
+                for table in _TABLES:
+                    connection.execute(table)
+                yield connection
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"notes about refreshes cannot be kept in {self._database} ({error}); make it writable, or delete it "
+                "if it is damaged: only tries and times of looks are in it"
+            ) from error
+
+
+def _text(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat()

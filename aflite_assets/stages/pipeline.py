@@ -119,10 +119,8 @@ def run_stage(
         StoreError: an input was never materialised.
         AfliteError: whatever the stage refuses.
     """
-    stage = STAGES[name]
-    inputs = {asset: store.current(asset, spec.name) for asset in stage.inputs}
-    key = _next_attempt(store, name, spec.name, stage_key(stage, spec, inputs))
-    view = spec.view(stage.reads)
+    inputs, key = _inputs_and_key(name, spec, store)
+    view = spec.view(STAGES[name].reads)
 
     def write(draft: Draft) -> Mapping[str, Any]:
         run_module = import_module(f"aflite_assets.stages.{name}")
@@ -141,6 +139,30 @@ def run_stage(
         return summary
 
     return store.obtain(name, spec.name, key, write)
+
+
+def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> Obtained | None:
+    """The result of one stage for one dataset if it was made before, current from now on; None if it is to be made.
+
+    Raises:
+        StoreError: an input was never materialised.
+        AfliteError: a file or model that the spec names cannot be had.
+    """
+    _, key = _inputs_and_key(name, spec, store)
+    if store.find(name, spec.name, key) is None:
+        return None
+    try:
+        return store.obtain(name, spec.name, key, _leave)
+    except _ToBeMadeError:
+        return None
+
+
+class _ToBeMadeError(Exception):
+    """A result that was there is not there any more."""
+
+
+def _leave(draft: Draft) -> Mapping[str, Any]:
+    raise _ToBeMadeError
 
 
 def run_pipeline(
@@ -168,6 +190,13 @@ def numbers(summary: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
     return flat
 
 
+def _inputs_and_key(name: str, spec: DatasetSpec, store: ResultStore) -> tuple[Inputs, ResultKey]:
+    """What a stage reads now, and the key of the result that it would make or find."""
+    stage = STAGES[name]
+    inputs = {asset: store.current(asset, spec.name) for asset in stage.inputs}
+    return inputs, _next_attempt(store, name, spec.name, stage_key(stage, spec, inputs))
+
+
 def _next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> ResultKey:
     attempt = 0
     tried = key
@@ -189,4 +218,4 @@ def _log_origin(run: TrackedRun, draft: Draft, key: ResultKey) -> None:
         }
 
 
-__all__ = ["STAGES", "Inputs", "Stage", "numbers", "run_pipeline", "run_stage", "stage_key"]
+__all__ = ["STAGES", "Inputs", "Stage", "find_stage", "numbers", "run_pipeline", "run_stage", "stage_key"]

@@ -193,7 +193,11 @@ def _resolve(place: HubPlace, *, cached: bool) -> str:
     if known is None:
         raise refusal
     if not cached:
-        raise MissingDataError(f"{refusal}, or set revision: {known} (the commit it last stood for) and refresh: false")
+        unanswered = MissingDataError(
+            f"{refusal}, or set revision: {known} (the commit it last stood for) and refresh: false"
+        )
+        unanswered.may_pass = refusal.may_pass
+        raise unanswered
     return known
 
 

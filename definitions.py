@@ -4,6 +4,7 @@ import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
 from aflite_assets.automation.jobs import benchmark_job, filter_job
+from aflite_assets.automation.one_process import one_process_executor
 from aflite_assets.home import prepare_libraries
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -22,6 +23,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
             [data, warmup, embedding, filtering, evaluation, report], include_specs=True
         ),
         jobs=[filter_job, benchmark_job],
+        executor=one_process_executor,
         resources=resources | resource_overrides,
         # Its default level is INFO: what the assets say, without Dagster's own event of every small step.
         loggers={"console": dg.colored_console_logger},

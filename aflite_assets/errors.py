@@ -5,7 +5,12 @@ Every message says what was wrong, the value received and what to do about it.
 
 
 class AfliteError(Exception):
-    """Base of every error raised on purpose by this project."""
+    """Base of every error raised on purpose by this project.
+
+    `may_pass`: whether the same may succeed a little later, since nothing that the user gave is wrong.
+    """
+
+    may_pass: bool = False
 
 
 class InvalidInputError(AfliteError, ValueError):
@@ -34,6 +39,22 @@ class ModelError(AfliteError):
 
 class StoreError(AfliteError):
     """The result store cannot serve or keep a result."""
+
+
+class WorkerLostError(AfliteError):
+    """A process that made a result ended before it was done: killed, or out of memory."""
+
+    may_pass = True
+
+
+class MemoryRanOutError(AfliteError):
+    """The machine or the card had too little memory left."""
+
+    may_pass = True
+
+
+class TimeLimitError(AfliteError):
+    """Making a result took longer than it was allowed to."""
 
 
 class TrackingError(AfliteError):

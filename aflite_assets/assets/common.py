@@ -7,10 +7,11 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from aflite_assets.errors import AfliteError
+from aflite_assets.assets.attempts import found_or_made
 from aflite_assets.results import Obtained, PublishedResult
 from aflite_assets.sources.registry import Registry, load_registry
-from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.child import StageJob
+from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.progress import IterationReport, Progress
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -51,26 +52,22 @@ def run_asset(
     on_iteration: Any = lambda report: None,
     options: Mapping[str, Any] | None = None,
 ) -> Obtained:
-    """Run the stage that the asset is named after, for the dataset of its partition; `options` as in `run_stage`.
+    """The result of the stage that the asset is named after, for the dataset of its partition.
 
-    Raises:
-        dg.Failure: the stage refused its input; trying again would not help.
+    `options` as in `run_stage`; what is raised, and what is tried again, as in `found_or_made`.
     """
     name = context.asset_key.path[-1]
     if _comes_first(context) and not os.environ.get("DAGSTER_HOME"):
         context.log.info("DAGSTER_HOME is not set: Dagster's history of this run is temporary; results are kept.")
-    try:
-        obtained = run_stage(
-            name,
-            REGISTRY[context.partition_key],
-            store=result_store.open(),
-            tracker=experiment_tracker.open(),
-            device=compute_device.settings(),
-            progress=Progress(log=context.log.info, on_iteration=on_iteration),
-            options=options,
-        )
-    except AfliteError as error:
-        raise dg.Failure(description=str(error), allow_retries=False) from error
+    job = StageJob(
+        name,
+        REGISTRY[context.partition_key],
+        store=result_store.open(),
+        tracker=experiment_tracker.open(),
+        device=compute_device.settings(),
+        options=options,
+    )
+    obtained = found_or_made(context, job, Progress(log=context.log.info, on_iteration=on_iteration))
     context.log.info(f"{name}: {'found' if obtained.reused else 'made'} {obtained.result.path}")
     return obtained
 

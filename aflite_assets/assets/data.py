@@ -3,14 +3,13 @@
 import dagster as dg
 
 from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, stage_options, table
-from aflite_assets.diagnostics.findings import DATA_CHECKS, Finding, data_findings
+from aflite_assets.diagnostics.findings import DATA_CHECKS, Finding
 from aflite_assets.results import PublishedResult
 from aflite_assets.results.store import check_files
-from aflite_assets.sources.decodable_images import UndecodableImages
 from aflite_assets.sources.registry import load_registry
 from aflite_assets.sources.spec_files.shown import shown_path
-from aflite_assets.sources.tables import load_examples
 from aflite_assets.stages.published import read_challenge_sets
+from aflite_assets.stages.shown import raw_findings
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _RAW_CHECKS = (
@@ -105,13 +104,8 @@ def _raw_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
     damaged = check_files(result)
     if damaged:
         return [check("files_intact", False, damaged=damaged), *_skipped(damaged)]
-    undecodable = result.summary["undecodable_images"]
-    findings = data_findings(
-        load_examples(result.path),
-        unlabelled_rows=result.summary["unlabelled_rows"],
-        undecodable_images={split: UndecodableImages(**images) for split, images in undecodable.items()},
-    )
-    return [check("files_intact", True, files=len(result.manifest["files"])), *map(_as_check, findings)]
+    intact = check("files_intact", True, files=len(result.manifest["files"]))
+    return [intact, *map(_as_check, raw_findings(result))]
 
 
 def _as_check(finding: Finding) -> dg.AssetCheckResult:

@@ -5,7 +5,8 @@ import pyarrow.parquet as pq
 from pydantic import Field
 
 from aflite_assets.assets.common import check, first_rows, materialized, run_asset, stage_options, table
-from aflite_assets.assets.pictures import evidence_pictures
+from aflite_assets.assets.pictures import result_pictures
+from aflite_assets.stages.cell_choice import CellFilter
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
@@ -34,8 +35,6 @@ def evaluator_models(
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
     """Every evaluator on every train set and seed, with its predictions on all test sets; each cell is a result."""
-    from aflite_assets.stages.grid import CellFilter
-
     chosen = CellFilter(**{name: tuple(values) for name, values in config.model_dump().items()})
     obtained = run_asset(context, result_store, experiment_tracker, compute_device, options={"cells": chosen})
     summary = obtained.result.summary
@@ -69,4 +68,4 @@ def bias_evidence(
     from aflite_assets.stages.report_inputs import read_evidence
 
     tables = {each.title: first_rows(each.table) for each in read_evidence(obtained.result)}
-    return materialized(obtained, {**tables, **evidence_pictures(obtained.result)})
+    return materialized(obtained, {**tables, **result_pictures(obtained.result)})

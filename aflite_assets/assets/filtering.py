@@ -17,7 +17,7 @@ from aflite_assets.assets.common import (
     stage_options,
     table,
 )
-from aflite_assets.assets.pictures import filter_pictures
+from aflite_assets.assets.pictures import result_pictures
 from aflite_assets.results import Obtained, PublishedResult
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.progress import Progress
@@ -189,7 +189,7 @@ def _filter_metadata(obtained: Obtained) -> dict[str, Any]:
             f"iterations_{name}": table(pq.read_table(part.file("iterations.parquet")).select(_SHOWN).to_pylist())
             for name, part in obtained.result.parts.items()
         },
-        **filter_pictures(obtained.result),
+        **result_pictures(obtained.result),
     }
 
 

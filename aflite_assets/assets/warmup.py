@@ -6,7 +6,7 @@ from typing import Any
 import dagster as dg
 
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
-from aflite_assets.assets.pictures import warmup_picture
+from aflite_assets.assets.pictures import result_pictures
 from aflite_assets.reports.learning_curve import choice_text, curve_rows
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.published import read_learning_curves
@@ -61,7 +61,7 @@ def _curve_metadata(result: PublishedResult) -> dict[str, Any]:
         return {}
     return {
         "chosen": choice_text(curves),
-        "learning_curve": warmup_picture(curves),
+        **result_pictures(result),
         "learning_curve_points": table(curve_rows(curves)),
     }
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import norm
 
 LEAST_DIFFERENCE = 1.0
 """Points of difference in kept shares that a reader need not know of, however sure they are."""
@@ -82,7 +82,7 @@ def _shares_of(
 ) -> Iterator[KeptShare]:
     both = np.intersect1d(labels[inside], labels[train])
     chosen: list[int | None] = [None, *both.tolist()]
-    deviations = float(norm.ppf(1 - _FALSE_ALARMS / 2 / len(chosen)))
+    deviations = NormalDist().inv_cdf(1 - _FALSE_ALARMS / 2 / len(chosen))
     for label in chosen:
         ours, theirs = (mask if label is None else mask & (labels == label) for mask in (inside, train))
         share, train_share = float(kept[ours].mean()), float(kept[theirs].mean())

@@ -1,18 +1,18 @@
 """The grid of evaluators, train sets and seeds: its cells, what each depends on, and which of them to run."""
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.errors import InvalidInputError
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import ClassicalModelSpec
 from aflite_assets.sources.recipes import Recipe
 from aflite_assets.sources.specs import SpecView
+from aflite_assets.stages.cell_choice import CellFilter
 from aflite_assets.stages.contents import checkpoint_content
 from aflite_assets.stages.train_sets import TrainSet
 
@@ -30,41 +30,6 @@ class GridCell:
         """Unique within the grid: the part's name and the nested run's."""
         middle = [self.train_set.name, *([self.train_set.representation] if self.train_set.representation else [])]
         return ".".join([self.evaluator, *middle, str(self.seed)])
-
-
-@dataclass(frozen=True)
-class CellFilter:
-    """Which cells to train now; an empty field means all. What was trained before is found all the same."""
-
-    evaluators: tuple[str, ...] = ()
-    train_sets: tuple[str, ...] = ()
-    representations: tuple[str, ...] = ()
-    seeds: tuple[int, ...] = ()
-
-    def wants(self, cell: GridCell) -> bool:
-        """Whether the cell is to be trained; a train set without a representation is one of all."""
-        return (
-            (not self.evaluators or cell.evaluator in self.evaluators)
-            and (not self.train_sets or cell.train_set.name in self.train_sets)
-            and (not self.representations or cell.train_set.representation in (None, *self.representations))
-            and (not self.seeds or cell.seed in self.seeds)
-        )
-
-    def check(self, grid: Collection[GridCell]) -> None:
-        """Refuse names that the grid lacks.
-
-        Raises:
-            InvalidInputError: with the names that it has.
-        """
-        for field, known in (
-            ("evaluators", {cell.evaluator for cell in grid}),
-            ("train_sets", {cell.train_set.name for cell in grid}),
-            ("representations", {cell.train_set.representation for cell in grid} - {None}),
-            ("seeds", {cell.seed for cell in grid}),
-        ):
-            unknown = [one for one in getattr(self, field) if one not in known]
-            if unknown:
-                raise InvalidInputError(f"cells.{field} names {unknown}; this grid has {sorted(known, key=str)}")
 
 
 def cell_fields(settings: Any, cell: GridCell, validation: str | None) -> dict[str, Any]:
@@ -134,3 +99,14 @@ def grid_of(spec: SpecView, sets_of_seed: Mapping[int, list[TrainSet]]) -> list[
         for seed in spec.seeds
         for train_set in sets_of_seed[seed]
     ]
+
+
+__all__ = [
+    "CellFilter",
+    "GridCell",
+    "cell_fields",
+    "grid_of",
+    "input_fingerprint",
+    "recipe_fields",
+    "validation_fingerprint",
+]

@@ -129,35 +129,55 @@ def run_stage(
         DataError: a file changed after its hash went into the key and before the stage had read it.
         AfliteError: whatever the stage refuses.
     """
-    stage = STAGES[name]
-    inputs = {asset: store.current(asset, spec.name) for asset in stage.inputs}
-    contents = FieldContents(spec)
-    wanted = stage_key(stage, spec, inputs, contents=contents)
-    key = next_attempt(store, name, spec.name, wanted)
-    view = spec.view(stage.reads)
+    call = _call(name, spec, store)
+    view = spec.view(call.stage.reads)
 
     def write(draft: Draft) -> Mapping[str, Any]:
-        on_making(wanted)
+        on_making(call.wanted)
         started = time.monotonic()
         run_module = import_module(f"aflite_assets.stages.{name}")
-        with (tracker or NullTracker()).run(name, spec.name, key.digest) as run:
-            _log_origin(run, draft, key)
+        with (tracker or NullTracker()).run(name, spec.name, call.key.digest) as run:
+            _log_origin(run, draft, call.key)
             summary: Mapping[str, Any] = run_module.run(
                 view,
-                inputs,
+                call.inputs,
                 draft,
                 tracker=run,
                 device=device or DeviceSettings(),
                 progress=progress,
                 **(options or {}),
             )
-            contents.check_unchanged(stage.reads)
+            call.contents.check_unchanged(call.stage.reads)
             run.log_metrics(numbers(summary))
-        draft.provenance["files"] = file_records(contents.files(stage.reads))
+        draft.provenance["files"] = file_records(call.contents.files(call.stage.reads))
         draft.provenance["seconds"] = round(time.monotonic() - started, 3)
         return summary
 
-    return store.obtain(name, spec.name, key, write)
+    return store.obtain(name, spec.name, call.key, write)
+
+
+def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> Obtained | None:
+    """The result of one stage for one dataset if it was made before, current from now on; None if it is to be made.
+
+    Raises:
+        StoreError: an input was never materialised.
+        AfliteError: a file or model that the spec names cannot be had.
+    """
+    key = _call(name, spec, store).key
+    if store.find(name, spec.name, key) is None:
+        return None
+    try:
+        return store.obtain(name, spec.name, key, _leave)
+    except _ToBeMadeError:
+        return None
+
+
+class _ToBeMadeError(Exception):
+    """A result that was there is not there any more."""
+
+
+def _leave(draft: Draft) -> Mapping[str, Any]:
+    raise _ToBeMadeError
 
 
 def run_pipeline(
@@ -185,6 +205,27 @@ def numbers(summary: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
     return flat
 
 
+@dataclass(frozen=True)
+class _Call:
+    """One stage for one dataset now: what it reads, and the key of the result that it would find or make.
+
+    `wanted` is the key before results that lack what failed are counted.
+    """
+
+    stage: Stage
+    inputs: Inputs
+    contents: FieldContents
+    wanted: ResultKey
+    key: ResultKey
+
+
+def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
+    stage, contents = STAGES[name], FieldContents(spec)
+    inputs = {asset: store.current(asset, spec.name) for asset in stage.inputs}
+    wanted = stage_key(stage, spec, inputs, contents=contents)
+    return _Call(stage, inputs, contents, wanted, next_attempt(store, name, spec.name, wanted))
+
+
 def next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> ResultKey:
     """The key itself, or after results of it that lack what failed the key of another attempt, not yet published."""
     attempt = 0
@@ -207,4 +248,14 @@ def _log_origin(run: TrackedRun, draft: Draft, key: ResultKey) -> None:
         }
 
 
-__all__ = ["STAGES", "Inputs", "Stage", "next_attempt", "numbers", "run_pipeline", "run_stage", "stage_key"]
+__all__ = [
+    "STAGES",
+    "Inputs",
+    "Stage",
+    "find_stage",
+    "next_attempt",
+    "numbers",
+    "run_pipeline",
+    "run_stage",
+    "stage_key",
+]

@@ -11,6 +11,8 @@ Answer = TypeVar("Answer")
 _LOGIN = "log in with `hf auth login`, set HF_TOKEN, or set source.token: ${secret:HF_TOKEN}"
 _UNREACHED = "the hub at {} cannot be reached ({})"
 _SHOWN = 500
+_Missing = Literal["for good", "for now", "for a while"]
+"""For good: the place is wrong. For now: until the user does something. For a while: it may pass by itself."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ def ask(place: HubPlace, call: Callable[[], Answer], *, doing: str) -> Answer:
         MissingDataError: for a dataset that cannot be had for now: no network, gated, or the hub is out of order.
         DataError: for a dataset, anything else.
         ModelError: for a model.
+            All of them with `may_pass` where the hub does not answer, or says that it is busy or out of order.
     """
     try:
         return call()
@@ -63,11 +66,13 @@ def ask(place: HubPlace, call: Callable[[], Answer], *, doing: str) -> Answer:
 def told(place: HubPlace, error: BaseException, *, doing: str) -> AfliteError:
     """The error to raise for what a library of the hub raised while `doing` something with the repository."""
     known = (told for cause in _chain(error) if (told := _known(place, cause)) is not None)
-    missing, message = next(known, (False, None))
+    missing, message = next(known, ("for good", None))
     if message is None:
         message = f"{doing} failed ({type(error).__name__}: {str(error)[:_SHOWN]}); see {place.page}"
-    kind = ModelError if place.kind == "model" else MissingDataError if missing else DataError
-    return kind(_without_tokens(f"{place}: {message}", place.token, os.environ.get("HF_TOKEN")))
+    kind = ModelError if place.kind == "model" else DataError if missing == "for good" else MissingDataError
+    refusal = kind(_without_tokens(f"{place}: {message}", place.token, os.environ.get("HF_TOKEN")))
+    refusal.may_pass = missing == "for a while"
+    return refusal
 
 
 def unreachable(error: BaseException) -> bool:
@@ -90,8 +95,8 @@ def no_way(error: BaseException) -> bool:
     return unreachable(error) and not any(isinstance(cause, HfHubHTTPError) for cause in _chain(error))
 
 
-def _known(place: HubPlace, error: BaseException) -> tuple[bool, str] | None:
-    """Whether the data cannot be had for now, rather than never, and the message; None for what has no own message."""
+def _known(place: HubPlace, error: BaseException) -> tuple[_Missing, str] | None:
+    """For how long the data cannot be had, and the message; None for what has no own message."""
     from huggingface_hub import constants
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -105,24 +110,27 @@ def _known(place: HubPlace, error: BaseException) -> tuple[bool, str] | None:
     absent = f"revision {place.revision!r} is not in the cache {constants.HF_HOME!r}"
     match error:
         case GatedRepoError():
-            return True, _gated(place)
+            return "for now", _gated(place)
         case RevisionNotFoundError():
             where = f"set revision to a commit, tag or branch of {place.page}/commits/main"
-            return False, f"the hub knows no revision {place.revision!r}; {where}"
+            return "for good", f"the hub knows no revision {place.revision!r}; {where}"
         case RepositoryNotFoundError():
-            return False, f"it is not on the hub, or is private; correct the id, or for a private one {_LOGIN}"
+            return "for good", f"it is not on the hub, or is private; correct the id, or for a private one {_LOGIN}"
         case OfflineModeIsEnabled():
-            return True, f"HF_HUB_OFFLINE is set and {absent}; unset HF_HUB_OFFLINE where there is a network"
+            return "for now", f"HF_HUB_OFFLINE is set and {absent}; unset HF_HUB_OFFLINE where there is a network"
         case HfHubHTTPError() if error.response.status_code == 401:
-            return False, f"the hub refuses the token that was sent; make a new one, then {_LOGIN}"
+            return "for good", f"the hub refuses the token that was sent; make a new one, then {_LOGIN}"
         case HfHubHTTPError() if error.response.status_code in (429, *range(500, 600)):
             answer = f"{error.response.status_code} ({str(error).strip()[:_SHOWN]})"
-            return True, f"the hub answers {answer}; try again later"
+            return "for a while", f"the hub answers {answer}; try again later"
         case httpx.RequestError() | ConnectionError() | TimeoutError():
             reason = f"{type(error).__name__}: {str(error)[:_SHOWN]}"
-            return True, f"{_UNREACHED.format(constants.ENDPOINT, reason)} and {absent}; connect to the network"
+            return (
+                "for a while",
+                f"{_UNREACHED.format(constants.ENDPOINT, reason)} and {absent}; connect to the network",
+            )
     # `datasets` tells of gated repositories in an error of its own and drops the one that has the answer's code.
-    return (True, _gated(place)) if "is a gated dataset" in str(error) else None
+    return ("for now", _gated(place)) if "is a gated dataset" in str(error) else None
 
 
 def _gated(place: HubPlace) -> str:

@@ -206,7 +206,11 @@ def _resolve(place: HubPlace, *, cached: bool) -> str:
     if known is None:
         raise refusal
     if not cached:
-        raise MissingDataError(f"{refusal}, or set revision: {known} (the commit it last stood for) and newest: false")
+        unanswered = MissingDataError(
+            f"{refusal}, or set revision: {known} (the commit it last stood for) and newest: false"
+        )
+        unanswered.may_pass = refusal.may_pass
+        raise unanswered
     look = asking()
     if look is not None:
         look.unanswered[str(place)] = str(refusal)

@@ -1,0 +1,83 @@
+"""The executor of all runs: every step in the run's own process, which waits for a slot of a pool without spinning.
+
+A stage that must be made has a child process of its own (`stages.child`); one that is found costs milliseconds, where
+Dagster's executor of a process per step takes seconds to start each.
+"""
+
+import time
+from collections.abc import Iterator
+
+import dagster as dg
+from dagster._core.errors import DagsterExecutionInterruptedError
+from dagster._core.events import DagsterEvent, EngineEventData
+from dagster._core.execution.api import ExecuteRunWithPlanIterable
+from dagster._core.execution.context.system import PlanExecutionContext, PlanOrchestrationContext
+from dagster._core.execution.context_creation_job import PlanExecutionContextManager
+from dagster._core.execution.plan.execute_plan import inner_plan_execution_iterator
+from dagster._core.execution.plan.instance_concurrency_context import InstanceConcurrencyContext
+from dagster._core.execution.plan.plan import ExecutionPlan
+from dagster._core.execution.retries import RetryMode
+from dagster._core.executor.in_process import InProcessExecutor
+from dagster._utils.interrupts import pop_captured_interrupt
+
+_LONGEST_NAP = 0.5
+"""Seconds after which a waiting step looks whether its run was cancelled."""
+
+
+@dg.executor(name="one_process")
+def one_process_executor(_: dg.InitExecutorContext) -> "OneProcessExecutor":
+    """All steps of a run in one process, in order."""
+    return OneProcessExecutor(retries=RetryMode.ENABLED)
+
+
+class OneProcessExecutor(InProcessExecutor):
+    """Dagster's in-process executor with a patient wait for slots.
+
+    Dagster 1.13's own asks for the slot again without a pause, which keeps a core busy, and hears of a cancellation
+    only once it has the slot.
+    """
+
+    def execute(self, plan_context: PlanOrchestrationContext, execution_plan: ExecutionPlan) -> Iterator[DagsterEvent]:
+        """Run the plan's steps, and tell what happens."""
+        yield DagsterEvent.engine_event(
+            plan_context,
+            "Executing steps in one process",
+            event_specific_data=EngineEventData(),
+        )
+        yield from ExecuteRunWithPlanIterable(
+            execution_plan=plan_context.execution_plan,
+            iterator=_steps,
+            execution_context_manager=PlanExecutionContextManager(
+                job=plan_context.job,
+                retry_mode=plan_context.retry_mode,
+                execution_plan=plan_context.execution_plan,
+                run_config=plan_context.run_config,
+                dagster_run=plan_context.dagster_run,
+                instance=plan_context.instance,
+                raise_on_error=plan_context.raise_on_error,
+                output_capture=plan_context.output_capture,
+                step_dependency_config=self.step_dependency_config,
+            ),
+        )
+
+
+def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> Iterator[DagsterEvent]:
+    with _PatientSlots(job_context.instance, job_context.dagster_run) as slots:
+        yield from inner_plan_execution_iterator(job_context, execution_plan, slots)
+
+
+class _PatientSlots(InstanceConcurrencyContext):
+    def interval_to_next_pending_claim_check(self) -> float:
+        """Seconds to sleep before slots are asked for again.
+
+        Raises:
+            DagsterExecutionInterruptedError: the run was cancelled while it waited.
+        """
+        if pop_captured_interrupt():
+            raise DagsterExecutionInterruptedError
+        now = time.time()
+        due = min((self._pending_timeouts.get(step, now) for step in self._pending_claims), default=now)
+        return min(max(due - now, 0.01), _LONGEST_NAP)
+
+
+__all__ = ["OneProcessExecutor", "one_process_executor"]

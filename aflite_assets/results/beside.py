@@ -1,0 +1,72 @@
+"""What can be computed from a published result at any time, kept beside it so that it is computed once.
+
+<root>/<asset>/<partition>/shown/<key>-<name>-<version>.json
+
+No part of the result: no data version depends on it, and whoever deletes it loses seconds.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from aflite_assets.results.files import write_json
+from aflite_assets.results.records import PublishedResult
+
+FOLDER = "shown"
+_log = logging.getLogger(__name__)
+
+
+def kept_beside(result: PublishedResult, name: str, *, version: str, make: Callable[[], Any]) -> Any:
+    """The JSON value of `make`, kept for this result's data version and this `version` of the code that makes it.
+
+    What is missing, damaged or of another version is made anew. Where it cannot be written, that is logged, and it is
+    made anew the next time.
+    """
+    path = result.path.parent / FOLDER / f"{result.key}-{name}-{version}.json"
+    text = _read(path, result.data_version)
+    if text is None:
+        text = json.dumps(make())
+        _write(path, {"data_version": result.data_version, "sha256": _sha256(text), "value": text})
+        for older in path.parent.glob(f"{result.key}-{name}-*.json"):
+            if older != path:
+                older.unlink(missing_ok=True)
+    return json.loads(text)
+
+
+@cache
+def sources_version(files: tuple[Path, ...]) -> str:
+    """12 hexadecimal digits that change with the content of code files, and of those in folders among them."""
+    digest = hashlib.sha256()
+    for path in _expanded(files):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _expanded(files: Iterable[Path]) -> list[Path]:
+    return [one for path in files for one in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+
+
+def _read(path: Path, data_version: str) -> str | None:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        text, digest = content["value"], content["sha256"]
+        sound = content["data_version"] == data_version and _sha256(text) == digest
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return str(text) if sound else None
+
+
+def _write(path: Path, content: dict[str, str]) -> None:
+    try:
+        path.parent.mkdir(exist_ok=True)
+        write_json(path, content)
+    except OSError as error:
+        _log.warning("%s could not be kept (%s)", path, error.strerror)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -32,5 +32,9 @@ class StoreError(AfliteError):
     """The result store cannot serve or keep a result."""
 
 
+class DatasetBusyError(StoreError):
+    """Another process runs this dataset; waiting helps."""
+
+
 class TrackingError(AfliteError):
     """The tracking server or database cannot be reached or refuses what is logged."""

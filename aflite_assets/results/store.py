@@ -112,19 +112,26 @@ class ResultStore:
             StoreError: nothing was published yet, or the folder named is gone.
         """
         home = self._home(asset, partition)
-        try:
-            key = json.loads((home / "current.json").read_text(encoding="utf-8"))["key"]
-        except FileNotFoundError:
-            raise StoreError(
-                f"{asset} of {partition!r} was never materialised below {self.root}; materialise it first"
-            ) from None
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(
-                f"{home / 'current.json'} cannot be read ({error}); materialise {asset} of {partition!r} again"
-            ) from None
+        key = self.current_key(asset, partition)
+        if key is None:
+            raise StoreError(f"{asset} of {partition!r} was never materialised below {self.root}; materialise it first")
         if not (home / key / MANIFEST).is_file():
             raise StoreError(f"{asset} of {partition!r} lost its current result {home / key}; materialise it again")
         return PublishedResult(asset, partition, key, home / key)
+
+    def current_key(self, asset: str, partition: str) -> str | None:
+        """The key of the version that downstream reads, None where nothing was published; its folder may be gone.
+
+        Raises:
+            StoreError: the mark cannot be read.
+        """
+        mark = self._home(asset, partition) / "current.json"
+        try:
+            return str(json.loads(mark.read_text(encoding="utf-8"))["key"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{mark} cannot be read ({error}); materialise {asset} of {partition!r} again") from None
 
     def obtain(self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _nobody) -> Obtained:
         """The result of a key: found, or made by `write` and published; current from then on.
@@ -290,6 +297,7 @@ class ResultStore:
             # Its scratch files may be the same files by another name.
             shutil.rmtree(home / WORK / result.key, ignore_errors=True)
             result.path.rename(target)
+            os.utime(target)  # prune leaves it there for a while from now on
             forget(result)
         line = f"{result.path} is damaged ({damage.files}): set aside as {target}; {then}"
         _log.warning("%s", line)

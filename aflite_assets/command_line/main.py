@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from aflite_assets.command_line import room
+from aflite_assets.command_line import doctor, room
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.errors import AfliteError, DataError, SpecError
 from aflite_assets.home import prepare_libraries
@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
     schema.set_defaults(command=_schema)
     room.add_commands(commands)
+    doctor.add_command(commands)
 
     return parser
 

@@ -124,8 +124,9 @@ def _changed_content(result: PublishedResult, *, anew: bool) -> list[str]:
             reason = None if whole else f"{name} has other content"
         if reason is not None:
             reasons.append(reason)
-    if not reasons and marks != seen:
-        _write_seen(result, marks)
+    now = {} if reasons else marks
+    if now != seen:
+        _write_seen(result, now)
     return reasons
 
 

@@ -57,5 +57,9 @@ class TimeLimitError(AfliteError):
     """Making a result took longer than it was allowed to."""
 
 
+class DatasetBusyError(StoreError):
+    """Another process runs this dataset; waiting helps."""
+
+
 class TrackingError(AfliteError):
     """The tracking server or database cannot be reached or refuses what is logged."""

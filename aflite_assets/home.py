@@ -36,6 +36,13 @@ def kernels_folder(parent: Path) -> Path:
     return parent / sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
 
+def old_kernels() -> list[Path]:
+    """Folders of compiled code below `AFLITE_HOME` that belong to another state of the engine's sources."""
+    folder = cache_folder("numba")
+    current = kernels_folder(folder)
+    return sorted(place for place in folder.iterdir() if place != current) if folder.is_dir() else []
+
+
 _THREADS = {
     # Threads that spin while they wait make small models ten times slower as soon as another process wants a core.
     "OMP_WAIT_POLICY": "PASSIVE",

@@ -20,7 +20,7 @@ BELOW = {
     "tracking": set(),
     "stages": {"algorithm", "results", "sources", "models", "diagnostics", "reports", "tracking"},
     "assets": {"results", "sources", "stages", "tracking", "reports", "diagnostics"},
-    "automation": {"assets"},
+    "automation": {"assets", "results"},
 }
 """What each package may import; `resources` and `definitions` are above all of them."""
 

@@ -4,8 +4,8 @@ import dagster as dg
 
 from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, stage_options, table
 from aflite_assets.diagnostics.findings import DATA_CHECKS, Finding
-from aflite_assets.results import PublishedResult
-from aflite_assets.results.store import check_files
+from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.results.damage import find_damage
 from aflite_assets.sources.registry import load_registry
 from aflite_assets.sources.spec_files.shown import shown_path
 from aflite_assets.stages.published import read_challenge_sets
@@ -62,7 +62,7 @@ def raw_dataset(
         "trial_run": summary["trial_run"],
         **{field: summary[field] for field in ("annotations_left_out",) if field in summary},
     }
-    return materialized(obtained, metadata, _raw_checks(obtained.result))
+    return materialized(obtained, metadata, _raw_checks(context, obtained.result, result_store.open()))
 
 
 _CHALLENGE_CHECKS = (("challenge_sets_available", "Every challenge set that the spec names could be loaded.", False),)
@@ -100,9 +100,13 @@ def challenge_sets(
     return materialized(obtained, metadata, [available])
 
 
-def _raw_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
-    damaged = check_files(result)
-    if damaged:
+def _raw_checks(
+    context: dg.AssetExecutionContext, result: PublishedResult, store: ResultStore
+) -> list[dg.AssetCheckResult]:
+    damage = find_damage(result, content=True)
+    if damage is not None:
+        store.set_aside(damage, log=context.log.warning)
+        damaged = list(damage.reasons)
         return [check("files_intact", False, damaged=damaged), *_skipped(damaged)]
     intact = check("files_intact", True, files=len(result.manifest["files"]))
     return [intact, *map(_as_check, raw_findings(result))]

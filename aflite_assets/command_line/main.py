@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from aflite_assets.command_line import refreshing
+from aflite_assets.command_line import doctor, refreshing, room
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
 from aflite_assets.errors import AfliteError, DataError, SpecError
@@ -57,6 +57,8 @@ def _parser() -> argparse.ArgumentParser:
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
     schema.set_defaults(command=_schema)
     refreshing.add_commands(commands)
+    room.add_commands(commands)
+    doctor.add_command(commands)
     return parser
 
 

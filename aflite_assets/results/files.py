@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,12 @@ def folder_hashes(folder: Path) -> dict[str, str]:
     return {path.relative_to(folder).as_posix(): file_sha256(path) for path in files}
 
 
+def folder_sizes(folder: Path) -> dict[str, int]:
+    """Bytes of every file below a folder by its relative path, in the order of the paths."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+
+
 def flush_folder(folder: Path) -> None:
     """Force everything below a folder onto the disk."""
     for path in [*folder.rglob("*"), folder]:
@@ -38,7 +45,7 @@ def flush_folder(folder: Path) -> None:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Replace a JSON file in one step: a reader sees the old content or the new, never a part."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     try:
         with aside.open("w", encoding="utf-8") as stream:
             json.dump(value, stream, indent=2, allow_nan=False)

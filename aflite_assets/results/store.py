@@ -5,6 +5,10 @@
 <root>/<asset>/<partition>/current.json      the key that downstream reads
 <root>/<asset>/<partition>/.work/<key>/      what an unfinished writer left: draft/ is never read, scratch/ is
                                              for writers that resume
+<root>/<asset>/<partition>/.damaged/         results and parts that no longer held what was published
+<root>/<asset>/<partition>/.seen/            when each file was last seen whole, so that it is not hashed again
+<root>/refreshes, pins, .locks, .trash       records of whole runs, what prune spares, locks of datasets, its trash
+<root>/format.json                           the version of all this
 """
 
 import errno
@@ -14,35 +18,49 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from aflite_assets.errors import StoreError
+from aflite_assets.results import locks
+from aflite_assets.results.damage import Damage, content_version, find_damage, forget, remember_whole
 from aflite_assets.results.environment import environment
-from aflite_assets.results.files import file_sha256, flush_entry, flush_folder, folder_hashes, write_json
+from aflite_assets.results.files import flush_entry, flush_folder, folder_hashes, folder_sizes, write_json
 from aflite_assets.results.keys import ResultKey
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
+FORMAT = 1
+"""Of folders and manifests; a store of a later one is refused."""
+DAMAGED, WORK = ".damaged", ".work"
+_FORMAT_FILE = "format.json"
+_RESERVED = ("refreshes", "pins")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _log = logging.getLogger(__name__)
+# Parts of one result are made by threads.
+_setting_aside = threading.Lock()
 
 Summary = Mapping[str, Any]
 Write = Callable[["Draft"], Summary]
+Log = Callable[[str], None]
+
+
+def _nobody(_: str) -> None:
+    return None
 
 
 @dataclass(frozen=True)
 class Obtained:
-    """A result and whether it was found (`reused`) instead of made."""
+    """A result and whether it was found (`reused`) instead of made; `damage`: what was found in its place, if any."""
 
     result: PublishedResult
     reused: bool
+    damage: Damage | None = None
 
 
 @dataclass
@@ -55,18 +73,19 @@ class Draft:
     key: ResultKey
     path: Path
     scratch: Path
+    log: Log
     provenance: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, PublishedResult] = field(default_factory=dict)
 
     def part(self, name: str, key: ResultKey, write: Write) -> Obtained:
         """Add a part with a key of its own: found if it was published before, made and published now if not."""
-        obtained = self.store.obtain_part(self.asset, self.partition, key, write)
+        obtained = self.store.obtain_part(self.asset, self.partition, key, write, log=self.log)
         self.parts[name] = obtained.result
         return obtained
 
     def found_part(self, name: str, key: ResultKey) -> PublishedResult | None:
         """Add a part if it was published before; None if it was not."""
-        found = self.store.find_part(self.asset, self.partition, key)
+        found = self.store.found_part_or_aside(self.asset, self.partition, key, log=self.log)
         if found is not None:
             self.parts[name] = found
         return found
@@ -79,8 +98,12 @@ class ResultStore:
     root: Path
 
     def find(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
-        """The published result of a key, or None."""
-        return self._published(asset, partition, key, self._home(asset, partition) / key.digest)
+        """The published result of a key, or None; a damaged one is none, as `damage` says."""
+        return self._whole(asset, partition, key, self._home(asset, partition) / key.digest)
+
+    def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
+        """What is wrong with the published result of a key, by sizes; None where it is whole or not there."""
+        return find_damage(PublishedResult(asset, partition, key.digest, self._home(asset, partition) / key.digest))
 
     def current(self, asset: str, partition: str) -> PublishedResult:
         """The version of an asset's partition that downstream reads.
@@ -89,79 +112,202 @@ class ResultStore:
             StoreError: nothing was published yet, or the folder named is gone.
         """
         home = self._home(asset, partition)
-        try:
-            key = json.loads((home / "current.json").read_text(encoding="utf-8"))["key"]
-        except FileNotFoundError:
-            raise StoreError(
-                f"{asset} of {partition!r} was never materialised below {self.root}; materialise it first"
-            ) from None
+        key = self.current_key(asset, partition)
+        if key is None:
+            raise StoreError(f"{asset} of {partition!r} was never materialised below {self.root}; materialise it first")
         if not (home / key / MANIFEST).is_file():
             raise StoreError(f"{asset} of {partition!r} lost its current result {home / key}; materialise it again")
         return PublishedResult(asset, partition, key, home / key)
 
-    def obtain(self, asset: str, partition: str, key: ResultKey, write: Write) -> Obtained:
+    def current_key(self, asset: str, partition: str) -> str | None:
+        """The key of the version that downstream reads, None where nothing was published; its folder may be gone.
+
+        Raises:
+            StoreError: the mark cannot be read.
+        """
+        mark = self._home(asset, partition) / "current.json"
+        try:
+            return str(json.loads(mark.read_text(encoding="utf-8"))["key"])
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{mark} cannot be read ({error}); materialise {asset} of {partition!r} again") from None
+
+    def obtain(self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _nobody) -> Obtained:
         """The result of a key: found, or made by `write` and published; current from then on.
 
-        A second process that wants the same asset and partition waits for the first.
+        A second process that wants the same asset and partition waits for the first. A result whose files no longer
+        have their sizes is set aside and made again, which `log` is told.
 
         Raises:
             StoreError: the folder cannot be written.
         """
         home = self._home(asset, partition)
-        with self._locked(home), _full_disk_named(f"{asset} of {partition!r}", home):
-            found = self.find(asset, partition, key)
-            result = found or self._publish(asset, partition, key, home / key.digest, write)
+        with _full_disk_named(f"{asset} of {partition!r}", home), self._locked(home):
+            there = PublishedResult(asset, partition, key.digest, home / key.digest)
+            damage = find_damage(there)
+            if damage is not None:
+                self._set_aside(damage, f"{asset} of {partition!r} is made again", log)
+            found = there if there.path.is_dir() else None
+            result = found or self._publish(asset, partition, key, home / key.digest, write, log)
             write_json(home / "current.json", {"key": key.digest, "data_version": result.data_version})
-            shutil.rmtree(home / ".work", ignore_errors=True)  # whatever other keys left unfinished
-        return Obtained(result, reused=found is not None)
+            shutil.rmtree(home / WORK, ignore_errors=True)  # whatever other keys left unfinished
+        return Obtained(result, reused=found is not None, damage=damage)
 
-    def obtain_part(self, asset: str, partition: str, key: ResultKey, write: Write) -> Obtained:
+    def obtain_part(self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _nobody) -> Obtained:
         """Like `obtain`, for a part: called while its asset's result is being written, so already under the lock."""
-        found = self.find_part(asset, partition, key)
+        found = self.found_part_or_aside(asset, partition, key, log=log)
         folder = self._part_folder(asset, partition, key)
-        return Obtained(found or self._publish(asset, partition, key, folder, write), reused=found is not None)
+        return Obtained(found or self._publish(asset, partition, key, folder, write, log), reused=found is not None)
 
     def find_part(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
-        """The published part of a key, or None."""
-        return self._published(asset, partition, key, self._part_folder(asset, partition, key))
+        """The published part of a key, or None; a damaged one is none."""
+        return self._whole(asset, partition, key, self._part_folder(asset, partition, key))
+
+    def found_part_or_aside(
+        self, asset: str, partition: str, key: ResultKey, *, log: Log = _nobody
+    ) -> PublishedResult | None:
+        """The published part of a key with the content it was published with, or None; a damaged one is set aside.
+
+        For a writer of the asset, who holds its lock.
+        """
+        part = PublishedResult(asset, partition, key.digest, self._part_folder(asset, partition, key))
+        damage = find_damage(part, content=True)
+        if damage is not None:
+            self._set_aside(damage, f"this part of {asset} of {partition!r} is made again", log)
+        return part if damage is None and part.path.is_dir() else None
+
+    def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _nobody) -> None:
+        """Compare the files of results, and of their parts, with their hashes before something is made from them.
+
+        Raises:
+            StoreError: one is damaged; it was set aside, so that its stage makes it again when it is run next.
+        """
+        for result in inputs:
+            if find_damage(result, content=True) is None:
+                continue
+            name = f"{result.asset} of {result.partition!r}"
+            with self._locked(self._home(result.asset, result.partition)):
+                damage = find_damage(result, content=True)  # another process may have mended it while we waited
+                if damage is not None:
+                    self._set_aside(damage, f"{reader} cannot be made from it", log)
+            if damage is not None:
+                raise StoreError(
+                    f"{reader} was not made: {name}, which it reads, is damaged ({damage.files}) and was set aside; "
+                    f"materialise {result.asset} again, or the whole dataset"
+                )
+
+    def set_aside(self, damage: Damage, *, log: Log = _nobody) -> None:
+        """Move a damaged result or part out of the way, under its asset's lock; its stage makes it again when run."""
+        with self._locked(self._home(damage.result.asset, damage.result.partition)):
+            self._set_aside(damage, "it is made again when its stage runs", log)
+
+    @contextmanager
+    def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> Iterator[None]:
+        """Be the only run of a dataset, whoever starts another one; the lock dies with its process.
+
+        `what`: how the holder is named to others, for one "aflite refresh". `wait`: seconds to wait for another run;
+        under 0 without end, 0 to be refused at once. Whoever holds it already in this thread goes on at once.
+
+        Raises:
+            DatasetBusyError: another run did not end in time; the message names process, host and time.
+            StoreError: the folder cannot be written.
+        """
+        self._home("dataset", partition)
+        self.check_format()
+        with locks.running(self.locks_folder, partition, what=what, wait=wait):
+            yield
+
+    @property
+    def locks_folder(self) -> Path:
+        """Where the locks of datasets lie."""
+        return self.root / ".locks"
+
+    def check_format(self) -> None:
+        """Refuse a store that a later version of this project wrote.
+
+        Raises:
+            StoreError: with both versions.
+        """
+        try:
+            found = json.loads((self.root / _FORMAT_FILE).read_text(encoding="utf-8"))["format"]
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f'{self.root / _FORMAT_FILE} cannot be read ({error}); write {{"format": {FORMAT}}} into it if this '
+                "version of aflite-assets made the store"
+            ) from None
+        if found > FORMAT:
+            raise StoreError(
+                f"the results in {self.root} are of store format {found}, which a later version of aflite-assets "
+                f"wrote; this one knows up to {FORMAT}: update it, or set AFLITE_HOME to another folder"
+            )
+
+    def partitions(self) -> Iterator[tuple[str, str, Path]]:
+        """Every asset's partition that has a folder: asset, partition and folder, in the order of names."""
+        for asset in sorted(_folders(self.root)):
+            if _NAME.fullmatch(asset.name) and asset.name not in _RESERVED:
+                for home in sorted(_folders(asset)):
+                    if _NAME.fullmatch(home.name):
+                        yield asset.name, home.name, home
+
+    def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
+        """Every result below an asset's partition, or every part, damaged ones too; without a manifest it is none."""
+        home = self._home(asset, partition)
+        for folder in sorted(_folders(home / "parts" if parts else home)):
+            if (folder / MANIFEST).is_file():
+                yield PublishedResult(asset, partition, folder.name, folder)
 
     def _part_folder(self, asset: str, partition: str, key: ResultKey) -> Path:
         return self._home(asset, partition) / "parts" / key.digest
 
-    def _published(self, asset: str, partition: str, key: ResultKey, folder: Path) -> PublishedResult | None:
-        exists = (folder / MANIFEST).is_file()
-        return PublishedResult(asset, partition, key.digest, folder) if exists else None
+    def _whole(self, asset: str, partition: str, key: ResultKey, folder: Path) -> PublishedResult | None:
+        self.check_format()
+        result = PublishedResult(asset, partition, key.digest, folder)
+        return result if folder.is_dir() and find_damage(result) is None else None
 
     def _home(self, asset: str, partition: str) -> Path:
         for name in (asset, partition):
             if not _NAME.fullmatch(name):
                 raise StoreError(f"{name!r} cannot name a result; use lower-case letters, digits and underscores")
+        if asset in _RESERVED:
+            raise StoreError(f"{asset!r} cannot name an asset: the store keeps its own records there")
         return self.root / asset / partition
 
     @contextmanager
     def _locked(self, home: Path) -> Iterator[None]:
-        try:
-            home.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(home / ".lock")
-            try:
-                lock.acquire(timeout=1)
-            except Timeout:
-                _log.info("waiting for another process that is writing %s", home)
-                lock.acquire()
-        except OSError as error:
-            raise StoreError(
-                f"results cannot be kept in {home} ({error.strerror}); make it writable or set AFLITE_HOME"
-            ) from error
-        try:
+        self.check_format()
+        with locks.writing(home):
+            if not (self.root / _FORMAT_FILE).exists():
+                write_json(self.root / _FORMAT_FILE, {"format": FORMAT})
             yield
-        finally:
-            lock.release()
 
-    def _publish(self, asset: str, partition: str, key: ResultKey, target: Path, write: Write) -> PublishedResult:
-        if target.exists():
-            raise StoreError(f"{target} has no {MANIFEST}, so it was not published here; move it away and try again")
+    def _set_aside(self, damage: Damage, then: str, log: Log) -> None:
+        result = damage.result
+        home = self._home(result.asset, result.partition)
+        moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        target = home / DAMAGED / f"{result.key}-{moment}"
+        for part in damage.parts:
+            self._set_aside(part, then, log)
+        with _setting_aside:
+            if find_damage(result, content=True) is None:
+                return  # another thread was quicker
+            target.parent.mkdir(exist_ok=True)
+            # Its scratch files may be the same files by another name.
+            shutil.rmtree(home / WORK / result.key, ignore_errors=True)
+            result.path.rename(target)
+            os.utime(target)  # prune leaves it there for a while from now on
+            forget(result)
+        line = f"{result.path} is damaged ({damage.files}): set aside as {target}; {then}"
+        _log.warning("%s", line)
+        log(line)
+
+    def _publish(
+        self, asset: str, partition: str, key: ResultKey, target: Path, write: Write, log: Log
+    ) -> PublishedResult:
         work = self._home(asset, partition) / ".work" / key.digest
-        draft = Draft(self, asset, partition, key, work / "draft", work / "scratch")
+        draft = Draft(self, asset, partition, key, work / "draft", work / "scratch", log)
         shutil.rmtree(draft.path, ignore_errors=True)
         draft.path.mkdir(parents=True)
         draft.scratch.mkdir(exist_ok=True)
@@ -176,7 +322,9 @@ class ResultStore:
             raise
         flush_entry(target.parent)
         shutil.rmtree(work, ignore_errors=True)
-        return PublishedResult(asset, partition, key.digest, target)
+        result = PublishedResult(asset, partition, key.digest, target)
+        remember_whole(result)
+        return result
 
 
 @contextmanager
@@ -202,14 +350,14 @@ def _discard(draft: Draft) -> None:
 def _manifest(draft: Draft, summary: Summary) -> dict[str, Any]:
     files = folder_hashes(draft.path)
     parts = {name: {"key": part.key, "data_version": part.data_version} for name, part in draft.parts.items()}
-    content = ResultKey("", {"files": files}, {name: part["data_version"] for name, part in parts.items()})
     return {
         "asset": draft.asset,
         "partition": draft.partition,
         "key": draft.key.digest,
         "made_from": draft.key.as_json(),
-        "data_version": content.digest,
+        "data_version": content_version(files, parts),
         "files": files,
+        "sizes": folder_sizes(draft.path),
         "parts": parts,
         "summary": _without_nan(summary),
         "provenance": draft.provenance,
@@ -228,11 +376,5 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def check_files(result: PublishedResult) -> list[str]:
-    """Names of published files that are gone or no longer have the content of the manifest; empty when sound."""
-    damaged = []
-    for name, digest in result.manifest["files"].items():
-        path = result.path / name
-        if not path.is_file() or file_sha256(path) != digest:
-            damaged.append(name)
-    return damaged
+def _folders(place: Path) -> list[Path]:
+    return [path for path in place.iterdir() if path.is_dir()] if place.is_dir() else []

@@ -11,6 +11,8 @@ from typing import Any
 
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, Obtained, PublishedResult, ResultKey, ResultStore
+from aflite_assets.results.locks import reading
+from aflite_assets.results.refreshes import record_refresh
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.changes import file_records
 from aflite_assets.stages.contents import FieldContents, field_contents
@@ -125,7 +127,8 @@ def run_stage(
     The manifest's provenance has `seconds`, how long it took, and `files`, what each source file was.
 
     Raises:
-        StoreError: an input was never materialised.
+        StoreError: an input was never materialised, or is damaged; a damaged one is set aside and made again when its
+            stage is run.
         DataError: a file changed after its hash went into the key and before the stage had read it.
         AfliteError: whatever the stage refuses.
     """
@@ -136,7 +139,9 @@ def run_stage(
         on_making(call.wanted)
         started = time.monotonic()
         run_module = import_module(f"aflite_assets.stages.{name}")
-        with (tracker or NullTracker()).run(name, spec.name, call.key.digest) as run:
+        store.check_inputs(call.inputs.values(), reader=f"{name} of {spec.name!r}", log=progress.log)
+        tracked = (tracker or NullTracker()).run(name, spec.name, call.key.digest)
+        with reading(call.inputs.values()), tracked as run:
             _log_origin(run, draft, call.key)
             summary: Mapping[str, Any] = run_module.run(
                 view,
@@ -153,7 +158,7 @@ def run_stage(
         draft.provenance["seconds"] = round(time.monotonic() - started, 3)
         return summary
 
-    return store.obtain(name, spec.name, call.key, write)
+    return store.obtain(name, spec.name, call.key, write, log=progress.log)
 
 
 def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> Obtained | None:
@@ -187,11 +192,26 @@ def run_pipeline(
     tracker: Tracker | None = None,
     device: DeviceSettings | None = None,
     progress: Progress = silent,
+    what: str = "run_pipeline",
+    wait: float = -1,
 ) -> dict[str, Obtained]:
-    """Every stage of one dataset in order: what the assets do, as a plain function."""
-    return {
-        name: run_stage(name, spec, store=store, tracker=tracker, device=device, progress=progress) for name in STAGES
-    }
+    """Every stage of one dataset in order: what the assets do, as a plain function.
+
+    One run of a dataset at a time, whatever started it; `wait`: seconds to wait for another, under 0 without end. What
+    it used is kept as a refresh, described by `what`.
+
+    Raises:
+        DatasetBusyError: another run did not end in time.
+        AfliteError: whatever a stage refuses.
+    """
+    with store.dataset_lock(spec.name, what=what, wait=wait):
+        results = {
+            name: run_stage(name, spec, store=store, tracker=tracker, device=device, progress=progress)
+            for name in STAGES
+        }
+        made = [name for name, obtained in results.items() if not obtained.reused]
+        record_refresh(store, [obtained.result for obtained in results.values()], made=made, what=what)
+    return results
 
 
 def numbers(summary: Mapping[str, Any], prefix: str = "") -> dict[str, float]:

@@ -14,7 +14,7 @@ import pytest
 from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, ResultKey, ResultStore
 from aflite_assets.results import store as store_module
-from aflite_assets.results.store import check_files
+from aflite_assets.results.damage import check_files
 
 
 def key(**fields: Any) -> ResultKey:
@@ -27,6 +27,11 @@ def write_text(text: str) -> Any:
         return {"rows": len(text)}
 
     return write
+
+
+def _files(store: ResultStore) -> list[str]:
+    """What lies in the store beside its locks and its version."""
+    return [path.name for path in store.root.rglob("*") if path.is_file() and path.name not in (".lock", "format.json")]
 
 
 @pytest.fixture
@@ -79,7 +84,7 @@ def test_an_error_while_writing_leaves_nothing(store: ResultStore) -> None:
     with pytest.raises(ValueError, match="broken input"):
         store.obtain("embeddings", "digits", key(a=1), fail)
     assert store.find("embeddings", "digits", key(a=1)) is None
-    assert not [path for path in store.root.rglob("*") if path.is_file() and path.name != ".lock"]
+    assert _files(store) == []
     with pytest.raises(StoreError, match=r"embeddings of 'digits' was never materialised"):
         store.current("embeddings", "digits")
 
@@ -103,7 +108,7 @@ def test_a_full_disk_is_named_and_leaves_nothing(
         StoreError, match=r"embeddings of 'digits' was not published: .* \(No space left on device\); free some, or set"
     ):
         store.obtain("embeddings", "digits", key(a=1), write)
-    assert not [path for path in store.root.rglob("*") if path.is_file() and path.name != ".lock"]
+    assert _files(store) == []
     monkeypatch.undo()
     assert not store.obtain("embeddings", "digits", key(a=1), write_text("x")).reused
 
@@ -165,7 +170,7 @@ def test_two_writers_make_a_result_once(tmp_path: Path) -> None:
     result = ResultStore(tmp_path).find("embeddings", "digits", key(a=1))
     assert result is not None
     assert (tmp_path / "writes.log").read_text().split() == [result.file("rows.txt").read_text()]
-    assert {path.name for path in result.path.parent.iterdir()} == {result.key, "current.json", ".lock"}
+    assert {path.name for path in result.path.parent.iterdir()} == {result.key, "current.json", ".lock", ".seen"}
 
 
 def test_a_number_that_is_none_is_kept_as_null(store: ResultStore) -> None:
@@ -174,10 +179,14 @@ def test_a_number_that_is_none_is_kept_as_null(store: ResultStore) -> None:
     assert result.summary == {"loss": None, "cells": [1.0, None], "inner": {"rate": None}}
 
 
-def test_a_folder_that_was_not_published_is_refused_before_the_work(store: ResultStore) -> None:
-    (store.root / "embeddings" / "digits" / key(a=1).digest).mkdir(parents=True)
-    with pytest.raises(StoreError, match=r"has no manifest\.json, so it was not published here"):
-        store.obtain("embeddings", "digits", key(a=1), lambda draft: pytest.fail("worked for nothing"))
+def test_a_folder_that_was_not_published_is_set_aside(store: ResultStore) -> None:
+    home = store.root / "embeddings" / "digits"
+    (home / key(a=1).digest).mkdir(parents=True)
+    (home / key(a=1).digest / "mine.txt").write_text("kept")
+    obtained = store.obtain("embeddings", "digits", key(a=1), write_text("x"))
+    assert not obtained.reused
+    assert obtained.result.file("rows.txt").read_text() == "x"
+    assert [path.read_text() for path in (home / ".damaged").rglob("mine.txt")] == ["kept"]
 
 
 def test_parts_are_kept_when_only_their_neighbour_changes(store: ResultStore) -> None:
@@ -208,9 +217,9 @@ def test_parts_are_kept_when_only_their_neighbour_changes(store: ResultStore) ->
 def test_missing_and_changed_files_are_noticed(store: ResultStore) -> None:
     result = store.obtain("embeddings", "digits", key(a=1), write_text("one")).result
     result.file("rows.txt").write_text("two")
-    assert check_files(result) == ["rows.txt"]
+    assert check_files(result) == ["rows.txt has other content"]
     result.file("rows.txt").unlink()
-    assert check_files(result) == ["rows.txt"]
+    assert check_files(result) == ["rows.txt is gone"]
     with pytest.raises(StoreError, match=r"holds no file 'rows.txt'"):
         result.file("rows.txt")
 

@@ -1,0 +1,101 @@
+"""`aflite doctor`: what is wrong in the store, the databases and the installation, a line each with what to do."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from aflite_assets.command_line.terminal import escaped
+from aflite_assets.errors import AfliteError
+
+if TYPE_CHECKING:
+    from aflite_assets.results.doctor import Ailment
+
+_DOCTOR = """\
+Looks for damaged results, folders and locks that killed processes left, runs that Dagster believes to be going on
+though their process is gone, databases that lack a migration, packages that differ from constraints.txt, and more GPU
+slots than GPUs. A line per finding says what to do. Exits with 1 if anything is left.
+"""
+
+
+class AilingError(AfliteError):
+    """Something is wrong that was not mended."""
+
+
+def add_command(commands: Any) -> None:
+    """Add the command to the parser's."""
+    doctor = commands.add_parser("doctor", help="find what is broken, and mend it", description=_DOCTOR)
+    doctor.add_argument(
+        "--fix",
+        action="store_true",
+        help="mend what can be mended without loss: set damaged results aside, remove what dead writers left, end dead "
+        "runs",
+    )
+    doctor.add_argument("--deep", action="store_true", help="compare hashes of all files, not their sizes")
+    doctor.set_defaults(command=_doctor)
+
+
+def _doctor(options: argparse.Namespace) -> None:
+    found = 0
+    left = 0
+    for ailment in ailments(deep=options.deep, fix=options.fix):
+        found += 1
+        left += not ailment.mended
+        sys.stdout.write(f"{line(ailment)}\n")
+    if not found:
+        sys.stdout.write("nothing is wrong\n")
+    sys.stdout.flush()
+    if left:
+        raise AilingError(f"{left} of {found} findings are left")
+
+
+def line(ailment: "Ailment") -> str:
+    """A finding as it is printed."""
+    state = "mended; " if ailment.mended else ""
+    return escaped(f"{ailment.kind}: {ailment.what} - {state}{ailment.remedy}")
+
+
+def ailments(*, deep: bool, fix: bool) -> "Iterator[Ailment]":
+    """Everything that is wrong, most important first; `DAGSTER_HOME` is looked into where it is set."""
+    from aflite_assets.home import aflite_home
+    from aflite_assets.results import ResultStore
+    from aflite_assets.results.doctor import examine_store
+
+    yield from examine_store(ResultStore(aflite_home() / "results"), deep=deep, fix=fix)
+    yield from _tracking()
+    if os.environ.get("DAGSTER_HOME"):
+        from aflite_assets.automation.doctor import examine_instance
+
+        yield from examine_instance(devices=_devices(), fix=fix)
+    yield from _packages()
+
+
+def _tracking() -> "Iterator[Ailment]":
+    from aflite_assets.home import aflite_home
+    from aflite_assets.results.doctor import Ailment
+    from aflite_assets.tracking.mlflow_schema import pending_migration
+
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{aflite_home() / 'mlflow' / 'mlflow.db'}"
+    problem = pending_migration(uri)
+    if problem is not None:
+        what, _, remedy = problem.partition("; ")
+        yield Ailment("MLflow's database", what, remedy)
+
+
+def _packages() -> "Iterator[Ailment]":
+    from aflite_assets.installation import constraints_file, differing_packages
+    from aflite_assets.results.doctor import Ailment
+
+    constraints = constraints_file()
+    differing = {} if constraints is None else differing_packages(constraints)
+    if differing:
+        named = ", ".join(f"{name} {found} (tested: {tested})" for name, (found, tested) in differing.items())
+        remedy = f"pip install -c {constraints} {' '.join(f'{name}=={pair[1]}' for name, pair in differing.items())}"
+        yield Ailment("packages", f"installed in other versions than {constraints} names: {named}", remedy)
+
+
+def _devices() -> int:
+    import torch
+
+    return torch.cuda.device_count()

@@ -1,0 +1,159 @@
+"""`aflite prune`, `pin`, `unpin` and `pins`: their arguments and what they print. What goes is decided in `results`."""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from aflite_assets.command_line.terminal import escaped, table
+
+if TYPE_CHECKING:
+    from aflite_assets.results import ResultStore
+    from aflite_assets.results.pins import Pin
+    from aflite_assets.results.prune import Pruned
+
+_UNITS = {"d": "days", "h": "hours", "w": "weeks"}
+_SIZES = ("bytes", "kB", "MB", "GB", "TB")
+
+_PRUNE = """\
+Removes results that are not current, that none of the last refreshes used, that are not pinned, that no process reads
+or writes, and that nothing which stays was made from; with them parts, trained weights, records, unfinished work and
+damaged folders that are older than a week, and compiled code of older versions. What current results need is never
+removed. Killed in the middle, it leaves results whole; the next prune goes on.
+"""
+_PIN = """\
+Protects the current results of a dataset, or of one of its stages, from `aflite prune`, whatever becomes current later:
+for folders that were handed out or are cited. A pin protects a folder and its parts, not what it was made from.
+"""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the commands to the parser's."""
+    prune = commands.add_parser("prune", help="remove results that nothing needs", description=_PRUNE)
+    prune.add_argument(
+        "--keep", type=_count, default=None, metavar="N", help="refreshes of every dataset to keep (default: 3)"
+    )
+    prune.add_argument(
+        "--older-than", type=age, metavar="AGE", help="remove only what is older, for example 30d, 12h or 2w"
+    )
+    prune.add_argument("--dry-run", action="store_true", help="say what would go, and remove nothing")
+    prune.set_defaults(command=_prune)
+    pin = commands.add_parser("pin", help="protect a folder that was handed out", description=_PIN)
+    pin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages: digits.published_dataset")
+    pin.add_argument("--note", default="", help="what for")
+    pin.set_defaults(command=_pin)
+    unpin = commands.add_parser("unpin", help="take pins back", description="Takes back what `aflite pin` protected.")
+    unpin.add_argument("name", metavar="NAME[.STAGE]", help="a dataset, or one of its stages")
+    unpin.set_defaults(command=_unpin)
+    pins = commands.add_parser("pins", help="list what is pinned", description="Lists every pinned result.")
+    pins.set_defaults(command=_pins)
+
+
+def age(text: str) -> timedelta:
+    """Days, hours or weeks as on the command line.
+
+    Raises:
+        argparse.ArgumentTypeError: it is no such age.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([dhw])", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no age; write for example 30d, 12h or 2w")
+    return timedelta(**{_UNITS[match[2]]: float(match[1])})
+
+
+def shown_size(size: int) -> str:
+    """Bytes in the unit that suits, three digits."""
+    number, unit = float(size), 0
+    while number >= 999.5 and unit < len(_SIZES) - 1:
+        number, unit = number / 1000, unit + 1
+    return f"{number:.3g} {_SIZES[unit]}"
+
+
+def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
+    """What went by kind, and what stayed because it is used."""
+    verb = "would be removed" if dry_run else "removed"
+    kinds = pruned.by_kind()
+    if not kinds:
+        yield "nothing to remove"
+    rows = [(kind, str(count), shown_size(size)) for kind, (count, size) in kinds.items()]
+    if rows:
+        total = sum(one.size for one in pruned.removed)
+        rows.append(("total", str(len(pruned.removed)), shown_size(total)))
+        yield f"{verb}:"
+        yield from (f"  {line}" for line in table(rows, numbers=(1, 2)))
+    yield from (f"in use, left alone: {escaped(line)}" for line in pruned.in_use)
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of refreshes; write 0, 1, 2 ...")
+    return int(text)
+
+
+def _prune(options: argparse.Namespace) -> None:
+    from aflite_assets.home import old_kernels
+    from aflite_assets.results.prune import KEEP, prune
+
+    pruned = prune(
+        _store(),
+        keep=KEEP if options.keep is None else options.keep,
+        older_than=options.older_than,
+        dry_run=options.dry_run,
+        caches=old_kernels(),
+    )
+    _write(prune_lines(pruned, dry_run=options.dry_run))
+
+
+def _pin(options: argparse.Namespace) -> None:
+    from aflite_assets.results.pins import pin
+
+    store = _store()
+    partition, stage = _named(options.name)
+    stages = [stage] if stage else [asset for asset, one, _ in store.partitions() if one == partition]
+    results = [store.current(asset, partition) for asset in stages]
+    if not results:
+        results = [store.current("published_dataset", partition)]  # which says what is missing
+    _write(_pin_lines(pin(store, results, note=options.note)))
+
+
+def _unpin(options: argparse.Namespace) -> None:
+    from aflite_assets.errors import StoreError
+    from aflite_assets.results.pins import unpin
+
+    partition, stage = _named(options.name)
+    gone = unpin(_store(), partition, stage)
+    if not gone:
+        raise StoreError(f"nothing of {options.name!r} is pinned; `aflite pins` lists what is")
+    _write(f"unpinned: {one.asset} of {one.partition}, {one.key}" for one in gone)
+
+
+def _pins(_: argparse.Namespace) -> None:
+    from aflite_assets.results.pins import read_pins
+
+    pins = read_pins(_store())
+    _write(_pin_lines(pins) if pins else ["nothing is pinned"])
+
+
+def _pin_lines(pins: "list[Pin]") -> list[str]:
+    rows = [(one.partition, one.asset, one.key, one.pinned, escaped(one.note)) for one in pins]
+    return table([("dataset", "stage", "key", "pinned", "note"), *rows])
+
+
+def _named(name: str) -> tuple[str, str | None]:
+    partition, _, stage = name.partition(".")
+    return partition, stage or None
+
+
+def _store() -> "ResultStore":
+    from aflite_assets.home import aflite_home
+    from aflite_assets.results import ResultStore
+
+    return ResultStore(aflite_home() / "results")
+
+
+def _write(lines: "Iterator[str] | list[str]") -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

@@ -1,0 +1,130 @@
+"""What is wrong in a result store, what to do about each, and mending what can be mended without loss."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from aflite_assets.errors import StoreError
+from aflite_assets.results.damage import Damage, find_damage
+from aflite_assets.results.locks import is_free, read_holder, writing_now
+from aflite_assets.results.pins import read_pins
+from aflite_assets.results.prune import TRASH
+from aflite_assets.results.records import PublishedResult
+from aflite_assets.results.refreshes import read_refreshes, recorded_partitions
+from aflite_assets.results.store import WORK, ResultStore
+
+_KEY = re.compile(r"[0-9a-f]{20}")
+
+
+@dataclass(frozen=True)
+class Ailment:
+    """One thing that is wrong: its kind, what was found, what to do, and whether it was mended just now."""
+
+    kind: str
+    what: str
+    remedy: str
+    mended: bool = False
+
+
+def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) -> Iterator[Ailment]:
+    """Everything that is wrong in a store, asset by asset; `deep` compares hashes of all files in place of sizes.
+
+    With `fix`: damaged results and folders without a manifest are set aside, drafts of writers that died, notes of
+    their locks and an unfinished prune's trash are removed. What an asset's writer has in work is left alone.
+    """
+    try:
+        store.check_format()
+    except StoreError as error:
+        yield Ailment("store format", str(error), "until then no command may touch this store")
+        return
+    for asset, partition, home in store.partitions():
+        with writing_now(home) as free:
+            if not free:
+                continue
+            yield from _half_written(home, fix)
+        for damage in _damaged(store, asset, partition, deep):
+            if fix:
+                store.set_aside(damage)
+            what = f"{damage.result.path}: {damage.files}"
+            yield Ailment("damaged result", what, f"materialise {asset} of {partition} again", fix)
+        yield from _current(store, asset, partition)
+    yield from _records(store)
+    yield from _locks(store, fix)
+    yield from _trash(store, fix)
+
+
+def _half_written(home: Path, fix: bool) -> Iterator[Ailment]:
+    for draft in sorted((home / WORK).glob("*/draft")):
+        if fix:
+            shutil.rmtree(draft)
+        yield Ailment(
+            "half-written folder",
+            f"{draft} was left by a writer that died",
+            "nothing reads it; the next run of its stage goes on from what lies beside it",
+            fix,
+        )
+    for aside in sorted([*home.glob(".*.json.*"), *home.glob(".seen/.*.json.*")]):
+        if fix:
+            aside.unlink(missing_ok=True)
+        yield Ailment("half-written file", f"{aside} was left by a writer that died", "nothing reads it", fix)
+
+
+def _damaged(store: ResultStore, asset: str, partition: str, deep: bool) -> Iterator[Damage]:
+    """Results with their parts, then parts that no result of these names; a folder without manifest is damaged too."""
+    home, told = store.root / asset / partition, set()
+    for place in (home, home / "parts"):
+        for folder in sorted(place.iterdir()) if place.is_dir() else []:
+            if _KEY.fullmatch(folder.name) and folder not in told:
+                result = PublishedResult(asset, partition, folder.name, folder)
+                damage = find_damage(result, content=deep, anew=deep)
+                if damage is not None:
+                    told |= {part.result.path for part in damage.parts}
+                    yield damage
+
+
+def _current(store: ResultStore, asset: str, partition: str) -> Iterator[Ailment]:
+    try:
+        if store.current_key(asset, partition) is not None:
+            store.current(asset, partition)
+    except StoreError as error:
+        yield Ailment("lost result", str(error), f"materialise {asset} of {partition} again")
+
+
+def _records(store: ResultStore) -> Iterator[Ailment]:
+    remedy = "until then `aflite prune` removes nothing"
+    for partition in recorded_partitions(store):
+        try:
+            read_refreshes(store, partition)
+        except StoreError as error:
+            yield Ailment("record of a refresh", str(error), remedy)
+    try:
+        read_pins(store)
+    except StoreError as error:
+        yield Ailment("pin", str(error), remedy)
+
+
+def _locks(store: ResultStore, fix: bool) -> Iterator[Ailment]:
+    for said in sorted(store.locks_folder.glob("[a-z0-9]*.json")):
+        lock = said.with_suffix(".lock")
+        holder = read_holder(lock)
+        if not is_free(lock):
+            continue
+        if fix:
+            said.unlink(missing_ok=True)
+        yield Ailment(
+            "stale lock",
+            f"the run of {lock.stem} ended without saying so ({holder or 'who it was cannot be read'})",
+            "the lock itself is free, nothing waits for it",
+            fix,
+        )
+
+
+def _trash(store: ResultStore, fix: bool) -> Iterator[Ailment]:
+    trash = store.root / TRASH
+    if not trash.is_dir() or not is_free(store.locks_folder / ".prune.lock"):
+        return
+    if fix:
+        shutil.rmtree(trash)
+    yield Ailment("trash", f"a prune was killed before it had emptied {trash}", "run `aflite prune`", fix)

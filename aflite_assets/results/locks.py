@@ -1,0 +1,183 @@
+"""Who may do what at a time: one writer per asset and partition, one run per dataset, and readers that prune spares."""
+
+import fcntl
+import json
+import logging
+import os
+import platform
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from aflite_assets.errors import DatasetBusyError, StoreError
+from aflite_assets.results.files import write_json
+from aflite_assets.results.records import PublishedResult
+
+_log = logging.getLogger(__name__)
+_HELD: ContextVar[frozenset[Path]] = ContextVar("held dataset locks", default=frozenset())
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who runs a dataset: process id, host name, since when (ISO 8601, UTC) and in which words."""
+
+    pid: int
+    host: str
+    since: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what}, process {self.pid} on {self.host}, since {self.since}"
+
+
+@contextmanager
+def writing(home: Path) -> Iterator[None]:
+    """Be the only writer below one asset's partition; waits for another one.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(home / ".lock")
+        try:
+            lock.acquire(timeout=1)
+        except Timeout:
+            _log.info("waiting for another process that is writing %s", home)
+            lock.acquire()
+    except OSError as error:
+        raise StoreError(
+            f"results cannot be kept in {home} ({error.strerror}); make it writable or set AFLITE_HOME"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def writing_now(home: Path) -> Iterator[bool]:
+    """The same without waiting; yields whether the folder is this process's alone."""
+    lock = FileLock(home / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+@contextmanager
+def running(folder: Path, partition: str, *, what: str, wait: float) -> Iterator[None]:
+    """Be the only run of one dataset; see `ResultStore.dataset_lock`."""
+    path = folder / f"{partition}.lock"
+    if path in _HELD.get():
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path)
+        _acquire(lock, partition, wait)
+    except OSError as error:
+        raise StoreError(
+            f"the lock of {partition!r} cannot be kept in {folder} ({error.strerror}); make it writable or set "
+            "AFLITE_HOME"
+        ) from error
+    held = _HELD.set(_HELD.get() | {path})
+    said = path.with_suffix(".json")
+    try:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        write_json(said, {"pid": os.getpid(), "host": platform.node(), "since": now, "what": what})
+        yield
+    finally:
+        _HELD.reset(held)
+        said.unlink(missing_ok=True)
+        lock.release()
+
+
+def _acquire(lock: FileLock, partition: str, wait: float) -> None:
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        holder = read_holder(Path(lock.lock_file))
+        if wait:
+            _log.info("waiting for the run of %s that goes on: %s", partition, holder or "another process")
+        try:
+            lock.acquire(timeout=wait, poll_interval=0.2)
+        except Timeout:
+            raise DatasetBusyError(
+                f"{partition!r} is being run ({holder or 'by a process that did not say who it is'}); wait for its "
+                "end, or stop that process, and try again"
+            ) from None
+
+
+def read_holder(lock: Path) -> Holder | None:
+    """Who said last that it holds a dataset's lock; it may have ended without taking that back."""
+    try:
+        return Holder(**json.loads(lock.with_suffix(".json").read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def is_free(lock: Path) -> bool:
+    """Whether no process holds a lock file."""
+    probe = FileLock(lock)
+    try:
+        probe.acquire(timeout=0)
+    except Timeout:
+        return False
+    probe.release()
+    return True
+
+
+@contextmanager
+def reading(results: Iterable[PublishedResult]) -> Iterator[None]:
+    """Mark results as being read: prune leaves them and their parts alone. The mark ends with the process.
+
+    Raises:
+        StoreError: a result's folder is gone.
+    """
+    with ExitStack() as stack:
+        for result in results:
+            stack.enter_context(_shared(result))
+        yield
+
+
+@contextmanager
+def _shared(result: PublishedResult) -> Iterator[None]:
+    gone = f"{result.asset} of {result.partition!r} lost its result {result.path}; materialise it again"
+    try:
+        opened = os.open(result.path, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        raise StoreError(gone) from None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_SH)
+        # Prune may have moved it away between the opening and the mark.
+        if not result.path.is_dir() or os.fstat(opened).st_ino != result.path.stat().st_ino:
+            raise StoreError(gone)
+        yield
+    finally:
+        os.close(opened)
+
+
+@contextmanager
+def unread(folder: Path) -> Iterator[bool]:
+    """Whether nobody has marked a result's folder as being read; nobody can while the block runs."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(opened)

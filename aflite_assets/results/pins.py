@@ -1,0 +1,77 @@
+"""Pins: results that prune never removes, because somebody was given their folder.
+
+<root>/pins/<partition>/<asset>-<key>.json
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aflite_assets.errors import StoreError
+from aflite_assets.results.files import write_json
+from aflite_assets.results.records import PublishedResult
+from aflite_assets.results.store import ResultStore
+
+FOLDER = "pins"
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A result that stays; `note` says what for, `pinned` since when (ISO 8601, UTC)."""
+
+    asset: str
+    partition: str
+    key: str
+    data_version: str
+    pinned: str
+    note: str = ""
+
+
+def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -> list[Pin]:
+    """Keep results until they are unpinned; one that was pinned before gets the new note.
+
+    Raises:
+        StoreError: the pin cannot be written.
+    """
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    pins = [Pin(one.asset, one.partition, one.key, one.data_version, now, note) for one in results]
+    for one in pins:
+        path = _path(store, one)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(path, asdict(one))
+        except OSError as error:
+            raise StoreError(
+                f"{one.asset} of {one.partition!r} was not pinned: {path.parent} cannot be written ({error.strerror}); "
+                "free some space or make it writable"
+            ) from error
+    return pins
+
+
+def unpin(store: ResultStore, partition: str, asset: str | None = None) -> list[Pin]:
+    """Take back every pin of a dataset, or of one of its assets; those that were there."""
+    gone = [one for one in read_pins(store) if one.partition == partition and asset in (None, one.asset)]
+    for one in gone:
+        _path(store, one).unlink(missing_ok=True)
+    return gone
+
+
+def read_pins(store: ResultStore) -> list[Pin]:
+    """Every pin, by dataset and asset.
+
+    Raises:
+        StoreError: a pin cannot be read; nothing may be removed until it is.
+    """
+    return [_read(path) for path in sorted((store.root / FOLDER).glob("*/[a-z0-9]*.json"))]
+
+
+def _path(store: ResultStore, one: Pin) -> Path:
+    return store.root / FOLDER / one.partition / f"{one.asset}-{one.key}.json"
+
+
+def _read(path: Path) -> Pin:
+    try:
+        return Pin(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise StoreError(f"the pin {path} cannot be read ({error}); delete it and pin the result again") from error

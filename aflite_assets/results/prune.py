@@ -1,0 +1,292 @@
+"""Room: which results, parts and leftovers nothing needs any more, and their removal.
+
+A folder is renamed into the store's trash and deleted there, results before the parts that they name, so that a store
+in which a prune was killed is whole, only larger.
+"""
+
+import os
+import shutil
+import uuid
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from filelock import FileLock
+
+from aflite_assets.results.damage import forget
+from aflite_assets.results.files import flush_entry
+from aflite_assets.results.locks import unread, writing_now
+from aflite_assets.results.pins import read_pins
+from aflite_assets.results.records import PublishedResult
+from aflite_assets.results.refreshes import newest_distinct, read_refreshes, recorded_partitions
+from aflite_assets.results.store import DAMAGED, WORK, ResultStore
+
+KEEP = 3
+"""So many refreshes of a dataset stay where nothing else is said."""
+LEFTOVERS = timedelta(days=7)
+"""So long an unfinished writer may come back, and a damaged folder is kept to be looked at."""
+TRASH = ".trash"
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A folder or file that goes: its kind in words, where it was and its bytes."""
+
+    kind: str
+    path: Path
+    size: int
+
+
+@dataclass
+class Pruned:
+    """What went, or would go; and what stayed only because a process uses it, a line each."""
+
+    removed: list[Removal] = field(default_factory=list)
+    in_use: list[str] = field(default_factory=list)
+
+    def by_kind(self) -> Mapping[str, tuple[int, int]]:
+        """How many of each kind, and their bytes."""
+        kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for one in self.removed:
+            kinds[one.kind][0] += 1
+            kinds[one.kind][1] += one.size
+        return {kind: (count, size) for kind, (count, size) in kinds.items()}
+
+
+def prune(
+    store: ResultStore,
+    *,
+    keep: int = KEEP,
+    older_than: timedelta | None = None,
+    dry_run: bool = False,
+    caches: Iterable[Path] = (),
+) -> Pruned:
+    """Remove what nothing needs. Needed are, per dataset:
+
+    what is current; what the `keep` newest refreshes used, those that used the same counted once; what is pinned; what
+    a process reads, and everything of an asset that a process writes; what any of these was made from, but for pins,
+    which protect a folder and its parts alone; and what was published within `older_than`.
+
+    `caches`: folders outside the store of which nothing is lost; those untouched for `older_than` go too.
+
+    Raises:
+        StoreError: a refresh or a pin cannot be read, or a later version wrote the store. Nothing was removed.
+        ValueError: `keep` is negative.
+    """
+    if keep < 0:
+        raise ValueError(f"keep is {keep}; it counts refreshes, so it is 0 or more")
+    store.check_format()
+    if not store.root.is_dir():
+        return Pruned()
+    rules = _Rules(store, keep, older_than, dry_run, datetime.now(UTC))
+    homes: dict[str, dict[str, Path]] = defaultdict(dict)
+    for asset, partition, home in store.partitions():
+        homes[partition][asset] = home
+    kept_records = {partition: rules.records(partition) for partition in recorded_partitions(store)}
+    rules.read_pins()
+    pruned = Pruned()
+    with _alone(store) if not dry_run else nullcontext():
+        for partition, places in homes.items():
+            _Dataset(rules, partition, places, kept_records.get(partition, ([], []))[0]).prune(pruned)
+        for _, paths in kept_records.values():
+            for path in paths:
+                rules.remove("records of refreshes", path, pruned)
+        for place in caches:
+            if rules.is_old(_last_change(place), LEFTOVERS):
+                rules.remove("caches", place, pruned, aside=False)
+        pruned.removed += [Removal("trash of an earlier prune", left, _size(left)) for left in rules.trash_before]
+        if not dry_run:
+            shutil.rmtree(store.root / TRASH, ignore_errors=True)
+    return pruned
+
+
+@contextmanager
+def _alone(store: ResultStore) -> Iterator[None]:
+    """One prune at a time: what lies in the trash is this one's."""
+    store.locks_folder.mkdir(exist_ok=True)
+    with FileLock(store.locks_folder / ".prune.lock"):
+        yield
+
+
+@dataclass
+class _Rules:
+    """What stays whatever the dataset, and how things go."""
+
+    store: ResultStore
+    keep: int
+    older_than: timedelta | None
+    dry_run: bool
+    now: datetime
+    pinned: set[tuple[str, str, str]] = field(default_factory=set)
+    trash_before: list[Path] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        trash = self.store.root / TRASH
+        self.trash_before = sorted(trash.iterdir()) if trash.is_dir() else []
+
+    def read_pins(self) -> None:
+        self.pinned = {(one.asset, one.partition, one.key) for one in read_pins(self.store)}
+
+    def records(self, partition: str) -> tuple[list[tuple[str, str]], list[Path]]:
+        """(asset, key) pairs of the refreshes that are kept, and the files of the others."""
+        refreshes = read_refreshes(self.store, partition)
+        groups = newest_distinct(refreshes, self.keep)
+        kept = [(asset, key) for group in groups for asset, key in group[0].keys.items()]
+        # Of refreshes that used the same, the newest says all.
+        stay = {group[0].path for group in groups}
+        old = [one.path for one in refreshes if one.path not in stay and self.is_old(one.ended)]
+        return kept, old
+
+    def is_old(self, moment: datetime, least: timedelta = timedelta(0)) -> bool:
+        age = self.now - moment
+        return age >= (least if self.older_than is None else self.older_than)
+
+    def remove(self, kind: str, path: Path, pruned: Pruned, *, aside: bool = True) -> None:
+        """Into the trash in one step, or deleted at once where nothing depends on it being whole."""
+        removal = Removal(kind, path, _size(path))
+        if not self.dry_run:
+            if aside and path.is_dir():
+                trash = self.store.root / TRASH
+                trash.mkdir(exist_ok=True)
+                path.rename(trash / f"{path.name}-{uuid.uuid4().hex[:8]}")
+                flush_entry(path.parent)
+            elif path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        pruned.removed.append(removal)
+
+
+@dataclass
+class _Dataset:
+    """One dataset's folders by asset, and what its kept refreshes used."""
+
+    rules: _Rules
+    partition: str
+    homes: Mapping[str, Path]
+    refreshed: list[tuple[str, str]]
+
+    def prune(self, pruned: Pruned) -> None:
+        with ExitStack() as stack:
+            # Nobody can publish, or make something else current, below a folder that is locked here.
+            free = {asset for asset, home in self.homes.items() if stack.enter_context(writing_now(home))}
+            pruned.in_use += [
+                f"{asset} of {self.partition}: it is being written" for asset in self.homes if asset not in free
+            ]
+            results = {asset: self._readable(asset, parts=False) for asset in self.homes}
+            needed = self._needed(results)
+            for asset in sorted(free):
+                self._prune_results(asset, results[asset], needed[asset], pruned)
+                self._prune_parts(asset, pruned)
+                self._prune_leftovers(asset, pruned)
+
+    def _readable(self, asset: str, *, parts: bool) -> dict[str, PublishedResult]:
+        """Results or parts by key. A manifest that cannot be read is the doctor's to see; nothing is known of it."""
+        found = {}
+        for result in self.rules.store.results(asset, self.partition, parts=parts):
+            try:
+                _ = result.manifest["made_from"], result.manifest["parts"], result.manifest["published"]
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+            found[result.key] = result
+        return found
+
+    def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, set[str]]:
+        """Keys by asset: what is current, refreshed or read, with all that it was made from; and what is pinned."""
+        needed: dict[str, set[str]] = {asset: set() for asset in results}
+        versions: dict[tuple[str, str], list[PublishedResult]] = defaultdict(list)
+        for asset, each in results.items():
+            for result in each.values():
+                versions[asset, result.data_version].append(result)
+        waiting = [results[asset][key] for asset, key in self._roots(results) if key in results.get(asset, {})]
+        # Refreshes and current results first: an input of theirs is among them if anything is.
+        for result in waiting:
+            needed[result.asset].add(result.key)
+        while waiting:
+            for asset, version in waiting.pop().manifest["made_from"]["inputs"].items():
+                made = versions.get((asset, version), [])
+                if made and not any(one.key in needed[asset] for one in made):
+                    # Of several with this content, the one that asks for least more.
+                    chosen = min(made, key=lambda one: len(_missing(one, needed, versions)))
+                    needed[asset].add(chosen.key)
+                    waiting.append(chosen)
+        for asset, partition, key in self.rules.pinned:
+            if partition == self.partition and asset in needed:
+                needed[asset].add(key)
+        return needed
+
+    def _roots(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> Iterator[tuple[str, str]]:
+        yield from self.refreshed
+        for asset, each in results.items():
+            current = self.rules.store.current_key(asset, self.partition)
+            if current is not None:
+                yield asset, current
+            for result in each.values():
+                with unread(result.path) as free:
+                    if not free:
+                        yield asset, result.key
+
+    def _prune_results(
+        self, asset: str, results: Mapping[str, PublishedResult], needed: set[str], pruned: Pruned
+    ) -> None:
+        for key, result in results.items():
+            if key in needed or not self.rules.is_old(_published(result)):
+                continue
+            with unread(result.path) as free:
+                if not free:
+                    pruned.in_use.append(f"{asset} of {self.partition}: {result.path} is being read")
+                    continue
+                self.rules.remove("results", result.path, pruned)
+            if not self.rules.dry_run:
+                forget(result)
+
+    def _prune_parts(self, asset: str, pruned: Pruned) -> None:
+        gone = {one.path for one in pruned.removed}
+        stay = [one for one in self._readable(asset, parts=False).values() if one.path not in gone]
+        named = {part["key"] for one in stay for part in one.manifest["parts"].values()}
+        # A learning curve's samples are parts that no data version may depend on; the result that used them says so.
+        named |= {key for one in stay for key in one.manifest.get("provenance", {}).get("learning_curve", {}).values()}
+        for key, part in self._readable(asset, parts=True).items():
+            if key not in named and self.rules.is_old(_published(part)):
+                self.rules.remove("parts", part.path, pruned)
+                if not self.rules.dry_run:
+                    forget(part)
+
+    def _prune_leftovers(self, asset: str, pruned: Pruned) -> None:
+        home = self.homes[asset]
+        for kind, folder in (("unfinished work", WORK), ("damaged results", DAMAGED)):
+            for place in sorted((home / folder).iterdir()) if (home / folder).is_dir() else []:
+                if self.rules.is_old(_last_change(place), LEFTOVERS):
+                    self.rules.remove(kind, place, pruned)
+
+
+def _missing(
+    result: PublishedResult,
+    needed: Mapping[str, set[str]],
+    versions: Mapping[tuple[str, str], list[PublishedResult]],
+) -> list[str]:
+    """The inputs of a result of which nothing with their content is needed so far."""
+    inputs = result.manifest["made_from"]["inputs"].items()
+    return [
+        asset
+        for asset, version in inputs
+        if not any(one.key in needed[asset] for one in versions.get((asset, version), []))
+    ]
+
+
+def _published(result: PublishedResult) -> datetime:
+    return datetime.fromisoformat(result.manifest["published"])
+
+
+def _last_change(place: Path) -> datetime:
+    times = [path.lstat().st_mtime for path in (place, *place.rglob("*"))]
+    return datetime.fromtimestamp(max(times), UTC)
+
+
+def _size(place: Path) -> int:
+    if not place.is_dir():
+        return place.stat().st_size
+    return sum(os.lstat(path).st_size for path in place.rglob("*") if path.is_file())

@@ -1,0 +1,122 @@
+"""Records of whole runs: which result of every asset each used. What prune keeps is decided by them.
+
+<root>/refreshes/<partition>/<time>-<id>.json
+"""
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aflite_assets.errors import StoreError
+from aflite_assets.results.files import write_json
+from aflite_assets.results.records import PublishedResult
+from aflite_assets.results.store import ResultStore
+
+FOLDER = "refreshes"
+_MOMENT = "%Y%m%dT%H%M%S%fZ"
+
+
+@dataclass(frozen=True)
+class Refresh:
+    """One whole run of a dataset, under `path`.
+
+    `ended`: UTC. `keys` and `data_versions`: by asset, what it used. `made`: the assets that it made and did not find.
+    `what`: what started it, in words.
+    """
+
+    path: Path
+    partition: str
+    ended: datetime
+    what: str
+    keys: Mapping[str, str]
+    data_versions: Mapping[str, str]
+    made: tuple[str, ...] = ()
+
+
+def record_refresh(
+    store: ResultStore, results: Iterable[PublishedResult], *, made: Iterable[str] = (), what: str
+) -> Refresh:
+    """Keep what a run used, in one step; `made`: names of the assets that it made.
+
+    Raises:
+        ValueError: there are no results, or they are of several datasets.
+        StoreError: the record cannot be written.
+    """
+    used = {result.asset: result for result in results}
+    partitions = {result.partition for result in used.values()}
+    if len(partitions) != 1:
+        raise ValueError(f"a refresh is of one dataset, these results are of {sorted(partitions)}")
+    (partition,) = partitions
+    ended = datetime.now(UTC)
+    folder = store.root / FOLDER / partition
+    refresh = Refresh(
+        folder / f"{ended.strftime(_MOMENT)}-{uuid.uuid4().hex[:8]}.json",
+        partition,
+        ended,
+        what,
+        {name: result.key for name, result in used.items()},
+        {name: result.data_version for name, result in used.items()},
+        tuple(made),
+    )
+    fields = {**asdict(refresh), "ended": ended.isoformat()}
+    del fields["path"]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(refresh.path, fields)
+    except OSError as error:
+        raise StoreError(
+            f"the record of this run cannot be kept in {folder} ({error.strerror}); its results are published: free "
+            "some space or make the folder writable, and run again"
+        ) from error
+    return refresh
+
+
+def record_current(store: ResultStore, partition: str, assets: Iterable[str], *, what: str) -> Refresh:
+    """The same of what is current of these assets: for runs whose steps are processes of their own.
+
+    Raises:
+        StoreError: one was never materialised, or the record cannot be written.
+    """
+    return record_refresh(store, [store.current(asset, partition) for asset in assets], what=what)
+
+
+def read_refreshes(store: ResultStore, partition: str) -> tuple[Refresh, ...]:
+    """Every record of a dataset, newest first.
+
+    Raises:
+        StoreError: a record cannot be read.
+    """
+    folder = store.root / FOLDER / partition
+    return tuple(_read(path) for path in sorted(folder.glob("[0-9]*.json"), reverse=True))
+
+
+def recorded_partitions(store: ResultStore) -> list[str]:
+    """The datasets that have a record."""
+    folder = store.root / FOLDER
+    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+
+def newest_distinct(refreshes: Iterable[Refresh], most: int) -> list[list[Refresh]]:
+    """The first `most` groups of records that used the same results, in the order of their newest.
+
+    A night on which nothing changed is no refresh of its own: else a month of them would leave one state of the data.
+    """
+    groups: dict[tuple[tuple[str, str], ...], list[Refresh]] = {}
+    for refresh in refreshes:
+        groups.setdefault(tuple(sorted(refresh.keys.items())), []).append(refresh)
+    return list(groups.values())[:most]
+
+
+def _read(path: Path) -> Refresh:
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        fields["ended"] = datetime.fromisoformat(fields["ended"])
+        fields["made"] = tuple(fields["made"])
+        return Refresh(path, **fields)
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"the record {path} cannot be read ({error}); delete it if what it used need not be kept"
+        ) from error

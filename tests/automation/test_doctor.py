@@ -1,0 +1,88 @@
+"""Dagster's part of `aflite doctor`: runs without a process, slots of the pool gpu, databases of another version."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from aflite_assets.automation.dead_runs import find_dead_runs
+from aflite_assets.automation.doctor import examine_instance
+
+KILLED = """
+import os, signal
+import dagster as dg
+
+@dg.asset(pool="gpu", partitions_def=dg.StaticPartitionsDefinition(["digits"]))
+def dies():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+dg.materialize([dies], instance=dg.DagsterInstance.get(), partition_key="digits")
+"""
+SETTINGS = """
+telemetry: {enabled: false}
+concurrency: {pools: {granularity: op, default_limit: 1}}
+"""
+
+
+@pytest.fixture
+def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dg.DagsterInstance]:
+    folder = tmp_path / "dagster"
+    folder.mkdir()
+    (folder / "dagster.yaml").write_text(SETTINGS)
+    monkeypatch.setenv("DAGSTER_HOME", str(folder))
+    with dg.DagsterInstance.get() as opened:
+        yield opened
+
+
+def test_a_run_whose_process_was_killed_is_ended_and_its_slot_freed(instance: dg.DagsterInstance) -> None:
+    assert examine_instance(devices=1, fix=True) == []
+    assert subprocess.run([sys.executable, "-c", KILLED], check=False, capture_output=True).returncode == -9
+    (dead,) = find_dead_runs(instance)
+    assert (dead.partition, instance.get_runs()[0].status) == ("digits", dg.DagsterRunStatus.STARTED)
+    slots = instance.event_log_storage.get_concurrency_info("gpu")
+    assert slots.active_slot_count == 1
+
+    (told,) = examine_instance(devices=1, fix=False)
+    assert (told.kind, told.mended) == ("dead run", False)
+    assert f"run {dead.run.run_id} of " in told.what
+    assert f"(digits) is going on for Dagster, but its process {dead.pids[0]} is gone" in told.what
+    assert instance.get_runs()[0].status == dg.DagsterRunStatus.STARTED
+
+    (mended,) = examine_instance(devices=1, fix=True)
+    assert mended.mended
+    assert instance.get_runs()[0].status == dg.DagsterRunStatus.FAILURE
+    assert instance.event_log_storage.get_concurrency_info("gpu").active_slot_count == 0
+    assert examine_instance(devices=1, fix=False) == []
+
+
+def test_a_run_that_goes_on_is_left_alone(instance: dg.DagsterInstance) -> None:
+    @dg.asset
+    def looks() -> None:
+        assert find_dead_runs(instance) == []
+        assert instance.get_runs()[0].status == dg.DagsterRunStatus.STARTED
+
+    assert dg.materialize([looks], instance=instance).success
+
+
+def test_more_slots_than_devices_are_named(instance: dg.DagsterInstance) -> None:
+    instance.event_log_storage.set_concurrency_slots("gpu", 3)
+    (told,) = examine_instance(devices=2, fix=True)
+    assert told.what == "the pool 'gpu' has 3 slots, and this machine 2 GPUs"
+    assert told.remedy == "run `dagster instance concurrency set gpu 2`"
+    assert not told.mended
+
+
+def test_a_database_of_another_version_is_named(instance: dg.DagsterInstance) -> None:
+    database = Path(os.environ["DAGSTER_HOME"]) / "history" / "runs.db"
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '0f1bd1e1a3ac'")
+    connection.close()
+    told = examine_instance(devices=1, fix=True)
+    assert [one.kind for one in told] == ["Dagster's database"]
+    assert told[0].what.startswith("its runs have schema 0f1bd1e1a3ac, the installed Dagster reads ")
+    assert told[0].remedy.endswith("then run `dagster instance migrate`")

@@ -1,0 +1,91 @@
+"""`aflite prune`, `pin`, `unpin` and `pins` as a user types them."""
+
+import argparse
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aflite_assets.command_line.main import main
+from aflite_assets.command_line.room import age, shown_size
+from aflite_assets.home import cache_folder
+from aflite_assets.results import PublishedResult, ResultKey, ResultStore
+from aflite_assets.results.refreshes import record_refresh
+
+
+@pytest.fixture
+def store(home: Path) -> ResultStore:
+    return ResultStore(home / "results")
+
+
+def refresh(store: ResultStore, number: int) -> PublishedResult:
+    key = ResultKey("1", {"n": number}, {})
+    write = lambda draft: (draft.path / "rows.txt").write_bytes(b"0" * 100_000) and {}  # noqa: E731
+    result = store.obtain("published_dataset", "digits", key, write).result
+    record_refresh(store, [result], what="test")
+    return result
+
+
+def test_prune_says_what_goes_and_how_many_bytes(store: ResultStore, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [refresh(store, number) for number in range(5)]
+    assert main(["prune", "--keep", "2", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("would be removed:\n  results")
+    assert all(run.path.exists() for run in runs)
+    assert main(["prune", "--keep", "2"]) == 0
+    assert capsys.readouterr().out == said.replace("would be removed", "removed")
+    assert [run.path.exists() for run in runs] == [False, False, False, True, True]
+    size = sum(path.stat().st_size for path in runs[-1].path.iterdir())
+    assert said.splitlines()[1].split() == ["results", "3", *shown_size(3 * size).split()]
+    assert said.splitlines()[-1].split()[:2] == ["total", "6"]
+    assert main(["prune", "--keep", "2", "--older-than", "30d"]) == 0
+    assert capsys.readouterr().out == "nothing to remove\n"
+
+
+def test_pins_are_listed_and_taken_back(store: ResultStore, capsys: pytest.CaptureFixture[str]) -> None:
+    first = refresh(store, 0)
+    assert main(["pin", "digits.published_dataset", "--note", "for \x1b[31mreviewers"]) == 0
+    assert main(["pins"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    refresh(store, 1)
+    assert main(["prune", "--keep", "1"]) == 0
+    assert first.path.exists()
+    assert main(["unpin", "digits"]) == 0
+    assert f"unpinned: published_dataset of digits, {first.key}" in capsys.readouterr().out
+    assert main(["prune", "--keep", "1"]) == 0
+    assert not first.path.exists()
+    assert main(["pins"]) == 0
+    assert capsys.readouterr().out.endswith("nothing is pinned\n")
+    assert main(["unpin", "digits"]) == 1
+    assert "nothing of 'digits' is pinned; `aflite pins` lists what is" in capsys.readouterr().err
+    assert main(["pin", "unknown"]) == 1
+    assert "published_dataset of 'unknown' was never materialised" in capsys.readouterr().err
+
+
+def test_a_whole_dataset_is_pinned_by_its_name(store: ResultStore) -> None:
+    refresh(store, 0)
+    store.obtain("raw_dataset", "digits", ResultKey("1", {}, {}), lambda draft: {})
+    store.obtain("raw_dataset", "other", ResultKey("1", {}, {}), lambda draft: {})
+    assert main(["pin", "digits"]) == 0
+    pins = [json.loads(path.read_text()) for path in (store.root / "pins").rglob("*.json")]
+    assert sorted((one["asset"], one["partition"]) for one in pins) == [
+        ("published_dataset", "digits"), ("raw_dataset", "digits")
+    ]  # fmt: skip
+
+
+def test_kernels_of_older_sources_go(store: ResultStore, capsys: pytest.CaptureFixture[str]) -> None:
+    refresh(store, 0)
+    old = cache_folder("numba") / "0123"
+    old.mkdir(parents=True)
+    assert main(["prune", "--older-than", "0d"]) == 0
+    assert "caches" in capsys.readouterr().out
+    assert not old.exists()
+
+
+def test_ages_and_sizes() -> None:
+    assert (age("30d"), age("1.5h"), age("2w")) == (timedelta(30), timedelta(minutes=90), timedelta(14))
+    for text in ("30", "d", "-1d", "1m"):
+        with pytest.raises(argparse.ArgumentTypeError, match="is no age; write for example 30d, 12h or 2w"):
+            age(text)
+    assert [shown_size(size) for size in (7, 999, 12_345, 16_600_000)] == ["7 bytes", "999 bytes", "12.3 kB", "16.6 MB"]

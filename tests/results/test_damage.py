@@ -1,0 +1,231 @@
+"""Damaged results: found by size or content, set aside, made again; manifests of before sizes were kept."""
+
+import json
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aflite_assets.errors import StoreError
+from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
+from aflite_assets.results import damage as damage_module
+from aflite_assets.results.damage import find_damage
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ResultStore:
+    return ResultStore(tmp_path / "results")
+
+
+def key(**fields: Any) -> ResultKey:
+    return ResultKey("1", fields, {})
+
+
+def write(draft: Draft) -> Mapping[str, Any]:
+    (draft.path / "rows.txt").write_text("0123456789")
+    (draft.path / "inner").mkdir()
+    (draft.path / "inner" / "more.txt").write_text("more")
+    return {}
+
+
+def made(store: ResultStore) -> PublishedResult:
+    return store.obtain("raw_dataset", "digits", key(a=1), write).result
+
+
+def with_part(draft: Draft) -> Mapping[str, Any]:
+    draft.part("one", key(part=1), write)
+    draft.part("two", key(part=2), write)
+    (draft.path / "list.txt").write_text("one two")
+    return {}
+
+
+def truncate(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 3)
+
+
+def flip(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+
+
+def as_of_before(result: PublishedResult) -> PublishedResult:
+    """The result as if it had been published before sizes were kept."""
+    manifest = json.loads((result.path / "manifest.json").read_text())
+    del manifest["sizes"]
+    (result.path / "manifest.json").write_text(json.dumps(manifest))
+    (result.path.parent / ".seen" / f"{result.key}.json").unlink()
+    return PublishedResult(result.asset, result.partition, result.key, result.path)
+
+
+def test_sizes_stand_in_the_manifest_and_move_no_data_version(store: ResultStore) -> None:
+    result = made(store)
+    assert result.manifest["sizes"] == {"inner/more.txt": 4, "rows.txt": 10}
+    files = result.manifest["files"]
+    assert result.data_version == ResultKey("", {"files": files}, {}).digest
+
+
+@pytest.mark.parametrize(
+    ("name", "harm", "reason"),
+    [
+        ("rows.txt", truncate, "rows.txt has 7 bytes instead of 10"),
+        ("inner/more.txt", Path.unlink, "inner/more.txt is gone"),
+        ("manifest.json", Path.unlink, "manifest.json is gone"),
+        ("manifest.json", truncate, "manifest.json cannot be read"),
+    ],
+)
+def test_a_damaged_result_is_set_aside_and_made_again(
+    store: ResultStore, name: str, harm: Any, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = made(store)
+    version, said = whole.data_version, list[str]()
+    harm(whole.path / name)
+    assert store.find("raw_dataset", "digits", key(a=1)) is None
+    damage = store.damage("raw_dataset", "digits", key(a=1))
+    assert damage is not None
+    assert damage.reasons == (reason,)
+
+    again = store.obtain("raw_dataset", "digits", key(a=1), write, log=said.append)
+    assert not again.reused
+    assert again.damage is not None
+    assert again.result.data_version == version
+    assert find_damage(again.result, content=True, anew=True) is None
+    (aside,) = (whole.path.parent / ".damaged").iterdir()
+    assert aside.name.startswith(f"{whole.key}-20")
+    assert said == [f"{whole.path} is damaged ({reason}): set aside as {aside}; raw_dataset of 'digits' is made again"]
+    assert said[0] in caplog.text
+    assert store.obtain("raw_dataset", "digits", key(a=1), write).reused
+
+
+def test_a_manifest_that_names_other_hashes_contradicts_itself(store: ResultStore) -> None:
+    result = made(store)
+    manifest = json.loads((result.path / "manifest.json").read_text())
+    manifest["files"]["rows.txt"] = "0" * 64
+    (result.path / "manifest.json").write_text(json.dumps(manifest))
+    damage = store.damage("raw_dataset", "digits", key(a=1))
+    assert damage is not None
+    assert damage.reasons == ("manifest.json contradicts itself",)
+
+
+def test_other_content_of_the_same_size_is_seen_where_it_is_read_into_something_new(store: ResultStore) -> None:
+    result = made(store)
+    flip(result.path / "rows.txt")
+    assert store.find("raw_dataset", "digits", key(a=1)) is not None
+    with pytest.raises(
+        StoreError,
+        match=r"embeddings of 'digits' was not made: raw_dataset of 'digits', which it reads, is damaged "
+        r"\(rows\.txt has other content\) and was set aside; materialise raw_dataset again",
+    ):
+        store.check_inputs([result], reader="embeddings of 'digits'")
+    assert not store.obtain("raw_dataset", "digits", key(a=1), write).reused
+
+
+def test_whole_files_are_hashed_once_until_something_touches_them(
+    store: ResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[str] = []
+    own = damage_module.file_sha256
+    monkeypatch.setattr(damage_module, "file_sha256", lambda path: (hashed.append(path.name), own(path))[1])
+    result = made(store)
+    store.check_inputs([result], reader="x")
+    assert hashed == []  # they were hashed when published
+    os.utime(result.path / "rows.txt")
+    store.check_inputs([result], reader="x")
+    store.check_inputs([result], reader="x")
+    assert hashed == ["rows.txt"]
+    assert find_damage(result, content=True, anew=True) is None
+    assert sorted(hashed[1:]) == ["more.txt", "rows.txt"]
+
+
+def test_a_manifest_without_sizes_is_hashed_once(store: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = as_of_before(made(store))
+    hashed: list[str] = []
+    own = damage_module.file_sha256
+    monkeypatch.setattr(damage_module, "file_sha256", lambda path: (hashed.append(path.name), own(path))[1])
+    assert store.obtain("raw_dataset", "digits", key(a=1), write).reused
+    assert store.obtain("raw_dataset", "digits", key(a=1), write).reused
+    assert sorted(hashed) == ["more.txt", "rows.txt"]
+    truncate(result.path / "rows.txt")
+    assert not store.obtain("raw_dataset", "digits", key(a=1), write).reused
+
+
+def test_a_damaged_file_is_seen_though_its_manifest_has_no_sizes(store: ResultStore) -> None:
+    result = as_of_before(made(store))
+    flip(result.path / "rows.txt")
+    assert not store.obtain("raw_dataset", "digits", key(a=1), write).reused
+
+
+@pytest.mark.parametrize("harm", [truncate, flip])
+def test_a_damaged_part_is_made_again_and_its_neighbour_found(store: ResultStore, harm: Any) -> None:
+    whole = store.obtain("filtered_sets", "digits", key(a=1), with_part).result
+    harm(whole.part("one").path / "rows.txt")
+    counted: list[str] = []
+
+    def counting(draft: Draft) -> Mapping[str, Any]:
+        for name, number in (("one", 1), ("two", 2)):
+            if not draft.part(name, key(part=number), write).reused:
+                counted.append(name)
+        (draft.path / "list.txt").write_text("one two")
+        return {}
+
+    # By size the whole result is due again; by content it is when something new is made of the part.
+    name = 1 if harm is truncate else 2
+    again = store.obtain("filtered_sets", "digits", key(a=name), counting)
+    assert not again.reused
+    assert counted == ["one"]
+    assert again.result.data_version == whole.data_version
+    assert find_damage(again.result, content=True, anew=True) is None
+
+
+def test_a_part_made_again_with_other_content_makes_older_results_due(store: ResultStore) -> None:
+    old = store.obtain("filtered_sets", "digits", key(a=1), with_part).result
+    truncate(old.part("one").path / "rows.txt")
+
+    def otherwise(draft: Draft) -> Mapping[str, Any]:
+        draft.part("one", key(part=1), lambda part: (part.path / "rows.txt").write_text("other") and {})
+        return {}
+
+    store.obtain("filtered_sets", "digits", key(a=2), otherwise)
+    damage = store.damage("filtered_sets", "digits", key(a=1))
+    assert damage is not None
+    assert damage.reasons == ("part one was made again with other content",)
+
+
+def test_scratch_of_a_damaged_result_is_not_published_again(store: ResultStore) -> None:
+    """A writer killed after the rename leaves scratch files that are the published ones by another name."""
+
+    def linked(draft: Draft) -> Mapping[str, Any]:
+        kept = draft.scratch / "rows.txt"
+        if not kept.exists():
+            kept.write_text("0123456789")
+        os.link(kept, draft.path / "rows.txt")
+        return {}
+
+    result = store.obtain("raw_dataset", "digits", key(a=1), linked).result
+    scratch = result.path.parent / ".work" / result.key / "scratch"
+    scratch.mkdir(parents=True)
+    os.link(result.path / "rows.txt", scratch / "rows.txt")
+    truncate(result.path / "rows.txt")
+    again = store.obtain("raw_dataset", "digits", key(a=1), linked).result
+    assert again.file("rows.txt").read_text() == "0123456789"
+
+
+def test_a_broken_current_mark_is_named_and_mended(store: ResultStore) -> None:
+    result = made(store)
+    (result.path.parent / "current.json").write_text("{")
+    with pytest.raises(StoreError, match=r"current\.json cannot be read .* materialise raw_dataset of 'digits' again"):
+        store.current("raw_dataset", "digits")
+    assert store.obtain("raw_dataset", "digits", key(a=1), write).reused
+    assert store.current("raw_dataset", "digits") == result
+
+
+def test_a_store_of_a_later_format_is_refused(store: ResultStore, caplog: pytest.LogCaptureFixture) -> None:
+    made(store)
+    assert json.loads((store.root / "format.json").read_text()) == {"format": 1}
+    (store.root / "format.json").write_text('{"format": 2}')
+    with caplog.at_level(logging.WARNING), pytest.raises(StoreError, match=r"store format 2, .* knows up to 1: update"):
+        store.find("raw_dataset", "digits", key(a=1))
+    with pytest.raises(StoreError, match="store format 2"):
+        made(store)
+    assert caplog.text == ""

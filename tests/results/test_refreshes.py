@@ -1,0 +1,55 @@
+"""Records of whole runs."""
+
+from pathlib import Path
+
+import pytest
+
+from aflite_assets.errors import StoreError
+from aflite_assets.results import PublishedResult, ResultKey, ResultStore
+from aflite_assets.results.refreshes import (
+    newest_distinct,
+    read_refreshes,
+    record_current,
+    record_refresh,
+    recorded_partitions,
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ResultStore:
+    return ResultStore(tmp_path / "results")
+
+
+def publish(store: ResultStore, asset: str, number: int) -> PublishedResult:
+    return store.obtain(asset, "digits", ResultKey("1", {"n": number}, {}), lambda draft: {}).result
+
+
+def test_a_record_names_what_a_run_used_and_made(store: ResultStore) -> None:
+    used = [publish(store, "raw_dataset", 1), publish(store, "embeddings", 1)]
+    written = record_refresh(store, used, made=["embeddings"], what="run_pipeline")
+    (read,) = read_refreshes(store, "digits")
+    assert read == written
+    assert read.keys == {result.asset: result.key for result in used}
+    assert read.data_versions == {result.asset: result.data_version for result in used}
+    assert (read.made, read.what, read.partition) == (("embeddings",), "run_pipeline", "digits")
+    assert recorded_partitions(store) == ["digits"]
+    assert read_refreshes(store, "other") == ()
+
+
+def test_newest_first_and_equal_ones_as_one(store: ResultStore) -> None:
+    for number in (1, 2, 2, 3, 3):
+        publish(store, "raw_dataset", number)
+        record_current(store, "digits", ["raw_dataset"], what=f"run {number}")
+    refreshes = read_refreshes(store, "digits")
+    assert [refresh.what for refresh in refreshes] == ["run 3", "run 3", "run 2", "run 2", "run 1"]
+    groups = newest_distinct(refreshes, 2)
+    assert [[refresh.what for refresh in group] for group in groups] == [["run 3", "run 3"], ["run 2", "run 2"]]
+
+
+def test_what_is_no_refresh_is_refused(store: ResultStore) -> None:
+    with pytest.raises(ValueError, match=r"a refresh is of one dataset, these results are of \[\]"):
+        record_refresh(store, [], what="x")
+    written = record_refresh(store, [publish(store, "raw_dataset", 1)], what="x")
+    written.path.write_text("{}")
+    with pytest.raises(StoreError, match=r"the record .* cannot be read .*; delete it if"):
+        read_refreshes(store, "digits")

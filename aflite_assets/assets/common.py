@@ -1,13 +1,16 @@
 """What all assets share: partitions, options, running a stage, base metadata. No asset is defined here."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import dagster as dg
 import pyarrow as pa
 
 from aflite_assets.errors import AfliteError
+from aflite_assets.models.device_leases import DeviceLease
+from aflite_assets.processors import threads_in_words
 from aflite_assets.results import Obtained, PublishedResult
 from aflite_assets.sources.registry import Registry, load_registry
 from aflite_assets.stages.pipeline import STAGES, run_stage
@@ -19,6 +22,8 @@ REGISTRY: Registry = load_registry()
 
 DATASETS = dg.StaticPartitionsDefinition(sorted(REGISTRY.specs))
 OWNERS = ["team:aflite"]
+GPU_POOL = "gpu"
+"""The pool whose steps need a card: `stage_options(pool=...)`."""
 
 
 def stage_options(
@@ -57,22 +62,40 @@ def run_asset(
         dg.Failure: the stage refused its input; trying again would not help.
     """
     name = context.asset_key.path[-1]
-    if _comes_first(context) and not os.environ.get("DAGSTER_HOME"):
-        context.log.info("DAGSTER_HOME is not set: Dagster's history of this run is temporary; results are kept.")
+    if _comes_first(context):
+        context.log.info(threads_in_words())
+        if not os.environ.get("DAGSTER_HOME"):
+            context.log.info("DAGSTER_HOME is not set: Dagster's history of this run is temporary; results are kept.")
     try:
-        obtained = run_stage(
-            name,
-            REGISTRY[context.partition_key],
-            store=result_store.open(),
-            tracker=experiment_tracker.open(),
-            device=compute_device.settings(),
-            progress=Progress(log=context.log.info, on_iteration=on_iteration),
-            options=options,
-        )
+        with leased(context, compute_device) as lease, lease.applied():
+            obtained = run_stage(
+                name,
+                REGISTRY[context.partition_key],
+                store=result_store.open(),
+                tracker=experiment_tracker.open(),
+                device=compute_device.settings(lease),
+                progress=Progress(log=context.log.info, on_iteration=on_iteration),
+                options=options,
+            )
     except AfliteError as error:
         raise dg.Failure(description=str(error), allow_retries=False) from error
     context.log.info(f"{name}: {'found' if obtained.reused else 'made'} {obtained.result.path}")
     return obtained
+
+
+@contextmanager
+def leased(context: dg.AssetExecutionContext, compute_device: ComputeDevice) -> Iterator[DeviceLease]:
+    """The GPU that an asset of the pool `gpu` works on, held for the block; an empty lease for all others.
+
+    `evaluator_models` takes every one that is free, since it trains a cell on each; it keeps them until it has ended.
+    """
+    name = context.asset_key.path[-1]
+    if context.op_def.pool != GPU_POOL:
+        yield DeviceLease()
+        return
+    purpose = f"{name} of {context.partition_key}"
+    with compute_device.lease(purpose, all_free=name == "evaluator_models", log=context.log.info) as lease:
+        yield lease
 
 
 def _comes_first(context: dg.AssetExecutionContext) -> bool:
@@ -96,11 +119,18 @@ def materialized(
             "folder": dg.MetadataValue.path(str(result.path)),
             "key": result.key,
             "reused": obtained.reused,
+            **device_metadata(result),
             **mlflow_metadata(result),
         },
         data_version=dg.DataVersion(result.data_version),
         check_results=named,
     )
+
+
+def device_metadata(result: PublishedResult) -> dict[str, Any]:
+    """The GPUs that the result was made on; nothing where none was leased."""
+    devices = result.manifest["provenance"].get("devices")
+    return {"gpu": ", ".join(devices)} if devices else {}
 
 
 def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:

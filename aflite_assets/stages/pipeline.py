@@ -128,6 +128,7 @@ def run_stage(
         run_module = import_module(f"aflite_assets.stages.{name}")
         with (tracker or NullTracker()).run(name, spec.name, key.digest) as run:
             _log_origin(run, draft, key)
+            _log_devices(run, draft, device)
             summary: Mapping[str, Any] = run_module.run(
                 view,
                 inputs,
@@ -187,6 +188,12 @@ def _log_origin(run: TrackedRun, draft: Draft, key: ResultKey) -> None:
             "experiment_id": run.reference.experiment_id,
             "run_id": run.reference.run_id,
         }
+
+
+def _log_devices(run: TrackedRun, draft: Draft, device: DeviceSettings | None) -> None:
+    if device is not None and device.leased:
+        draft.provenance["devices"] = list(device.leased)
+        run.log_parameters({"devices": ", ".join(device.leased)})
 
 
 __all__ = ["STAGES", "Inputs", "Stage", "numbers", "run_pipeline", "run_stage", "stage_key"]

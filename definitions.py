@@ -1,14 +1,15 @@
 """Wiring: every asset, job and resource, and nothing else. Dagster loads `defs`."""
 
+from aflite_assets.home import prepare_libraries
+
+prepare_libraries()  # before numpy, which asks once how many threads it may use
+
 import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.one_process import one_process_executor
-from aflite_assets.home import prepare_libraries
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
-
-prepare_libraries()
 
 
 def build_definitions(**resource_overrides: object) -> dg.Definitions:

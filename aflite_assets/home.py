@@ -4,6 +4,8 @@ import os
 from hashlib import sha256
 from pathlib import Path
 
+from aflite_assets.processors import bound_libraries
+
 _LIBRARY_CACHES = {
     "HF_HOME": "huggingface",
     "TORCH_HOME": "torch",
@@ -50,7 +52,8 @@ _THREADS = {
 
 
 def prepare_libraries() -> None:
-    """Make libraries imported later keep caches below `AFLITE_HOME`, send no telemetry and wait without spinning.
+    """Make libraries imported later keep caches below `AFLITE_HOME`, keep to the step's threads (`processors`), wait
+    without spinning and send no telemetry.
 
     Variables that the user has set are left alone. Applications call this once, before anything heavy is imported.
     """
@@ -59,3 +62,4 @@ def prepare_libraries() -> None:
     os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels_folder(cache_folder("numba"))))
     for variable, value in (_TELEMETRY_OFF | _THREADS).items():
         os.environ.setdefault(variable, value)
+    bound_libraries()

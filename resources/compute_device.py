@@ -1,22 +1,43 @@
 """What models are trained and run on."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import dagster as dg
 
+from aflite_assets.models.device_leases import (
+    DeviceLease,
+    lease_devices,
+    listed_devices,
+    locks_folder,
+    visible_devices,
+)
 from aflite_assets.models.devices import DeviceSettings
 
 
 class ComputeDevice(dg.ConfigurableResource):
     """The processor and precision of training, embedding and filtering.
 
-    `auto` is the GPU where there is one. At most as many steps use it at once as the pool `gpu` has slots; which
-    GPU a process sees is `CUDA_VISIBLE_DEVICES`' to say.
+    `auto` is the GPU where there is one. At most as many steps use it at once as the pool `gpu` has slots; which of
+    several GPUs each of them sees is a matter of leases.
     """
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     precision: Literal["float32", "bfloat16"] = "float32"
 
-    def settings(self) -> DeviceSettings:
-        """The same as a plain record."""
-        return DeviceSettings(device=self.device, precision=self.precision)
+    def settings(self, lease: DeviceLease = DeviceLease()) -> DeviceSettings:  # noqa: B008 - frozen
+        """The same as a plain record, with the names of the devices that are leased."""
+        return DeviceSettings(device=self.device, precision=self.precision, leased=lease.devices)
+
+    @contextmanager
+    def lease(
+        self, purpose: str, *, all_free: bool = False, log: Callable[[str], None] = lambda line: None
+    ) -> Iterator[DeviceLease]:
+        """A GPU of this machine for the block (`lease_devices`); on the CPU or without a GPU, an empty lease."""
+        devices = () if self.device == "cpu" else visible_devices()
+        listed = listed_devices() if any(name.isdigit() for name in devices) else ()
+        with lease_devices(
+            devices, locks_folder(), purpose=purpose, all_free=all_free, listed=listed, log=log
+        ) as lease:
+            yield lease

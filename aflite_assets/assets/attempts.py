@@ -4,14 +4,17 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import dagster as dg
 
 from aflite_assets.errors import AfliteError, InvalidInputError
+from aflite_assets.models.device_leases import DeviceLease
 from aflite_assets.results import Obtained
 from aflite_assets.stages.child import StageJob, make_in_child
 from aflite_assets.stages.pipeline import find_stage
 from aflite_assets.stages.progress import Progress
+from resources import ComputeDevice
 
 RETRY_DELAYS = (10.0, 60.0)
 """Seconds before the second and the third try of a step whose error may pass; there is no fourth."""
@@ -20,8 +23,14 @@ TIME_LIMIT_TAG = "aflite/max_runtime_seconds"
 """Tag of a run: for how many seconds each of its steps may make a result; what is found takes none."""
 
 
-def found_or_made(context: dg.AssetExecutionContext, job: StageJob, progress: Progress) -> Obtained:
-    """The result of a stage: found in this process, or made in one of its own.
+GPU_POOL = "gpu"
+"""The pool whose steps need a card: `stage_options(pool=...)`."""
+
+
+def found_or_made(
+    context: dg.AssetExecutionContext, job: StageJob, progress: Progress, *, compute_device: ComputeDevice
+) -> Obtained:
+    """The result of a stage: found in this process, or made in one of its own on a device that is leased for it.
 
     Raises:
         dg.Failure: the stage refused its input, took too long, or failed for the last time; no retry would help.
@@ -32,7 +41,27 @@ def found_or_made(context: dg.AssetExecutionContext, job: StageJob, progress: Pr
         time.sleep(RETRY_DELAYS[context.retry_number - 1])
     with _as_dagster_errors(context):
         found = find_stage(job.name, job.spec, store=job.store)
-        return found or make_in_child(job, progress=progress, seconds=_time_limit(context.run.tags))
+        if found is not None:
+            return found
+        seconds = _time_limit(context.run.tags)
+        with _leased(context, compute_device) as lease:
+            leased = replace(job, device=compute_device.settings(lease))
+            return make_in_child(leased, progress=progress, environment=lease.environment, seconds=seconds)
+
+
+@contextmanager
+def _leased(context: dg.AssetExecutionContext, compute_device: ComputeDevice) -> Iterator[DeviceLease]:
+    """The GPU that an asset of the pool `gpu` works on, held for the block; an empty lease for all others.
+
+    `evaluator_models` takes every one that is free, since it trains a cell on each; it keeps them until it has ended.
+    """
+    name = context.asset_key.path[-1]
+    if context.op_def.pool != GPU_POOL:
+        yield DeviceLease()
+        return
+    purpose = f"{name} of {context.partition_key}"
+    with compute_device.lease(purpose, all_free=name == "evaluator_models", log=context.log.info) as lease:
+        yield lease
 
 
 @contextmanager

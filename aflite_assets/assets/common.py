@@ -8,6 +8,7 @@ import dagster as dg
 import pyarrow as pa
 
 from aflite_assets.assets.attempts import found_or_made
+from aflite_assets.processors import threads_in_words
 from aflite_assets.results import Obtained, PublishedResult
 from aflite_assets.sources.registry import Registry, load_registry
 from aflite_assets.stages.child import StageJob
@@ -57,17 +58,20 @@ def run_asset(
     `options` as in `run_stage`; what is raised, and what is tried again, as in `found_or_made`.
     """
     name = context.asset_key.path[-1]
-    if _comes_first(context) and not os.environ.get("DAGSTER_HOME"):
-        context.log.info("DAGSTER_HOME is not set: Dagster's history of this run is temporary; results are kept.")
+    if _comes_first(context):
+        context.log.info(threads_in_words())
+        if not os.environ.get("DAGSTER_HOME"):
+            context.log.info("DAGSTER_HOME is not set: Dagster's history of this run is temporary; results are kept.")
     job = StageJob(
         name,
         REGISTRY[context.partition_key],
         store=result_store.open(),
         tracker=experiment_tracker.open(),
-        device=compute_device.settings(),
         options=options,
     )
-    obtained = found_or_made(context, job, Progress(log=context.log.info, on_iteration=on_iteration))
+    obtained = found_or_made(
+        context, job, Progress(log=context.log.info, on_iteration=on_iteration), compute_device=compute_device
+    )
     context.log.info(f"{name}: {'found' if obtained.reused else 'made'} {obtained.result.path}")
     return obtained
 
@@ -93,11 +97,18 @@ def materialized(
             "folder": dg.MetadataValue.path(str(result.path)),
             "key": result.key,
             "reused": obtained.reused,
+            **device_metadata(result),
             **mlflow_metadata(result),
         },
         data_version=dg.DataVersion(result.data_version),
         check_results=named,
     )
+
+
+def device_metadata(result: PublishedResult) -> dict[str, Any]:
+    """The GPUs that the result was made on; nothing where none was leased."""
+    devices = result.manifest["provenance"].get("devices")
+    return {"gpu": ", ".join(devices)} if devices else {}
 
 
 def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:

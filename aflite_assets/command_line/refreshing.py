@@ -17,7 +17,7 @@ from aflite_assets.home import aflite_home
 if TYPE_CHECKING:
     from aflite_assets.results import ResultStore
     from aflite_assets.results.file_hashes import Watch
-    from aflite_assets.stages.refresh_plan import DatasetPlan, StagePlan
+    from aflite_assets.stages.refresh_plan import DatasetPlan
     from aflite_assets.stages.refreshing import Machine, Refreshed
 
 FAILED = 1

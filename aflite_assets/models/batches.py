@@ -1,6 +1,5 @@
 """In which order train rows are presented, and how they become batches; what is done with a batch is `trainer`'s."""
 
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier
 from aflite_assets.models.isolation import library_seed
+from aflite_assets.processors import threads_per_step
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.model_specs import ImageModelSpec
 
@@ -166,7 +166,7 @@ def loader_workers(*, images: bool, device: torch.device) -> int:
     # A daemon, as a grid's worker process is, may have no children.
     if not images or device.type != "cuda" or current_process().daemon:
         return 0
-    return max(0, min(MOST_WORKERS, len(os.sched_getaffinity(0)) - 1, _workers_with_memory()))
+    return max(0, min(MOST_WORKERS, threads_per_step() - 1, _workers_with_memory()))
 
 
 def _workers_with_memory() -> int:
@@ -181,4 +181,4 @@ def reading_threads(*, images: bool, device: torch.device) -> int:
     """Threads that decode the next images while the GPU answers; 0 for texts and on the CPU."""
     if not images or device.type != "cuda":
         return 0
-    return max(0, min(MOST_THREADS, len(os.sched_getaffinity(0)) - 1))
+    return max(0, min(MOST_THREADS, threads_per_step() - 1))

@@ -25,7 +25,8 @@ Its operations are so short that two threads mostly wait for each other: a netwo
 class DeviceSettings:
     """A device by name (`auto`: the GPU if there is one) and the precision of matrix products.
 
-    With `bfloat16` weights and optimiser stay float32 and torch's autocast chooses per operation.
+    With `bfloat16` weights and optimiser stay float32 and torch's autocast chooses per operation. `leased` names the
+    GPUs that the process was given (`device_leases`), for the record: what it sees is the environment's to say.
 
     Raises:
         ModelError: a name is not one of those listed.
@@ -33,6 +34,7 @@ class DeviceSettings:
 
     device: DeviceName = "auto"
     precision: Precision = "float32"
+    leased: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for field, value, known in (

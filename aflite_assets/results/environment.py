@@ -5,6 +5,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from aflite_assets import __version__
+from aflite_assets.processors import threads_per_step
 
 _LIBRARIES = (
     "accelerate", "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
@@ -12,7 +13,7 @@ _LIBRARIES = (
 
 
 def environment() -> dict[str, str | int | None]:
-    """Versions of this project, Python and the libraries that compute; system, processor kind and core count."""
+    """Versions of this project, Python and the libraries that compute; system, kind, cores, threads per step."""
     return {
         "aflite_assets": __version__,
         "python": platform.python_version(),
@@ -20,6 +21,7 @@ def environment() -> dict[str, str | int | None]:
         "system": platform.system(),
         "machine": platform.machine(),
         "cores": os.cpu_count(),
+        "threads": threads_per_step(),
     }
 
 

@@ -1,6 +1,5 @@
 """Rows whose image does not decode: dropped, counted and named, up to a share that the spec allows."""
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.errors import DataError
+from aflite_assets.processors import threads_per_step
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.images import undecodable
 from aflite_assets.sources.rows import rows_at
@@ -51,7 +51,7 @@ def drop_undecodable(
     """
     if examples.modality != "image":
         return DecodableExamples(examples, {})
-    threads = min(os.cpu_count() or 1, 16)
+    threads = min(threads_per_step(), 16)
     broken = np.zeros(len(examples), bool)
     broken[undecodable(examples.table["image"], threads=threads, log=log)] = True
     if not broken.any():

@@ -4,15 +4,16 @@ import os
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
-from threading import Thread
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from aflite_assets.errors import AfliteError, ModelError
 from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.processes import end_with_parent
+from aflite_assets.processors import THREADS, threads_per_step
 from aflite_assets.stages.cell_training import CellJob, WeightsJob, train_cell, train_weights
 
 _Item = TypeVar("_Item")
@@ -37,13 +38,14 @@ def visible_gpus(device: DeviceSettings) -> list[str]:
 class CellWorkers:
     """Trains cells, as many at a time as there are worker processes; a context manager, which ends them.
 
-    `gpus`: one worker process for each, which sees this GPU alone; with fewer than two, cells are trained in this
-    process. A worker that dies takes its cell with it (ModelError) and is replaced.
+    `gpus`: one worker process for each, which sees this GPU alone and has its share of the step's threads; with fewer
+    than two, cells are trained in this process. A worker that dies takes its cell with it (ModelError) and is replaced.
     """
 
     def __init__(self, gpus: Sequence[str]) -> None:
         self._workers: SimpleQueue[_Worker] = SimpleQueue()
-        self._all = [_Worker(gpu) for gpu in gpus] if len(gpus) > 1 else []
+        threads = max(1, threads_per_step() // max(1, len(gpus)))
+        self._all = [_Worker(gpu, threads) for gpu in gpus] if len(gpus) > 1 else []
         for worker in self._all:
             self._workers.put(worker)
 
@@ -83,8 +85,8 @@ class CellWorkers:
 class _Worker:
     """One process, started when it is first needed and again after it died."""
 
-    def __init__(self, gpu: str) -> None:
-        self._gpu = gpu
+    def __init__(self, gpu: str, threads: int) -> None:
+        self._gpu, self._threads = gpu, threads
         self._process: Any = None
         self._connection: Connection | None = None
 
@@ -127,16 +129,17 @@ class _Worker:
             # Forked processes cannot use CUDA once their parent has.
             context = get_context("spawn")
             self._connection, theirs = context.Pipe()
-            self._process = context.Process(target=_serve, args=(theirs, self._gpu))
+            self._process = context.Process(target=_serve, args=(theirs, self._gpu, self._threads))
             self._process.start()
             theirs.close()
         return self._connection
 
 
-def _serve(connection: Connection, gpu: str) -> None:
+def _serve(connection: Connection, gpu: str, threads: int) -> None:
     """Train what comes until nobody asks any more; runs in a process of its own."""
     os.environ[_VISIBLE] = gpu
-    Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
+    _keep_to(threads)
     while True:
         try:
             job = connection.recv()
@@ -150,12 +153,12 @@ def _serve(connection: Connection, gpu: str) -> None:
             connection.send(("done", metrics))
 
 
-def _end_with_parent() -> None:
-    """End this process as soon as the one that started it has ended, which would be noticed after the cell only."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _keep_to(threads: int) -> None:
+    """Share out the step's processors: by now the libraries have read how many the whole step may use."""
+    import torch
+
+    os.environ[THREADS] = str(threads)
+    torch.set_num_threads(threads)
 
 
 def _train(job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:

@@ -17,7 +17,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, Thread
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
 
 from aflite_assets.errors import AfliteError, MemoryRanOutError, TimeLimitError, WorkerLostError
@@ -58,10 +58,16 @@ class ChildTraceback(Exception):
         return f"in the process of the stage:\n{self.args[0]}"
 
 
-def make_in_child(job: StageJob, *, progress: Progress, seconds: float | None = None) -> Obtained:
+def make_in_child(
+    job: StageJob,
+    *,
+    progress: Progress,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    seconds: float | None = None,
+) -> Obtained:
     """`run_stage` in a child process, which ends when this one does, and with the call whatever ends that.
 
-    `seconds`: how long it may take.
+    `environment`: variables that the child has beside this process's. `seconds`: how long it may take.
 
     Raises:
         WorkerLostError: the child was killed or ended by itself.
@@ -71,7 +77,7 @@ def make_in_child(job: StageJob, *, progress: Progress, seconds: float | None = 
         OSError, RuntimeError: any other error; those of libraries as a RuntimeError with their type and text.
     """
     ours, theirs = Pipe()
-    with ours, _started(theirs) as process:
+    with ours, _started(theirs, environment) as process:
         try:
             ours.send(job)
             return _listen(ours, job, progress, seconds)
@@ -114,7 +120,7 @@ def _lost(process: "subprocess.Popen[bytes]", job: StageJob) -> WorkerLostError:
 
 
 @contextmanager
-def _started(theirs: Connection) -> Iterator["subprocess.Popen[bytes]"]:
+def _started(theirs: Connection, environment: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
     """The child, which is gone afterwards.
 
     Not by `multiprocessing`, whose children import the program that started this one: Dagster, for most.
@@ -126,7 +132,7 @@ def _started(theirs: Connection) -> Iterator["subprocess.Popen[bytes]"]:
         [sys.executable, "-c", code],
         stdin=subprocess.DEVNULL,
         pass_fds=[theirs.fileno()],
-        env={**os.environ, "PYTHONPATH": searched},
+        env={**os.environ, "PYTHONPATH": searched, **environment},
     )
     theirs.close()
     try:

@@ -143,6 +143,7 @@ def run_stage(
         tracked = (tracker or NullTracker()).run(name, spec.name, call.key.digest)
         with reading(call.inputs.values()), tracked as run:
             _log_origin(run, draft, call.key)
+            _log_devices(run, draft, device)
             summary: Mapping[str, Any] = run_module.run(
                 view,
                 call.inputs,
@@ -266,6 +267,12 @@ def _log_origin(run: TrackedRun, draft: Draft, key: ResultKey) -> None:
             "experiment_id": run.reference.experiment_id,
             "run_id": run.reference.run_id,
         }
+
+
+def _log_devices(run: TrackedRun, draft: Draft, device: DeviceSettings | None) -> None:
+    if device is not None and device.leased:
+        draft.provenance["devices"] = list(device.leased)
+        run.log_parameters({"devices": ", ".join(device.leased)})
 
 
 __all__ = [

@@ -148,7 +148,7 @@ def test_texts_are_bucketed_if_so_set(
 
 def test_worker_processes_are_for_images_beside_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = torch.device("cuda")
-    monkeypatch.setattr(batches.os, "sched_getaffinity", lambda _: range(16))
+    monkeypatch.setenv("AFLITE_THREADS", "16")
     monkeypatch.setattr(batches.shutil, "disk_usage", lambda _: SimpleNamespace(free=64 * 2**30))
     assert loader_workers(images=True, device=gpu) == 15
     assert loader_workers(images=False, device=gpu) == 0
@@ -156,15 +156,15 @@ def test_worker_processes_are_for_images_beside_a_gpu(monkeypatch: pytest.Monkey
     with monkeypatch.context() as daemon:
         daemon.setattr(batches, "current_process", lambda: SimpleNamespace(daemon=True))
         assert loader_workers(images=True, device=gpu) == 0
-    monkeypatch.setattr(batches.os, "sched_getaffinity", lambda _: range(1))
+    monkeypatch.setenv("AFLITE_THREADS", "1")
     assert loader_workers(images=True, device=gpu) == 0
-    monkeypatch.setattr(batches.os, "sched_getaffinity", lambda _: range(96))
+    monkeypatch.setenv("AFLITE_THREADS", "96")
     assert loader_workers(images=True, device=gpu) == 16
 
 
 @pytest.mark.parametrize(("free", "workers"), [(2**26, 0), (2**30 - 1, 0), (2**30, 4), (2**31, 8), (2**35, 15)])
 def test_worker_processes_have_shared_memory(monkeypatch: pytest.MonkeyPatch, free: int, workers: int) -> None:
-    monkeypatch.setattr(batches.os, "sched_getaffinity", lambda _: range(16))
+    monkeypatch.setenv("AFLITE_THREADS", "16")
     monkeypatch.setattr(batches.shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
     monkeypatch.setattr(batches.Path, "is_dir", lambda _: True)
     assert loader_workers(images=True, device=torch.device("cuda")) == workers
@@ -174,7 +174,7 @@ def test_worker_processes_have_shared_memory(monkeypatch: pytest.MonkeyPatch, fr
 
 @pytest.mark.parametrize(("cores", "threads"), [(1, 0), (4, 3), (96, 8)])
 def test_threads_read_images_beside_a_gpu(monkeypatch: pytest.MonkeyPatch, cores: int, threads: int) -> None:
-    monkeypatch.setattr(batches.os, "sched_getaffinity", lambda _: range(cores))
+    monkeypatch.setenv("AFLITE_THREADS", str(cores))
     assert reading_threads(images=True, device=torch.device("cuda")) == threads
     assert reading_threads(images=False, device=torch.device("cuda")) == 0
     assert reading_threads(images=True, device=CPU) == 0

@@ -220,8 +220,9 @@ def test_what_ends_a_process_still_ends_a_worker(
     ours.send(_job(walked, texts, tmp_path / "cell", "linear"))
     monkeypatch.setattr(cell_workers, "train_cell", end)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setenv("AFLITE_THREADS", "1")
     with pytest.raises(ending):
-        cell_workers._serve(theirs, "")
+        cell_workers._serve(theirs, "", 1)
 
 
 def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(

@@ -1,0 +1,201 @@
+"""Which GPU a step may use: a lock per device, and what a process is told before it touches CUDA. torch is not needed.
+
+Dagster's pool `gpu` counts steps and hands out no device: with two slots both steps would sit on the first card. So a
+step holds a lease, the lock of a device's file. The kernel drops it when the process ends, however that ends.
+
+The files lie in the folder that `AFLITE_DEVICE_LOCKS` names, by default `aflite-devices` in the system's folder for
+temporary files, and not below AFLITE_HOME: cards belong to the machine, so two homes share them, and a home may lie on
+a network disk, on which locks may outlive their process or mean nothing.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from aflite_assets.errors import ModelError
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+LOCKS = "AFLITE_DEVICE_LOCKS"
+
+# CUDA ignores what follows the first name that it does not know; "-1" and "none" are used to hide all devices.
+_NAME = re.compile(r"\d+|(GPU|MIG)-[0-9A-Za-z/-]+")
+_LISTED = re.compile(r"^(?P<part>\s*)(?:GPU|MIG) .*\(UUID: (?P<uuid>(?:GPU|MIG)-[^)]+)\)", re.MULTILINE)
+_OF_DRIVER = re.compile(r"^GPU UUID:\s*(GPU-[0-9a-f][0-9a-f-]+)", re.MULTILINE)
+_LIST_SECONDS = 30
+# How long a step that waits sleeps before it looks again; a step works for minutes.
+_POLL_SECONDS = 1.0
+# The devices that this process was given first: once CUDA is in use a process keeps what it saw then.
+_first_lease: list[str] = []
+
+Log = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class DeviceLease:
+    """The devices that are held, by the names that CUDA_VISIBLE_DEVICES takes; none on a machine without a GPU."""
+
+    devices: tuple[str, ...] = ()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables to set for the process that uses the devices, before it imports torch."""
+        return {VISIBLE: ",".join(self.devices)} if self.devices else {}
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Within, this process and those it starts see the leased devices only. One thread at a time."""
+        before = {name: os.environ.get(name) for name in self.environment}
+        if not _first_lease:
+            _first_lease.extend(self.devices)
+        os.environ.update(self.environment)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name, None) if value is None else os.environ.update({name: value})
+
+
+def locks_folder() -> Path:
+    """Where the locks are; see the module's docstring."""
+    return Path(os.environ.get(LOCKS) or Path(tempfile.gettempdir()) / "aflite-devices").absolute()
+
+
+def visible_devices() -> tuple[str, ...]:
+    """The GPUs that this process may use, by the names that CUDA_VISIBLE_DEVICES takes; CUDA is not initialised.
+
+    That variable's own names where it is set, numbers, unique names or parts of a divided card alike; else the unique
+    names of all GPUs (of a divided card: of its parts) as the driver lists them. Empty where none can be named: then
+    there is nothing to hand out, and a step sees what it saw.
+    """
+    told = os.environ.get(VISIBLE)
+    if told is None:
+        return listed_devices()
+    named = []
+    for name in told.split(","):
+        if not _NAME.fullmatch(name.strip()):
+            break
+        named.append(name.strip())
+    return tuple(dict.fromkeys(named))
+
+
+def listed_devices() -> tuple[str, ...]:
+    """The unique names of all GPUs, in the order of their slots, from `nvidia-smi` or from the driver's own files."""
+    try:
+        answer = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=_LIST_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return _devices_of_driver(Path("/proc/driver/nvidia/gpus"))
+    return parse_list(answer.stdout) if answer.returncode == 0 else ()
+
+
+def parse_list(text: str) -> tuple[str, ...]:
+    """The unique names in the answer of `nvidia-smi -L`; of a divided card, not usable whole, its parts'."""
+    names: list[str] = []
+    whole: str | None = None
+    for line in _LISTED.finditer(text):
+        if not line["part"]:
+            whole = line["uuid"]
+        elif names and names[-1] == whole:
+            names.pop()
+        names.append(line["uuid"])
+    return tuple(names)
+
+
+def _devices_of_driver(folder: Path) -> tuple[str, ...]:
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*/information"))]
+    return tuple(found[1] for text in texts if (found := _OF_DRIVER.search(text)))
+
+
+@contextmanager
+def lease_devices(
+    devices: Sequence[str],
+    folder: Path,
+    *,
+    purpose: str,
+    all_free: bool = False,
+    listed: Sequence[str] = (),
+    log: Log = lambda line: None,
+    poll_seconds: float = _POLL_SECONDS,
+) -> Iterator[DeviceLease]:
+    """Hold one of `devices`, or with `all_free` every one that is free and at least one, while the block runs.
+
+    Waits where all are taken, for as long as it takes; `log` says so once, with who holds them. `purpose` is what
+    others that wait read. `listed`: the unique names of the machine's GPUs, so that a card has one lock whether it is
+    called by its number or its name. Without devices nothing is held and nothing waited for.
+
+    Raises:
+        ModelError: the locks' folder cannot be written.
+    """
+    names = _usable(devices, log)
+    if not names:
+        yield DeviceLease()
+        return
+    files = {name: folder / f"{re.sub('[^0-9A-Za-z-]', '_', _unique_name(name, listed))}.lock" for name in names}
+    with ExitStack() as held:
+        started = time.monotonic()
+        taken = _take(files, held, all_free=all_free)
+        if not taken:
+            log(f"{purpose} waits for a GPU; taken: {'; '.join(_holders(files))}")
+        while not taken:
+            time.sleep(poll_seconds)
+            taken = _take(files, held, all_free=all_free)
+        waited = time.monotonic() - started
+        log(f"{purpose} has GPU {', '.join(taken)}" + (f" after {waited:.0f} s" if waited >= poll_seconds else ""))
+        for name in taken:
+            note = files[name].with_suffix(".holder")
+            note.write_text(f"{purpose}, process {os.getpid()}", encoding="utf-8")
+            held.callback(note.unlink, missing_ok=True)
+        yield DeviceLease(tuple(taken))
+
+
+def _usable(devices: Sequence[str], log: Log) -> tuple[str, ...]:
+    torch = sys.modules.get("torch")
+    if not devices or torch is None or not torch.cuda.is_initialized():
+        return tuple(devices)
+    if not _first_lease:
+        log("CUDA is in use in this process already: it keeps the device that it has, and no lease is taken")
+    return tuple(_first_lease)
+
+
+def _unique_name(name: str, listed: Sequence[str]) -> str:
+    # Numbers count whole cards in the order of their slots, as CUDA does where all cards are alike; where they are not,
+    # this only says which lock is taken, never which card is used.
+    whole = not any(one.startswith("MIG-") for one in listed)
+    return listed[int(name)] if whole and name.isdigit() and int(name) < len(listed) else name
+
+
+def _take(files: Mapping[str, Path], held: ExitStack, *, all_free: bool) -> list[str]:
+    taken: list[str] = []
+    for name, path in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(path, mode=0o666)
+            lock.acquire(timeout=0)
+        except Timeout:
+            continue
+        except OSError as error:
+            raise ModelError(
+                f"the lock of a GPU cannot be taken in {path.parent} ({error.strerror}); make the folder writable, or "
+                f"name another one on a local disk with {LOCKS}, the same for all that share the card"
+            ) from error
+        held.callback(lock.release)
+        taken.append(name)
+        if not all_free:
+            break
+    return taken
+
+
+def _holders(files: Mapping[str, Path]) -> Iterator[str]:
+    for name, path in files.items():
+        holder = "another process"
+        with suppress(OSError):
+            holder = path.with_suffix(".holder").read_text(encoding="utf-8")
+        yield f"{name} by {holder}"

@@ -1,0 +1,94 @@
+"""Processes of this machine: naming one so that it can be found again, and ending with the one that started it."""
+
+import os
+import socket
+from dataclasses import asdict, dataclass
+from multiprocessing import parent_process
+from pathlib import Path
+from threading import Thread
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_ENDED_WITH_PARENT = 1
+
+
+@dataclass(frozen=True)
+class ProcessMark:
+    """One process, told apart from a later one of the same number, from those of other machines and of other boots.
+
+    `started`: clock ticks after the boot at which it began, None where the system does not tell.
+    """
+
+    host: str
+    boot: str
+    pid: int
+    started: int | None
+
+    def as_json(self) -> dict[str, str | int | None]:
+        """The fields as JSON holds them; `ProcessMark(**fields)` is the way back."""
+        return asdict(self)
+
+    def is_here(self) -> bool:
+        """Whether the process ran on this machine, in this container: only then can it be looked for."""
+        return self.host == socket.gethostname()
+
+    def is_alive(self) -> bool:
+        """Whether the process still runs; only where `is_here`. One that has ended and was not waited for does not."""
+        if self.boot != _boot():
+            return False
+        if not Path("/proc/self/stat").exists():
+            return _answers(self.pid)
+        started = _started(self.pid)
+        return started is not None and self.started in (None, started)
+
+
+def mark_of(pid: int) -> ProcessMark:
+    """The mark of a process that runs here."""
+    return ProcessMark(socket.gethostname(), _boot(), pid, _started(pid))
+
+
+def this_process() -> ProcessMark:
+    """The mark of the process that asks."""
+    return mark_of(os.getpid())
+
+
+def end_with_parent() -> None:
+    """From now on, end this process as soon as the one that started it has ended, however that ended.
+
+    For processes that `multiprocessing` started; elsewhere nothing happens. Without it a worker would notice when it
+    next has something to say, or never.
+    """
+    if parent_process() is not None:
+        Thread(target=_wait_and_end, name="end with parent", daemon=True).start()
+
+
+def _wait_and_end() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(_ENDED_WITH_PARENT)
+
+
+def _boot() -> str:
+    try:
+        return _BOOT.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _started(pid: int) -> int | None:
+    """When a running process began; None if none of this number runs."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in ("Z", "X") else int(fields[19])
+
+
+def _answers(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,119 @@
+"""How many processor cores a step may use, and telling the libraries so. What they compute with them is elsewhere.
+
+One number bounds numba, OpenMP, BLAS, torch, the tokenizers and the threads and processes that a step starts itself:
+`AFLITE_THREADS`; else `OMP_NUM_THREADS`, which these libraries know; else the cores of this process divided by the runs
+that the Dagster instance allows at once, so that as many runs share the machine and do not fight for it.
+"""
+
+import os
+from functools import cache
+from pathlib import Path
+
+from aflite_assets.errors import InvalidInputError
+
+THREADS = "AFLITE_THREADS"
+_OPENMP = "OMP_NUM_THREADS"
+_LIBRARIES = (
+    _OPENMP, "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+)  # fmt: skip
+
+
+def threads_per_step() -> int:
+    """What a step may use, at least 1: from the environment, the instance's settings and the cores of this process.
+
+    Raises:
+        InvalidInputError: `AFLITE_THREADS` is no whole number of at least 1.
+    """
+    told = os.environ.get(THREADS)
+    if told:
+        if not told.strip().isdecimal() or int(told) < 1:
+            raise InvalidInputError(f"{THREADS} is {told!r}; give a whole number of at least 1, or leave it out")
+        return int(told)
+    openmp = os.environ.get(_OPENMP, "").split(",")[0].strip()  # one number per nested level
+    if openmp.isdecimal() and int(openmp) >= 1:
+        return int(openmp)
+    return max(1, available_cores() // (runs_at_once() or 1))
+
+
+def threads_in_words() -> str:
+    """One line for a log: threads per step, the cores there are, and what changes it."""
+    runs = runs_at_once()
+    among = f", up to {runs} runs at once" if runs else ""
+    return f"threads per step: {threads_per_step()} (cores: {available_cores()}{among}; {THREADS} sets another number)"
+
+
+def available_cores() -> int:
+    """Cores that this process may run on, at least 1: those it is bound to, within its control group's quota."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    quota = _quota(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup"))
+    return max(1, min(bound, int(quota) if quota is not None else bound))
+
+
+def _quota(root: Path, memberships: Path) -> float | None:
+    """Cores' worth of time that the control groups of this process may spend; None where none sets a limit."""
+    limits = [limit for folder in _groups(root, memberships) if (limit := _limit(folder)) is not None]
+    return min(limits, default=None)
+
+
+def _groups(root: Path, memberships: Path) -> list[Path]:
+    """The folder of this process's group and those above it; within a container the root is its group's."""
+    try:
+        lines = memberships.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    folders = [root, root / "cpu"]
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        base = root if not controllers else root / "cpu"
+        if not controllers or "cpu" in controllers.split(","):
+            below = base / path.strip("/")
+            folders += [below, *(parent for parent in below.parents if parent.is_relative_to(base))]
+    return list(dict.fromkeys(folders))
+
+
+def _limit(folder: Path) -> float | None:
+    try:
+        if (folder / "cpu.max").is_file():
+            quota, period = (folder / "cpu.max").read_text(encoding="utf-8").split()
+        else:
+            quota = (folder / "cpu.cfs_quota_us").read_text(encoding="utf-8").strip()
+            period = (folder / "cpu.cfs_period_us").read_text(encoding="utf-8").strip()
+    except OSError:
+        return None
+    return int(quota) / int(period) if quota.isdecimal() and int(period) > 0 else None
+
+
+def runs_at_once() -> int | None:
+    """How many runs the instance of `DAGSTER_HOME` says may be in progress at once; None where nothing says it."""
+    home = os.environ.get("DAGSTER_HOME")
+    return _runs_at_once(Path(home).expanduser() / "dagster.yaml") if home else None
+
+
+@cache
+def _runs_at_once(settings: Path) -> int | None:
+    import yaml
+
+    try:
+        content = yaml.safe_load(settings.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError):
+        return None  # Dagster itself says what is wrong with its file
+    for path in (("concurrency", "runs", "max_concurrent_runs"), ("run_queue", "max_concurrent_runs")):
+        value = content
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, int) and value > 0:
+            return value
+    return None
+
+
+def bound_libraries() -> None:
+    """Tell libraries that are imported later, here and in processes started from here, to keep to the bound.
+
+    What the user has set for one library stays unless `AFLITE_THREADS` is set and less.
+    """
+    threads, told = threads_per_step(), bool(os.environ.get(THREADS))
+    for variable in _LIBRARIES:
+        given = os.environ.get(variable, "")
+        if not given or (told and not (given.isdecimal() and int(given) <= threads)):
+            os.environ[variable] = str(threads)

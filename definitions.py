@@ -1,11 +1,12 @@
-"""Wiring: every asset, job and resource, and nothing else. Dagster loads `defs`."""
+"""Wiring: every asset, job, sensor and resource, and nothing else. Dagster loads `defs`."""
 
 import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
+from aflite_assets.automation.alerts import alerts
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.home import prepare_libraries
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
 
 prepare_libraries()
 
@@ -16,12 +17,14 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         "result_store": ResultStoreResource(),
         "compute_device": ComputeDevice(),
         "experiment_tracker": ExperimentTracker(),
+        "notifier": NotifierResource(),
     }
     return dg.Definitions(
         assets=dg.load_assets_from_modules(
             [data, warmup, embedding, filtering, evaluation, report], include_specs=True
         ),
         jobs=[filter_job, benchmark_job],
+        sensors=[alerts],
         resources=resources | resource_overrides,
         # Its default level is INFO: what the assets say, without Dagster's own event of every small step.
         loggers={"console": dg.colored_console_logger},

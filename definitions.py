@@ -1,4 +1,4 @@
-"""Wiring: every asset, job and resource, and nothing else. Dagster loads `defs`."""
+"""Wiring: every asset, job, sensor and resource, and nothing else. Dagster loads `defs`."""
 
 from aflite_assets.home import prepare_libraries
 
@@ -7,9 +7,10 @@ prepare_libraries()  # before numpy, which asks once how many threads it may use
 import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
+from aflite_assets.automation.alerts import alerts
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.one_process import one_process_executor
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
 
 
 def build_definitions(**resource_overrides: object) -> dg.Definitions:
@@ -18,12 +19,14 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         "result_store": ResultStoreResource(),
         "compute_device": ComputeDevice(),
         "experiment_tracker": ExperimentTracker(),
+        "notifier": NotifierResource(),
     }
     return dg.Definitions(
         assets=dg.load_assets_from_modules(
             [data, warmup, embedding, filtering, evaluation, report], include_specs=True
         ),
         jobs=[filter_job, benchmark_job],
+        sensors=[alerts],
         executor=one_process_executor,
         resources=resources | resource_overrides,
         # Its default level is INFO: what the assets say, without Dagster's own event of every small step.

@@ -63,3 +63,7 @@ class DatasetBusyError(StoreError):
 
 class TrackingError(AfliteError):
     """The tracking server or database cannot be reached or refuses what is logged."""
+
+
+class NotificationError(AfliteError):
+    """An alert cannot be kept or delivered; the message never holds a webhook's address."""

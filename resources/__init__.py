@@ -2,6 +2,7 @@
 
 from resources.compute_device import ComputeDevice
 from resources.experiment_tracker import ExperimentTracker
+from resources.notifier import NotifierResource
 from resources.result_store import ResultStoreResource
 
-__all__ = ["ComputeDevice", "ExperimentTracker", "ResultStoreResource"]
+__all__ = ["ComputeDevice", "ExperimentTracker", "NotifierResource", "ResultStoreResource"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("algorithm", "results", "sources", "models", "diagnostics", "reports", "tracking", "stages")
+PACKAGES = ("algorithm", "results", "sources", "models", "diagnostics", "reports", "tracking", "notifying", "stages")
 HEAVY = ("torch", "transformers", "sklearn", "pandas", "datasets", "mlflow", "timm", "matplotlib", "plotly", "scipy")
 BELOW = {
     "algorithm": set(),
@@ -18,9 +18,10 @@ BELOW = {
     "diagnostics": {"sources"},
     "reports": {"sources"},
     "tracking": set(),
+    "notifying": {"results"},
     "stages": {"algorithm", "results", "sources", "models", "diagnostics", "reports", "tracking"},
     "assets": {"results", "sources", "models", "stages", "tracking", "reports", "diagnostics"},
-    "automation": {"assets", "results"},
+    "automation": {"assets", "notifying", "results", "sources", "stages"},
 }
 """What each package may import; `resources` and `definitions` are above all of them."""
 

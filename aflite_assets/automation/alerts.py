@@ -1,0 +1,233 @@
+"""The sensor `alerts`: from what runs left in Dagster's event log to what people are told."""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+
+from aflite_assets.assets import common
+from aflite_assets.errors import AfliteError
+from aflite_assets.notifying import Alert
+from aflite_assets.results import ResultStore
+from aflite_assets.stages.pipeline import STAGES, stage_key
+from resources import NotifierResource, ResultStoreResource
+
+WATCHED = (dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.RUN_SUCCESS)
+RUNS_PER_TICK = 50
+WILL_RETRY = "dagster/will_retry"
+# The daemon writes whether a failed run is tried again just after it writes the failure.
+UNDECIDED_SECONDS = 120.0
+_READ = {
+    dg.DagsterEventType.STEP_FAILURE,
+    dg.DagsterEventType.ASSET_CHECK_EVALUATION,
+    dg.DagsterEventType.ASSET_MATERIALIZATION,
+}
+
+
+@dg.sensor(
+    minimum_interval_seconds=60,
+    default_status=dg.DefaultSensorStatus.STOPPED,
+    description="Tells of failed runs, failed checks and finished refreshes, once for each changed input: in the log, "
+    "and at the webhook whose address AFLITE_ALERT_WEBHOOK holds.",
+)
+def alerts(
+    context: dg.SensorEvaluationContext, notifier: NotifierResource, result_store: ResultStoreResource
+) -> dg.SensorResult | dg.SkipReason:
+    """Read the runs that ended since the last tick, note what is new, send what waits."""
+    desk = notifier.open()
+    seen: dict[str, int] = json.loads(context.cursor) if context.cursor else {}
+    first = not seen
+    found: list[Alert] = []
+    for event_type in WATCHED:
+        if event_type.value not in seen:
+            # What ended before the sensor was switched on is no news.
+            seen[event_type.value] = _latest(context.instance, event_type)
+            continue
+        for ended in _ended_since(context.instance, event_type, seen[event_type.value]):
+            if ended.undecided:
+                break
+            if _is_own(ended.run, context):
+                found += alerts_of_run(context.instance, ended, result_store.open())
+            seen[event_type.value] = ended.number
+    new = desk.note(found, log=context.log.warning)
+    delivery = desk.deliver(log=context.log.warning)
+    # A run that is read again because this cursor was lost tells nothing twice: the notifier knows what it told.
+    context.update_cursor(json.dumps(seen))
+    if first:
+        return dg.SkipReason("watching from now on")
+    waiting = f", {delivery.waiting} waiting: {delivery.trouble}" if delivery.trouble else ""
+    return dg.SkipReason(f"{len(new)} new alerts, {delivery.sent} posted{waiting}")
+
+
+@dataclass(frozen=True)
+class EndedRun:
+    """A run that ended: its place in the event log, when that was (seconds since 1970), whether it succeeded."""
+
+    number: int
+    run: dg.DagsterRun
+    ended: float
+    succeeded: bool
+    retries: bool
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it is not known yet if the run is tried again."""
+        if self.succeeded or not self.retries or WILL_RETRY in self.run.tags:
+            return False
+        return time.time() - self.ended < UNDECIDED_SECONDS
+
+    @property
+    def tried_again(self) -> bool:
+        """Whether another run takes the failed one's place."""
+        return self.run.tags.get(WILL_RETRY) == "true"
+
+    @property
+    def dataset(self) -> str:
+        """The partition that the run was for."""
+        return self.run.tags.get("dagster/partition", "all datasets")
+
+    @property
+    def link(self) -> str:
+        """The run's page, at the address that `AFLITE_DAGSTER_URL` holds."""
+        pages = os.environ.get("AFLITE_DAGSTER_URL") or "http://127.0.0.1:3000"
+        return f"{pages.rstrip('/')}/runs/{self.run.run_id}"
+
+
+def alerts_of_run(instance: dg.DagsterInstance, ended: EndedRun, store: ResultStore) -> list[Alert]:
+    """What there is to tell of one run: a stage that failed, checks that failed, what was made anew."""
+    events = [
+        entry.dagster_event
+        for entry in instance.all_logs(ended.run.run_id, of_type=_READ)
+        if entry.dagster_event is not None
+    ]
+    made = {
+        event.materialization.asset_key.path[-1]: event.materialization
+        for event in events
+        if event.is_step_materialization and event.materialization.asset_key.path[-1] in STAGES
+    }
+    checks = list(_failed_checks(ended, events, made))
+    if ended.succeeded:
+        return [*checks, *_refreshed(ended, made)]
+    if ended.tried_again:
+        return checks
+    told = {alert.stage for alert in checks if alert.reason.startswith("blocked by")}
+    return [*checks, *_failures(instance, ended, events, store, told)]
+
+
+def _failures(
+    instance: dg.DagsterInstance,
+    ended: EndedRun,
+    events: Sequence[dg.DagsterEvent],
+    store: ResultStore,
+    told: set[str],
+) -> Iterator[Alert]:
+    failed = [event for event in events if event.is_step_failure]
+    for event in failed:
+        stage = str(event.step_key)
+        if stage not in told:
+            reason = _reason(event)
+            yield Alert(
+                "failed",
+                ended.dataset,
+                stage,
+                input_of(stage, ended.dataset, store) or _hash(reason),
+                reason,
+                ended.link,
+            )
+    if not failed:
+        reason = ended.run.tags.get("dagster/failure_reason") or "the run ended without a failed step"
+        root = ended.run.root_run_id or ended.run.run_id
+        yield Alert("failed", ended.dataset, f"the run of {ended.run.job_name}", root, reason, ended.link)
+
+
+def input_of(stage: str, dataset: str, store: ResultStore) -> str | None:
+    """The key of the result that a stage would make now; None where that cannot be said."""
+    if stage not in STAGES or dataset not in common.REGISTRY.specs:
+        return None
+    try:
+        inputs = {name: store.current(name, dataset) for name in STAGES[stage].inputs}
+        return stage_key(STAGES[stage], common.REGISTRY[dataset], inputs).digest
+    except (AfliteError, OSError):
+        return None  # the source is gone, or a stage before it was never made: the reason tells that apart
+
+
+def _failed_checks(
+    ended: EndedRun, events: Sequence[dg.DagsterEvent], made: Mapping[str, dg.AssetMaterialization]
+) -> Iterator[Alert]:
+    failed: dict[str, list[dg.AssetCheckEvaluation]] = {}
+    for event in events:
+        if event.event_type == dg.DagsterEventType.ASSET_CHECK_EVALUATION:
+            evaluation = event.asset_check_evaluation_data
+            if not evaluation.passed:
+                failed.setdefault(evaluation.asset_key.path[-1], []).append(evaluation)
+    for stage, evaluations in failed.items():
+        names = [one.check_name for one in evaluations]
+        key = _text(made[stage].metadata.get("key")) if stage in made else ""
+        blocked = any(one.blocking and one.severity == dg.AssetCheckSeverity.ERROR for one in evaluations)
+        reason = f"{'blocked by ' if blocked else ''}{'; '.join(map(_check_text, evaluations))}"
+        yield Alert("checks", ended.dataset, stage, _hash(key or ended.run.run_id, *names), reason, ended.link)
+
+
+def _check_text(evaluation: dg.AssetCheckEvaluation) -> str:
+    advice = _text(evaluation.metadata.get("what_to_do"))
+    level = "" if evaluation.severity == dg.AssetCheckSeverity.ERROR else " (warning)"
+    return f"{evaluation.check_name}{level}" + (f": {advice}" if advice and advice != "none" else "")
+
+
+def _refreshed(ended: EndedRun, made: Mapping[str, dg.AssetMaterialization]) -> Iterator[Alert]:
+    new = {stage: one for stage, one in made.items() if _text(one.metadata.get("reused")) == "False"}
+    if not new:
+        return
+    found = [stage for stage in made if stage not in new]
+    reason = f"made {', '.join(new)}" + (f"; found {len(found)} more" if found else "")
+    if verdicts := _text(made["benchmark_report"].metadata.get("verdicts")) if "benchmark_report" in new else "":
+        reason += f"; {verdicts.splitlines()[0]}"
+    keys = _hash(*(_text(one.metadata.get("key")) for one in new.values()))
+    yield Alert("refreshed", ended.dataset, list(new)[-1], keys, reason, ended.link)
+
+
+def _reason(event: dg.DagsterEvent) -> str:
+    """What the step said itself, or the first line of the error below all of Dagster's."""
+    data = event.step_failure_data
+    if data.user_failure_data is not None and data.user_failure_data.description:
+        return str(data.user_failure_data.description)
+    error = data.error
+    while error is not None and error.cause is not None:
+        error = error.cause
+    lines = error.message.strip().splitlines() if error is not None else []
+    return lines[0] if lines else "the step ended without saying why"
+
+
+def _text(value: dg.MetadataValue[Any] | None) -> str:
+    return "" if value is None or value.value is None else str(value.value)
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:20]
+
+
+def _latest(instance: dg.DagsterInstance, event_type: dg.DagsterEventType) -> int:
+    records = instance.fetch_run_status_changes(event_type, limit=1).records
+    return records[0].storage_id if records else 0
+
+
+def _ended_since(instance: dg.DagsterInstance, event_type: dg.DagsterEventType, number: int) -> Iterable[EndedRun]:
+    wanted = dg.RunStatusChangeRecordsFilter(event_type, after_storage_id=number)  # type: ignore[arg-type]
+    for record in instance.fetch_run_status_changes(wanted, limit=RUNS_PER_TICK, ascending=True).records:
+        run = instance.get_run_by_id(record.run_id)
+        if run is not None:
+            succeeded = event_type == dg.DagsterEventType.RUN_SUCCESS
+            yield EndedRun(record.storage_id, run, record.timestamp, succeeded, instance.run_retries_enabled)
+
+
+def _is_own(run: dg.DagsterRun, context: dg.SensorEvaluationContext) -> bool:
+    """Whether the run is of this code location; runs of a command line name none."""
+    if run.remote_job_origin is None or context.code_location_origin is None:
+        return True
+    origin = run.remote_job_origin.repository_origin.code_location_origin
+    return origin.location_name == context.code_location_origin.location_name

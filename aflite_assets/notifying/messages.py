@@ -1,0 +1,74 @@
+"""What people are told: the record of one alert, and its words for a log and for a chat. Nothing is sent here."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+LONGEST_REASON = 400
+Kind = Literal["failed", "checks", "refreshed"]
+_WORDS: dict[Kind, str] = {"failed": "failed", "checks": "has failed checks", "refreshed": "was refreshed"}
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One thing to tell: what happened to which stage of which dataset, why, and where to look.
+
+    `input` stands for what the stage read (its result's key, or a hash): the same kind of alert about the same stage
+    and input is told once. `reason` may hold text of a dataset; it is made safe where it is shown.
+    """
+
+    kind: Kind
+    dataset: str
+    stage: str
+    input: str
+    reason: str
+    link: str
+
+    @property
+    def identity(self) -> str:
+        """What is told once, 20 hexadecimal digits: kind, dataset, stage and input."""
+        told = json.dumps([self.kind, self.dataset, self.stage, self.input])
+        return hashlib.sha256(told.encode()).hexdigest()[:20]
+
+
+def log_line(alert: Alert) -> str:
+    """The alert on one line of a log."""
+    subject = f"{one_line(alert.dataset)}, {one_line(alert.stage)}"
+    return f"{subject} {_WORDS[alert.kind]}: {one_line(alert.reason)} ({one_line(alert.link)})"
+
+
+def chat_text(alerts: Sequence[Alert]) -> str:
+    """The alerts as one message in Slack's markup, a line each; Mattermost and others read the same."""
+    return "\n".join(_chat_line(alert) for alert in alerts)
+
+
+def one_line(text: str) -> str:
+    """Text of any origin on one line of at most `LONGEST_REASON` characters, without what is not printed.
+
+    Line ends become spaces; control characters, direction overrides and invisible characters a replacement mark.
+    """
+    joined = " ".join(text[: 4 * LONGEST_REASON].split())
+    shown = "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in joined)
+    return shown if len(shown) <= LONGEST_REASON else f"{shown[: LONGEST_REASON - 1]}…"
+
+
+def _chat_line(alert: Alert) -> str:
+    subject = f"*{_inert(alert.dataset)}*, {_inert(alert.stage)}"
+    # Slack's links end at ">" and have their text after "|".
+    link = _entities(one_line(alert.link)).replace("|", "%7C")
+    return f"{subject} {_WORDS[alert.kind]}: `{_inert(alert.reason)}` <{link}|open>"
+
+
+def _inert(text: str) -> str:
+    """Text that a chat shows as it is: no markup, no link, nobody called.
+
+    Slack asks for entities in place of its three signs of markup (docs.slack.dev, "Formatting message text"). Others
+    call people by "@all" without any markup, and all make links of addresses: an invisible space breaks both.
+    """
+    return _entities(one_line(text)).replace("`", "'").replace("@", "@\u200b").replace("://", ":\u200b//")
+
+
+def _entities(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

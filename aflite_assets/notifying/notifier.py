@@ -1,0 +1,119 @@
+"""Telling each alert once: what is known already, what still waits to be sent, and the sending."""
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from aflite_assets.errors import NotificationError
+from aflite_assets.notifying.messages import Alert, chat_text, log_line
+from aflite_assets.notifying.webhook import post_message
+from aflite_assets.results.files import write_json
+
+MOST_KNOWN = 20_000
+MOST_WAITING = 1_000
+ALERTS_PER_MESSAGE = 10
+_FORMAT = 1
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What came of one attempt: alerts sent, alerts that still wait, and why they do."""
+
+    sent: int
+    waiting: int
+    trouble: str | None = None
+
+
+@dataclass(frozen=True)
+class Notifier:
+    """Keeps below `folder` what was told and what waits; posts to `webhook`, or only logs where that is None.
+
+    Any number of processes of one machine may share the folder. A message that arrived without its answer coming back
+    is sent again: what is told once is told at least once.
+    """
+
+    folder: Path
+    webhook: str | None = field(default=None, repr=False)
+
+    def note(self, alerts: Sequence[Alert], *, log: Callable[[str], object] = _log.warning) -> list[Alert]:
+        """Log alerts that are new and put them in the queue; returns them. Those told before are left out.
+
+        Raises:
+            NotificationError: the file of what was told cannot be read.
+        """
+        with self._state() as state:
+            new = {alert.identity: alert for alert in alerts if alert.identity not in state["known"]}
+            for identity, alert in new.items():
+                log(log_line(alert))
+                state["known"][identity] = datetime.now(UTC).isoformat(timespec="seconds")
+                if self.webhook:
+                    state["waiting"].append(asdict(alert))
+            state["known"] = dict(list(state["known"].items())[-MOST_KNOWN:])
+            excess = len(state["waiting"]) - MOST_WAITING
+            if excess > 0:
+                log(f"{excess} alerts are given up: over {MOST_WAITING} wait for a webhook that takes none")
+                del state["waiting"][:excess]
+        return list(new.values())
+
+    def deliver(self, *, log: Callable[[str], object] = _log.warning) -> Delivery:
+        """Post what waits, oldest first, several alerts to a message; what cannot be posted waits on.
+
+        Raises:
+            NotificationError: the file of what was told cannot be read.
+        """
+        sent = 0
+        with self._state() as state:
+            while self.webhook and state["waiting"]:
+                batch = [Alert(**alert) for alert in state["waiting"][:ALERTS_PER_MESSAGE]]
+                try:
+                    post_message(self.webhook, chat_text(batch))
+                except NotificationError as error:
+                    log(f"{error}; {len(state['waiting'])} alerts wait for the next time")
+                    return Delivery(sent, len(state["waiting"]), str(error))
+                del state["waiting"][: len(batch)]
+                # Written at once: a process that is killed now sends nothing twice.
+                write_json(self._file, state)
+                sent += len(batch)
+            return Delivery(sent, len(state["waiting"]))
+
+    @property
+    def _file(self) -> Path:
+        return self.folder / "alerts.json"
+
+    @contextmanager
+    def _state(self) -> Iterator[dict[str, Any]]:
+        """What is known and what waits, this process's alone until the block ends; then kept."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.folder / ".lock"):
+            state = self._read()
+            before = json.dumps(state)
+            yield state
+            if json.dumps(state) != before:
+                write_json(self._file, state)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            state = json.loads(self._file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return {"format": _FORMAT, "known": {}, "waiting": []}
+        except ValueError as error:
+            raise NotificationError(f"{self._file} is damaged ({error}); move it away and try again") from error
+        if not isinstance(state, dict) or state.get("format") != _FORMAT:
+            raise NotificationError(
+                f"{self._file} is of another version; move it away, or use the version that wrote it"
+            )
+        return state
+
+
+def webhook_of_environment(variable: str) -> str | None:
+    """The address that an environment variable holds; None where it is unset or empty."""
+    return os.environ.get(variable, "").strip() or None

@@ -1,0 +1,179 @@
+"""Runs on a server: four at once on empty databases, and one in whose middle the server goes down and comes back."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.deploy.conftest import PostgresServer
+
+REPOSITORY = Path(__file__).parents[2]
+CIRCLES = {
+    "title": "Tiny circles",
+    "source": {
+        "format": "circles",
+        "splits": {"train": 400, "test": 200},
+        "inner_radius": 1.0,
+        "outer_radius": 3.0,
+        "radius_deviation": 0.15,
+        "biased_share": 0.75,
+        "bias_width": 8,
+        "bias_mean": 1.0,
+        "bias_deviation": 0.1,
+        "noise_deviation": 0.1,
+        "flipped_share": 0.05,
+    },
+    "labels": ["inner", "outer"],
+    "representations": {"given": {"kind": "identity"}},
+    "filter": {"target_size": 0.2, "train_size": 0.1, "slice_size": 0.2, "n_partitions": 16},
+    "evaluators": {"linear": {"kind": "linear"}},
+    "seeds": [0],
+}
+RUN = """
+import sys
+import dagster as dg
+import definitions
+with dg.DagsterInstance.get() as instance:
+    job = definitions.defs.resolve_implicit_global_asset_job_def()
+    stages = [dg.AssetKey(name) for name in ("raw_dataset", "warmup_split", "warmup_models", "embeddings")]
+    done = job.execute_in_process(
+        instance=instance, partition_key=sys.argv[1], asset_selection=stages, raise_on_error=False
+    )
+sys.exit(0 if done.success else 3)
+"""
+STAGES = {"raw_dataset", "warmup_split", "warmup_models", "embeddings"}
+DATASETS = ("tiny_a", "tiny_b", "tiny_c", "tiny_d", "tiny_e", "tiny_f")
+MLFLOW = "postgresql+psycopg2:///mlflow"
+
+
+@dataclass(frozen=True)
+class TeamInstance:
+    """A team's instance without its pages: the databases, a home, and six tiny datasets."""
+
+    server: PostgresServer
+    root: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What every process of the instance is given."""
+        return os.environ | self.server.environment | {
+            "AFLITE_HOME": str(self.root / "home"),
+            "AFLITE_DATASETS": str(self.root / "datasets"),
+            "DAGSTER_HOME": str(self.root / "dagster"),
+            "MLFLOW_TRACKING_URI": MLFLOW,
+        }  # fmt: skip
+
+    def start(self, dataset: str) -> subprocess.Popen[bytes]:
+        """A run of the first stages of one dataset, in a process of its own."""
+        with self.log(dataset).open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-c", RUN, dataset], env=self.environment, cwd=REPOSITORY, stdout=log, stderr=log
+            )
+
+    def log(self, dataset: str) -> Path:
+        """What runs of the dataset printed."""
+        return self.root / f"{dataset}.log"
+
+    def dagster(self, query: str) -> list[str]:
+        """The rows of a query to Dagster's database."""
+        return self.server.client("psql", "-d", "dagster", "-Atc", query).splitlines()
+
+    def mlflow(self, query: str) -> list[str]:
+        """The rows of a query to MLflow's database."""
+        return self.server.client("psql", "-d", "mlflow", "-Atc", query).splitlines()
+
+    def made(self, dataset: str) -> list[str]:
+        """The stages that Dagster knows to be materialised, as often as they are."""
+        return [
+            row.strip('[]"')
+            for row in self.dagster(
+                "select asset_key from event_logs where dagster_event_type = 'ASSET_MATERIALIZATION' "
+                f"and partition = '{dataset}' order by id"
+            )
+        ]
+
+    def last_status(self) -> str:
+        """How the run that was started last ended, as Dagster knows it."""
+        return self.dagster("select status from runs order by id desc limit 1")[0]
+
+    def wait_for_first_stage(self, dataset: str, run: subprocess.Popen[bytes]) -> None:
+        """Until Dagster knows of something that the run made."""
+        while not self.made(dataset):
+            assert run.poll() is None, self.log(dataset).read_text()
+            time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def team(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> TeamInstance:
+    root = tmp_path_factory.mktemp("team")
+    for name in ("home", "dagster", "datasets"):
+        (root / name).mkdir()
+    settings = (REPOSITORY / "deploy" / "dagster.yaml").read_text()
+    assert "default_limit: 1\n" in settings
+    # With one slot of the pool `gpu` runs would wait a minute for each other.
+    (root / "dagster" / "dagster.yaml").write_text(settings.replace("default_limit: 1\n", "default_limit: 4\n"))
+    for name in DATASETS:
+        (root / "datasets" / f"{name}.yaml").write_text(yaml.safe_dump({"name": name, **CIRCLES}))
+    return TeamInstance(postgres, root)
+
+
+def finished(runs: Sequence[subprocess.Popen[bytes]]) -> list[int]:
+    """Exit codes of processes, once they have ended."""
+    return [run.wait(timeout=300) for run in runs]
+
+
+def test_four_runs_at_once_on_an_empty_server_are_all_there(team: TeamInstance) -> None:
+    assert team.dagster("select count(*) from information_schema.tables where table_schema = 'public'") == ["0"]
+    upgrade = [sys.executable, "-m", "mlflow", "db", "upgrade", MLFLOW]
+    subprocess.run(upgrade, env=team.environment, check=True, capture_output=True)
+
+    datasets = DATASETS[:4]
+    assert finished([team.start(name) for name in datasets]) == [0, 0, 0, 0]
+
+    assert team.dagster("select status, count(*) from runs group by status") == ["SUCCESS|4"]
+    for name in datasets:
+        assert set(team.made(name)) == STAGES
+        tracked = team.mlflow(
+            "select r.name, r.status from runs r join experiments e using (experiment_id) "
+            f"where e.name = 'aflite/{name}' order by r.start_time"
+        )
+        assert {row.partition("|")[2] for row in tracked} == {"FINISHED"}
+        assert len(tracked) >= len(STAGES)
+
+
+def test_a_run_whose_server_restarts_ends_and_the_next_one_goes_on_from_there(team: TeamInstance) -> None:
+    run = team.start("tiny_e")
+    team.wait_for_first_stage("tiny_e", run)
+    team.server.control("restart", "-m", "fast")
+    # Dagster asks again where a connection is refused, and gives up where one breaks in the middle of a query.
+    fate = {0: "SUCCESS", 3: "FAILURE"}[finished([run])[0]]
+    assert team.last_status() == fate
+    goes_on(team, "tiny_e")
+
+
+def test_a_server_that_stays_away_fails_the_run_and_the_next_one_goes_on_from_there(team: TeamInstance) -> None:
+    run = team.start("tiny_f")
+    team.wait_for_first_stage("tiny_f", run)
+    team.server.control("stop", "-m", "fast")
+    time.sleep(15)  # Dagster tries a connection for about six seconds
+    team.server.control("start", "-l", str(team.server.folder / "log"))
+    assert finished([run]) == [3], team.log("tiny_f").read_text()
+    assert team.last_status() == "FAILURE"
+    assert set(team.made("tiny_f")) < STAGES
+    goes_on(team, "tiny_f")
+
+
+def goes_on(team: TeamInstance, dataset: str) -> None:
+    """Another run succeeds, and makes nothing again that was made before the server went."""
+    known = len(team.made(dataset))
+    team.log(dataset).write_text("")
+    assert finished([team.start(dataset)]) == [0]
+    assert team.last_status() == "SUCCESS"
+    assert set(team.made(dataset)[known:]) == STAGES
+    assert "raw_dataset: found" in team.log(dataset).read_text()

@@ -70,10 +70,9 @@ _COMES_FROM: Mapping[str, Mapping[str, Sources]] = {
     },
     "filtered_sets": {
         **{name: (("embeddings", name),) for name in ("row_id", "split", "label", "group")},
-        **{
-            name: _FILTERED
-            for name in ("kept", "removed_in_iteration", "predictability", "held_out_count", "label_probability")
-        },
+        **dict.fromkeys(
+            ("kept", "removed_in_iteration", "predictability", "held_out_count", "label_probability"), _FILTERED
+        ),
     },
     "control_sets": {
         "split": (("raw_dataset", "split"),),

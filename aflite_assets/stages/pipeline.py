@@ -140,7 +140,10 @@ def run_stage(
             run.log_metrics(numbers(summary))
         return summary
 
-    return store.obtain(name, spec.name, key, write)
+    obtained = store.obtain(name, spec.name, key, write)
+    if tracker is not None and not obtained.reused:
+        _log_versions(tracker, obtained.result)
+    return obtained
 
 
 def run_pipeline(
@@ -187,6 +190,12 @@ def _log_origin(run: TrackedRun, draft: Draft, key: ResultKey) -> None:
             "experiment_id": run.reference.experiment_id,
             "run_id": run.reference.run_id,
         }
+
+
+def _log_versions(tracker: Tracker, result: PublishedResult) -> None:
+    """Only now: data versions are hashes of what was published."""
+    versions = {name: part["data_version"] for name, part in result.manifest["parts"].items()}
+    tracker.published(result.asset, result.partition, result.key, data_version=result.data_version, parts=versions)
 
 
 __all__ = ["STAGES", "Inputs", "Stage", "numbers", "run_pipeline", "run_stage", "stage_key"]

@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 import dagster as dg
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
+from aflite_assets.addresses import check_addresses, dagster_run_page
 from aflite_assets.home import aflite_home
 from aflite_assets.tracking import MlflowTracker, NullTracker, Tracker
 
@@ -22,10 +23,28 @@ class ExperimentTracker(dg.ConfigurableResource):
     )
     home: str | None = Field(default=None, description="folder that holds all state; default: AFLITE_HOME, or .aflite")
     enabled: bool = Field(default=True, description="whether anything is tracked at all")
+    _run_id: str | None = PrivateAttr(default=None)
+
+    def setup_for_execution(self, context: dg.InitResourceContext) -> None:
+        """Note which Dagster run this is, for the tags of MLflow's runs; refuse wrong addresses before any work."""
+        check_addresses()
+        self._run_id = context.run.run_id if context.run else None
 
     def open(self) -> Tracker:
         """The tracker itself, which knows no Dagster."""
         if not self.enabled:
             return NullTracker()
         uri = self.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or None
-        return MlflowTracker(uri, Path(self.home).absolute() if self.home else aflite_home())
+        home = Path(self.home).absolute() if self.home else aflite_home()
+        return MlflowTracker(uri, home, tags=self._tags())
+
+    def _tags(self) -> dict[str, str]:
+        if self._run_id is None:
+            return {}
+        tags = {"dagster/run_id": self._run_id}
+        page = dagster_run_page(self._run_id)
+        if page is None:
+            return tags
+        # MLflow shows a tag as text, its description with links.
+        note = f"Made by [run {self._run_id[:8]} of Dagster]({page})."
+        return {**tags, "dagster/run_url": page, "mlflow.note.content": note}

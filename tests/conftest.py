@@ -18,12 +18,12 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels_folder(Path(__file__).paren
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fresh `AFLITE_HOME`, and no dataset folders, Dagster home or MLflow server of the user's."""
+    """A fresh `AFLITE_HOME`, and no dataset folders, Dagster home or addresses of the user's."""
     folder = tmp_path / "home"
     monkeypatch.setenv("AFLITE_HOME", str(folder))
     monkeypatch.delenv("AFLITE_DATASETS", raising=False)
-    monkeypatch.delenv("DAGSTER_HOME", raising=False)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    for variable in ("DAGSTER_HOME", "MLFLOW_TRACKING_URI", *(f"AFLITE_{name}_URL" for name in ("DAGSTER", "MLFLOW", "RESULTS", "SOURCE"))):
+        monkeypatch.delenv(variable, raising=False)
     return folder
 
 

@@ -1,8 +1,9 @@
 """What all assets share: partitions, options, running a stage, base metadata. No asset is defined here."""
 
 import os
+import shlex
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 import pyarrow as pa
@@ -15,6 +16,9 @@ from aflite_assets.stages.child import StageJob
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.progress import IterationReport, Progress
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+
+if TYPE_CHECKING:
+    from aflite_assets.tracking import RunReference
 
 REGISTRY: Registry = load_registry()
 """The datasets known when the definitions were loaded; *Reload definitions* reads the folders again."""
@@ -112,7 +116,7 @@ def device_metadata(result: PublishedResult) -> dict[str, Any]:
 
 
 def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
-    """The MLflow run that made the result: a link on a server, the run's id and the database elsewhere."""
+    """The MLflow run that made the result: a link where a server's address is known, else how to open it."""
     origin = result.manifest["provenance"].get("tracking")
     if origin is None:
         return {"mlflow_run": "not tracked"}
@@ -120,8 +124,19 @@ def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
 
     reference = RunReference(**origin)
     if reference.url:
-        return {"mlflow_run": dg.MetadataValue.url(reference.url)}
-    return {"mlflow_run": reference.run_id, "mlflow_database": reference.tracking_uri}
+        return {
+            "mlflow_run": dg.MetadataValue.url(reference.url),
+            "mlflow_experiment": dg.MetadataValue.url(f"{reference.server}/{reference.experiment_fragment}"),
+        }
+    return {"mlflow_run": reference.run_id, "mlflow_open": open_in_mlflow(reference)}
+
+
+def open_in_mlflow(reference: "RunReference") -> str:
+    """The command and the address that show a run kept in a database; the mode MLflow opens in shows none."""
+    return (
+        f"mlflow ui --backend-store-uri {shlex.quote(reference.tracking_uri)}\n"
+        f"then http://127.0.0.1:5000/{reference.fragment}"
+    )
 
 
 def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg.AssetCheckResult:

@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, stage_options, table
 from aflite_assets.diagnostics.findings import DATA_CHECKS, Finding
 from aflite_assets.results import PublishedResult, ResultStore
@@ -55,14 +56,17 @@ def raw_dataset(
     """The source as one table: ids, labels, groups and one kind of input; rows without a label dropped and counted."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
+    checks = _raw_checks(context, obtained.result, result_store.open())
+    intact = next(one.passed for one in checks if one.check_name == "files_intact")
     metadata = {
         "dagster/row_count": sum(summary["rows"].values()),
         "rows": table({"split": split, **counts} for split, counts in summary["rows_per_class"].items()),
         "input": summary["modality"],
         "trial_run": summary["trial_run"],
         **{field: summary[field] for field in ("annotations_left_out",) if field in summary},
+        **(column_metadata(obtained.result, result_store.open()) if intact else {}),
     }
-    return materialized(obtained, metadata, _raw_checks(context, obtained.result, result_store.open()))
+    return materialized(obtained, metadata, checks)
 
 
 _CHALLENGE_CHECKS = (("challenge_sets_available", "Every challenge set that the spec names could be loaded.", False),)
@@ -89,6 +93,7 @@ def challenge_sets(
             for name, facts in found.sets.items()
         ),
         "missing": table({"set": name, "reason": reason} for name, reason in found.missing.items()),
+        **column_metadata(obtained.result, result_store.open()),
     }
     available = check(
         "challenge_sets_available",

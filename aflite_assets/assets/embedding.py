@@ -5,6 +5,7 @@ from typing import Any
 import dagster as dg
 import numpy as np
 
+from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.stages.published import open_features, read_rows, read_warmup_rows
@@ -26,8 +27,12 @@ def embeddings(
     """Features of the rows left after warm-up, all splits, per representation; a killed extraction resumes."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
-    metadata = {"representations": table({"representation": name, **one} for name, one in summary.items())}
-    return materialized(obtained, metadata, _checks(obtained.result, result_store.open()))
+    store = result_store.open()
+    metadata = {
+        "representations": table({"representation": name, **one} for name, one in summary.items()),
+        **column_metadata(obtained.result, store),
+    }
+    return materialized(obtained, metadata, _checks(obtained.result, store))
 
 
 def _checks(result: PublishedResult, store: ResultStore) -> list[dg.AssetCheckResult]:

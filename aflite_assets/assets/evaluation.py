@@ -4,6 +4,7 @@ import dagster as dg
 import pyarrow.parquet as pq
 from pydantic import Field
 
+from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import check, first_rows, materialized, run_asset, stage_options, table
 from aflite_assets.assets.pictures import result_pictures
 from aflite_assets.stages.cell_choice import CellFilter
@@ -44,6 +45,7 @@ def evaluator_models(
         "cells": table({name: value for name, value in cell.items() if value is not None} for cell in cells),
         "done": summary["cells"] - len(undone),
         "fitted": 0 if obtained.reused else summary["fitted"],
+        **column_metadata(obtained.result, result_store.open()),
     }
     return materialized(obtained, metadata, [check("all_cells_done", not undone, warn=True, undone=undone)])
 

@@ -7,6 +7,7 @@ import dagster as dg
 import numpy as np
 import pyarrow.parquet as pq
 
+from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import (
     OWNERS,
     REGISTRY,
@@ -85,7 +86,8 @@ def filtered_sets(
     )
     if obtained.reused:
         _report_again(context, obtained.result)
-    return materialized(obtained, _filter_metadata(obtained), _filter_checks(obtained.result))
+    metadata = {**_filter_metadata(obtained), **column_metadata(obtained.result, result_store.open())}
+    return materialized(obtained, metadata, _filter_checks(obtained.result))
 
 
 iteration_sets = dg.AssetSpec(
@@ -149,7 +151,11 @@ def control_sets(
     """Train sets of the filtered set's size that the filter did not choose: random ones, and single passes."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
-    return materialized(obtained, {"controls": table({"representation": name, **one} for name, one in summary.items())})
+    metadata = {
+        "controls": table({"representation": name, **one} for name, one in summary.items()),
+        **column_metadata(obtained.result, result_store.open()),
+    }
+    return materialized(obtained, metadata)
 
 
 @dg.asset(**stage_options("published_dataset", group="filtering", kinds={"parquet", "huggingface"}))
@@ -168,6 +174,7 @@ def published_dataset(
         "configurations": table({"configuration": name, **counts} for name, counts in rows.items()),
         "weights": table({"representation": name, **one} for name, one in obtained.result.summary["weights"].items()),
         "load_with": dg.MetadataValue.md(_LOAD_WITH.format(folder=folder)),
+        **column_metadata(obtained.result, result_store.open()),
     }
     return materialized(obtained, metadata)
 

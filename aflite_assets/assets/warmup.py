@@ -5,6 +5,7 @@ from typing import Any
 
 import dagster as dg
 
+from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
 from aflite_assets.assets.pictures import result_pictures
 from aflite_assets.reports.learning_curve import choice_text, curve_rows
@@ -50,6 +51,7 @@ def warmup_split(
         "rows_per_class": table({"class": name, "rows": rows} for name, rows in summary["rows_per_class"].items()),
         **({"why_no_rows": summary["reason"]} if summary["reason"] else {}),
         **_curve_metadata(obtained.result),
+        **column_metadata(obtained.result, result_store.open()),
     }
     checks = [_texts_fit(summary["text_lengths"]), _curves_flatten(summary.get("learning_curve"))]
     return materialized(obtained, metadata, checks)

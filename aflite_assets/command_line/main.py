@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from aflite_assets.command_line import doctor, refreshing, room
+from aflite_assets.command_line import doctor, refreshing, room, serve
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
 from aflite_assets.errors import AfliteError, DataError, SpecError
@@ -59,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     refreshing.add_commands(commands)
     room.add_commands(commands)
     doctor.add_command(commands)
+    serve.add_command(commands)
     return parser
 
 

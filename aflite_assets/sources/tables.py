@@ -54,6 +54,22 @@ def load_examples(folder: Path) -> Examples:
     return Examples(table, tuple(json.loads(facts[b"label_names"])))
 
 
+def examples_schema(folder: Path) -> pa.Schema:
+    """The columns that `load_examples` would find, in their order; no row is read.
+
+    Raises:
+        DataError: the folder holds no shard.
+    """
+    rows = folder / _ROWS.format(0)
+    if not rows.is_file():
+        raise DataError(f"{str(folder)!r} holds no rows-*.parquet; materialise the asset it belongs to again")
+    schema = pq.read_schema(rows)
+    images = folder / _IMAGES.format(0)
+    if images.is_file():
+        schema = schema.append(pa.ipc.open_file(pa.memory_map(str(images))).schema.field("image"))
+    return pa.schema([schema.field(name) for name in json.loads(schema.metadata[b"columns"])], schema.metadata)
+
+
 def _with_images(rows: pa.Table, folder: Path, number: int) -> pa.Table:
     path = folder / _IMAGES.format(number)
     if not path.is_file():

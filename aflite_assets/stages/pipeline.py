@@ -159,7 +159,10 @@ def run_stage(
         draft.provenance["seconds"] = round(time.monotonic() - started, 3)
         return summary
 
-    return store.obtain(name, spec.name, call.key, write, log=progress.log)
+    obtained = store.obtain(name, spec.name, call.key, write, log=progress.log)
+    if tracker is not None and not obtained.reused:
+        _log_versions(tracker, obtained.result)
+    return obtained
 
 
 def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> Obtained | None:
@@ -273,6 +276,12 @@ def _log_devices(run: TrackedRun, draft: Draft, device: DeviceSettings | None) -
     if device is not None and device.leased:
         draft.provenance["devices"] = list(device.leased)
         run.log_parameters({"devices": ", ".join(device.leased)})
+
+
+def _log_versions(tracker: Tracker, result: PublishedResult) -> None:
+    """Only now: data versions are hashes of what was published."""
+    versions = {name: part["data_version"] for name, part in result.manifest["parts"].items()}
+    tracker.published(result.asset, result.partition, result.key, data_version=result.data_version, parts=versions)
 
 
 __all__ = [

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -18,6 +19,9 @@ from aflite_assets.errors import InvalidInputError, TrackingError
 from aflite_assets.tracking import mlflow_values as values
 from aflite_assets.tracking.mlflow_session import MlflowSession
 from aflite_assets.tracking.protocol import RunReference
+
+if TYPE_CHECKING:
+    from mlflow.entities import Run
 
 IDENTITY_TAG = "aflite.identity"
 ERROR_TAG = "aflite.error"
@@ -152,6 +156,47 @@ def open_run(
         raise
     with session.errors():
         session.client.set_terminated(run_id, "FINISHED")
+
+
+def label_run(
+    session: MlflowSession,
+    experiment_id: str,
+    *,
+    identity: str,
+    tags: Mapping[str, str],
+    children: Mapping[str, Mapping[str, str]],
+) -> None:
+    """Set tags on the run that carries `identity`, and on those of its children that `children` names.
+
+    Nothing happens where there is no such run: its experiment was emptied since.
+    """
+    with session.errors():
+        found = _runs(session, experiment_id, IDENTITY_TAG, identity)
+        if not found:
+            return
+        own = found[0].info.run_id
+        for tag, value in _accepted_tags(tags).items():
+            session.client.set_tag(own, tag, value)
+        for child in _runs(session, experiment_id, PARENT_TAG, own) if children else ():
+            for tag, value in _accepted_tags(children.get(child.info.run_name, {})).items():
+                session.client.set_tag(child.info.run_id, tag, value)
+
+
+def _runs(session: MlflowSession, experiment_id: str, tag: str, value: str) -> list["Run"]:
+    """The experiment's runs with this value of a tag, oldest first."""
+    found: list[Run] = []
+    token = None
+    while True:
+        page = session.client.search_runs(
+            [experiment_id],
+            f"tags.`{tag}` = '{value}'",
+            order_by=["attributes.start_time ASC"],
+            page_token=token,
+        )
+        found.extend(page)
+        token = page.token
+        if not token:
+            return found
 
 
 def _new_run(session: MlflowSession, experiment_id: str, name: str, identity: str, tags: Mapping[str, str]) -> str:

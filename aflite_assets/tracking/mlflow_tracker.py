@@ -1,19 +1,25 @@
 """Which MLflow database or server holds the runs, and which experiment a run belongs to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aflite_assets.errors import TrackingError
-from aflite_assets.tracking.mlflow_run import MlflowRun, open_run
+from aflite_assets.tracking.mlflow_run import MlflowRun, label_run, open_run
 from aflite_assets.tracking.mlflow_session import MlflowSession
 from aflite_assets.tracking.mlflow_values import digest_of, without_password
 
 if TYPE_CHECKING:
     from mlflow.entities import Experiment
+
+DATA_VERSION_TAG = "dagster/data_version"
+
+_SHORT = 8
+"""Digits of a key in a run's name; the tag `aflite.key` has all."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,10 @@ class MlflowTracker:
 
     `uri` is a tracking server (http, https) or a database (`sqlite:////absolute/path`, or one that
     SQLAlchemy knows); None keeps the runs in `<home>/mlflow/mlflow.db`. Files logged beside a database go
-    to `<home>/mlflow/artifacts`; a server decides itself. Making a tracker touches nothing.
+    to `<home>/mlflow/artifacts`; a server decides itself. `tags` go to every run. Making a tracker touches nothing.
+
+    Tags named `dagster/...` say what Dagster's metadata say, in its words: asset_key, partition, data_version and,
+    where a Dagster run makes the result, run_id and run_url.
 
     Raises:
         TrackingError: `uri` is an SQLite database without an absolute path.
@@ -30,6 +39,7 @@ class MlflowTracker:
 
     uri: str | None
     home: Path
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         database = (self.uri or "").removeprefix("sqlite:///")
@@ -47,7 +57,7 @@ class MlflowTracker:
 
     @contextmanager
     def run(self, asset: str, partition: str, key: str) -> Iterator[MlflowRun]:
-        """The run of one asset, partition and result key, named after the asset.
+        """The run of one asset, partition and result key, named after the three and the day (UTC) it began.
 
         A second call, also from another process, continues the first one's run: a retry after a failure
         shows as one run. It ends FINISHED, FAILED or KILLED; see `mlflow_run.open_run`.
@@ -55,11 +65,32 @@ class MlflowTracker:
         Raises:
             TrackingError: the database or server cannot be used.
         """
-        tags = {"aflite.asset": asset, "aflite.partition": partition, "aflite.key": key}
+        tags = {
+            "aflite.asset": asset,
+            "aflite.partition": partition,
+            "aflite.key": key,
+            "dagster/asset_key": asset,
+            "dagster/partition": partition,
+        }
+        name = f"{partition} {asset} {key[:_SHORT]} {datetime.now(UTC):%Y-%m-%d}"
         identity = digest_of("run", asset, partition, key)
         experiment_id = self._experiment(f"aflite/{partition}")
-        with open_run(self.session, experiment_id, asset, identity=identity, tags=tags) as run:
+        with open_run(self.session, experiment_id, name, identity=identity, tags={**tags, **self.tags}) as run:
             yield run
+
+    def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
+        """Tag the result's run with its data version, and the nested runs with those of the parts of their names.
+
+        Raises:
+            TrackingError: the database or server cannot be used.
+        """
+        label_run(
+            self.session,
+            self._experiment(f"aflite/{partition}"),
+            identity=digest_of("run", asset, partition, key),
+            tags={DATA_VERSION_TAG: data_version},
+            children={name: {DATA_VERSION_TAG: version} for name, version in parts.items()},
+        )
 
     @property
     def _folder(self) -> Path:

@@ -46,3 +46,6 @@ class NullTracker:
     def run(self, asset: str, partition: str, key: str) -> Iterator[NullRun]:
         """A run of which nothing is kept."""
         yield NullRun()
+
+    def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
+        """Keep nothing."""

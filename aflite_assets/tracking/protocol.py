@@ -8,6 +8,10 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from aflite_assets.addresses import MLFLOW, base_address
+
+_TRAINING = "?workflowType=machine_learning"
+
 
 @dataclass(frozen=True)
 class RunReference:
@@ -18,11 +22,29 @@ class RunReference:
     run_id: str
 
     @property
+    def server(self) -> str | None:
+        """The address that shows the run: a server's own, that of `mlflow ui` over a database if told, or None."""
+        if self.tracking_uri.startswith(("http://", "https://")):
+            return self.tracking_uri.rstrip("/")
+        return base_address(MLFLOW)
+
+    @property
     def url(self) -> str | None:
-        """The run's page on the tracking server, or None when the runs are kept in a database."""
-        if not self.tracking_uri.startswith(("http://", "https://")):
-            return None
-        return f"{self.tracking_uri.rstrip('/')}/#/experiments/{self.experiment_id}/runs/{self.run_id}"
+        """The run's page, or None where no server is known that shows it."""
+        return f"{self.server}/{self.fragment}" if self.server else None
+
+    @property
+    def fragment(self) -> str:
+        """What follows the server's address to the run's page.
+
+        Without the last part MLflow opens in its mode for language models, which shows no run of an experiment.
+        """
+        return f"#/experiments/{self.experiment_id}/runs/{self.run_id}{_TRAINING}"
+
+    @property
+    def experiment_fragment(self) -> str:
+        """What follows the server's address to the page of all runs of the dataset."""
+        return f"#/experiments/{self.experiment_id}{_TRAINING}"
 
 
 class TrackedRun(Protocol):
@@ -56,3 +78,6 @@ class Tracker(Protocol):
 
     def run(self, asset: str, partition: str, key: str) -> AbstractContextManager[TrackedRun]:
         """The run of one asset, partition and result key; a second call continues the first one's run."""
+
+    def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
+        """Note on the run which data version came out, and on its children that of the parts named like them."""

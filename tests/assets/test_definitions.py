@@ -136,7 +136,7 @@ def test_materialising_twice(
     assert {key["dataset"] for key in iterations} == {"circles_1.given_features"}
     versions = _versions(first)
     assert set(versions) == set(STAGES)
-    _check_tracked_runs(home, len(iterations))
+    _check_tracked_runs(home, len(iterations), first)
 
     monkeypatch.setattr(evaluators, "evaluate", lambda *args, **kwargs: pytest.fail("a cell was fitted again"))
     with dg.DagsterInstance.ephemeral() as fresh:
@@ -164,15 +164,20 @@ def _versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
     return {name: (one.tags or {})["dagster/data_version"] for name, one in _materializations(result).items()}
 
 
-def _check_tracked_runs(home: Path, iterations: int) -> None:
-    """One run per asset, nested ones per cell and representation, metrics by step, the report as an artifact."""
+def _check_tracked_runs(home: Path, iterations: int, result: dg.ExecuteInProcessResult) -> None:
+    """One run per asset, nested ones per cell and representation, metrics by step, the report as an artifact.
+
+    Runs and versions bear Dagster's names.
+    """
     from mlflow import MlflowClient
 
     client = MlflowClient(f"sqlite:///{home}/mlflow/mlflow.db")
     experiment = client.get_experiment_by_name("aflite/circles_1")
     runs = client.search_runs([experiment.experiment_id], max_results=200)
-    parents = {run.info.run_name: run for run in runs if "mlflow.parentRunId" not in run.data.tags}
+    parents = {run.data.tags["dagster/asset_key"]: run for run in runs if "mlflow.parentRunId" not in run.data.tags}
     assert set(parents) == set(STAGES)
+    assert {name: run.data.tags["dagster/data_version"] for name, run in parents.items()} == _versions(result)
+    assert {run.data.tags["dagster/run_id"] for run in parents.values()} == {result.run_id}
     assert {run.info.status for run in runs} == {"FINISHED"}
     children = {
         name: [run for run in runs if run.data.tags.get("mlflow.parentRunId") == parent.info.run_id]
@@ -183,6 +188,7 @@ def _check_tracked_runs(home: Path, iterations: int) -> None:
     assert [metric.step for metric in history] == list(range(iterations))
     cells = {run.info.run_name: run for run in children["evaluator_models"]}
     assert "linear.full.0" in cells
+    assert len({run.data.tags["dagster/data_version"] for run in cells.values()}) > 1
     assert 0 <= cells["linear.full.0"].data.metrics["accuracy.test"] <= 1
     assert cells["linear.full.0"].inputs.dataset_inputs[0].dataset.name == "circles_1.full"
     artifacts = {file.path for file in client.list_artifacts(parents["benchmark_report"].info.run_id)}

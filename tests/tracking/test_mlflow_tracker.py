@@ -63,16 +63,49 @@ def test_a_run_is_named_tagged_and_finished(tracker: MlflowTracker, runs_of: Run
         assert open_run.info.status == "RUNNING"
     (stored,) = runs_of("aflite/snli")
     assert stored.info.run_id == run.run_id
-    assert stored.info.run_name == "filtered_sets"
+    assert re.fullmatch(r"snli filtered_sets 0a1b \d{4}-\d\d-\d\d", stored.info.run_name)
     assert stored.info.status == "FINISHED"
     assert stored.info.end_time >= stored.info.start_time
-    tags = {name: value for name, value in stored.data.tags.items() if name.startswith("aflite.")}
+    tags = {name: value for name, value in stored.data.tags.items() if not name.startswith("mlflow.")}
     assert tags.pop("aflite.identity")
     assert tags == {
         "aflite.asset": "filtered_sets",
         "aflite.partition": "snli",
         "aflite.key": "0a1b",
+        "dagster/asset_key": "filtered_sets",
+        "dagster/partition": "snli",
     }
+
+
+def test_a_trackers_own_tags_go_to_every_run_and_follow_a_retry(mlflow_home: Path, runs_of: RunsOf) -> None:
+    for number in ("first", "second"):
+        tracker = MlflowTracker(None, mlflow_home, tags={"dagster/run_id": number, "mlflow.note.content": number})
+        with tracker.run("filtered_sets", "snli", "0123456789abcdef"):
+            pass
+    (stored,) = runs_of("aflite/snli")
+    assert stored.info.run_name.startswith("snli filtered_sets 01234567 ")
+    assert {stored.data.tags[name] for name in ("dagster/run_id", "mlflow.note.content")} == {"second"}
+
+
+def test_data_versions_stand_on_the_run_and_on_those_of_the_parts(tracker: MlflowTracker, runs_of: RunsOf) -> None:
+    for key in ("k1", "k2"):
+        with tracker.run("warmup_models", "snli", key) as run:
+            for name in ("bert", "esim", "trial.100"):
+                with run.child(name):
+                    pass
+    tracker.published("warmup_models", "snli", "k2", data_version="d0", parts={"bert": "d1", "esim": "d2"})
+    versions = {
+        (run.info.run_name[:18], run.data.tags.get("mlflow.parentRunId")): run.data.tags["dagster/data_version"]
+        for run in runs_of("aflite/snli")
+        if "dagster/data_version" in run.data.tags
+    }
+    (parent,) = [one.info.run_id for one in runs_of("aflite/snli") if one.data.tags.get("aflite.key") == "k2"]
+    assert versions == {("snli warmup_models", None): "d0", ("bert", parent): "d1", ("esim", parent): "d2"}
+
+
+def test_a_run_that_is_gone_gets_no_version(tracker: MlflowTracker, runs_of: RunsOf) -> None:
+    tracker.published("embeddings", "snli", "k1", data_version="d0", parts={"bert": "d1"})
+    assert runs_of("aflite/snli") == []
 
 
 def test_a_retry_continues_the_failed_run(tracker: MlflowTracker, mlflow_home: Path, runs_of: RunsOf) -> None:

@@ -16,6 +16,7 @@ def test_everything_is_accepted_and_nothing_kept(tmp_path: Path) -> None:
             each.log_artifact(tmp_path / "missing.html")
             each.log_table("words", pa.table({"word": ["not"], "z": [4.0]}))
             assert each.reference is None
+    tracker.published("filtered_sets", "snli", "k1", data_version="d0", parts={})
     assert list(tmp_path.iterdir()) == []
 
 

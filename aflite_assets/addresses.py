@@ -1,0 +1,66 @@
+"""Addresses that people open in a browser: the variables that name a page's server, and how paths follow them.
+
+AFLITE_DAGSTER_URL   Dagster's webserver, so that runs in MLflow link to it
+AFLITE_MLFLOW_URL    the address of `mlflow ui` over a database, so that Dagster links to it; a server needs none
+AFLITE_RESULTS_URL   the address of `aflite serve`, so that Dagster links reports and shows pictures
+AFLITE_SOURCE_URL    the folder of this project's code on its host, so that assets link to their source
+
+None needs to be set: without an address there is text in place of a link.
+"""
+
+import os
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+from aflite_assets.errors import InvalidInputError
+
+DAGSTER = "AFLITE_DAGSTER_URL"
+MLFLOW = "AFLITE_MLFLOW_URL"
+RESULTS = "AFLITE_RESULTS_URL"
+SOURCE = "AFLITE_SOURCE_URL"
+
+
+def base_address(variable: str) -> str | None:
+    """The address that an environment variable holds, without a slash at its end; None where it is not set.
+
+    Raises:
+        InvalidInputError: it is no http or https address, or it holds a password, a query or a fragment.
+    """
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        return None
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+    except ValueError:  # a port that is no number, brackets without an IPv6 address
+        usable = False
+    if not usable:
+        raise InvalidInputError(f"{variable} is {value!r}; give the start of an address, such as http://127.0.0.1:3000")
+    if parts.query or parts.fragment or "@" in parts.netloc:
+        # The value may hold a password: it is not repeated.
+        raise InvalidInputError(f"{variable} has a user, a query or a fragment; give the plain start of an address")
+    return value.rstrip("/")
+
+
+def check_addresses() -> None:
+    """Look at every variable once, before work that a wrong one would spoil.
+
+    Raises:
+        InvalidInputError: one holds no usable address.
+    """
+    for variable in (DAGSTER, MLFLOW, RESULTS, SOURCE):
+        base_address(variable)
+
+
+def dagster_run_page(run_id: str) -> str | None:
+    """The page of a run in Dagster, or None where its webserver's address is not known."""
+    base = base_address(DAGSTER)
+    return f"{base}/runs/{run_id}" if base else None
+
+
+def results_page(path: Path, root: Path) -> str | None:
+    """The address at which `aflite serve` serves `path`; None where it is not known or `path` not below `root`."""
+    base = base_address(RESULTS)
+    if base is None or not path.is_relative_to(root):
+        return None
+    return f"{base}/{quote(path.relative_to(root).as_posix())}"

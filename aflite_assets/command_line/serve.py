@@ -1,0 +1,201 @@
+"""`aflite serve`: published results, read-only, to browsers on this machine."""
+
+import argparse
+import html
+import http.server
+import json
+import re
+import sys
+from contextlib import suppress
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from aflite_assets.addresses import RESULTS, base_address
+from aflite_assets.errors import StoreError
+from aflite_assets.home import aflite_home
+
+DEFAULT_PORT = 3333
+ADDRESS = "127.0.0.1"
+
+_DESCRIPTION = f"""\
+Serves what is published below AFLITE_HOME to browsers on this machine, and changes nothing. Where Dagster is started
+with {RESULTS} set to the address that is printed, reports are links and pictures show without a click.
+"""
+
+_SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]*")
+"""One step of a path that is served: nothing hidden, no `..`."""
+
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".json": "application/json",
+    ".md": "text/plain; charset=utf-8",
+    ".png": "image/png",
+}
+"""What a browser shows; everything else is saved."""
+
+_LOCKED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_INDEX_POLICY = f"{_LOCKED}; style-src 'unsafe-inline'"
+_FILE_POLICY = f"{_LOCKED}; sandbox"
+# The report names its own scripts by their hashes in a policy of its own, and both hold.
+_REPORT_POLICY = (
+    f"{_LOCKED}; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "sandbox allow-scripts allow-downloads allow-popups"
+)
+_STYLE = "body{font:1rem sans-serif;margin:2rem;max-width:60rem} li{margin:.4rem 0}"
+
+
+class ResultServer(http.server.ThreadingHTTPServer):
+    """An HTTP server of the published files below one folder, on the loopback address.
+
+    It answers GET and HEAD; requests under other host names are refused, so that no page of another site can read
+    results by a name that it makes point here. Served are regular files without symbolic links on the way, under names
+    that are not hidden; folders are not listed, but `/` links the current reports.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, root: Path, port: int) -> None:
+        super().__init__((ADDRESS, port), _Handler)
+        self.root = root.resolve()
+        told = base_address(RESULTS)
+        self.hosts = {ADDRESS, "localhost", *([str(urlsplit(told).hostname)] if told else [])}
+
+    @property
+    def address(self) -> str:
+        """Where it is reached."""
+        return f"http://{ADDRESS}:{self.server_address[1]}"
+
+    def file(self, path: str) -> Path | None:
+        """The file that a request's path names, None where it names none that is served."""
+        segments = unquote(urlsplit(path).path).removeprefix("/").split("/")
+        if not all(_SEGMENT.fullmatch(one) for one in segments):
+            return None
+        wanted = self.root.joinpath(*segments)
+        try:
+            found = wanted.resolve(strict=True)
+        except (OSError, RuntimeError):  # none there; links in a circle
+            return None
+        return found if found == wanted and found.is_file() else None
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that leaves before the end is no error; others are."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: ResultServer
+    server_version = "aflite"
+    sys_version = ""
+    timeout = 60
+    """Seconds that a connection may stand still."""
+
+    def do_GET(self) -> None:
+        self._answer(body=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(body=False)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Nothing: a line per request helps nobody."""
+
+    def _answer(self, *, body: bool) -> None:
+        if _host_name(self.headers.get("Host", "")) not in self.server.hosts:
+            told = f"{RESULTS} names the host under which results are served elsewhere"
+            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"Open {self.server.address} instead; {told}.\n", body=body)
+        elif urlsplit(self.path).path in ("", "/"):
+            page = index_page(self.server.root).encode()
+            self._start(HTTPStatus.OK, "text/html; charset=utf-8", len(page), _INDEX_POLICY)
+            if body:
+                self.wfile.write(page)
+        elif (path := self.server.file(self.path)) is not None:
+            self._send(path, body=body)
+        else:
+            self._refuse(HTTPStatus.NOT_FOUND, "No such result; / lists the current reports.\n", body=body)
+
+    def _send(self, path: Path, *, body: bool) -> None:
+        kind = _TYPES.get(path.suffix)
+        is_report = path.name == "report.html" and path.relative_to(self.server.root).parts[0] == "benchmark_report"
+        with path.open("rb") as file:
+            size = path.stat().st_size
+            policy = _REPORT_POLICY if is_report else _FILE_POLICY
+            self._start(HTTPStatus.OK, kind or "application/octet-stream", size, policy, saved=kind is None)
+            if body:
+                self.copyfile(file)
+
+    def copyfile(self, file: Any) -> None:
+        while block := file.read(1 << 20):
+            self.wfile.write(block)
+
+    def _refuse(self, status: HTTPStatus, text: str, *, body: bool) -> None:
+        content = text.encode()
+        self._start(status, "text/plain; charset=utf-8", len(content), _FILE_POLICY)
+        if body:
+            self.wfile.write(content)
+
+    def _start(self, status: HTTPStatus, kind: str, size: int, policy: str, *, saved: bool = False) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(size))
+        self.send_header("Content-Security-Policy", policy)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        # Dagster's pages, which have another address, show the pictures.
+        self.send_header("Cross-Origin-Resource-Policy", "cross-origin" if kind == "image/png" else "same-origin")
+        self.send_header("Cache-Control", "no-store" if kind != "image/png" else "private, max-age=86400")
+        if saved:
+            self.send_header("Content-Disposition", "attachment")
+        self.end_headers()
+
+
+def _host_name(header: str) -> str:
+    """The host of a Host header without its port, empty where it is none: ports differ behind a tunnel."""
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def index_page(root: Path) -> str:
+    """A page that links every dataset's current report below `root`, by name."""
+    reports = []
+    for current in sorted((root / "benchmark_report").glob("*/current.json")):
+        key = json.loads(current.read_text(encoding="utf-8"))["key"]
+        report = f"benchmark_report/{current.parent.name}/{key}/report.html"
+        if (root / report).is_file():
+            reports.append(f'<li><a href="/{html.escape(report)}">{html.escape(current.parent.name)}</a></li>')
+    listed = f"<ul>{''.join(reports)}</ul>" if reports else "<p>None yet: materialise benchmark_report.</p>"
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>AFLite reports</title><style>{_STYLE}</style>'
+        f"<h1>Reports</h1>{listed}</html>"
+    )
+
+
+def make_server(root: Path, port: int) -> ResultServer:
+    """A server bound to `port` (0: any that is free), which answers once `serve_forever` runs.
+
+    Raises:
+        StoreError: the port is taken or may not be used.
+    """
+    try:
+        return ResultServer(root, port)
+    except (OSError, OverflowError) as error:
+        raise StoreError(
+            f"results cannot be served on {ADDRESS}:{port} ({error}); end what uses the port, or give another by --port"
+        ) from error
+
+
+def add_command(commands: Any) -> None:
+    """Add `serve` to the command line's subparsers."""
+    parser = commands.add_parser("serve", help="show results in a browser, read-only", description=_DESCRIPTION)
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}; 0: any that is free")
+    parser.set_defaults(command=_serve)
+
+
+def _serve(options: argparse.Namespace) -> None:
+    with make_server(aflite_home() / "results", options.port) as server, suppress(KeyboardInterrupt):
+        sys.stdout.write(f"Results of {server.root} at {server.address} (Ctrl+C ends)\n")
+        sys.stdout.flush()
+        server.serve_forever()

@@ -1,0 +1,85 @@
+"""Links between Dagster and MLflow, in both directions, where addresses are told, and what stands there otherwise."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from mlflow import MlflowClient
+
+from aflite_assets.assets import common, data
+from aflite_assets.sources.registry import BUNDLED, Registry, load_spec, parse_spec
+from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = load_spec(BUNDLED / "circles_1.yaml").model_dump(exclude_unset=True)
+    content["source"]["splits"] = {"train": 40, "test": 20}
+    content["filter"] = {"target_size": 10, "train_size": 10, "slice_size": 10}
+    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content)}, {}, {}))
+
+
+def raw_metadata(*, enabled: bool = True, raise_on_error: bool = True) -> tuple[dg.ExecuteInProcessResult, Any]:
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            [data.raw_dataset],
+            partition_key="circles_1",
+            instance=instance,
+            raise_on_error=raise_on_error,
+            resources={
+                "result_store": ResultStoreResource(),
+                "compute_device": ComputeDevice(device="cpu"),
+                "experiment_tracker": ExperimentTracker(enabled=enabled),
+            },
+        )
+    made = result.get_asset_materialization_events()
+    return result, made[0].materialization.metadata if made else {}
+
+
+def tracked_run(home: Path) -> Any:
+    client = MlflowClient(f"sqlite:///{home}/mlflow/mlflow.db")
+    (run,) = client.search_runs([client.get_experiment_by_name("aflite/circles_1").experiment_id])
+    return run
+
+
+def test_without_addresses_the_command_stands_there(home: Path) -> None:
+    result, metadata = raw_metadata()
+    run = tracked_run(home)
+    assert metadata["mlflow_run"] == dg.MetadataValue.text(run.info.run_id)
+    assert metadata["mlflow_open"].value == (
+        f"mlflow ui --backend-store-uri sqlite:///{home}/mlflow/mlflow.db\n"
+        f"then http://127.0.0.1:5000/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
+        "?workflowType=machine_learning"
+    )
+    assert run.data.tags["dagster/run_id"] == result.run_id
+    assert "dagster/run_url" not in run.data.tags
+    assert "mlflow.note.content" not in run.data.tags
+
+
+def test_with_addresses_there_are_links_both_ways(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFLITE_DAGSTER_URL", "http://127.0.0.1:3000/")
+    monkeypatch.setenv("AFLITE_MLFLOW_URL", "http://127.0.0.1:5000")
+    result, metadata = raw_metadata()
+    run = tracked_run(home)
+    experiment = f"http://127.0.0.1:5000/#/experiments/{run.info.experiment_id}"
+    page = f"{experiment}/runs/{run.info.run_id}?workflowType=machine_learning"
+    assert metadata["mlflow_run"] == dg.MetadataValue.url(page)
+    assert metadata["mlflow_experiment"] == dg.MetadataValue.url(f"{experiment}?workflowType=machine_learning")
+    assert run.data.tags["dagster/run_url"] == f"http://127.0.0.1:3000/runs/{result.run_id}"
+    assert run.data.tags["mlflow.note.content"] == (
+        f"Made by [run {result.run_id[:8]} of Dagster](http://127.0.0.1:3000/runs/{result.run_id})."
+    )
+
+
+def test_nothing_tracked_is_said() -> None:
+    _, metadata = raw_metadata(enabled=False)
+    assert metadata["mlflow_run"].value == "not tracked"
+
+
+def test_a_wrong_address_stops_a_run_before_its_work(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFLITE_RESULTS_URL", "127.0.0.1:3333")
+    result, metadata = raw_metadata(raise_on_error=False)
+    assert not result.success
+    assert metadata == {}
+    assert not (home / "results").exists()

@@ -1,0 +1,196 @@
+"""What `aflite serve` answers, and everything that it does not."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aflite_assets.command_line.main import main
+from aflite_assets.command_line.serve import ResultServer, index_page, make_server
+
+REPORT = "benchmark_report/digits/0a1b/report.html"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Results with a report and a picture; a secret beside them, and ways to it."""
+    root = tmp_path / "results"
+    folder = (root / REPORT).parent
+    (folder / "figures").mkdir(parents=True)
+    (root / REPORT).write_text("<h1>report</h1>")
+    (folder / "figures" / "curve of a.png").write_bytes(b"\x89PNG")
+    (folder / "other.html").write_text("<script>1</script>")
+    (folder / "rows.parquet").write_bytes(b"PAR1")
+    (folder.parent / "current.json").write_text(json.dumps({"key": "0a1b", "data_version": "x"}))
+    (root / ".hidden").write_text("hidden")
+    (folder.parent / ".work").mkdir()
+    (folder.parent / ".work" / "draft.json").write_text("{}")
+    (tmp_path / "secret.json").write_text("secret")
+    (root / "link.json").symlink_to(tmp_path / "secret.json")
+    (root / "linked").symlink_to(tmp_path)
+    (root / "inside.json").symlink_to(folder.parent / "current.json")
+    (root / "circle").symlink_to(root / "circle")
+    return root
+
+
+@pytest.fixture
+def server(root: Path) -> Iterator[ResultServer]:
+    with make_server(root, 0) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def ask(server: ResultServer, path: str, *, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
+    connection.request(method, path, headers=headers)
+    answer = connection.getresponse()
+    found = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+    connection.close()
+    return found
+
+
+def test_a_report_is_served_and_runs_only_its_own_scripts(server: ResultServer) -> None:
+    status, headers, body = ask(server, f"/{REPORT}?x=1")
+    assert (status, body, headers["content-type"]) == (200, b"<h1>report</h1>", "text/html; charset=utf-8")
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "sandbox allow-scripts allow-downloads" in policy
+    assert "allow-same-origin" not in policy
+    assert "connect-src" not in policy
+    assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+    assert headers["server"] == "aflite "
+
+
+def test_other_pages_run_nothing_and_unknown_files_are_saved(server: ResultServer) -> None:
+    _, headers, _ = ask(server, f"/{Path(REPORT).parent}/other.html")
+    assert headers["content-security-policy"].endswith("; sandbox")
+    assert "script-src" not in headers["content-security-policy"]
+    _, headers, body = ask(server, f"/{Path(REPORT).parent}/rows.parquet")
+    assert (headers["content-type"], headers["content-disposition"]) == ("application/octet-stream", "attachment")
+    assert body == b"PAR1"
+
+
+def test_only_pictures_may_stand_in_other_pages(server: ResultServer) -> None:
+    _, picture, body = ask(server, f"/{Path(REPORT).parent}/figures/curve%20of%20a.png")
+    assert (body, picture["content-type"]) == (b"\x89PNG", "image/png")
+    assert picture["cross-origin-resource-policy"] == "cross-origin"
+    _, report, _ = ask(server, f"/{REPORT}")
+    assert report["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_head_has_no_body(server: ResultServer) -> None:
+    status, headers, body = ask(server, f"/{REPORT}", method="HEAD")
+    assert (status, body, headers["content-length"]) == (200, b"", "15")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../secret.json",
+        "/..%2fsecret.json",
+        "/%2e%2e/secret.json",
+        "/benchmark_report/../../secret.json",
+        "/benchmark_report/%2e%2e%2f%2e%2e%2fsecret.json",
+        "/..\\secret.json",
+        "/..%5csecret.json",
+        "//etc/passwd",
+        "/%2fetc%2fpasswd",
+        "http://127.0.0.1/../secret.json",
+        "/link.json",
+        "/linked/secret.json",
+        "/inside.json",
+        "/circle",
+        "/.hidden",
+        "/benchmark_report/digits/.work/draft.json",
+        "/benchmark_report",
+        "/benchmark_report/",
+        "/benchmark_report/digits/0a1b",
+        f"/{REPORT}/",
+        f"/{REPORT}%00",
+        "/missing.json",
+        "/" + "a" * 5000,
+    ],
+)
+def test_nothing_else_is_served(server: ResultServer, path: str) -> None:
+    status, headers, body = ask(server, path)
+    assert (status, body) == (404, b"No such result; / lists the current reports.\n")
+    assert headers["content-security-policy"].endswith("; sandbox")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:3333", "127.0.0.1.evil.example", "", "[::1", "0.0.0.0"])
+def test_a_name_that_another_site_points_here_gets_nothing(server: ResultServer, host: str) -> None:
+    for path in ("/", f"/{REPORT}"):
+        status, _, body = ask(server, path, Host=host)
+        assert status == 421
+        assert body.startswith(b"Open http://127.0.0.1:")
+
+
+@pytest.mark.parametrize("host", ["localhost:3333", "127.0.0.1", "LOCALHOST"])
+def test_this_machines_names_are_served_whatever_the_port(server: ResultServer, host: str) -> None:
+    assert ask(server, f"/{REPORT}", Host=host)[0] == 200
+
+
+def test_the_host_of_the_address_told_is_served(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AFLITE_RESULTS_URL", "https://results.example/aflite")
+    with make_server(root, 0) as server:
+        assert server.hosts == {"127.0.0.1", "localhost", "results.example"}
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_nothing_is_written(server: ResultServer, method: str) -> None:
+    assert ask(server, f"/{REPORT}", method=method)[0] == 501
+    assert (server.root / REPORT).read_text() == "<h1>report</h1>"
+
+
+def test_only_this_machine_is_answered(server: ResultServer) -> None:
+    assert server.server_address[0] == "127.0.0.1"
+
+
+def test_the_start_page_links_current_reports(server: ResultServer, tmp_path: Path) -> None:
+    status, headers, body = ask(server, "/")
+    assert status == 200
+    assert f'<a href="/{REPORT}">digits</a>'.encode() in body
+    assert "script" not in headers["content-security-policy"]
+    assert "None yet: materialise benchmark_report." in index_page(tmp_path / "nowhere")
+
+
+def test_a_browser_that_leaves_is_no_error(server: ResultServer, capfd: pytest.CaptureFixture[str]) -> None:
+    (server.root / "large.json").write_bytes(b" " * (8 << 20))
+    with socket.create_connection(server.server_address[:2]) as connection:  # type: ignore[arg-type]
+        connection.sendall(b"GET /large.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        connection.recv(100)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+    assert ask(server, "/")[0] == 200
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_port_that_is_taken_is_named(server: ResultServer, capsys: pytest.CaptureFixture[str]) -> None:
+    port = server.server_address[1]
+    assert main(["serve", "--port", str(port)]) == 1
+    assert f"results cannot be served on 127.0.0.1:{port}" in capsys.readouterr().err
+
+
+def test_the_command_says_where_and_ends_by_interruption(home: Path) -> None:
+    command = [sys.executable, "-m", "aflite_assets.command_line.main", "serve", "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "AFLITE_HOME": str(home)})
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline()
+        assert line.startswith(f"Results of {home}/results at http://127.0.0.1:")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()

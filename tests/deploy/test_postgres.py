@@ -156,6 +156,7 @@ def test_a_run_whose_server_restarts_ends_and_the_next_one_goes_on_from_there(te
     goes_on(team, "tiny_e")
 
 
+@pytest.mark.slow
 def test_a_server_that_stays_away_fails_the_run_and_the_next_one_goes_on_from_there(team: TeamInstance) -> None:
     run = team.start("tiny_f")
     team.wait_for_first_stage("tiny_f", run)
@@ -176,3 +177,33 @@ def goes_on(team: TeamInstance, dataset: str) -> None:
     assert team.last_status() == "SUCCESS"
     assert set(team.made(dataset)[known:]) == STAGES
     assert "raw_dataset: found" in team.log(dataset).read_text()
+
+
+def test_a_restored_server_knows_what_the_other_knew(team: TeamInstance, tmp_path: Path) -> None:
+    places = ["--postgres", "dagster", "--postgres", "mlflow"]
+    aflite = [sys.executable, "-m", "aflite_assets.command_line.main"]
+
+    def facts() -> tuple[list[str], list[str], list[str]]:
+        runs = team.dagster("select run_id, status from runs order by run_id")
+        return runs, team.dagster("select count(*) from event_logs"), team.mlflow("select run_uuid, status from runs")
+
+    path = f"{team.server.binaries}{os.pathsep}{os.environ['PATH']}"
+    environment = team.environment | {"PATH": path}
+    before = facts()
+    assert len(before[0]) >= 4
+    subprocess.run([*aflite, "backup", str(tmp_path), *places], env=environment, cwd=REPOSITORY, check=True)
+
+    refused = subprocess.run(
+        [*aflite, "restore", str(tmp_path), *places], env=environment, cwd=REPOSITORY, capture_output=True, check=False
+    )
+    assert refused.returncode == 1
+    assert b"dagster, mlflow would be overwritten" in refused.stderr
+
+    for database in ("dagster", "mlflow"):
+        team.server.client("dropdb", "--force", database)
+        team.server.client("createdb", database)
+    elsewhere = environment | {"AFLITE_HOME": str(tmp_path / "restored")}
+    subprocess.run([*aflite, "restore", str(tmp_path), *places], env=elsewhere, cwd=REPOSITORY, check=True)
+    assert facts() == before
+    restored = {path.relative_to(tmp_path / "restored") for path in (tmp_path / "restored").rglob("manifest.json")}
+    assert restored == {path.relative_to(team.root / "home") for path in (team.root / "home").rglob("manifest.json")}

@@ -1,10 +1,11 @@
-"""Wiring: every asset, job, sensor and resource, and nothing else. Dagster loads `defs`."""
+"""Wiring: every asset, job, schedule, sensor and resource, and nothing else. Dagster loads `defs`."""
 
 import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
 from aflite_assets.automation.alerts import alerts
 from aflite_assets.automation.jobs import benchmark_job, filter_job
+from aflite_assets.automation.retention import forget_old_runs, forget_old_runs_monthly
 from aflite_assets.home import prepare_libraries
 from resources import ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
 
@@ -23,7 +24,8 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         assets=dg.load_assets_from_modules(
             [data, warmup, embedding, filtering, evaluation, report], include_specs=True
         ),
-        jobs=[filter_job, benchmark_job],
+        jobs=[filter_job, benchmark_job, forget_old_runs],
+        schedules=[forget_old_runs_monthly],
         sensors=[alerts],
         resources=resources | resource_overrides,
         # Its default level is INFO: what the assets say, without Dagster's own event of every small step.

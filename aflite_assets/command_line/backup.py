@@ -207,11 +207,11 @@ def _copy_sqlite(path: Path, target: Path) -> None:
 
 def _restore_databases(stored: Path, places: Places) -> None:
     for path in sorted(stored.rglob("*.db")):
-        name = path.relative_to(stored)
-        if name.parts[0] != "dagster":
-            _copy_file(path, places.home / "mlflow" / name)
+        place = path.relative_to(stored)
+        if place.parts[0] != "dagster":
+            _copy_file(path, places.home / "mlflow" / place)
         elif places.dagster_home is not None:
-            _copy_file(path, places.dagster_home / Path(*name.parts[1:]))
+            _copy_file(path, places.dagster_home / Path(*place.parts[1:]))
     for name in places.postgres:
         options = ("--no-owner", "--exit-on-error", "--single-transaction")
         _run("pg_restore", *options, f"--dbname={name}", str(stored / f"{name}.dump"))

@@ -1,4 +1,4 @@
-"""Wiring: every asset, job, sensor and resource, and nothing else. Dagster loads `defs`."""
+"""Wiring: every asset, job, schedule, sensor and resource, and nothing else. Dagster loads `defs`."""
 
 from aflite_assets.home import prepare_libraries
 
@@ -10,6 +10,7 @@ from aflite_assets.assets import data, embedding, evaluation, filtering, report,
 from aflite_assets.automation.alerts import alerts
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.one_process import one_process_executor
+from aflite_assets.automation.retention import forget_old_runs, forget_old_runs_monthly
 from resources import ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
 
 
@@ -25,7 +26,8 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         assets=dg.load_assets_from_modules(
             [data, warmup, embedding, filtering, evaluation, report], include_specs=True
         ),
-        jobs=[filter_job, benchmark_job],
+        jobs=[filter_job, benchmark_job, forget_old_runs],
+        schedules=[forget_old_runs_monthly],
         sensors=[alerts],
         executor=one_process_executor,
         resources=resources | resource_overrides,

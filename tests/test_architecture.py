@@ -21,7 +21,7 @@ BELOW = {
     "notifying": {"results"},
     "stages": {"algorithm", "results", "sources", "models", "diagnostics", "reports", "tracking"},
     "assets": {"results", "sources", "models", "stages", "tracking", "reports", "diagnostics"},
-    "automation": {"assets", "notifying", "results", "sources", "stages"},
+    "automation": {"assets", "notifying", "results", "sources", "stages", "tracking"},
 }
 """What each package may import; `resources` and `definitions` are above all of them."""
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from aflite_assets.command_line import doctor, refreshing, room, serve
+from aflite_assets.command_line import backup, doctor, refreshing, room, serve
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
 from aflite_assets.errors import AfliteError, DataError, SpecError
@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     room.add_commands(commands)
     doctor.add_command(commands)
     serve.add_command(commands)
+    backup.add_commands(commands)
     return parser
 
 

@@ -54,7 +54,7 @@ def stage(
 
     @dg.asset(name=name, partitions_def=DATASETS, check_specs=checks or [], **options)
     def made() -> dg.MaterializeResult:
-        return body()  # type: ignore[no-any-return]
+        return body()
 
     return made
 

@@ -7,7 +7,7 @@ import pytest
 from aflite_assets.errors import ModelError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.tracking import MlflowTracker, NullTracker
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
 
 
 def test_result_store_is_below_home(home: Path, tmp_path: Path) -> None:
@@ -31,3 +31,23 @@ def test_a_gpu_that_is_not_there_is_named() -> None:
 def test_experiment_tracker() -> None:
     assert isinstance(ExperimentTracker().open(), MlflowTracker)
     assert isinstance(ExperimentTracker(enabled=False).open(), NullTracker)
+
+
+def test_mlflow_names_its_server_by_its_own_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:5000")
+    of_environment = ExperimentTracker().open()
+    given = ExperimentTracker(tracking_uri="http://127.0.0.1:6000").open()
+    assert isinstance(of_environment, MlflowTracker)
+    assert isinstance(given, MlflowTracker)
+    assert (of_environment.uri, given.uri) == ("http://127.0.0.1:5000", "http://127.0.0.1:6000")
+
+
+def test_notifier_logs_unless_a_webhook_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AFLITE_ALERT_WEBHOOK", raising=False)
+    notifier = NotifierResource().open()
+    assert (notifier.folder, notifier.webhook) == (home / "alerts", None)
+    monkeypatch.setenv("AFLITE_ALERT_WEBHOOK", "https://hooks.example/secret")
+    assert NotifierResource().open().webhook == "https://hooks.example/secret"
+    assert "secret" not in repr(NotifierResource().open())
+    assert "secret" not in str(NotifierResource().model_dump())
+    assert NotifierResource(webhook_variable="OTHER").open().webhook is None

@@ -1,0 +1,304 @@
+"""`aflite backup` and `aflite restore`: results, MLflow's files and all databases, copied together while runs go on.
+
+<folder>/results/..., artifacts/...    what never changes, shared by all backups in the folder
+<folder>/<time>/databases/...          SQLite's files by its own online copy, PostgreSQL's as pg_dump writes them
+<folder>/<time>/state/...              small files that change: which result is current, what was told
+<folder>/<time>/backup.json            written last; without it the backup is no backup
+
+The order is what makes copies that belong together: databases, then the state, then results. A database and a
+`current.json` name results that were published before they were copied; results never change and are found by their
+key, so those copied later are these and perhaps newer ones, which nothing restored asks for. The other way round a
+database could name a result that the copy lacks.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from aflite_assets.command_line.terminal import escaped
+from aflite_assets.errors import StoreError
+from aflite_assets.home import aflite_home
+from aflite_assets.results.files import flush_folder, folder_hashes, write_json
+from aflite_assets.results.records import MANIFEST
+
+_FORMAT = 1
+_DONE = "backup.json"
+_DESCRIPTION = """\
+{what} results, MLflow's files, alerts and databases: SQLite's below AFLITE_HOME and DAGSTER_HOME by themselves, those
+of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGUSER and PGPASSWORD or ~/.pgpass.
+"""
+
+
+@dataclass(frozen=True)
+class Places:
+    """What is copied: the home, Dagster's home (None where there is none), MLflow's files, databases of PostgreSQL."""
+
+    home: Path
+    dagster_home: Path | None
+    artifacts: Path
+    postgres: tuple[str, ...] = ()
+
+
+@dataclass
+class Copied:
+    """What a backup or a restore copied; `found`: results that the folder of backups held already."""
+
+    path: Path
+    databases: list[str] = field(default_factory=list)
+    results: int = 0
+    found: int = 0
+    size: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.path}: {len(self.databases)} databases, {self.results} results copied ({self.size / 1e6:.1f} MB), "
+            f"{self.found} there already"
+        )
+
+
+def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `backup` and `restore` to the commands of `aflite`."""
+    for name, what, run in (("backup", "Copy", _backup), ("restore", "Bring back", _restore)):
+        description = _DESCRIPTION.format(what=what)
+        command = commands.add_parser(
+            name, help=f"{what.lower()} results and databases together", description=description
+        )
+        command.add_argument("folder", metavar="FOLDER", type=Path, help="where backups are kept")
+        command.add_argument("--postgres", metavar="DATABASE", action="append", default=[], help="may be given again")
+        command.add_argument(
+            "--artifacts", metavar="FOLDER", type=Path, help="MLflow's files (default: AFLITE_HOME/mlflow/artifacts)"
+        )
+        if name == "restore":
+            command.add_argument(
+                "--at", metavar="TIME", help="which backup, by its folder's name (default: the newest)"
+            )
+        command.set_defaults(command=run)
+
+
+def _backup(options: argparse.Namespace) -> None:
+    done = make_backup(options.folder.absolute(), _places(options))
+    sys.stdout.write(escaped(f"backup {done}") + "\n")
+
+
+def _restore(options: argparse.Namespace) -> None:
+    done = restore_backup(options.folder.absolute(), _places(options), at=options.at)
+    sys.stdout.write(escaped(f"restored {done}; every result has the content it was published with") + "\n")
+
+
+def _places(options: argparse.Namespace) -> Places:
+    home = aflite_home()
+    dagster_home = os.environ.get("DAGSTER_HOME")
+    artifacts = options.artifacts.absolute() if options.artifacts else home / "mlflow" / "artifacts"
+    return Places(home, Path(dagster_home) if dagster_home else None, artifacts, tuple(options.postgres))
+
+
+def make_backup(folder: Path, places: Places) -> Copied:
+    """Copy everything that `places` names into a new backup below `folder`; runs may go on meanwhile.
+
+    Raises:
+        StoreError: a database cannot be copied, or the folder cannot be written.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+    copied = Copied(folder / stamp)
+    try:
+        copied.path.mkdir(parents=True)
+        copied.databases = _copy_databases(copied.path / "databases", places)
+        results = places.home / "results"
+        (results / ".locks").mkdir(parents=True, exist_ok=True)
+        # `aflite prune` takes the same lock: nothing goes between naming a result and copying it.
+        with FileLock(results / ".locks" / ".prune.lock"):
+            for path in _state_files(places.home):
+                _copy_file(path, copied.path / "state" / path.relative_to(places.home))
+            for path in list(_published(results)):
+                _copy_result(path, folder / "results" / path.relative_to(results), copied)
+        _copy_changed(places.artifacts, folder / "artifacts")
+        flush_folder(copied.path)
+        facts = {"format": _FORMAT, "time": stamp, "databases": copied.databases, "home": str(places.home)}
+        write_json(copied.path / _DONE, facts)
+    except OSError as error:
+        raise StoreError(
+            f"the backup {copied.path} was not finished ({error}); make room or choose another folder"
+        ) from error
+    return copied
+
+
+def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Copied:
+    """Bring a backup back into empty places, and check the content of every result.
+
+    Databases and homes that hold something are refused, not overwritten.
+
+    Raises:
+        StoreError: there is no such backup, a place is not empty, or a result is not what was published.
+    """
+    backup = _chosen(folder, at)
+    facts = json.loads((backup / _DONE).read_text(encoding="utf-8"))
+    if facts["format"] != _FORMAT:
+        raise StoreError(f"{backup} has the format {facts['format']!r}; restore it with the version that made it")
+    _check_empty(places, facts["databases"])
+    copied = Copied(backup, facts["databases"])
+    stored, results = folder / "results", places.home / "results"
+    for path in list(_published(stored)):
+        _check_content(path)
+        _copy_result(path, results / path.relative_to(stored), copied)
+    _copy_changed(folder / "artifacts", places.artifacts)
+    # The state comes last: a restore that is killed has named nothing that is not there.
+    _copy_changed(backup / "state", places.home)
+    _restore_databases(backup / "databases", places)
+    return copied
+
+
+def _chosen(folder: Path, at: str | None) -> Path:
+    finished = sorted(path.parent for path in folder.glob(f"*/{_DONE}"))
+    chosen = [path for path in finished if at in (None, path.name)]
+    if not chosen:
+        wanted = "no finished backup" if at is None else f"no finished backup {at!r}"
+        raise StoreError(
+            f"there is {wanted} in {folder} (there: {[path.name for path in finished]}); name another folder"
+        )
+    return chosen[-1]
+
+
+def _sqlite_files(places: Places) -> dict[str, Path]:
+    """Every SQLite database by its place in the backup."""
+    files = {}
+    if places.dagster_home is not None:
+        for path in sorted(places.dagster_home.rglob("*.db")):
+            files[f"dagster/{path.relative_to(places.dagster_home)}"] = path
+    if (places.home / "mlflow" / "mlflow.db").is_file():
+        files["mlflow.db"] = places.home / "mlflow" / "mlflow.db"
+    return files
+
+
+def _copy_databases(target: Path, places: Places) -> list[str]:
+    files = _sqlite_files(places)
+    for name, path in files.items():
+        _copy_sqlite(path, target / name)
+    for name in places.postgres:
+        target.mkdir(parents=True, exist_ok=True)
+        _run("pg_dump", "--format=custom", f"--file={target / name}.dump", f"--dbname={name}")
+    return [*files, *(f"{name}.dump" for name in places.postgres)]
+
+
+def _copy_sqlite(path: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with (
+            closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=60)) as source,
+            closing(sqlite3.connect(target)) as copy,
+        ):
+            source.backup(copy)
+    except sqlite3.Error as error:
+        raise StoreError(
+            f"the database {path} cannot be copied ({error}); is it damaged or in use elsewhere?"
+        ) from error
+
+
+def _restore_databases(stored: Path, places: Places) -> None:
+    for path in sorted(stored.rglob("*.db")):
+        place = path.relative_to(stored)
+        if place.parts[0] != "dagster":
+            _copy_file(path, places.home / "mlflow" / place)
+        elif places.dagster_home is not None:
+            _copy_file(path, places.dagster_home / Path(*place.parts[1:]))
+    for name in places.postgres:
+        options = ("--no-owner", "--exit-on-error", "--single-transaction")
+        _run("pg_restore", *options, f"--dbname={name}", str(stored / f"{name}.dump"))
+
+
+def _check_empty(places: Places, databases: Sequence[str]) -> None:
+    dumps = {name.removesuffix(".dump") for name in databases if name.endswith(".dump")}
+    if dumps != set(places.postgres):
+        raise StoreError(f"the backup holds the PostgreSQL databases {sorted(dumps)}; name each by --postgres")
+    if any(name.startswith("dagster/") for name in databases) and places.dagster_home is None:
+        raise StoreError("the backup holds Dagster's databases; set DAGSTER_HOME to the folder they go to")
+    filled = [path for path in (places.home / "results", places.artifacts) if path.is_dir() and any(path.iterdir())]
+    filled += list(_sqlite_files(places).values())
+    count = "select count(*) from information_schema.tables where table_schema = 'public'"
+    named = [name for name in places.postgres if _run("psql", "-Atc", count, f"--dbname={name}").strip() != "0"]
+    if filled or named:
+        raise StoreError(
+            f"{', '.join([*map(str, filled), *named])} would be overwritten; move it away, or restore elsewhere"
+        )
+
+
+def _run(program: str, *arguments: str) -> str:
+    try:
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise StoreError(f"{program} is not on the PATH; install PostgreSQL's client programs") from error
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or ["without a word"]
+        raise StoreError(f"{program} failed ({lines[-1]}); check PGHOST, PGPORT, PGUSER and the database's name")
+    return done.stdout
+
+
+def _state_files(home: Path) -> Iterator[Path]:
+    """Small files that change in place; folders of results and hidden ones (locks, work, trash) hold none."""
+    for top in ("results", "alerts"):
+        for folder, names, files in os.walk(home / top):
+            names[:] = [
+                name for name in names if not name.startswith(".") and not (Path(folder, name, MANIFEST)).exists()
+            ]
+            yield from (Path(folder, name) for name in files if not name.startswith("."))
+
+
+def _published(results: Path) -> Iterator[Path]:
+    """The folder of every published result and part."""
+    for folder, names, files in os.walk(results):
+        names[:] = [name for name in names if not name.startswith(".")]
+        if MANIFEST in files:
+            names.clear()
+            yield Path(folder)
+
+
+def _copy_result(path: Path, target: Path, copied: Copied) -> None:
+    """Copy a published folder whole or not at all; one with the same manifest is there already."""
+    if target.exists():
+        if (target / MANIFEST).read_bytes() == (path / MANIFEST).read_bytes():
+            copied.found += 1
+            return
+        # A damaged result was made again under its key: the older copy is of no use any more.
+        shutil.rmtree(target)
+    aside = target.with_name(f".{target.name}.copying")
+    shutil.rmtree(aside, ignore_errors=True)
+    shutil.copytree(path, aside)
+    flush_folder(aside)
+    copied.size += sum(each.stat().st_size for each in aside.rglob("*") if each.is_file())
+    aside.rename(target)
+    copied.results += 1
+
+
+def _check_content(path: Path) -> None:
+    manifest: dict[str, Any] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+    found = {name: digest for name, digest in folder_hashes(path).items() if name != MANIFEST}
+    wrong = sorted(name for name, digest in manifest["files"].items() if found.get(name) != digest)
+    if wrong:
+        raise StoreError(
+            f"{path} is damaged in the backup ({wrong}); delete it there, restore, and materialise it again"
+        )
+
+
+def _copy_changed(folder: Path, target: Path) -> None:
+    """Copy files that are not there yet or have another size or time."""
+    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+        there = target / path.relative_to(folder)
+        mark = path.stat()
+        if not there.exists() or (there.stat().st_size, there.stat().st_mtime_ns) != (mark.st_size, mark.st_mtime_ns):
+            _copy_file(path, there)
+
+
+def _copy_file(path: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(path, target)

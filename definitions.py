@@ -7,6 +7,7 @@ prepare_libraries()  # before numpy, which asks once how many threads it may use
 import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
+from aflite_assets.automation.executor import marked
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -24,6 +25,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         ),
         jobs=[filter_job, benchmark_job],
         resources=resources | resource_overrides,
+        executor=marked(dg.multi_or_in_process_executor),
         # Its default level is INFO: what the assets say, without Dagster's own event of every small step.
         loggers={"console": dg.colored_console_logger},
     )

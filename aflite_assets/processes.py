@@ -9,6 +9,7 @@ from threading import Thread
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _ENDED_WITH_PARENT = 1
+_ANNOUNCED = "AFLITE_RUN_PROCESS"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,20 @@ def end_with_parent() -> None:
     """
     if parent_process() is not None:
         Thread(target=_wait_and_end, name="end with parent", daemon=True).start()
+
+
+def announce_parent() -> None:
+    """Let processes started from here know that they work for this one; see `end_with_announced_parent`."""
+    os.environ[_ANNOUNCED] = str(os.getpid())
+
+
+def end_with_announced_parent() -> None:
+    """`end_with_parent`, if the one that started this process said so; a step's process does not outlive its run's.
+
+    The process of a run that a code server started did not: it goes on where the server is restarted.
+    """
+    if os.environ.get(_ANNOUNCED) == str(os.getppid()):
+        end_with_parent()
 
 
 def _wait_and_end() -> None:

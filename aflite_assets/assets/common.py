@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from aflite_assets.errors import AfliteError
 from aflite_assets.models.device_leases import DeviceLease
+from aflite_assets.processes import end_with_announced_parent
 from aflite_assets.processors import threads_in_words
 from aflite_assets.results import Obtained, PublishedResult
 from aflite_assets.sources.registry import Registry, load_registry
@@ -61,6 +62,7 @@ def run_asset(
     Raises:
         dg.Failure: the stage refused its input; trying again would not help.
     """
+    end_with_announced_parent()
     name = context.asset_key.path[-1]
     if _comes_first(context):
         context.log.info(threads_in_words())

@@ -1,0 +1,76 @@
+"""Runs whose process was killed: each run's process is written down, and what is gone is reported as failed.
+
+A run that `dg launch` started has no daemon that watches it, and one whose code location was restarted lost the process
+that would report it: both stay "started" for ever and keep their slot of the pool `gpu`.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import dagster as dg
+from dagster import DagsterRunStatus, RunsFilter
+
+from aflite_assets.processes import ProcessMark, this_process
+
+PROCESS_TAG = "aflite/process"
+_UNFINISHED = [DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING]
+
+
+@dataclass(frozen=True)
+class DeadRun:
+    """A run that is not finished and whose process on this machine is gone."""
+
+    run_id: str
+    job: str
+    partition: str | None
+    process: int
+
+    def __str__(self) -> str:
+        of = f" of {self.partition}" if self.partition else ""
+        return f"run {self.run_id} ({self.job}{of}): its process {self.process} is gone"
+
+
+def mark_run(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Write down, as a tag, that this process carries the run out."""
+    # Dagster gives a retried run the tags of the one before; the run's id tells whose process it is.
+    mark = {"run": run_id, **this_process().as_json()}
+    instance.add_run_tags(run_id, {PROCESS_TAG: json.dumps(mark)})
+
+
+def find_dead_runs(instance: dg.DagsterInstance) -> list[DeadRun]:
+    """Runs that are "started" or "canceling" and whose process on this machine is gone, the oldest first.
+
+    Runs without a mark, begun by other code or ended before it was written, and those of other machines are left out.
+    """
+    runs = instance.get_runs(RunsFilter(statuses=_UNFINISHED), ascending=True)
+    return [dead for run in runs if (dead := _dead(run)) is not None]
+
+
+def end_dead_runs(instance: dg.DagsterInstance, *, log: Callable[[str], None] = lambda line: None) -> list[DeadRun]:
+    """Report dead runs as failed, those being cancelled as cancelled, and free their slots in pools; returns them."""
+    ended = []
+    for dead in find_dead_runs(instance):
+        run = instance.get_run_by_id(dead.run_id)
+        if run is None or run.status not in _UNFINISHED:
+            continue  # another process was quicker
+        message = f"The process that carried this run out ({dead.process}) is gone: killed, or its machine restarted."
+        if run.status == DagsterRunStatus.CANCELING:
+            instance.report_run_canceled(run, message)
+        else:
+            instance.report_run_failed(run, message)
+        if instance.event_log_storage.supports_global_concurrency_limits:
+            instance.event_log_storage.free_concurrency_slots_for_run(dead.run_id)
+        log(f"{dead}; reported as ended, its slots are free")
+        ended.append(dead)
+    return ended
+
+
+def _dead(run: dg.DagsterRun) -> DeadRun | None:
+    fields = json.loads(run.tags.get(PROCESS_TAG, "{}"))
+    if fields.pop("run", None) != run.run_id:
+        return None
+    mark = ProcessMark(**fields)
+    if not mark.is_here() or mark.is_alive():
+        return None
+    return DeadRun(run.run_id, run.job_name, run.tags.get("dagster/partition"), mark.pid)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from aflite_assets.command_line import init
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.errors import AfliteError, DataError, SpecError
 from aflite_assets.home import prepare_libraries
@@ -55,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(command=_check)
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
     schema.set_defaults(command=_schema)
+    init.add_command(commands)
     return parser
 
 

@@ -1,7 +1,7 @@
 """How a run begins, whatever started it: dead runs are ended, and who carries this one out is written down."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import dagster as dg
 
@@ -53,7 +53,7 @@ def marked(executor: dg.ExecutorDefinition) -> dg.ExecutorDefinition:
 
     return dg.ExecutorDefinition(
         name=executor.name,
-        config_schema=executor.config_schema,
+        config_schema=cast(Any, executor.config_schema),  # converted already, which Dagster takes too
         requirements=executor.get_requirements,
         executor_creation_fn=create,
         description=executor.description,

@@ -1,63 +1,76 @@
-"""Runs that Dagster believes to be going on though their process is gone, as a killed command line leaves them."""
+"""Runs whose process was killed: each run's process is written down, and what is gone is reported as failed.
 
+A run that `dg launch` started has no daemon that watches it, and one whose code location was restarted lost the process
+that would report it: both stay "started" for ever and keep their slot of the pool `gpu`.
+"""
+
+import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import dagster as dg
-import psutil
-from dagster._core.events import DagsterEventType
+from dagster import DagsterRunStatus, RunsFilter
 
-_GOING_ON = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
-_SLACK_SECONDS = 5.0
-"""A process that began so much later than the run it is named in is another one under the same number."""
+from aflite_assets.processes import ProcessMark, this_process
+
+PROCESS_TAG = "aflite/process"
+_UNFINISHED = [DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING]
 
 
 @dataclass(frozen=True)
 class DeadRun:
-    """A run without a process: its id, dataset, when it began and the ids of the processes it named."""
+    """A run that is not finished and whose process on this machine is gone."""
 
-    run: dg.DagsterRun
-    partition: str
-    pids: tuple[int, ...]
+    run_id: str
+    job: str
+    partition: str | None
+    process: int
+
+    def __str__(self) -> str:
+        of = f" of {self.partition}" if self.partition else ""
+        return f"run {self.run_id} ({self.job}{of}): its process {self.process} is gone"
+
+
+def mark_run(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Write down, as a tag, that this process carries the run out."""
+    # Dagster gives a retried run the tags of the one before; the run's id tells whose process it is.
+    mark = {"run": run_id, **this_process().as_json()}
+    instance.add_run_tags(run_id, {PROCESS_TAG: json.dumps(mark)})
 
 
 def find_dead_runs(instance: dg.DagsterInstance) -> list[DeadRun]:
-    """Runs that are going on by the instance's word, of which no process is alive on this machine.
+    """Runs that are "started" or "canceling" and whose process on this machine is gone, the oldest first.
 
-    For an instance that this machine alone uses: of another machine's processes nothing is known here. A run that has
-    not said which process it is cannot be told dead.
+    Runs without a mark, begun by other code or ended before it was written, and those of other machines are left out.
     """
-    found = []
-    for record in instance.get_run_records(dg.RunsFilter(statuses=_GOING_ON)):
-        run = record.dagster_run
-        began = record.start_time or record.create_timestamp.timestamp()
-        pids = _pids(instance, run.run_id)
-        if pids and not any(_lives(pid, began) for pid in pids):
-            found.append(DeadRun(run, run.tags.get("dagster/partition", "no partition"), tuple(sorted(pids))))
-    return found
+    runs = instance.get_runs(RunsFilter(statuses=_UNFINISHED), ascending=True)
+    return [dead for run in runs if (dead := _dead(run)) is not None]
 
 
-def end_dead_run(instance: dg.DagsterInstance, dead: DeadRun) -> None:
-    """Mark the run as failed and free the slots of pools that its steps held."""
-    instance.report_run_failed(
-        dead.run, f"Its process {', '.join(map(str, dead.pids))} is gone; ended by `aflite doctor --fix`."
-    )
-    instance.event_log_storage.free_concurrency_slots_for_run(dead.run.run_id)
+def end_dead_runs(instance: dg.DagsterInstance, *, log: Callable[[str], None] = lambda line: None) -> list[DeadRun]:
+    """Report dead runs as failed, those being cancelled as cancelled, and free their slots in pools; returns them."""
+    ended = []
+    for dead in find_dead_runs(instance):
+        run = instance.get_run_by_id(dead.run_id)
+        if run is None or run.status not in _UNFINISHED:
+            continue  # another process was quicker
+        message = f"The process that carried this run out ({dead.process}) is gone: killed, or its machine restarted."
+        if run.status == DagsterRunStatus.CANCELING:
+            instance.report_run_canceled(run, message)
+        else:
+            instance.report_run_failed(run, message)
+        if instance.event_log_storage.supports_global_concurrency_limits:
+            instance.event_log_storage.free_concurrency_slots_for_run(dead.run_id)
+        log(f"{dead}; reported as ended, its slots are free")
+        ended.append(dead)
+    return ended
 
 
-def _pids(instance: dg.DagsterInstance, run_id: str) -> set[int]:
-    """Of the process that runs the steps, or is them: steps' own processes may outlive it without ending the run."""
-    pids = set()
-    for entry in instance.all_logs(run_id, of_type=DagsterEventType.ENGINE_EVENT):
-        event = entry.dagster_event
-        if event is not None and event.step_key is None and "pid" in event.engine_event_data.metadata:
-            value = event.engine_event_data.metadata["pid"].value
-            pids.add(int(str(value)))
-    return pids
-
-
-def _lives(pid: int, began: float) -> bool:
-    try:
-        process = psutil.Process(pid)
-        return process.create_time() <= began + _SLACK_SECONDS and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+def _dead(run: dg.DagsterRun) -> DeadRun | None:
+    fields = json.loads(run.tags.get(PROCESS_TAG, "{}"))
+    if fields.pop("run", None) != run.run_id:
+        return None
+    mark = ProcessMark(**fields)
+    if not mark.is_here() or mark.is_alive():
+        return None
+    return DeadRun(run.run_id, run.job_name, run.tags.get("dagster/partition"), mark.pid)

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from aflite_assets.automation.dead_runs import end_dead_run, find_dead_runs
+from aflite_assets.automation.dead_runs import end_dead_runs, find_dead_runs
 from aflite_assets.results.doctor import Ailment
 
 GPU_POOL = "gpu"
@@ -11,7 +11,7 @@ GPU_POOL = "gpu"
 def examine_instance(*, devices: int, fix: bool) -> list[Ailment]:
     """Everything that is wrong in the instance that `DAGSTER_HOME` names; `devices`: GPUs of this machine.
 
-    With `fix`, runs without a process are ended, where nobody but this machine uses the instance.
+    With `fix`, runs of this machine whose process is gone are ended.
     """
     with dg.DagsterInstance.get() as instance:
         lacking = _migrations(instance)
@@ -40,32 +40,8 @@ def _migrations(instance: dg.DagsterInstance) -> list[Ailment]:
 
 
 def _dead(instance: dg.DagsterInstance, fix: bool) -> list[Ailment]:
-    shared = _on_a_server(instance)
-    found = []
-    for dead in find_dead_runs(instance):
-        mend = fix and not shared
-        if mend:
-            end_dead_run(instance, dead)
-        elsewhere = " on this machine; end it in the UI if no other machine runs it" if shared else ""
-        found.append(
-            Ailment(
-                "dead run",
-                f"run {dead.run.run_id} of {dead.run.job_name} ({dead.partition}) is going on for Dagster, "
-                f"but its process {', '.join(map(str, dead.pids))} is gone{elsewhere}",
-                "end it in the UI, or with --fix" if not shared else "terminate it in the UI",
-                mend,
-            )
-        )
-    return found
-
-
-def _on_a_server(instance: dg.DagsterInstance) -> bool:
-    """Whether the runs lie in a server's database, which other machines may use too, and in no file of this one."""
-    if not instance.is_persistent:
-        return False
-    reference = instance.get_ref()
-    storages = (reference.storage_data, reference.run_storage_data)
-    return any(one is not None and "sqlite" not in one.class_name.lower() for one in storages)
+    dead = end_dead_runs(instance) if fix else find_dead_runs(instance)
+    return [Ailment("dead run", f"{one}, and Dagster takes it to be going on", "end it with --fix", fix) for one in dead]
 
 
 def _slots(instance: dg.DagsterInstance, devices: int) -> list[Ailment]:

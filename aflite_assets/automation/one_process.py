@@ -20,6 +20,8 @@ from dagster._core.execution.retries import RetryMode
 from dagster._core.executor.in_process import InProcessExecutor
 from dagster._utils.interrupts import pop_captured_interrupt
 
+from aflite_assets.automation.dead_runs import end_dead_runs, mark_run
+
 _LONGEST_NAP = 0.5
 """Seconds after which a waiting step looks whether its run was cancelled."""
 
@@ -38,7 +40,12 @@ class OneProcessExecutor(InProcessExecutor):
     """
 
     def execute(self, plan_context: PlanOrchestrationContext, execution_plan: ExecutionPlan) -> Iterator[DagsterEvent]:
-        """Run the plan's steps, and tell what happens."""
+        """Run the plan's steps, and tell what happens.
+
+        First it ends runs whose process is gone: a step would wait for ever for a slot that one of them holds.
+        """
+        mark_run(plan_context.instance, plan_context.run_id)
+        end_dead_runs(plan_context.instance, log=plan_context.log.info)
         yield DagsterEvent.engine_event(
             plan_context,
             "Executing steps in one process",

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from aflite_assets.command_line import backup, doctor, refreshing, room, serve
+from aflite_assets.command_line import backup, doctor, init, refreshing, room, serve
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
 from aflite_assets.errors import AfliteError, DataError, SpecError
@@ -61,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_command(commands)
     serve.add_command(commands)
     backup.add_commands(commands)
+    init.add_command(commands)
     return parser
 
 

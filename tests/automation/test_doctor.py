@@ -16,12 +16,21 @@ from aflite_assets.automation.doctor import examine_instance
 KILLED = """
 import os, signal
 import dagster as dg
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.execution.api import execute_run
+from aflite_assets.automation.one_process import one_process_executor
 
-@dg.asset(pool="gpu", partitions_def=dg.StaticPartitionsDefinition(["digits"]))
+@dg.op(pool="gpu")
 def dies():
     os.kill(os.getpid(), signal.SIGKILL)
 
-dg.materialize([dies], instance=dg.DagsterInstance.get(), partition_key="digits")
+@dg.job(executor_def=one_process_executor)
+def deadly():
+    dies()
+
+with dg.DagsterInstance.get() as instance:
+    run = instance.create_run_for_job(deadly, tags={"dagster/partition": "digits"})
+    execute_run(InMemoryJob(deadly), run, instance)
 """
 SETTINGS = """
 telemetry: {enabled: false}
@@ -49,8 +58,9 @@ def test_a_run_whose_process_was_killed_is_ended_and_its_slot_freed(instance: dg
 
     (told,) = examine_instance(devices=1, fix=False)
     assert (told.kind, told.mended) == ("dead run", False)
-    assert f"run {dead.run.run_id} of " in told.what
-    assert f"(digits) is going on for Dagster, but its process {dead.pids[0]} is gone" in told.what
+    assert told.what == (
+        f"run {dead.run_id} (deadly of digits): its process {dead.process} is gone, and Dagster takes it to be going on"
+    )
     assert instance.get_runs()[0].status == dg.DagsterRunStatus.STARTED
 
     (mended,) = examine_instance(devices=1, fix=True)

@@ -140,7 +140,7 @@ def test_a_process_that_uses_cuda_keeps_its_card(tmp_path: Path, monkeypatch: py
     with lease_devices(["0", "1"], tmp_path, purpose="first") as first, first.applied():
         pass
     in_use = SimpleNamespace(cuda=SimpleNamespace(is_initialized=lambda: True))
-    monkeypatch.setitem(sys.modules, "torch", in_use)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "torch", in_use)
     with lease_devices(["1", "0"], tmp_path, purpose="second") as second:
         assert second.devices == ("0",)
     monkeypatch.setattr(device_leases, "_first_lease", [])

@@ -1,0 +1,103 @@
+"""The Dagster instance of `dagster.yaml`: its SQLite files are made by one process at a time.
+
+Dagster opens its instance before it loads our definitions, in every command, so the lock has to be in what it opens.
+`dagster.yaml` names `AfliteInstance` as the instance's class; that gives SQLite's storage a lock unless the file names
+another storage. A folder without our `dagster.yaml` is not covered: `aflite init` puts it there.
+"""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import yaml
+from dagster._core.instance.ref import InstanceRef
+from dagster._core.storage.sqlite import LAST_KNOWN_STAMPED_SQLITE_ALEMBIC_REVISION as STALE_REVISION
+from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
+from dagster._serdes import ConfigurableClassData
+from filelock import FileLock
+
+SETTINGS = Path(__file__).with_name("dagster.yaml")
+"""The settings that come with the project; the repository's `dagster.yaml` is a link to them."""
+
+LOCK = ".first-contact.lock"
+_LOCK_SECONDS = 300
+
+
+def first_contact(folder: Path) -> FileLock:
+    """The lock that all who open an instance below `folder` take while its databases may have to be made.
+
+    Two processes that make them at once leave two revisions in one, and Dagster never opens it again.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    return FileLock(folder / LOCK, timeout=_LOCK_SECONDS)
+
+
+class LockedSqliteStorage(DagsterSqliteStorage):
+    """Dagster's SQLite storage, opened by one process at a time; used by all at once as before."""
+
+    def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
+        with first_contact(Path(base_dir)):
+            super().__init__(base_dir, inst_data)
+
+    @classmethod
+    def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> "LockedSqliteStorage":
+        """The storage that an instance's settings describe."""
+        return cls(inst_data=inst_data, **config_value)
+
+
+class AfliteInstance(dg.DagsterInstance):
+    """Dagster's instance whose storage, where `dagster.yaml` names none, is `LockedSqliteStorage`."""
+
+    @classmethod
+    def config_schema(cls) -> dict[str, Any]:
+        """Settings of this class beside Dagster's own: none."""
+        return {}
+
+    @staticmethod
+    def config_defaults(base_dir: str) -> dict[str, ConfigurableClassData | None]:
+        """What Dagster takes for parts that `dagster.yaml` leaves out."""
+        storage = ConfigurableClassData(__name__, LockedSqliteStorage.__name__, yaml.safe_dump({"base_dir": base_dir}))
+        return {**InstanceRef.config_defaults(base_dir), "storage": storage}
+
+
+def prepare_instance(folder: Path) -> list[str]:
+    """Make the instance in `folder` ready, once and by one process at a time; returns what was done, in words.
+
+    Settings that are there stay; where none are, the project's own are copied. An instance that several processes had
+    made at once, with two revisions in a database, is mended (`mend_revisions`).
+    """
+    done = []
+    with first_contact(folder):
+        if not (folder / SETTINGS.name).exists():
+            shutil.copyfile(SETTINGS, folder / SETTINGS.name)
+            done.append(f"{SETTINGS.name} copied")
+        done += [f"{path.name} mended: made by two processes at once" for path in mend_revisions(folder)]
+        ours = "AfliteInstance" in (folder / SETTINGS.name).read_text(encoding="utf-8")
+        if not ours:
+            dg.DagsterInstance.from_config(str(folder)).dispose()
+    if ours:  # takes the lock itself
+        dg.DagsterInstance.from_config(str(folder)).dispose()
+    return [*done, "databases opened"]
+
+
+def mend_revisions(folder: Path) -> list[Path]:
+    """Take the older of two revisions out of SQLite files that two processes made at once; returns those mended.
+
+    The second process finds tables without a revision, takes the file for an old one and enters the revision of old
+    ones beside the newest, which the first one entered: "more than one head present" ever after. The tables are the
+    newest ones'. While nothing else uses the instance.
+    """
+    mended = []
+    for path in [folder / "history" / "runs.db", *sorted((folder / "history" / "runs").glob("*.db"))]:
+        if not path.is_file():
+            continue
+        with closing(sqlite3.connect(path)) as connection, connection:
+            made = connection.execute("SELECT name FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
+            revisions = connection.execute("SELECT version_num FROM alembic_version").fetchall() if made else []
+            if len(revisions) > 1 and (STALE_REVISION,) in revisions:
+                connection.execute("DELETE FROM alembic_version WHERE version_num = ?", (STALE_REVISION,))
+                mended.append(path)
+    return mended

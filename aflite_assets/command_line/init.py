@@ -1,0 +1,68 @@
+"""The command `aflite init`: home, MLflow's database and Dagster instance, made before several runs need them."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from aflite_assets.command_line.terminal import escaped_lines
+from aflite_assets.errors import StoreError
+from aflite_assets.home import aflite_home
+
+_INIT = """\
+Makes what runs would make when they first need it: the folder AFLITE_HOME, MLflow's database in it, and, where
+DAGSTER_HOME or --dagster-home names a folder, the Dagster instance there with the project's dagster.yaml, unless it has
+one. Any number of these commands and of runs may start at once. What is there stays; running it again is harmless, and
+mends an instance that says "more than one head present".
+"""
+
+
+def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `init` to the command's parser."""
+    parser = commands.add_parser("init", help="make the home and the Dagster instance ready", description=_INIT)
+    parser.add_argument("--dagster-home", metavar="FOLDER", type=Path, help="instead of DAGSTER_HOME")
+    parser.set_defaults(command=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    named = options.dagster_home or os.environ.get("DAGSTER_HOME")
+    initialise(dagster_home=Path(named).expanduser().absolute() if named else None, log=_say)
+
+
+def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None:
+    """Make the home ready, and the Dagster instance where one is named; `log` is told what was done.
+
+    Raises:
+        StoreError: a folder cannot be written.
+        TrackingError: MLflow's database cannot be made.
+    """
+    from aflite_assets.tracking import MlflowTracker
+
+    home = aflite_home()
+    _make(home, "AFLITE_HOME")
+    database = home / "mlflow" / "mlflow.db"
+    before = database.exists()
+    _ = MlflowTracker(None, home).session.client  # connecting makes the database, under a lock of its own
+    log(f"home: {home}")
+    log(f"MLflow's database: {database}{'' if before else ' (made)'}")
+    if dagster_home is None:
+        log("Dagster: DAGSTER_HOME is not set, so its history of each command is temporary; results are kept")
+        return
+    from aflite_assets.automation.instance import prepare_instance
+
+    _make(dagster_home, "DAGSTER_HOME")
+    log(f"Dagster: {dagster_home} ({', '.join(prepare_instance(dagster_home))})")
+
+
+def _make(folder: Path, variable: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"{folder} cannot be made ({error.strerror}); make the folder above it writable or set {variable}"
+        ) from error
+
+
+def _say(line: str) -> None:
+    sys.stdout.write("".join(f"{one}\n" for one in [escaped_lines(line)]))

@@ -2,10 +2,12 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread, Timer
+from threading import Timer
 
 import dagster as dg
 import pytest
@@ -53,21 +55,35 @@ def test_the_definitions_use_it() -> None:
     assert repository.get_job("__ASSET_JOB").executor_def.name == "one_process"
 
 
-def test_two_runs_share_the_slots_of_a_pool(instance: dg.DagsterInstance) -> None:
-    spans: list[tuple[float, float]] = []
+A_RUN = """
+import sys, time
+from pathlib import Path
+import dagster as dg
+from tests.automation.test_one_process import execute, job_of
 
-    def work() -> None:
-        began = time.monotonic()
-        time.sleep(1)
-        spans.append((began, time.monotonic()))
+def work():
+    began = time.time()
+    time.sleep(1.5)
+    Path(sys.argv[2]).write_text(f"{began} {time.time()}")
 
-    runs = [Thread(target=execute, args=(job_of(work), instance)) for _ in range(2)]
-    for run in runs:
-        run.start()
-    for run in runs:
-        run.join()
-    first, second = sorted(spans)
-    assert first[1] <= second[0]
+with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
+    print(execute(job_of(work), instance).value)
+"""
+
+
+def test_two_runs_share_the_slots_of_a_pool(instance: dg.DagsterInstance, tmp_path: Path) -> None:
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", A_RUN, str(tmp_path), str(tmp_path / name)],
+            cwd=Path(__file__).parents[2],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("one", "two")
+    ]
+    assert [run.communicate()[0].split()[-1] for run in runs] == ["SUCCESS", "SUCCESS"]
+    spans = sorted([float(time) for time in (tmp_path / name).read_text().split()] for name in ("one", "two"))
+    assert spans[0][1] <= spans[1][0]
     assert instance.event_log_storage.get_concurrency_info("gpu").active_slot_count == 0
 
 

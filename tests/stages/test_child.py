@@ -16,7 +16,7 @@ from aflite_assets.results import ResultStore
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.child import ChildTraceback, StageJob, make_in_child
-from aflite_assets.stages.pipeline import STAGES, find_stage, run_stage
+from aflite_assets.stages.pipeline import find_stage, run_stage
 from aflite_assets.stages.progress import IterationReport, Progress, silent
 
 # Trackers are what a job brings along, and so what can be made to misbehave in the child.
@@ -89,8 +89,12 @@ def test_what_a_child_makes_is_what_is_made_here(circles_spec: DatasetSpec, stor
     iterations: list[IterationReport] = []
     progress = Progress(lines.append, iterations.append)
     here = ResultStore(tmp_path / "here")
-    for name in list(STAGES)[:6]:
+    for name in ("raw_dataset", "warmup_split", "warmup_models", "embeddings", "filtered_sets"):
         assert find_stage(name, circles_spec, store=store) is None
+        if name not in ("raw_dataset", "filtered_sets"):
+            run_stage(name, circles_spec, store=store)
+            run_stage(name, circles_spec, store=here)
+            continue
         made = make_in_child(StageJob(name, circles_spec, store), progress=progress)
         assert not made.reused
         assert made.result.manifest["process"] != os.getpid()

@@ -12,8 +12,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-# Processes that tests start have other homes, but need not compile again.
+# Processes that tests start have other homes, but need not compile, or look for fonts, again.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels_folder(Path(__file__).parent / "__pycache__" / "numba")))
+os.environ.setdefault("MPLCONFIGDIR", str(Path(__file__).parent / "__pycache__" / "matplotlib"))
 
 
 @pytest.fixture(autouse=True)

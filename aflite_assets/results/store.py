@@ -77,6 +77,11 @@ class Draft:
     provenance: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, PublishedResult] = field(default_factory=dict)
 
+    @property
+    def target(self) -> Path:
+        """Where a result, other than a part, will stand once it is published."""
+        return self.store.root / self.asset / self.partition / self.key.digest
+
     def part(self, name: str, key: ResultKey, write: Write) -> Obtained:
         """Add a part with a key of its own: found if it was published before, made and published now if not."""
         obtained = self.store.obtain_part(self.asset, self.partition, key, write, log=self.log)

@@ -42,7 +42,10 @@ from aflite_assets.tracking import TrackedRun
 def run(
     spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
 ) -> dict[str, Any]:
-    """Render the report from what was published, and keep it as an artifact of the run."""
+    """Render the report from what was published; the tracker has its numbers, and the path of the page.
+
+    The page itself holds plotly's script, and is kept once.
+    """
     from aflite_assets.reports.html import render_report
     from aflite_assets.reports.json_report import report_json
     from aflite_assets.reports.summary import verdict_sentence
@@ -53,7 +56,7 @@ def run(
     write_tables(data, draft.path)
     write_pictures(data, draft.path)
     tracker.log_metrics(accuracies(data))
-    tracker.log_artifact(draft.path / "report.html")
+    tracker.log_parameters({"report_page": str(draft.target / "report.html")})
     tracker.log_artifact(draft.path / "report.json")
     return {
         "cells": len(data.cells),

@@ -51,6 +51,26 @@ CHROMIUM_FLAGS = [
 ]  # fmt: skip
 
 
+@pytest.fixture
+def made_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stages are made in the test's process, which has loaded their libraries; `test_attempts` has the children."""
+    from aflite_assets.assets import attempts
+    from aflite_assets.stages.pipeline import run_stage
+
+    def make(job: Any, *, progress: Any, seconds: float | None) -> Any:
+        return run_stage(
+            job.name,
+            job.spec,
+            store=job.store,
+            tracker=job.tracker,
+            device=job.device,
+            progress=progress,
+            options=job.options,
+        )
+
+    monkeypatch.setattr(attempts, "make_in_child", make)
+
+
 @dataclass(frozen=True)
 class DagsterServer:
     """Where a running Dagster is found, and what it is asked."""

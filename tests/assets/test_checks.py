@@ -18,7 +18,7 @@ BLOCKING = {"files_intact", "row_ids_unique", "labels_known", "features_finite"}
 
 
 @pytest.fixture
-def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_here: None) -> None:
     """60 premises with a hypothesis per label and no groups; a hostile empty text; two rows without a label.
 
     The dataset stands under the name of a partition that the definitions were loaded with.

@@ -87,7 +87,7 @@ PARTITIONED = [
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> DatasetSpec:
+def small(monkeypatch: pytest.MonkeyPatch, made_here: None) -> DatasetSpec:
     """The bundled circles with fewer rows and partitions, under the same name."""
     spec = load_spec(BUNDLED / "circles_1.yaml")
     content = spec.model_dump(exclude_unset=True)
@@ -192,7 +192,9 @@ def _check_tracked_runs(home: Path, iterations: int, result: dg.ExecuteInProcess
     assert 0 <= cells["linear.full.0"].data.metrics["accuracy.test"] <= 1
     assert cells["linear.full.0"].inputs.dataset_inputs[0].dataset.name == "circles_1.full"
     artifacts = {file.path for file in client.list_artifacts(parents["benchmark_report"].info.run_id)}
-    assert artifacts == {"report.html", "report.json"}
+    assert artifacts == {"report.json"}
+    page = Path(parents["benchmark_report"].data.params["report_page"])
+    assert page == ResultStore(home / "results").current("benchmark_report", "circles_1").file("report.html")
 
 
 def test_refused_input_stops_the_run_and_names_the_reason(

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from aflite_assets.assets.common import first_rows
-from aflite_assets.assets.pictures import evidence_pictures, filter_pictures, markdown_picture, report_pictures
+from aflite_assets.assets.pictures import markdown_picture, report_pictures, result_pictures
 from aflite_assets.assets.report import report_tables
 from aflite_assets.results import Obtained, ResultStore
 from aflite_assets.sources.registry import parse_spec
@@ -63,8 +63,8 @@ def png_of(value: dg.MarkdownMetadataValue) -> Image.Image:
 
 def test_pictures_of_each_asset(walk: dict[str, Obtained]) -> None:
     shown = {
-        **filter_pictures(walk["filtered_sets"].result),
-        **evidence_pictures(walk["bias_evidence"].result),
+        **result_pictures(walk["filtered_sets"].result),
+        **result_pictures(walk["bias_evidence"].result),
         **report_pictures(walk["benchmark_report"].result),
     }
     assert set(shown) == {
@@ -80,7 +80,7 @@ def test_pictures_of_each_asset(walk: dict[str, Obtained]) -> None:
 
 
 def test_names_of_classes_are_literal_text(walk: dict[str, Obtained]) -> None:
-    alt = str(evidence_pictures(walk["bias_evidence"].result)["similarity_given_1"].value).rpartition("](data:")[0]
+    alt = str(result_pictures(walk["bias_evidence"].result)["similarity_given_1"].value).rpartition("](data:")[0]
     assert r"class \!\[x\]\(y\) &lt;script&gt; \$a\_\{, representation given" in alt
 
 

@@ -2,6 +2,7 @@
 
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
@@ -52,11 +53,16 @@ def locate(place: Any, location: Sequence[int | str]) -> tuple[Location, Any]:
 
 def members(place: Any) -> list[Any]:
     """The alternatives of a union, `None` left out; a type that is no union is its only member."""
+    return list(_members(place))
+
+
+@cache  # of the few places of the models, each asked about for every value of every file
+def _members(place: Any) -> tuple[Any, ...]:
     if get_origin(place) is Annotated:
-        return members(get_args(place)[0])
+        return _members(get_args(place)[0])
     if get_origin(place) in (Union, types.UnionType):
-        return [inner for member in get_args(place) if member is not type(None) for inner in members(member)]
-    return [place]
+        return tuple(inner for member in get_args(place) if member is not type(None) for inner in _members(member))
+    return (place,)
 
 
 def entry_type(place: Any, container: type) -> Any:

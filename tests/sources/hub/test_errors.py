@@ -56,3 +56,20 @@ def test_offline_mode_is_named_and_counts_as_out_of_reach() -> None:
     assert message.startswith("dataset 'me/data': HF_HUB_OFFLINE is set and revision 'main' is not in the cache ")
     assert message.endswith("; unset HF_HUB_OFFLINE where there is a network")
     assert not unreachable(ValueError("x"))
+
+
+def _answer(code: int) -> Exception:
+    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub.utils import httpx
+
+    return HfHubHTTPError("told", response=httpx.Response(code, request=httpx.Request("GET", "http://127.0.0.1")))
+
+
+@pytest.mark.parametrize("place", [PLACE, HubPlace("model", "me/model", "main")], ids=["dataset", "model"])
+def test_only_a_hub_that_is_out_of_reach_or_busy_may_pass(place: HubPlace) -> None:
+    from huggingface_hub.errors import OfflineModeIsEnabled
+
+    passing: list[Exception] = [_answer(429), _answer(503), ConnectionError("reset"), TimeoutError("late")]
+    staying = [_answer(401), _answer(404), OfflineModeIsEnabled("offline"), ValueError("x")]
+    assert [told(place, error, doing="reading").may_pass for error in passing] == [True] * 4
+    assert [told(place, error, doing="reading").may_pass for error in staying] == [False] * 4

@@ -9,6 +9,7 @@ import yaml
 from pydantic import SecretStr
 
 from aflite_assets.errors import SpecError
+from aflite_assets.sources.registry import BUNDLED
 from aflite_assets.sources.spec_files import yaml_files
 from aflite_assets.sources.spec_files.yaml_files import read_yaml
 
@@ -317,3 +318,37 @@ def test_files_of_many_values_are_refused_while_they_are_read(path: Path, monkey
     monkeypatch.setattr(yaml_files, "_MOST_VALUES", 100)
     assert _read(path, "[" + "a," * 99 + "]") == ["a"] * 99
     assert _refusal(path, "[" + "a,\n" * 100 + "]") == "line 100: is over 100 values; no dataset needs that"
+
+
+def _outcome(path: Path) -> Any:
+    try:
+        return read_yaml(path, environment={"SNLI_FOLDER": "there"})
+    except SpecError as error:
+        return str(error)
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML was built without libyaml")
+def test_libyaml_reads_and_refuses_as_pyyaml_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = {
+        "block": "a: |\n  x\n   y\n\nb: >-\n  x\n  y\n",
+        "quotes": "a: 'it''s'\nb: \"\\u00e9\\n\"\nc: plain text,\n  on two lines\n",
+        "flow": "{a: [1, 0x1f, 1e3, 1_000], 'b': {c: ~, d: }}\n",
+        "alias": "a: &x {b: 1}\nc: *x\nd: {<<: *x, e: 2}\n",
+        "tabs": "a:\n\t- 1\n",
+        "open": "a: [1, 2\nb: 3\n",
+        "tag": "a: !!python/object:x {}\n",
+        "two": "a: 1\n---\nb: 2\n",
+        "deep": "a: " + "[" * 60 + "]" * 60,
+        "deeper": "a: " + "[" * 5000 + "]" * 5000,
+        "lost": "a: *x\n",
+        "windows": "a: 1\r\nb: x\r\n",
+    }
+    for name, text in odd.items():
+        (tmp_path / f"{name}.yaml").write_bytes(text.encode())
+    paths = [*sorted(tmp_path.glob("*.yaml")), *sorted(BUNDLED.glob("*.yaml"))]
+    quick = {path: _outcome(path) for path in paths}
+    monkeypatch.setattr(yaml, "__with_libyaml__", False)
+    assert {path: _outcome(path) for path in paths} == quick
+    assert {path.stem for path, value in quick.items() if isinstance(value, str)} == {
+        "tabs", "open", "tag", "two", "deep", "deeper", "lost",
+    }  # fmt: skip

@@ -1,0 +1,117 @@
+"""The executor of all runs: pools are honoured between runs, waiting costs nothing and ends with the run."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Timer
+
+import dagster as dg
+import pytest
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.execution.api import execute_run
+
+import definitions
+from aflite_assets.automation.one_process import one_process_executor
+
+
+@pytest.fixture
+def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
+    """With its history in SQLite files, as of a folder that DAGSTER_HOME names, and one slot per pool."""
+    (tmp_path / "dagster.yaml").write_text(
+        "telemetry: {enabled: false}\nconcurrency: {pools: {granularity: op, default_limit: 1}}\n"
+    )
+    with dg.DagsterInstance.from_config(str(tmp_path)) as made:
+        yield made
+
+
+def job_of(work: object) -> dg.JobDefinition:
+    @dg.op(pool="gpu")
+    def on_the_card() -> None:
+        work()  # type: ignore[operator]
+
+    @dg.job(executor_def=one_process_executor)
+    def one_step() -> None:
+        on_the_card()
+
+    return one_step
+
+
+def execute(job: dg.JobDefinition, instance: dg.DagsterInstance) -> dg.DagsterRunStatus:
+    run = instance.create_run_for_job(job)
+    execute_run(InMemoryJob(job), run, instance)
+    found = instance.get_run_by_id(run.run_id)
+    assert found is not None
+    return found.status
+
+
+def test_the_definitions_use_it() -> None:
+    assert definitions.defs.executor is one_process_executor
+    repository = definitions.defs.get_repository_def()
+    assert repository.get_job("benchmark").executor_def.name == "one_process"
+    assert repository.get_job("__ASSET_JOB").executor_def.name == "one_process"
+
+
+A_RUN = """
+import sys, time
+from pathlib import Path
+import dagster as dg
+from tests.automation.test_one_process import execute, job_of
+
+def work():
+    began = time.time()
+    time.sleep(1.5)
+    Path(sys.argv[2]).write_text(f"{began} {time.time()}")
+
+with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
+    print(execute(job_of(work), instance).value)
+"""
+
+
+def test_two_runs_share_the_slots_of_a_pool(instance: dg.DagsterInstance, tmp_path: Path) -> None:
+    runs = [
+        subprocess.Popen(
+            [sys.executable, "-c", A_RUN, str(tmp_path), str(tmp_path / name)],
+            cwd=Path(__file__).parents[2],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("one", "two")
+    ]
+    assert [run.communicate()[0].split()[-1] for run in runs] == ["SUCCESS", "SUCCESS"]
+    spans = sorted([float(time) for time in (tmp_path / name).read_text().split()] for name in ("one", "two"))
+    assert spans[0][1] <= spans[1][0]
+    assert instance.event_log_storage.get_concurrency_info("gpu").active_slot_count == 0
+
+
+def test_waiting_for_a_slot_keeps_no_core_busy_and_is_over_when_it_is_free(instance: dg.DagsterInstance) -> None:
+    taken = instance.event_log_storage
+    taken.initialize_concurrency_limit_to_default("gpu")
+    assert taken.claim_concurrency_slot("gpu", "another run", "its step").is_claimed
+    began: list[float] = []
+    release = Timer(4, lambda: taken.free_concurrency_slots_for_run("another run"))
+    release.start()
+    start, cpu = time.monotonic(), time.process_time()
+    assert execute(job_of(lambda: began.append(time.monotonic())), instance) == dg.DagsterRunStatus.SUCCESS
+    assert 4 <= began[0] - start < 12
+    assert time.process_time() - cpu < 2.5
+    release.join()
+
+
+def test_a_run_that_waits_can_be_cancelled(instance: dg.DagsterInstance) -> None:
+    taken = instance.event_log_storage
+    taken.initialize_concurrency_limit_to_default("gpu")
+    assert taken.claim_concurrency_slot("gpu", "another run", "its step").is_claimed
+    interrupt = Timer(2, lambda: os.kill(os.getpid(), signal.SIGINT))
+    interrupt.start()
+    start = time.monotonic()
+    assert execute(job_of(lambda: pytest.fail("it never had the slot")), instance) in (
+        dg.DagsterRunStatus.CANCELED,
+        dg.DagsterRunStatus.FAILURE,
+    )
+    assert time.monotonic() - start < 15
+    assert instance.event_log_storage.get_concurrency_info("gpu").pending_step_count == 0
+    interrupt.join()

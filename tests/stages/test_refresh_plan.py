@@ -240,6 +240,15 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     assert plan_dataset(spec, store)["raw_dataset"].state == "found"
 
 
+def test_what_is_made_is_announced_with_the_key_of_the_plan(made_vectors: dict[str, Any], store: ResultStore) -> None:
+    spec = parse_spec({**made_vectors, "title": "Other"})
+    planned = plan_dataset(spec, store)["published_dataset"].key
+    keys: list[str] = []
+    for _ in range(2):
+        run_stage("published_dataset", spec, store=store, on_making=lambda key: keys.append(key.digest))
+    assert keys == [planned]
+
+
 def test_an_incomplete_result_is_tried_again(made_vectors: dict[str, Any], store: ResultStore) -> None:
     manifest = store.current("evaluator_models", "vectors").path / "manifest.json"
     content = json.loads(manifest.read_text())

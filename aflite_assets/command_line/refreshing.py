@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import logging
 import os
 import sys
 import time
@@ -34,10 +33,10 @@ Says of every stage of every dataset whether its result is found or would be mad
 Nothing is made. Exits with 1 where a dataset's file or a stage is refused.
 """
 _REFRESH = """\
-Makes what the plan calls due: for system cron, where no Dagster daemon runs. A stage is due where it was made before, or
-the dataset's file says refresh: {start: true}, and something that it reads has changed; it is tried three times at most
-for one state of its inputs. Where a result came out as it was, what follows is not made again. Exits with 0 where all
-that was due is made or nothing was, 1 where something failed or is refused, 3 where refreshes are paused or another
+Makes what the plan calls due: for system cron, where no Dagster daemon runs. A stage is due where something that it
+reads has changed, and it was made before or the dataset's file says refresh: {start: true}; it is tried three times at
+most for one state of its inputs. Where a result came out as it was, what follows is not made again. Exits with 0 where
+all that was due is made or nothing was, 1 where something failed or is refused, 3 where refreshes are paused or another
 one is under way, 4 where a file was still being written.
 """
 _PAUSE = "Stops all refreshes, those of Dagster's sensor too, until `aflite resume`. What is under way goes on."
@@ -110,7 +109,6 @@ def _refresh(options: argparse.Namespace) -> int:
     from aflite_assets.results.file_hashes import Watch
     from aflite_assets.stages.refresh_state import RefreshState
 
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
     store = _store()
     state = RefreshState.beside(store)
     paused = state.paused()
@@ -239,7 +237,7 @@ def _machine(options: argparse.Namespace, store: "ResultStore") -> "Machine":
         run=f"refresh-{uuid.uuid4().hex[:12]}",
         tracker=NullTracker() if options.no_tracking else MlflowTracker(uri, aflite_home()),
         device=DeviceSettings(options.device),
-        progress=Progress(log=logging.getLogger(__name__).info, on_iteration=lambda report: None),
+        progress=Progress(log=lambda line: _say([escaped(line)], error=True), on_iteration=lambda report: None),
     )
 
 

@@ -82,7 +82,7 @@ def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
 
 def _differences(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        inner = []
+        inner: list[tuple[str, Any, Any]] = []
         for name in dict.fromkeys([*old, *new]):
             inner += _differences(old.get(name, _UNSET), new.get(name, _UNSET), f"{place}.{name}" if place else name)
         if not inner and list(old) != list(new):

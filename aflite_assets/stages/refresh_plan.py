@@ -14,7 +14,7 @@ refreshes is in `refresh_state`. A sensor's tick is: load the registry, plan wit
 data version came out equal, what follows is found again and not due.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -171,7 +171,7 @@ class _Planner:
         try:
             key = stage_key(stage, self._spec, inputs, contents=self._contents)
             if open_:
-                return self._planned("after", (*self._after(open_), *self._own_changes(key, open_)))
+                return self._planned("after", (*self._own_changes(key, open_), *self._after(open_)))
             lost = self._not_given(key)
             if lost:
                 return self._planned("waiting", lost, key=key.digest)
@@ -214,9 +214,13 @@ class _Planner:
             if isinstance(one.source, HubSource) and has[name] == MISSING and had.get(name, MISSING) != MISSING
         )
 
-    def _after(self, names: Iterable[str]) -> tuple[Change, ...]:
-        words = {"made": "will be made", "after": "may be made", "waiting": "is waiting", "refused": "is refused"}
-        return tuple(Change("note", f"{name} {words[self._plans[name].state]}") for name in names)
+    def _after(self, names: Sequence[str]) -> Iterator[Change]:
+        """In words: which stages before this one are not found."""
+        wording = {"after {}": ("made", "after"), "{} waiting": ("waiting",), "{} refused": ("refused",)}
+        for words, states in wording.items():
+            named = [name for name in names if self._plans[name].state in states]
+            if named:
+                yield Change("note", words.format(", ".join(named)))
 
     def _own_changes(self, key: ResultKey, unknown_inputs: Iterable[str]) -> tuple[Change, ...]:
         """What differs from the current result; of inputs only those whose data version is known."""

@@ -64,7 +64,8 @@ def refresh_dataset(
     """Run what is due of one dataset, stage by stage; stops where data versions came out equal and where one failed.
 
     `at_once`: whatever the dataset's cron says. A file that is new or changed is looked at again by `watch` after
-    `settle` seconds, and waited for no longer; with None not even that. A stage is tried once. The state keeps tries and when the dataset was looked at.
+    `settle` seconds, and waited for no longer; with None not even that. A stage is tried once. The state keeps tries
+    and when the dataset was looked at.
 
     Raises:
         StoreError: the state cannot be used.

@@ -1,6 +1,8 @@
 """Small datasets of each kind of input that walk the whole pipeline in seconds."""
 
-from collections.abc import Callable
+import copy
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +46,6 @@ def store(home: Path) -> ResultStore:
 @pytest.fixture
 def circles_content() -> dict[str, Any]:
     """The spec as plain values, free to be changed."""
-    import copy
-
     return copy.deepcopy(CIRCLES)
 
 
@@ -79,3 +79,40 @@ def feature_files(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         }
 
     return make
+
+
+@pytest.fixture(scope="session")
+def first_walk(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """A dataset of features of which every stage was made: its spec as plain values, and the folder of its results."""
+    folder = tmp_path_factory.mktemp("walk")
+    splits: dict[str, dict[str, str]] = {}
+    for split, rows in (("train", 120), ("test", 40)):
+        labels = np.arange(rows) % 2
+        arrays = {"features": np.random.default_rng(0).normal(size=(rows, 3)) + labels[:, None], "labels": labels}
+        splits[split] = {}
+        for kind, values in arrays.items():
+            splits[split][kind] = str(folder / f"{split}_{kind}.npy")
+            np.save(splits[split][kind], values)
+    content = {
+        "name": "vectors",
+        "source": {"format": "features", "splits": splits},
+        "representations": {"given": {"kind": "identity"}},
+        "filter": {"target_size": 60, "train_size": 20, "slice_size": 20, "n_partitions": 8},
+        "evaluators": {"linear": {"kind": "linear"}},
+        "seeds": [0],
+    }
+    from aflite_assets.stages.pipeline import run_pipeline
+
+    run_pipeline(parse_spec(content), store=ResultStore(folder / "results"))
+    return content, folder
+
+
+@pytest.fixture
+def made_vectors(first_walk: tuple[dict[str, Any], Path], store: ResultStore) -> Iterator[dict[str, Any]]:
+    """That dataset with results in this test's store; its source files are put back afterwards."""
+    content, folder = first_walk
+    shutil.copytree(folder / "results", store.root)
+    files = {path: path.read_bytes() for path in folder.glob("*.npy")}
+    yield copy.deepcopy(content)
+    for path, before in files.items():
+        path.write_bytes(before)

@@ -1,10 +1,8 @@
 """What a refresh would do and why, for small features in files: nothing changed, something did, nothing can be told."""
 
-import copy
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from aflite_assets.sources.registry import Registry, parse_spec
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages import changes, pipeline, raw_dataset
 from aflite_assets.stages.contents import FieldContents
-from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
+from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.refresh_plan import DatasetPlan, plan_dataset, plan_datasets
 
 
@@ -31,41 +29,6 @@ def _why(plan: DatasetPlan, stage: str) -> list[str]:
     return [str(reason) for reason in plan[stage].reasons]
 
 
-@pytest.fixture(scope="module")
-def first_walk(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
-    """A dataset of features of which every stage was made: its spec as plain values, and the folder of its results."""
-    folder = tmp_path_factory.mktemp("walk")
-    splits: dict[str, dict[str, str]] = {}
-    for split, rows in (("train", 120), ("test", 40)):
-        labels = np.arange(rows) % 2
-        arrays = {"features": np.random.default_rng(0).normal(size=(rows, 3)) + labels[:, None], "labels": labels}
-        splits[split] = {}
-        for kind, values in arrays.items():
-            splits[split][kind] = str(folder / f"{split}_{kind}.npy")
-            np.save(splits[split][kind], values)
-    content = {
-        "name": "vectors",
-        "source": {"format": "features", "splits": splits},
-        "representations": {"given": {"kind": "identity"}},
-        "filter": {"target_size": 60, "train_size": 20, "slice_size": 20, "n_partitions": 8},
-        "evaluators": {"linear": {"kind": "linear"}},
-        "seeds": [0],
-    }
-    run_pipeline(parse_spec(content), store=ResultStore(folder / "results"))
-    return content, folder
-
-
-@pytest.fixture
-def made(first_walk: tuple[dict[str, Any], Path], store: ResultStore) -> Iterator[dict[str, Any]]:
-    """That dataset with results in this test's store; its source files are put back afterwards."""
-    content, folder = first_walk
-    shutil.copytree(folder / "results", store.root)
-    files = {path: path.read_bytes() for path in folder.glob("*.npy")}
-    yield copy.deepcopy(content)
-    for path, before in files.items():
-        path.write_bytes(before)
-
-
 def _train_labels(content: dict[str, Any]) -> Path:
     return Path(content["source"]["splits"]["train"]["labels"])
 
@@ -75,15 +38,15 @@ def test_nothing_was_ever_made(circles_spec: DatasetSpec, store: ResultStore) ->
     assert list(_states(plan)) == list(STAGES)
     assert _states(plan) == {"raw_dataset": "made"} | dict.fromkeys(list(STAGES)[1:], "after")
     assert _why(plan, "raw_dataset") == ["never made"]
-    assert _why(plan, "warmup_models") == ["raw_dataset will be made", "warmup_split may be made", "never made"]
+    assert _why(plan, "warmup_models") == ["never made", "after raw_dataset, warmup_split"]
     assert [stage.stage for stage in plan.stale] == ["raw_dataset"]
     assert plan.seconds is None
     assert not plan.up_to_date
     assert not store.root.exists()
 
 
-def test_nothing_changed(made: dict[str, Any], store: ResultStore) -> None:
-    plan = plan_dataset(parse_spec(made), store)
+def test_nothing_changed(made_vectors: dict[str, Any], store: ResultStore) -> None:
+    plan = plan_dataset(parse_spec(made_vectors), store)
     assert set(_states(plan).values()) == {"found"}
     assert all(stage.current and not stage.reasons for stage in plan.stages)
     assert plan.up_to_date
@@ -96,34 +59,32 @@ def test_nothing_changed(made: dict[str, Any], store: ResultStore) -> None:
     assert "seconds" not in str(current.manifest["made_from"])
 
 
-def test_a_changed_file_is_named_with_both_hashes(made: dict[str, Any], store: ResultStore) -> None:
-    labels = _train_labels(made)
+def test_a_changed_file_is_named_with_both_hashes(made_vectors: dict[str, Any], store: ResultStore) -> None:
+    labels = _train_labels(made_vectors)
     before = FileHashes().of([labels])[0]
     np.save(labels, np.roll(np.load(labels), 1))
     after = FileHashes().of([labels])[0]
-    plan = plan_dataset(parse_spec(made), store)
+    plan = plan_dataset(parse_spec(made_vectors), store)
     assert _states(plan) == {"raw_dataset": "made"} | dict.fromkeys(list(STAGES)[1:], "after")
     assert _why(plan, "raw_dataset") == [f"file {labels}: {before[:12]} -> {after[:12]}"]
-    assert "raw_dataset will be made" in _why(plan, "bias_evidence")
+    assert _why(plan, "bias_evidence") == ["after raw_dataset, embeddings, filtered_sets"]
 
 
-def test_a_touched_file_with_the_same_content_starts_nothing(made: dict[str, Any], store: ResultStore) -> None:
-    os.utime(_train_labels(made))
-    assert plan_dataset(parse_spec(made), store).up_to_date
+def test_a_touched_file_with_the_same_content_starts_nothing(made_vectors: dict[str, Any], store: ResultStore) -> None:
+    os.utime(_train_labels(made_vectors))
+    assert plan_dataset(parse_spec(made_vectors), store).up_to_date
 
 
 def test_an_edited_setting_is_named_and_what_does_not_read_it_is_found(
-    made: dict[str, Any], store: ResultStore
+    made_vectors: dict[str, Any], store: ResultStore
 ) -> None:
-    made["filter"] = {**made["filter"], "threshold": 0.8}
-    made["title"] = "Vectors"
-    spec = parse_spec(made)
+    made_vectors["filter"] = {**made_vectors["filter"], "threshold": 0.8}
+    made_vectors["title"] = "Vectors"
+    spec = parse_spec(made_vectors)
     plan = plan_dataset(spec, store)
     assert _why(plan, "warmup_split") == ["filter.threshold: 0.75 -> 0.8"]
     assert [stage for stage, state in _states(plan).items() if state == "found"] == ["raw_dataset", "challenge_sets"]
-    assert _why(plan, "published_dataset") == [
-        "filtered_sets may be made", "control_sets may be made", 'title: "" -> "Vectors"',
-    ]  # fmt: skip
+    assert _why(plan, "published_dataset") == ['title: "" -> "Vectors"', "after filtered_sets, control_sets"]
     # Where the data version came out equal, what follows is found without being run.
     run_stage("warmup_split", spec, store=store)
     plan = plan_dataset(spec, store)
@@ -131,60 +92,60 @@ def test_an_edited_setting_is_named_and_what_does_not_read_it_is_found(
     assert _why(plan, "filtered_sets") == ["filter.threshold: 0.75 -> 0.8"]
 
 
-def test_a_setting_taken_back_is_found_but_not_current(made: dict[str, Any], store: ResultStore) -> None:
-    other = parse_spec({**made, "filter": {**made["filter"], "n_partitions": 9}})
+def test_a_setting_taken_back_is_found_but_not_current(made_vectors: dict[str, Any], store: ResultStore) -> None:
+    other = parse_spec({**made_vectors, "filter": {**made_vectors["filter"], "n_partitions": 9}})
     for name in ("warmup_split", "filtered_sets"):
         run_stage(name, other, store=store)
-    plan = plan_dataset(parse_spec(made), store)
+    plan = plan_dataset(parse_spec(made_vectors), store)
     assert set(_states(plan).values()) == {"found"}
     assert [stage.stage for stage in plan.stale] == ["warmup_split", "filtered_sets"]
     assert _why(plan, "filtered_sets") == ["found, but not what is current", "filter.n_partitions: 9 -> 8"]
     assert not plan.up_to_date
     for stage in plan.stale:
-        assert run_stage(stage.stage, parse_spec(made), store=store).reused
-    assert plan_dataset(parse_spec(made), store).up_to_date
+        assert run_stage(stage.stage, parse_spec(made_vectors), store=store).reused
+    assert plan_dataset(parse_spec(made_vectors), store).up_to_date
 
 
 def test_a_raised_code_version_is_named(
-    made: dict[str, Any], store: ResultStore, monkeypatch: pytest.MonkeyPatch
+    made_vectors: dict[str, Any], store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     raised = {**STAGES, "bias_evidence": replace(STAGES["bias_evidence"], code_version="99")}
     monkeypatch.setattr(pipeline, "STAGES", raised)
-    plan = plan_dataset(parse_spec(made), store, stages=raised)
+    plan = plan_dataset(parse_spec(made_vectors), store, stages=raised)
     old = STAGES["bias_evidence"].code_version
     assert _why(plan, "bias_evidence") == [f"code version: {old} -> 99"]
     assert [s.stage for s in plan.stages if s.state != "found"] == ["bias_evidence", "benchmark_report"]
-    run_stage("bias_evidence", parse_spec(made), store=store)
-    assert plan_dataset(parse_spec(made), store, stages=raised).up_to_date
+    run_stage("bias_evidence", parse_spec(made_vectors), store=store)
+    assert plan_dataset(parse_spec(made_vectors), store, stages=raised).up_to_date
 
 
-def test_a_new_data_version_of_an_input_is_named(made: dict[str, Any], store: ResultStore) -> None:
+def test_a_new_data_version_of_an_input_is_named(made_vectors: dict[str, Any], store: ResultStore) -> None:
     old = store.current("raw_dataset", "vectors").data_version
-    labels = _train_labels(made)
+    labels = _train_labels(made_vectors)
     np.save(labels, np.roll(np.load(labels), 1))
-    spec = parse_spec(made)
+    spec = parse_spec(made_vectors)
     new = run_stage("raw_dataset", spec, store=store).result.data_version
     plan = plan_dataset(spec, store)
     assert _why(plan, "challenge_sets") == [f"data version of raw_dataset: {old[:12]} -> {new[:12]}"]
 
 
-def test_what_cannot_be_judged_is_refused_with_the_reason(made: dict[str, Any], store: ResultStore) -> None:
-    labels = _train_labels(made)
+def test_what_cannot_be_judged_is_refused_with_the_reason(made_vectors: dict[str, Any], store: ResultStore) -> None:
+    labels = _train_labels(made_vectors)
     content = labels.read_bytes()
     labels.unlink()
-    plan = plan_dataset(parse_spec(made), store)
+    plan = plan_dataset(parse_spec(made_vectors), store)
     assert plan["raw_dataset"].state == "refused"
     assert _why(plan, "raw_dataset") == [f"file '{labels}' does not exist; correct the path in the spec"]
-    assert _why(plan, "warmup_split") == ["raw_dataset is refused"]
+    assert _why(plan, "warmup_split") == ["raw_dataset refused"]
     labels.write_bytes(content)
-    assert plan_dataset(parse_spec(made), store).up_to_date
+    assert plan_dataset(parse_spec(made_vectors), store).up_to_date
 
 
-def test_a_model_that_is_not_there_is_refused(made: dict[str, Any], store: ResultStore, tmp_path: Path) -> None:
+def test_a_model_that_is_not_there_is_refused(made_vectors: dict[str, Any], store: ResultStore, tmp_path: Path) -> None:
     gone = tmp_path / "gone.safetensors"
     net = {"kind": "timm_image", "architecture": "resnet10t", "checkpoint": str(gone)}
-    made["evaluators"] = {**made["evaluators"], "net": net}
-    plan = plan_dataset(parse_spec(made), store)
+    made_vectors["evaluators"] = {**made_vectors["evaluators"], "net": net}
+    plan = plan_dataset(parse_spec(made_vectors), store)
     assert plan["raw_dataset"].state == "found"
     assert plan["warmup_split"].state == "refused"
     assert _why(plan, "warmup_split") == [
@@ -192,11 +153,13 @@ def test_a_model_that_is_not_there_is_refused(made: dict[str, Any], store: Resul
     ]
 
 
-def test_a_moved_model_file_is_named_with_both_hashes(made: dict[str, Any], store: ResultStore, tmp_path: Path) -> None:
+def test_a_moved_model_file_is_named_with_both_hashes(
+    made_vectors: dict[str, Any], store: ResultStore, tmp_path: Path
+) -> None:
     weights = tmp_path / "weights.safetensors"
     weights.write_bytes(b"one")
     net = {"kind": "timm_image", "architecture": "resnet10t", "checkpoint": str(weights)}
-    spec = parse_spec({**made, "evaluators": {**made["evaluators"], "net": net}})
+    spec = parse_spec({**made_vectors, "evaluators": {**made_vectors["evaluators"], "net": net}})
     raw = store.current("raw_dataset", "vectors")
     key = pipeline.stage_key(STAGES["warmup_split"], spec, {"raw_dataset": raw})
     weights.write_bytes(b"other")
@@ -205,8 +168,8 @@ def test_a_moved_model_file_is_named_with_both_hashes(made: dict[str, Any], stor
     assert [str(change) for change in found] == ["file weights.safetensors: 7692c3ad3540 -> d9298a10d1b0"]
 
 
-def test_a_broken_file_stops_no_other(made: dict[str, Any], store: ResultStore, tmp_path: Path) -> None:
-    spec = parse_spec(made)
+def test_a_broken_file_stops_no_other(made_vectors: dict[str, Any], store: ResultStore, tmp_path: Path) -> None:
+    spec = parse_spec(made_vectors)
     registry = Registry({"vectors": spec}, {"vectors": tmp_path / "vectors.yaml"}, {tmp_path / "bad.yaml": "bad: no"})
     good, bad = plan_datasets(registry, store)
     assert good.up_to_date
@@ -217,12 +180,14 @@ def test_a_broken_file_stops_no_other(made: dict[str, Any], store: ResultStore, 
 
 
 def test_unfinished_hashing_is_waited_for_and_carried_on(
-    made: dict[str, Any], store: ResultStore, monkeypatch: pytest.MonkeyPatch
+    made_vectors: dict[str, Any], store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_hashes, "_RACY_NS", 0)  # the files are new
-    np.save(_train_labels(made), np.roll(np.arange(120) % 2, 1))
-    size = sum(Path(name).stat().st_size for split in made["source"]["splits"].values() for name in split.values())
-    spec = parse_spec(made)
+    np.save(_train_labels(made_vectors), np.roll(np.arange(120) % 2, 1))
+    size = sum(
+        Path(name).stat().st_size for split in made_vectors["source"]["splits"].values() for name in split.values()
+    )
+    spec = parse_spec(made_vectors)
 
     def plan() -> DatasetPlan:
         return plan_dataset(spec, store, contents=FieldContents(spec, hashes=FileHashes(most_bytes=1000)))
@@ -234,10 +199,10 @@ def test_unfinished_hashing_is_waited_for_and_carried_on(
     assert plan()["raw_dataset"].state == "made"
 
 
-def test_a_file_that_is_being_written_is_waited_for(made: dict[str, Any], store: ResultStore) -> None:
+def test_a_file_that_is_being_written_is_waited_for(made_vectors: dict[str, Any], store: ResultStore) -> None:
     now = [1000.0]
     watch = Watch(clock=lambda: now[0])
-    spec = parse_spec(made)
+    spec = parse_spec(made_vectors)
 
     def plan() -> DatasetPlan:
         now[0] += 30
@@ -245,7 +210,7 @@ def test_a_file_that_is_being_written_is_waited_for(made: dict[str, Any], store:
 
     plan()
     assert plan().up_to_date
-    labels = _train_labels(made)
+    labels = _train_labels(made_vectors)
     np.save(labels, np.roll(np.load(labels), 1))
     waiting = plan()
     assert waiting["raw_dataset"].state == "waiting"
@@ -256,14 +221,14 @@ def test_a_file_that_is_being_written_is_waited_for(made: dict[str, Any], store:
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(
-    made: dict[str, Any], store: ResultStore, monkeypatch: pytest.MonkeyPatch
+    made_vectors: dict[str, Any], store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec = parse_spec(made)
+    spec = parse_spec(made_vectors)
     shutil.rmtree(store.root)
     read = raw_dataset.run
 
     def change_then_read(*arguments: Any, **named: Any) -> Any:
-        np.save(_train_labels(made), np.roll(np.arange(120) % 2, 1))
+        np.save(_train_labels(made_vectors), np.roll(np.arange(120) % 2, 1))
         return read(*arguments, **named)
 
     monkeypatch.setattr(raw_dataset, "run", change_then_read)
@@ -275,12 +240,21 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     assert plan_dataset(spec, store)["raw_dataset"].state == "found"
 
 
-def test_an_incomplete_result_is_tried_again(made: dict[str, Any], store: ResultStore) -> None:
+def test_what_is_made_is_announced_with_the_key_of_the_plan(made_vectors: dict[str, Any], store: ResultStore) -> None:
+    spec = parse_spec({**made_vectors, "title": "Other"})
+    planned = plan_dataset(spec, store)["published_dataset"].key
+    keys: list[str] = []
+    for _ in range(2):
+        run_stage("published_dataset", spec, store=store, on_making=lambda key: keys.append(key.digest))
+    assert keys == [planned]
+
+
+def test_an_incomplete_result_is_tried_again(made_vectors: dict[str, Any], store: ResultStore) -> None:
     manifest = store.current("evaluator_models", "vectors").path / "manifest.json"
     content = json.loads(manifest.read_text())
     content["summary"]["incomplete"] = True
     manifest.write_text(json.dumps(content))
-    plan = plan_dataset(parse_spec(made), store)
+    plan = plan_dataset(parse_spec(made_vectors), store)
     assert plan["evaluator_models"].state == "made"
     assert _why(plan, "evaluator_models") == ["its result lacks parts that failed; they are tried again"]
 

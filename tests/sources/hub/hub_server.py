@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -98,6 +99,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not folder.is_dir():
             raise _Refused(404 if token else 401, "RepoNotFound", "Repository not found")
         access = json.loads((folder / "access.json").read_text())
+        time.sleep(access.get("seconds", 0))
         if "status" in access:
             raise _Refused(access["status"])
         if gate and access.get("gated") and token != access["gated"]:
@@ -140,7 +142,8 @@ def hub_server(root: Path) -> Iterator[str]:
     """Serve `root/datasets/OWNER/NAME` and `root/models/OWNER/NAME` on a free port; gives the address.
 
     A repository's folder has `commits/COMMIT/` with its files, `refs.json` (branch or tag: commit) and `access.json`:
-    `gated` is the only token that may have the files, `status` what every request is answered with.
+    `gated` is the only token that may have the files, `status` what every request is answered with, `seconds` how long
+    an answer takes.
     Requests are noted in `root/requests.jsonl`.
     """
     server = _Server(root)

@@ -45,8 +45,12 @@ _OUT, sys.stdout = sys.stdout, sys.stderr
 def _do(request: dict[str, Any]) -> Any:
     from aflite_assets.sources.hub import loading as hub
 
+    if request["do"] == "model_commit":
+        return hub.model_commit(request["id"], None)
     if request["do"] == "resolve_model":
         return hub.resolve_commit(request["id"], request.get("revision"), kind="model")
+    if request["do"] == "ask_anew":
+        return _ask_anew(request["sources"], request["seconds"])
     if request["do"] == "materialise":
         return _materialise(Path(request["file"]), request["environment"])
     if request["do"] == "bundled":
@@ -63,6 +67,23 @@ def _do(request: dict[str, Any]) -> Any:
         case "check_available":
             return hub.check_available(source)
     raise ValueError(request["do"])
+
+
+def _ask_anew(what: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
+    """The commits of models (`model`) and datasets (sources) as one look gives them, or why there is none."""
+    from aflite_assets.sources.hub import loading as hub
+
+    answers = []
+    with hub.asked_anew(seconds=seconds) as look:
+        for one in what:
+            try:
+                if "model" in one:
+                    answers.append(hub.model_commit(one["model"], None))
+                else:
+                    answers.append(hub.source_commit(HubSource.model_validate(one)))
+            except Exception as error:
+                answers.append(f"{type(error).__name__}: {error}")
+    return {"answers": answers, "unanswered": look.unanswered}
 
 
 def _bundled(name: str, environment: dict[str, str]) -> dict[str, Any]:

@@ -1,0 +1,205 @@
+"""`aflite plan`, `refresh`, `pause`, `resume` and `status` as a person and as cron meet them."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from filelock import FileLock
+
+from aflite_assets.command_line.main import main
+from aflite_assets.command_line.refreshing import FAILED, PAUSED, WAITING
+from aflite_assets.results import ResultStore, file_hashes
+from aflite_assets.results.file_hashes import FileHashes, Watch
+from aflite_assets.sources.registry import load_registry
+from aflite_assets.stages.pipeline import STAGES, run_pipeline
+from aflite_assets.stages.refresh_state import RefreshState
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a dataset's file `vectors.yaml`, its features, and the results of every stage."""
+    folder = tmp_path_factory.mktemp("walk")
+    (folder / "specs").mkdir()
+    splits: dict[str, dict[str, str]] = {}
+    for split, rows in (("train", 120), ("test", 40)):
+        labels = np.arange(rows) % 2
+        np.save(folder / f"{split}_x.npy", np.random.default_rng(0).normal(size=(rows, 3)) + labels[:, None])
+        np.save(folder / f"{split}_y.npy", labels)
+        splits[split] = {"features": f"{folder}/{split}_x.npy", "labels": f"{folder}/{split}_y.npy"}
+    spec = {
+        "source": {"format": "features", "splits": splits},
+        "representations": {"given": {"kind": "identity"}},
+        "filter": {"target_size": 60, "train_size": 20, "slice_size": 20, "n_partitions": 8},
+        "evaluators": {"linear": {"kind": "linear"}},
+        "seeds": [0],
+    }
+    (folder / "specs" / "vectors.yaml").write_text(yaml.safe_dump(spec))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("AFLITE_DATASETS", str(folder / "specs"))
+        patched.setenv("AFLITE_HOME", str(folder / "home"))
+        run_pipeline(load_registry()["vectors"], store=ResultStore(folder / "home" / "results"))
+    return folder
+
+
+@pytest.fixture
+def vectors(walk: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """This test's copy of the dataset's file, whose results are in this test's home; its features are the walk's."""
+    shutil.copytree(walk / "home" / "results", home / "results")
+    (tmp_path / "specs").mkdir()
+    shutil.copy(walk / "specs" / "vectors.yaml", tmp_path / "specs")
+    monkeypatch.setenv("AFLITE_DATASETS", str(tmp_path / "specs"))
+    monkeypatch.setattr(file_hashes, "_RACY_NS", 0)
+    FileHashes().of(sorted(walk.glob("*.npy")))
+    return tmp_path / "specs" / "vectors.yaml"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def do(*arguments: str) -> tuple[int, str, str]:
+        code = main([*arguments, *(["--no-tracking", "--settle", "0"] if arguments[0] == "refresh" else [])])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return do
+
+
+def _edit(file: Path, **changes: Any) -> None:
+    file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), **changes}))
+
+
+def test_nothing_to_do(vectors: Path, run: Run) -> None:
+    assert run("plan", "vectors") == (
+        0, "dataset  stage   state  last time  why\nvectors  all 11  found\n", "",
+    )  # fmt: skip
+    assert run("refresh", "vectors") == (0, "vectors: nothing is due\n", "")
+
+
+def test_an_edited_setting_is_planned_and_made(vectors: Path, run: Run) -> None:
+    _edit(vectors, title="Vectors\x1b[31m")
+    code, out, _ = run("plan", "vectors")
+    lines = [line.split(None, 3) for line in out.splitlines()[1:]]
+    assert code == 0
+    assert [line[:3] for line in lines] == [
+        ["vectors", "published_dataset", "made"], ["vectors", "benchmark_report", "after"],
+    ]  # fmt: skip
+    assert 'title: "" -> "Vectors\\u001b[31m"' in out
+    code, out, _ = run("refresh", "vectors")
+    assert code == 0
+    made, report = out.splitlines()
+    assert made.startswith("vectors: published_dataset made in ")
+    assert made.endswith('(title: "" -> "Vectors\\u001b[31m")')
+    assert report.startswith("vectors: benchmark_report made in ")
+    assert run("plan", "vectors")[1].splitlines()[1] == "vectors  all 11  found"
+
+
+def test_the_plan_as_json(vectors: Path, run: Run) -> None:
+    _edit(vectors, seeds=[0, 1])
+    code, out, _ = run("plan", "vectors", "--json")
+    (plan,) = json.loads(out)
+    assert (code, plan["dataset"], plan["failure"], plan["notes"]) == (0, "vectors", None, [])
+    stages = {stage["stage"]: stage for stage in plan["stages"]}
+    assert list(stages) == list(STAGES)
+    assert stages["control_sets"]["state"] == "made"
+    assert stages["control_sets"]["reasons"] == ["seeds: [0] -> [0, 1]"]
+    assert stages["raw_dataset"]["seconds"] > 0
+
+
+def test_a_failure_and_a_broken_file_stop_no_other(vectors: Path, run: Run) -> None:
+    (vectors.parent / "broken.yaml").write_text("source: [")
+    _edit(vectors, title="Other")
+    content = yaml.safe_load(vectors.read_text())
+    other = {
+        **content,
+        "source": {"format": "features", "splits": dict(content["source"]["splits"])},
+        "refresh": {"start": True},
+    }
+    other["source"]["splits"]["test"] = {**content["source"]["splits"]["test"], "labels": "/nowhere.npy"}
+    (vectors.parent / "gone.yaml").write_text(yaml.safe_dump(other))
+    code, out, err = run("refresh", "gone", "vectors", "broken")
+    assert code == FAILED
+    lines = out.splitlines()
+    assert lines[0] == "gone: raw_dataset: file '/nowhere.npy' does not exist; correct the path in the spec"
+    assert [line.split(" made")[0] for line in lines[1:]] == ["vectors: published_dataset", "vectors: benchmark_report"]
+    assert "broken.yaml" in err
+    code, out, _ = run("plan", "gone", "vectors", "broken")
+    assert code == FAILED
+    assert "broken" in out
+    assert run("refresh", "vectors")[0] == 0
+    code, _, err = run("plan", "vectorz")
+    assert (code, "did you mean 'vectors'" in err) == (1, True)
+
+
+def test_three_tries_are_told_and_then_not_again(vectors: Path, run: Run) -> None:
+    _edit(vectors, unlabelled=[1])
+    outcomes = [run("refresh", "vectors")[:2] for _ in range(5)]
+    assert [code for code, _ in outcomes] == [FAILED, FAILED, FAILED, 0, 0]
+    assert all("vectors: raw_dataset failed: " in out for _, out in outcomes[:3])
+    told = [out for _, out in outcomes if "\nvectors: raw_dataset is left after 3 tries; the last failure: " in out]
+    assert told == [outcomes[2][1]]
+    assert outcomes[3][1] == outcomes[4][1] == "vectors: nothing is due (1 left before)\n"
+
+
+def test_a_pause_stops_refreshes(vectors: Path, run: Run) -> None:
+    _edit(vectors, title="Other")
+    assert run("pause", "--reason", "moving disks")[0] == 0
+    code, out, _ = run("refresh", "vectors", "--now")
+    assert code == PAUSED
+    assert out.startswith("refreshes are paused since ")
+    assert out.endswith(": moving disks\n")
+    assert run("status", "vectors")[1].splitlines()[-1].endswith("moving disks")
+    assert run("resume")[:2] == (0, "refreshes go on\n")
+    assert run("resume")[:2] == (0, "refreshes were not paused\n")
+    assert run("refresh", "vectors")[0] == 0
+
+
+def test_one_refresh_at_a_time(vectors: Path, run: Run, home: Path) -> None:
+    state = RefreshState.beside(ResultStore(home / "results"))
+    state.make_folder()
+    with FileLock(state.lock):
+        code, out, _ = run("refresh", "vectors")
+    assert (code, "another refresh is under way" in out) == (PAUSED, True)
+
+
+def test_a_file_that_is_being_written_is_left_for_later(
+    vectors: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Watch, "look", lambda self, paths: tuple(paths))
+    features = yaml.safe_load(vectors.read_text())["source"]["splits"]["train"]["features"]
+    np.save(features, np.load(features))
+    code, out, _ = run("refresh", "vectors")
+    assert code == WAITING
+    assert "is new or has changed; it counts once it has stood still for two looks" in out
+
+
+def test_cron_is_overridden_by_now(vectors: Path, run: Run) -> None:
+    _edit(vectors, title="Other", refresh={"cron": "0 0 1 1 *", "timezone": "Europe/Berlin"})
+    code, out, _ = run("refresh", "vectors")
+    assert code == 0
+    assert "vectors: changes wait for " in out
+    assert "published_dataset made" in run("refresh", "vectors", "--now")[1]
+
+
+def test_status_says_how_datasets_stand(vectors: Path, run: Run) -> None:
+    def line() -> list[str]:
+        out = run("status", "vectors", "circles_1")[1].splitlines()
+        assert out[0].split() == ["dataset", "last", "looked", "at", "last", "made", "stages", "size"]
+        assert out[2].split()[0:3] == ["circles_1", "never", "never"]
+        assert out[4].startswith("stages: raw_dataset, challenge_sets, ")
+        return out[1].split()
+
+    assert line()[:2] == ["vectors", "never"]
+    assert line()[4] == "F" * 11
+    size = float(line()[5])
+    assert (size > 1, line()[6]) == (True, "MB")
+    run("refresh", "vectors")
+    _edit(vectors, title="Other")
+    now = line()
+    assert now[1] != "never"
+    assert now[5] == "FFFFFFFMFFa"

@@ -46,7 +46,7 @@ def run_whole(root: Path, ready: Connection | None = None) -> None:
 
 
 def run_killed(root: Path, *, after: float | None) -> bool:
-    """The same in a process of its own that is killed (SIGKILL) `after` seconds, or that ends; whether it was killed."""
+    """The same in a process of its own, killed (SIGKILL) `after` seconds unless it ends before; whether it was."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.faults.kills"])
     receiving, sending = context.Pipe(duplex=False)

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.errors import StoreError
+from aflite_assets.errors import StoreError, TrackingError
 from aflite_assets.results import Draft, ResultKey, ResultStore, files
 from aflite_assets.results.doctor import examine_store
+from aflite_assets.tracking import MlflowTracker
 from tests.faults.kills import attempt, published
 
 
@@ -73,18 +74,18 @@ def small_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         return place
 
     yield remount
-    subprocess.run(["umount", str(place)], check=True)
+    subprocess.run(["umount", "--lazy", str(place)], check=True)  # MLflow keeps its database open
 
 
 @pytest.mark.slow
 def test_a_disk_that_fills_up_at_every_stage(
     feature_content: dict[str, Any], small_disk: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """Every attempt ends with a message and has half as much again as the one before, until there is enough."""
+    """Every attempt ends with a message and has twice the room of the one before, until there is enough."""
     assert attempt(tmp_path / "whole", feature_content) == ""
     said, size = list[str](), 64.0
     while size < 50_000:
-        size *= 1.5
+        size *= 2
         root = small_disk(f"size={size:.0f}k") / "results"
         said.append(attempt(root, feature_content))
         if not said[-1]:
@@ -116,3 +117,16 @@ def test_a_disk_that_may_only_be_read(
     assert found.part("one").file("rows.txt").is_file()
     small_disk("rw")
     assert ResultStore(root).obtain("raw_dataset", "digits", ResultKey("1", {}, {}), write).reused
+
+
+def test_a_disk_that_is_full_while_mlflow_makes_its_database(small_disk: Callable[[str], Path]) -> None:
+    """Half a database would stay broken for good: its migrations do not go on in it."""
+    advice = "no space is left on the disk of this database: free some, or set AFLITE_HOME to a folder on a larger disk"
+    for size in ("64k", "200k"):
+        tracker = MlflowTracker(None, small_disk(f"size={size}") / "home")
+        with pytest.raises(TrackingError, match=f"database or disk is full; {advice}"), tracker.run("a", "b", "c"):
+            pytest.fail("tracked without a database")
+        assert [path.name for path in (tracker.home / "mlflow").iterdir()] == ["mlflow.lock"]
+    small_disk("size=20m")
+    with MlflowTracker(None, tracker.home).run("a", "b", "c") as run:
+        run.log_metrics({"accuracy": 0.5})

@@ -4,6 +4,7 @@ import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
 from aflite_assets.automation.jobs import benchmark_job, filter_job
+from aflite_assets.automation.room import prune_job
 from aflite_assets.home import prepare_libraries
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -21,7 +22,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         assets=dg.load_assets_from_modules(
             [data, warmup, embedding, filtering, evaluation, report], include_specs=True
         ),
-        jobs=[filter_job, benchmark_job],
+        jobs=[filter_job, benchmark_job, prune_job],
         resources=resources | resource_overrides,
         # Its default level is INFO: what the assets say, without Dagster's own event of every small step.
         loggers={"console": dg.colored_console_logger},

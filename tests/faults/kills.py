@@ -15,6 +15,19 @@ from aflite_assets.results.doctor import examine_store
 from aflite_assets.sources.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 
+# Moments are drawn over the work: by itself a fresh process spends most of its time on imports.
+PRELOADED = [
+    "tests.faults.kills",
+    "torch",
+    "transformers",
+    "matplotlib.pyplot",
+    "plotly.graph_objects",
+    *(f"aflite_assets.stages.{name}" for name in STAGES),
+    "aflite_assets.models.encoders",
+    "aflite_assets.models.evaluators",
+    "aflite_assets.models.trainer",
+]
+
 TINY: dict[str, Any] = {
     "name": "tiny",
     "source": {"format": "template_nli", "splits": {"train": 160, "test": 40}, "planted_share": 0.6, "seed": 0},
@@ -48,7 +61,7 @@ def run_whole(root: Path, ready: Connection | None = None) -> None:
 def run_killed(root: Path, *, after: float | None) -> bool:
     """The same in a process of its own, killed (SIGKILL) `after` seconds unless it ends before; whether it was."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.faults.kills"])
+    context.set_forkserver_preload(PRELOADED)
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=run_whole, args=(root, sending))
     process.start()
@@ -64,7 +77,7 @@ def run_killed(root: Path, *, after: float | None) -> bool:
 def attempt(root: Path, content: dict[str, Any]) -> str:
     """Run a spec's pipeline in a process of its own; "" where it ended well, else the error or what ended it."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.faults.kills"])
+    context.set_forkserver_preload(PRELOADED)
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=_attempt, args=(root, content, sending))
     process.start()

@@ -26,5 +26,5 @@ def test_the_job_prunes_and_counts(home: Path) -> None:
         (output,) = [event for event in done.events_for_node("remove_unneeded") if event.is_successful_output]
         metadata = output.step_output_data.metadata
         assert metadata["results"] == dg.MetadataValue.int(3)
-        assert metadata["results_bytes"].value > 0
+        assert metadata["results_bytes"] != dg.MetadataValue.int(0)
         assert [run.path.exists() for run in runs] == [dry_run, dry_run, dry_run, True]

@@ -1,13 +1,15 @@
 """`aflite doctor` as a user types it."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aflite_assets import installation
 from aflite_assets.command_line.main import main
-from aflite_assets.results import ResultKey, ResultStore
+from aflite_assets.results import Draft, ResultKey, ResultStore
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +25,12 @@ def test_a_sound_home_has_nothing_wrong(home: Path, capsys: pytest.CaptureFixtur
     assert not home.exists()
 
 
+def write(draft: Draft) -> Mapping[str, Any]:
+    (draft.path / "rows.txt").write_text("0123456789")
+    return {}
+
+
 def test_findings_are_lines_and_what_is_left_is_the_exit_code(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write = lambda draft: (draft.path / "rows.txt").write_text("0123456789") and {}  # noqa: E731
     store = ResultStore(home / "results")
     damaged = store.obtain("raw_dataset", "digits", ResultKey("1", {"n": 1}, {}), write).result
     store.obtain("raw_dataset", "digits", ResultKey("1", {"n": 2}, {}), write)

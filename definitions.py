@@ -11,6 +11,7 @@ from aflite_assets.automation.alerts import alerts
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.one_process import one_process_executor
 from aflite_assets.automation.retention import forget_old_runs, forget_old_runs_monthly
+from aflite_assets.automation.room import prune_job
 from resources import ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
 
 
@@ -26,7 +27,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         assets=dg.load_assets_from_modules(
             [data, warmup, embedding, filtering, evaluation, report], include_specs=True
         ),
-        jobs=[filter_job, benchmark_job, forget_old_runs],
+        jobs=[filter_job, benchmark_job, prune_job, forget_old_runs],
         schedules=[forget_old_runs_monthly],
         sensors=[alerts],
         executor=one_process_executor,

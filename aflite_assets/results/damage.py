@@ -37,7 +37,7 @@ def find_damage(result: PublishedResult, *, content: bool = False, anew: bool = 
     own = _own_reasons(result, content=content, anew=anew)
     if own is None:
         return None
-    if own and not _readable(result):
+    if _manifest_problem(result) is not None:  # which parts it has is not known either
         return Damage(result, tuple(own))
     parts, reasons = [], list(own)
     for name, part in result.parts.items():
@@ -67,28 +67,28 @@ def content_version(files: dict[str, str], parts: dict[str, dict[str, str]]) -> 
     return ResultKey("", {"files": files}, {name: part["data_version"] for name, part in parts.items()}).digest
 
 
-def _readable(result: PublishedResult) -> bool:
+def _manifest_problem(result: PublishedResult) -> str | None:
+    if not (result.path / MANIFEST).is_file():
+        return f"{MANIFEST} is gone"
     try:
-        return isinstance(result.manifest, dict)
+        manifest = result.manifest
     except (OSError, ValueError):
-        return False
+        return f"{MANIFEST} cannot be read"
+    try:
+        version = content_version(manifest["files"], manifest["parts"])
+        consistent = (version, result.path.name) == (manifest["data_version"], manifest["key"])
+    except (KeyError, TypeError, AttributeError):
+        consistent = False
+    return None if consistent else f"{MANIFEST} contradicts itself"
 
 
 def _own_reasons(result: PublishedResult, *, content: bool, anew: bool) -> list[str] | None:
     """What is wrong with a folder's own files; None where there is no folder."""
     if not result.path.is_dir():
         return None
-    if not (result.path / MANIFEST).is_file():
-        return [f"{MANIFEST} is gone"]
-    if not _readable(result):
-        return [f"{MANIFEST} cannot be read"]
-    manifest = result.manifest
-    try:
-        consistent = content_version(manifest["files"], manifest["parts"]) == manifest["data_version"]
-    except (KeyError, TypeError):
-        consistent = False
-    if not consistent or manifest["key"] != result.path.name:
-        return [f"{MANIFEST} contradicts itself"]
+    problem = _manifest_problem(result)
+    if problem is not None:
+        return [problem]
     sizes = _sizes(result)
     if sizes is None or content:
         return _changed_content(result, anew=anew)

@@ -68,6 +68,18 @@ def flush_entry(folder: Path) -> None:
         os.close(descriptor)
 
 
+def reserve(path: Path) -> None:
+    """Take all the space on the disk that a file's size promises.
+
+    Writing to a memory map where there is none left ends the process without a word.
+
+    Raises:
+        OSError: there is not that much.
+    """
+    with path.open("r+b") as stream:
+        os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
+
+
 def link_or_copy(source: Path, target: Path) -> None:
     """Put a file into a draft and leave it in scratch, so that a writer killed before publishing can do it again."""
     try:

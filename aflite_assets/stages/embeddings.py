@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import Encoder, load_encoder
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.results.files import link_or_copy, write_json
+from aflite_assets.results.files import link_or_copy, reserve, write_json
 from aflite_assets.sources.examples import Examples
 from aflite_assets.sources.specs import SpecView
 from aflite_assets.sources.tables import load_examples
@@ -85,6 +85,8 @@ def encode_all(
         scratch / "features.npy", mode=mode, dtype=np.float32, shape=(len(rows), encoder.width)
     )
     own = np.lib.format.open_memmap(scratch / "own.npy", mode=mode, dtype=np.float32, shape=(len(rows),))
+    for mapped in ("features.npy", "own.npy"):
+        reserve(scratch / mapped)
     if done:
         progress.log(f"embeddings of {name} resume at row {done} of {len(rows)}")
     starts = range(done, len(rows), BATCH_ROWS)

@@ -1,5 +1,6 @@
 """Contact with one MLflow database or server: opening it safely and naming what goes wrong. No runs here."""
 
+import errno
 import http.client
 import os
 import ssl
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
@@ -24,6 +26,30 @@ if TYPE_CHECKING:
 LOCK_TIMEOUT_SECONDS = 300
 # MLflow itself tries for minutes before it gives up; a server that is up answers its health page at once.
 HEALTH_TIMEOUT_SECONDS = 10
+
+
+def _is_full(error: BaseException | None) -> bool:
+    """Whether a full disk is behind an error; SQLite says so in words only, and MLflow hands them on."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return True
+        if "database or disk is full" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _make_whole(database: Path) -> None:
+    """Make an SQLite database beside its place and move it there when it is whole.
+
+    MLflow's migrations do not go on in a database that a full disk or a kill left half-made.
+    """
+    from mlflow import MlflowClient
+
+    with TemporaryDirectory(prefix=f".{database.name}.", dir=database.parent) as aside:
+        made = Path(aside) / database.name
+        MlflowClient(tracking_uri=f"sqlite:///{made}").search_experiments(max_results=1)
+        made.replace(database)
 
 
 @dataclass(frozen=True)
@@ -58,7 +84,15 @@ class MlflowSession:
 
             if self.is_server:
                 self._check_health()
+            elif self._file is not None and not self._file.exists():
+                _make_whole(self._file)
             return MlflowClient(tracking_uri=self.uri)
+
+    @property
+    def _file(self) -> Path | None:
+        """The file of an SQLite database that is given by its path alone, None of any other."""
+        named = self.uri.startswith("sqlite:///") and "?" not in self.uri
+        return Path(self.uri.removeprefix("sqlite:///")) if named else None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -78,9 +112,19 @@ class MlflowSession:
         except (MlflowException, SQLAlchemyError, OSError, ImportError) as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             raise TrackingError(
-                f"MLflow at {self.shown_uri} cannot be used: {lines[0][:500]}; start the server, correct the "
-                "tracking URI, or leave it out to keep runs in a database of this project's own"
+                f"MLflow at {self.shown_uri} cannot be used: {lines[0][:500]}; {self._remedy(error)}"
             ) from error
+
+    def _remedy(self, error: BaseException) -> str:
+        if not self.is_server and _is_full(error):
+            return (
+                "no space is left on the disk of this database: free some, or set AFLITE_HOME to a folder on a larger "
+                "disk, and try again"
+            )
+        return (
+            "start the server, correct the tracking URI, or leave it out to keep runs in a database of this project's "
+            "own"
+        )
 
     def _check_health(self) -> None:
         try:

@@ -2,15 +2,17 @@
 
 import argparse
 import json
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aflite_assets.command_line.main import main
 from aflite_assets.command_line.room import age, shown_size
 from aflite_assets.home import cache_folder
-from aflite_assets.results import PublishedResult, ResultKey, ResultStore
+from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.refreshes import record_refresh
 
 
@@ -19,9 +21,13 @@ def store(home: Path) -> ResultStore:
     return ResultStore(home / "results")
 
 
+def write(draft: Draft) -> Mapping[str, Any]:
+    (draft.path / "rows.txt").write_bytes(b"0" * 100_000)
+    return {}
+
+
 def refresh(store: ResultStore, number: int) -> PublishedResult:
     key = ResultKey("1", {"n": number}, {})
-    write = lambda draft: (draft.path / "rows.txt").write_bytes(b"0" * 100_000) and {}  # noqa: E731
     result = store.obtain("published_dataset", "digits", key, write).result
     record_refresh(store, [result], what="test")
     return result

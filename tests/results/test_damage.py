@@ -13,6 +13,7 @@ from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results import damage as damage_module
 from aflite_assets.results.damage import find_damage
+from aflite_assets.results.files import file_sha256
 
 
 @pytest.fixture
@@ -59,6 +60,18 @@ def as_of_before(result: PublishedResult) -> PublishedResult:
     return PublishedResult(result.asset, result.partition, result.key, result.path)
 
 
+def count_hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of files that are hashed from now on."""
+    hashed: list[str] = []
+
+    def counting(path: Path) -> str:
+        hashed.append(path.name)
+        return file_sha256(path)
+
+    monkeypatch.setattr(damage_module, "file_sha256", counting)
+    return hashed
+
+
 def test_sizes_stand_in_the_manifest_and_move_no_data_version(store: ResultStore) -> None:
     result = made(store)
     assert result.manifest["sizes"] == {"inner/more.txt": 4, "rows.txt": 10}
@@ -73,6 +86,7 @@ def test_sizes_stand_in_the_manifest_and_move_no_data_version(store: ResultStore
         ("inner/more.txt", Path.unlink, "inner/more.txt is gone"),
         ("manifest.json", Path.unlink, "manifest.json is gone"),
         ("manifest.json", truncate, "manifest.json cannot be read"),
+        ("manifest.json", lambda path: path.write_text("{}"), "manifest.json contradicts itself"),
     ],
 )
 def test_a_damaged_result_is_set_aside_and_made_again(
@@ -124,9 +138,7 @@ def test_other_content_of_the_same_size_is_seen_where_it_is_read_into_something_
 def test_whole_files_are_hashed_once_until_something_touches_them(
     store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hashed: list[str] = []
-    own = damage_module.file_sha256
-    monkeypatch.setattr(damage_module, "file_sha256", lambda path: (hashed.append(path.name), own(path))[1])
+    hashed = count_hashes(monkeypatch)
     result = made(store)
     store.check_inputs([result], reader="x")
     assert hashed == []  # they were hashed when published
@@ -140,9 +152,7 @@ def test_whole_files_are_hashed_once_until_something_touches_them(
 
 def test_a_manifest_without_sizes_is_hashed_once(store: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
     result = as_of_before(made(store))
-    hashed: list[str] = []
-    own = damage_module.file_sha256
-    monkeypatch.setattr(damage_module, "file_sha256", lambda path: (hashed.append(path.name), own(path))[1])
+    hashed = count_hashes(monkeypatch)
     assert store.obtain("raw_dataset", "digits", key(a=1), write).reused
     assert store.obtain("raw_dataset", "digits", key(a=1), write).reused
     assert sorted(hashed) == ["more.txt", "rows.txt"]
@@ -182,8 +192,12 @@ def test_a_part_made_again_with_other_content_makes_older_results_due(store: Res
     old = store.obtain("filtered_sets", "digits", key(a=1), with_part).result
     truncate(old.part("one").path / "rows.txt")
 
+    def other(part: Draft) -> Mapping[str, Any]:
+        (part.path / "rows.txt").write_text("other")
+        return {}
+
     def otherwise(draft: Draft) -> Mapping[str, Any]:
-        draft.part("one", key(part=1), lambda part: (part.path / "rows.txt").write_text("other") and {})
+        draft.part("one", key(part=1), other)
         return {}
 
     store.obtain("filtered_sets", "digits", key(a=2), otherwise)

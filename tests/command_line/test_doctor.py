@@ -1,0 +1,58 @@
+"""`aflite doctor` as a user types it."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aflite_assets import installation
+from aflite_assets.command_line.main import main
+from aflite_assets.results import Draft, ResultKey, ResultStore
+
+
+@pytest.fixture(autouse=True)
+def no_constraints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The packages of whoever runs the tests are no matter of theirs."""
+    monkeypatch.setattr(installation, "constraints_file", lambda: None)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+
+def test_a_sound_home_has_nothing_wrong(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    assert capsys.readouterr().out == "nothing is wrong\n"
+    assert not home.exists()
+
+
+def write(draft: Draft) -> Mapping[str, Any]:
+    (draft.path / "rows.txt").write_text("0123456789")
+    return {}
+
+
+def test_findings_are_lines_and_what_is_left_is_the_exit_code(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = ResultStore(home / "results")
+    damaged = store.obtain("raw_dataset", "digits", ResultKey("1", {"n": 1}, {}), write).result
+    store.obtain("raw_dataset", "digits", ResultKey("1", {"n": 2}, {}), write)
+    os.truncate(damaged.path / "rows.txt", 4)
+    line = f"damaged result: {damaged.path}: rows.txt has 4 bytes instead of 10 - "
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr()
+    assert said.out == f"{line}materialise raw_dataset of digits again\n"
+    assert said.err == "1 of 1 findings are left\n"
+    assert main(["doctor", "--fix"]) == 0
+    assert capsys.readouterr().out == f"{line}mended; materialise raw_dataset of digits again\n"
+    assert main(["doctor", "--deep"]) == 0
+    assert not damaged.path.exists()
+
+
+def test_packages_of_other_versions_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "constraints.txt"
+    file.write_text("pyarrow==0.1\n")
+    monkeypatch.setattr(installation, "constraints_file", lambda: file)
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith(f"packages: installed in other versions than {file} names: pyarrow ")
+    assert said.endswith(f"- pip install -c {file} pyarrow==0.1\n")

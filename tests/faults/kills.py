@@ -1,0 +1,139 @@
+"""Runs of a tiny dataset in processes that are killed hard at given moments; what `test_kills` counts and compares."""
+
+import multiprocessing
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aflite_assets.results import ResultStore
+from aflite_assets.results.doctor import examine_store
+from aflite_assets.sources.registry import parse_spec
+from aflite_assets.stages.pipeline import STAGES, run_pipeline
+
+# Moments are drawn over the work: by itself a fresh process spends most of its time on imports.
+PRELOADED = [
+    "tests.faults.kills",
+    "torch",
+    "transformers",
+    "matplotlib.pyplot",
+    "plotly.graph_objects",
+    *(f"aflite_assets.stages.{name}" for name in STAGES),
+    "aflite_assets.models.encoders",
+    "aflite_assets.models.evaluators",
+    "aflite_assets.models.trainer",
+]
+
+TINY: dict[str, Any] = {
+    "name": "tiny",
+    "source": {"format": "template_nli", "splits": {"train": 160, "test": 40}, "planted_share": 0.6, "seed": 0},
+    "warmup": {"size": 40},
+    "representations": {
+        "small": {
+            "kind": "small_transformer",
+            "vocabulary": 100,
+            "width": 8,
+            "layers": 1,
+            "heads": 1,
+            "max_length": 16,
+            "epochs": 3,
+            "learning_rate": 0.02,
+        }
+    },
+    "filter": {"n_partitions": 4, "slice_size": 0.1, "target_size": 0.3},
+    "evaluators": {"linear": {"kind": "linear"}},
+    "seeds": [0],
+}
+
+
+def run_whole(root: Path, ready: Connection | None = None) -> None:
+    """The whole pipeline into a store; says when it begins."""
+    spec = parse_spec(TINY)
+    if ready is not None:
+        ready.send("begins")
+    run_pipeline(spec, store=ResultStore(root))
+
+
+def run_killed(root: Path, *, after: float | None) -> bool:
+    """The same in a process of its own, killed (SIGKILL) `after` seconds unless it ends before; whether it was."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=run_whole, args=(root, sending))
+    process.start()
+    assert receiving.recv() == "begins"
+    process.join(after)
+    running = process.is_alive()
+    process.kill()
+    process.join()
+    assert running or process.exitcode == 0
+    return running
+
+
+def attempt(root: Path, content: dict[str, Any]) -> str:
+    """Run a spec's pipeline in a process of its own; "" where it ended well, else the error or what ended it."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=_attempt, args=(root, content, sending))
+    process.start()
+    sending.close()
+    try:
+        said: str = receiving.recv()
+    except EOFError:
+        said = "it said nothing"
+    process.join()
+    return said if process.exitcode == 0 else f"{said}; ended with {process.exitcode}"
+
+
+def _attempt(root: Path, content: dict[str, Any], sending: Connection) -> None:
+    said = ""
+    try:
+        run_pipeline(parse_spec(content), store=ResultStore(root))
+    except Exception as error:  # what it is is what the test looks at
+        said = f"{type(error).__name__}: {error}"
+    sending.send(said)
+
+
+def published(root: Path) -> dict[str, dict[str, str]]:
+    """Hashes of every published file by asset, folder and name; those of parts too."""
+    store = ResultStore(root)
+    found = {}
+    for asset, partition, _ in store.partitions():
+        for parts in (False, True):
+            for result in store.results(asset, partition, parts=parts):
+                found[f"{asset}/{'parts/' if parts else ''}{result.key}"] = dict(result.manifest["files"])
+    return found
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One kill: seconds after the begin, the stage that was being made then, and whether the resumed run is equal."""
+
+    after: float
+    stage: str
+    equal: bool
+
+
+def kill_and_resume(folder: Path, *, moments: int, seed: int) -> Iterator[Outcome]:
+    """Kill runs of fresh stores at random moments, spread evenly over a run's length, and run each to its end again."""
+    whole = folder / "whole"
+    run_whole(folder / "first")  # what is compiled once is no part of the length
+    begin = time.perf_counter()
+    assert not run_killed(whole, after=None)
+    length = time.perf_counter() - begin
+    expected = published(whole)
+    assert published(folder / "first") == expected
+    draws = np.random.default_rng(seed).uniform(size=moments)
+    for number, draw in enumerate(draws):
+        root, after = folder / f"killed-{number}", length * (number + draw) / moments
+        running = run_killed(root, after=after)
+        done = {asset for asset, _, home in ResultStore(root).partitions() if (home / "current.json").exists()}
+        stage = next((name for name in STAGES if name not in done), "after the last") if running else "had ended"
+        run_whole(root)
+        sound = not list(examine_store(ResultStore(root), deep=True, fix=True))
+        yield Outcome(after, stage, published(root) == expected and sound)

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import check, first_rows, materialized, run_asset, stage_options, table
+from aflite_assets.assets.numbers import grid_numbers
 from aflite_assets.assets.pictures import evidence_pictures
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -34,7 +35,10 @@ def evaluator_models(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Every evaluator on every train set and seed, with its predictions on all test sets; each cell is a result."""
+    """Every evaluator on every train set and seed, with its predictions on all test sets; each cell is a result.
+
+    Mean accuracies (in [0, 1]) are plotted under Metadata, Plots; `accuracy_of` says of which evaluator and test set.
+    """
     from aflite_assets.stages.grid import CellFilter
 
     chosen = CellFilter(**{name: tuple(values) for name, values in config.model_dump().items()})
@@ -45,6 +49,7 @@ def evaluator_models(
     metadata = {
         "cells": table({name: value for name, value in cell.items() if value is not None} for cell in cells),
         "done": summary["cells"] - len(undone),
+        **grid_numbers(obtained.result),
         "fitted": 0 if obtained.reused else summary["fitted"],
         **column_metadata(obtained.result, result_store.open()),
     }
@@ -65,7 +70,7 @@ def bias_evidence(
 
     Classes, attributes, scores, text lengths, words that go with a class; distances to the nearest train rows and
     similarities of pairs, each beside random rows; annotators' agreement; possible label errors; the overlap of what
-    representations removed; a simple model that the filter did not use.
+    representations removed; a simple model that the filter did not use. Pictures open by [Show Markdown].
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     from aflite_assets.stages.report_inputs import read_evidence

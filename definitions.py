@@ -3,6 +3,7 @@
 import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
+from aflite_assets.assets.source_links import linked_to_source
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.home import prepare_libraries
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
@@ -18,8 +19,8 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         "experiment_tracker": ExperimentTracker(),
     }
     return dg.Definitions(
-        assets=dg.load_assets_from_modules(
-            [data, warmup, embedding, filtering, evaluation, report], include_specs=True
+        assets=linked_to_source(
+            dg.load_assets_from_modules([data, warmup, embedding, filtering, evaluation, report], include_specs=True)
         ),
         jobs=[filter_job, benchmark_job],
         resources=resources | resource_overrides,

@@ -37,7 +37,7 @@ def evaluator_models(
 ) -> dg.MaterializeResult:
     """Every evaluator on every train set and seed, with its predictions on all test sets; each cell is a result.
 
-    Mean accuracies (in [0, 1]) are plotted under Metadata, Plots; `accuracy_of` says of which evaluator and test set.
+    Mean accuracies (in [0, 1]) are plotted under Metadata, Plots; `accuracy.of` says of which evaluator and test set.
     """
     from aflite_assets.stages.grid import CellFilter
 

@@ -1,6 +1,7 @@
 """The few numbers of a result that Dagster plots over partitions and over time, under names that stay.
 
-Those of the first representation have plain names, those of others end with the representation's name.
+Those of the first representation have plain names, those of others end with a dot and the representation's name: tables
+have names that end with an underscore and a representation.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +37,7 @@ def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
 def grid_numbers(result: PublishedResult) -> dict[str, Any]:
     """Of evaluator_models: mean accuracy in [0, 1] over the seeds that are done, by train set.
 
-    Of the grid's first evaluator, on the first test set whose classes are the dataset's; `accuracy_of` says so.
+    Of the grid's first evaluator, on the first test set whose classes are the dataset's; `accuracy.of` says so.
     """
     cells = pq.read_table(result.file("cells.parquet")).to_pylist()
     done = [cell for cell in cells if cell["status"] == "done" and cell["evaluator"] == cells[0]["evaluator"]]
@@ -45,7 +46,7 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
     test_set = next((name for found in scores.values() for name in found), None)
     if test_set is None:
         return {}
-    numbers: dict[str, Any] = {"accuracy_of": f"{done[0]['evaluator']} on {test_set}, mean of the seeds done"}
+    numbers: dict[str, Any] = {"accuracy.of": f"{done[0]['evaluator']} on {test_set}, mean of the seeds done"}
     representations = [name for name in dict.fromkeys(cell["representation"] for cell in cells) if name is not None]
     for train_set in _COMPARED:
         of_set = [cell for cell in done if cell["train_set"] == train_set]
@@ -53,7 +54,7 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
             found = [scores[cell["name"]].get(test_set) for cell in of_set if cell["representation"] == name]
             known = [score for score in found if score is not None]
             if known:
-                numbers[f"accuracy_{train_set}{suffix}"] = sum(known) / len(known)
+                numbers[f"accuracy.{train_set}{suffix}"] = sum(known) / len(known)
     return numbers
 
 
@@ -82,7 +83,7 @@ def report_numbers(result: PublishedResult) -> dict[str, Any]:
             judged = (
                 "the primary comparison" if primary is not None else "no primary comparison, the first one there is"
             )
-            numbers["accuracy_of"] = f"{chosen['evaluator']} on {chosen['test_set']}: {judged}"
+            numbers["accuracy.of"] = f"{chosen['evaluator']} on {chosen['test_set']}: {judged}"
     return numbers
 
 
@@ -92,7 +93,7 @@ def _accuracies_of(chosen: Row, accuracies: Sequence[Row], suffix: str) -> Itera
         same = all(row[name] == chosen[name] for name in ("representation", "evaluator", "test_set"))
         whole = row.get("tested_on", "all") == chosen["tested_on"] and row.get("column") is row.get("label") is None
         if same and whole and row["train_set"] in _COMPARED and row["accuracy"] is not None:
-            yield f"accuracy_{row['train_set']}{suffix}", row["accuracy"]
+            yield f"accuracy.{row['train_set']}{suffix}", row["accuracy"]
 
 
 def _rows(result: PublishedResult, table: str) -> list[Row]:
@@ -105,7 +106,7 @@ def _accuracies(summary: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _suffixes(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
-    return ["" if number == 0 else f"_{name}" for number, name in enumerate(names)]
+    return ["" if number == 0 else f".{name}" for number, name in enumerate(names)]
 
 
 def _known(found: Mapping[str, int | float | None], suffix: str) -> dict[str, int | float]:

@@ -27,7 +27,7 @@ def benchmark_report(
 
     Where `aflite serve` runs and AFLITE_RESULTS_URL is its address, `report` is a link and pictures show at once;
     elsewhere paste `report_link` into the browser, and open pictures by [Show Markdown]. Accuracies (in [0, 1]) and the
-    difference that the verdict is about (in points) are plotted under Metadata, Plots; `accuracy_of` says of what.
+    difference that the verdict is about (in points) are plotted under Metadata, Plots; `accuracy.of` says of what.
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     store = result_store.open()

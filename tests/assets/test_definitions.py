@@ -173,8 +173,8 @@ def _check_what_is_shown(made: dict[str, dg.AssetMaterialization], home: Path) -
     assert shown["benchmark_report"]["report"] == str(report)
     assert shown["benchmark_report"]["report_link"] == report.as_uri()
     for name in ("evaluator_models", "benchmark_report"):
-        assert 0 <= shown[name]["accuracy_full"] <= 1, name
-        assert 0 <= shown[name]["accuracy_filtered"] <= 1, name
+        assert 0 <= shown[name]["accuracy.full"] <= 1, name
+        assert 0 <= shown[name]["accuracy.filtered"] <= 1, name
     filtered = shown["filtered_sets"]
     assert filtered["share_kept"] == filtered["train_rows_kept"] / 400
     assert filtered["bias_after"] < filtered["bias_before"] <= 1

@@ -29,7 +29,7 @@ def test_of_the_filter(tmp_path: Path) -> None:
     summary = {"bert": outcome(80, 0.9), "esim": outcome(100, None)}
     assert filter_numbers(published(tmp_path / "a", "filtered_sets", summary=summary)) == {
         "train_rows_kept": 80, "share_kept": 0.4, "bias_before": 0.9, "bias_after": 0.5, "iterations": 7,
-        "train_rows_kept_esim": 100, "share_kept_esim": 0.5, "bias_after_esim": 0.5, "iterations_esim": 7,
+        "train_rows_kept.esim": 100, "share_kept.esim": 0.5, "bias_after.esim": 0.5, "iterations.esim": 7,
     }  # fmt: skip
 
 
@@ -65,10 +65,10 @@ def test_of_the_grid(tmp_path: Path) -> None:
         ],
     )
     assert grid_numbers(result) == {
-        "accuracy_of": "linear on test, mean of the seeds done",
-        "accuracy_full": pytest.approx(0.7),
-        "accuracy_filtered": 0.5,
-        "accuracy_filtered_esim": 0.25,
+        "accuracy.of": "linear on test, mean of the seeds done",
+        "accuracy.full": pytest.approx(0.7),
+        "accuracy.filtered": 0.5,
+        "accuracy.filtered.esim": 0.25,
     }
 
 
@@ -120,9 +120,9 @@ def test_of_a_report_with_a_primary_comparison(tmp_path: Path) -> None:
         challenge_sets=[*hard, accuracy("full", "hard", 0.1, column="kind", label=None)],
     )
     assert report_numbers(result) == {
-        "difference": 12.5, "difference_low": 7.0, "difference_high": 18.0, "accuracy_full": 0.5,
-        "accuracy_filtered": 0.4, "accuracy_random_matched": 0.3,
-        "accuracy_of": "linear on hard: the primary comparison", "accuracy_filtered_esim": 0.7,
+        "difference": 12.5, "difference_low": 7.0, "difference_high": 18.0, "accuracy.full": 0.5,
+        "accuracy.filtered": 0.4, "accuracy.random_matched": 0.3,
+        "accuracy.of": "linear on hard: the primary comparison", "accuracy.filtered.esim": 0.7,
     }  # fmt: skip
 
 
@@ -137,8 +137,8 @@ def test_of_a_report_without_one(tmp_path: Path) -> None:
         ],
     )
     assert report_numbers(result) == {
-        "accuracy_full": 0.9,
-        "accuracy_of": "linear on test: no primary comparison, the first one there is",
+        "accuracy.full": 0.9,
+        "accuracy.of": "linear on test: no primary comparison, the first one there is",
     }
 
 

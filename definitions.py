@@ -7,6 +7,7 @@ prepare_libraries()  # before numpy, which asks once how many threads it may use
 import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
+from aflite_assets.assets.source_links import linked_to_source
 from aflite_assets.automation.alerts import alerts
 from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.one_process import one_process_executor
@@ -24,8 +25,8 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         "notifier": NotifierResource(),
     }
     return dg.Definitions(
-        assets=dg.load_assets_from_modules(
-            [data, warmup, embedding, filtering, evaluation, report], include_specs=True
+        assets=linked_to_source(
+            dg.load_assets_from_modules([data, warmup, embedding, filtering, evaluation, report], include_specs=True)
         ),
         jobs=[filter_job, benchmark_job, prune_job, forget_old_runs],
         schedules=[forget_old_runs_monthly],

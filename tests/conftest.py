@@ -23,7 +23,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
     monkeypatch.setenv("AFLITE_HOME", str(folder))
     monkeypatch.delenv("AFLITE_DATASETS", raising=False)
-    for variable in ("DAGSTER_HOME", "MLFLOW_TRACKING_URI", *(f"AFLITE_{name}_URL" for name in ("DAGSTER", "MLFLOW", "RESULTS", "SOURCE"))):
+    for variable in (
+        "DAGSTER_HOME",
+        "MLFLOW_TRACKING_URI",
+        *(f"AFLITE_{name}_URL" for name in ("DAGSTER", "MLFLOW", "RESULTS", "SOURCE")),
+    ):
         monkeypatch.delenv(variable, raising=False)
     return folder
 

@@ -4,6 +4,7 @@ import dagster as dg
 
 from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, stage_options, table
+from aflite_assets.assets.optional_checks import asset_with_optional_checks
 from aflite_assets.diagnostics.findings import DATA_CHECKS, Finding
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.results.damage import find_damage
@@ -46,7 +47,7 @@ def dataset_registry(context: dg.AssetExecutionContext) -> dg.MaterializeResult:
     )
 
 
-@dg.asset(**stage_options("raw_dataset", group="data", kinds={"parquet"}, checks=_RAW_CHECKS))
+@asset_with_optional_checks(**stage_options("raw_dataset", group="data", kinds={"parquet"}, checks=_RAW_CHECKS))
 def raw_dataset(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import check, first_rows, materialized, run_asset, stage_options, table
+from aflite_assets.assets.numbers import grid_numbers
 from aflite_assets.assets.pictures import result_pictures
 from aflite_assets.stages.cell_choice import CellFilter
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
@@ -35,7 +36,10 @@ def evaluator_models(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """Every evaluator on every train set and seed, with its predictions on all test sets; each cell is a result."""
+    """Every evaluator on every train set and seed, with its predictions on all test sets; each cell is a result.
+
+    Mean accuracies (in [0, 1]) are plotted under Metadata, Plots; `accuracy.of` says of which evaluator and test set.
+    """
     chosen = CellFilter(**{name: tuple(values) for name, values in config.model_dump().items()})
     obtained = run_asset(context, result_store, experiment_tracker, compute_device, options={"cells": chosen})
     summary = obtained.result.summary
@@ -44,6 +48,7 @@ def evaluator_models(
     metadata = {
         "cells": table({name: value for name, value in cell.items() if value is not None} for cell in cells),
         "done": summary["cells"] - len(undone),
+        **grid_numbers(obtained.result),
         "fitted": 0 if obtained.reused else summary["fitted"],
         **column_metadata(obtained.result, result_store.open()),
     }
@@ -64,7 +69,7 @@ def bias_evidence(
 
     Classes, attributes, scores, text lengths, words that go with a class; distances to the nearest train rows and
     similarities of pairs, each beside random rows; annotators' agreement; possible label errors; the overlap of what
-    representations removed; a simple model that the filter did not use.
+    representations removed; a simple model that the filter did not use. Pictures open by [Show Markdown].
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     from aflite_assets.stages.report_inputs import read_evidence

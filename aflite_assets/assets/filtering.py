@@ -18,6 +18,8 @@ from aflite_assets.assets.common import (
     stage_options,
     table,
 )
+from aflite_assets.assets.inline import small_lines
+from aflite_assets.assets.numbers import filter_numbers
 from aflite_assets.assets.pictures import result_pictures
 from aflite_assets.results import Obtained, PublishedResult
 from aflite_assets.stages.pipeline import STAGES
@@ -76,7 +78,11 @@ def filtered_sets(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """AFLite's loop, once per representation: what is kept, what is removed and when. A killed loop resumes."""
+    """AFLite's loop, once per representation: what is kept, what is removed and when. A killed loop resumes.
+
+    `filtering_<representation>` is the curve in small; the whole one with its axes, and how scores moved, open by [Show
+    Markdown] in the metadata. Rows kept and representation bias are plotted under Metadata, Plots.
+    """
     obtained = run_asset(
         context,
         result_store,
@@ -100,9 +106,12 @@ iteration_sets = dg.AssetSpec(
     partitions_def=ITERATIONS,
     deps=["filtered_sets"],
     description=(
-        "Every iteration of the filter, reported by the loop while it runs: what the UI plots. Datasets with fewer "
-        "iterations show missing cells, and a shorter second run leaves the first one's last cells; `run` in a "
-        "cell's metadata names the run that reported it."
+        "Every iteration of the filter, reported by the loop while it runs: what the UI plots. All datasets share the "
+        "plots' axis, and the last 120 cells are shown: for one dataset's clear curve see the metadata of "
+        "`filtered_sets` (`filtering_*` and `curve_*`), the charts by step in MLflow (the nested run of the "
+        "representation, below the run of `filtered_sets`), or the report. Datasets with fewer iterations show missing "
+        "cells, and a shorter second run leaves the first one's last cells; `run` in a cell's metadata names the run "
+        "that reported it."
     ),
 )
 
@@ -192,12 +201,20 @@ def _filter_metadata(obtained: Obtained) -> dict[str, Any]:
             for name, one in summary.items()
         ),
         "dagster/row_count": next(iter(summary.values()))["kept"]["train"],
+        **filter_numbers(obtained.result),
+        **{f"filtering_{name}": _in_small(part) for name, part in obtained.result.parts.items()},
         **{
             f"iterations_{name}": table(pq.read_table(part.file("iterations.parquet")).select(_SHOWN).to_pylist())
             for name, part in obtained.result.parts.items()
         },
         **result_pictures(obtained.result),
     }
+
+
+def _in_small(part: PublishedResult) -> dg.MarkdownMetadataValue:
+    rows = pq.read_table(part.file("iterations.parquet"), columns=["representation_bias", "train_rows_in"]).to_pylist()
+    left = [row["train_rows_in"] / max(rows[0]["train_rows_in"], 1) for row in rows]
+    return small_lines({"representation bias": [row["representation_bias"] for row in rows], "train rows left": left})
 
 
 def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[str, str]]:

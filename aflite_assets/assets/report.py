@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from aflite_assets.addresses import results_page
 from aflite_assets.assets.common import materialized, run_asset, stage_options, table
+from aflite_assets.assets.inline import linked_figures
+from aflite_assets.assets.numbers import report_numbers
 from aflite_assets.assets.pictures import report_pictures
-from aflite_assets.results import PublishedResult
+from aflite_assets.results import PublishedResult, ResultStore
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
@@ -19,22 +23,46 @@ def benchmark_report(
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
 ) -> dg.MaterializeResult:
-    """One page with accuracy before and after filtering, fair controls, figures and evidence; the same as JSON."""
+    """One page with accuracy before and after filtering, fair controls, figures and evidence; the same as JSON.
+
+    Where `aflite serve` runs and AFLITE_RESULTS_URL is its address, `report` is a link and pictures show at once;
+    elsewhere paste `report_link` into the browser, and open pictures by [Show Markdown]. Accuracies (in [0, 1]) and the
+    difference that the verdict is about (in points) are plotted under Metadata, Plots; `accuracy.of` says of what.
+    """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     store = result_store.open()
     report = obtained.result.file("report.html")
     folder = store.current("published_dataset", context.partition_key).path
-    context.log.info(f"Report: {report}")
+    links = report_links(report, store)
+    context.log.info(f"Report: {links.get('report_link', links['report']).value}")
     context.log.info(f"Dataset folder: {folder}")
     metadata = {
         "verdicts": dg.MetadataValue.text("\n".join(obtained.result.summary["verdicts"])),
-        "report": dg.MetadataValue.path(str(report)),
+        **links,
+        **report_numbers(obtained.result),
         **report_tables(obtained.result),
-        **report_pictures(obtained.result),
+        **figures_shown(obtained.result, store),
         "report_json": dg.MetadataValue.path(str(obtained.result.file("report.json"))),
         "dataset_folder": dg.MetadataValue.path(str(folder)),
     }
     return materialized(obtained, metadata)
+
+
+def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue]:
+    """The report as a link where `aflite serve` is told to run; else its path, and an address that can be pasted.
+
+    A link to a file would be dead: browsers open none from a page of a server.
+    """
+    page = results_page(report, store.root)
+    if page is not None:
+        return {"report": dg.MetadataValue.url(page), "report_file": dg.MetadataValue.path(str(report))}
+    return {"report": dg.MetadataValue.path(str(report)), "report_link": dg.MetadataValue.text(report.as_uri())}
+
+
+def figures_shown(result: PublishedResult, store: ResultStore) -> dict[str, dg.MetadataValue]:
+    """The report's own figures, served where that is possible and inside the metadata where not."""
+    inside = report_pictures(result)
+    return {**inside, **linked_figures(result, store, list(inside))}
 
 
 def report_tables(result: PublishedResult) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import dagster as dg
 
 from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
+from aflite_assets.assets.optional_checks import asset_with_optional_checks
 from aflite_assets.assets.pictures import result_pictures
 from aflite_assets.reports.learning_curve import choice_text, curve_rows
 from aflite_assets.results import PublishedResult
@@ -17,7 +18,7 @@ LARGEST_CUT_SHARE = 0.01
 """Of the rows; so many may have more tokens than a model reads."""
 
 
-@dg.asset(
+@asset_with_optional_checks(
     **stage_options(
         "warmup_split",
         group="warmup",

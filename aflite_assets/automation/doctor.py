@@ -41,7 +41,8 @@ def _migrations(instance: dg.DagsterInstance) -> list[Ailment]:
 
 def _dead(instance: dg.DagsterInstance, fix: bool) -> list[Ailment]:
     dead = end_dead_runs(instance) if fix else find_dead_runs(instance)
-    return [Ailment("dead run", f"{one}, and Dagster takes it to be going on", "end it with --fix", fix) for one in dead]
+    what = "{}, and Dagster takes it to be going on"
+    return [Ailment("dead run", what.format(one), "end it with --fix", fix) for one in dead]
 
 
 def _slots(instance: dg.DagsterInstance, devices: int) -> list[Ailment]:

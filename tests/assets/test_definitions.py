@@ -138,6 +138,8 @@ def test_materialising_twice(
     assert set(versions) == set(STAGES)
     _check_tracked_runs(home, len(iterations), first)
 
+    _check_what_is_shown(_materializations(first), home)
+
     monkeypatch.setattr(evaluators, "evaluate", lambda *args, **kwargs: pytest.fail("a cell was fitted again"))
     with dg.DagsterInstance.ephemeral() as fresh:
         second = materialize(fresh)
@@ -162,6 +164,21 @@ def _materializations(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMa
 
 def _versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
     return {name: (one.tags or {})["dagster/data_version"] for name, one in _materializations(result).items()}
+
+
+def _check_what_is_shown(made: dict[str, dg.AssetMaterialization], home: Path) -> None:
+    """A link that works when it is pasted, numbers to plot, a curve that shows at once."""
+    shown = {name: {key: value.value for key, value in one.metadata.items()} for name, one in made.items()}
+    report = ResultStore(home / "results").current("benchmark_report", "circles_1").file("report.html")
+    assert shown["benchmark_report"]["report"] == str(report)
+    assert shown["benchmark_report"]["report_link"] == report.as_uri()
+    for name in ("evaluator_models", "benchmark_report"):
+        assert 0 <= shown[name]["accuracy.full"] <= 1, name
+        assert 0 <= shown[name]["accuracy.filtered"] <= 1, name
+    filtered = shown["filtered_sets"]
+    assert filtered["share_kept"] == filtered["train_rows_kept"] / 400
+    assert filtered["bias_after"] < filtered["bias_before"] <= 1
+    assert len(filtered["filtering_given_features"]) < 1000
 
 
 def _check_tracked_runs(home: Path, iterations: int, result: dg.ExecuteInProcessResult) -> None:

@@ -13,8 +13,10 @@ from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 MODEL = {"kind": "small_transformer", "vocabulary": 100, "width": 8, "layers": 1, "heads": 1, "max_length": 16}
 
 
-def _materialized(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> tuple[dict[str, Any], dg.AssetCheckEvaluation]:
-    """What `warmup_split` tells Dagster of a small dataset, and the outcome of its check of the curves."""
+def _materialized(
+    monkeypatch: pytest.MonkeyPatch, **changes: Any
+) -> tuple[dict[str, Any], dg.AssetCheckEvaluation | None]:
+    """What `warmup_split` tells Dagster of a small dataset, and the outcome of its check of the curves, if any."""
     content = {
         "name": "circles_1",
         "source": {"format": "template_nli", "splits": {"train": 2000, "test": 60}, "planted_share": 0.6, "seed": 0},
@@ -35,7 +37,7 @@ def _materialized(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> tuple[dict
         )
     (split,) = result.asset_materializations_for_node("warmup_split")
     checks = {one.check_name: one for one in result.get_asset_check_evaluations()}
-    return {name: one.value for name, one in split.metadata.items()}, checks["learning_curves_flatten"]
+    return {name: one.value for name, one in split.metadata.items()}, checks.get("learning_curves_flatten")
 
 
 def test_learning_curves_are_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,6 +54,7 @@ def test_learning_curves_are_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -
     assert png.startswith(b"\x89PNG")
     assert len(png) < 50_000
     # In one epoch of so few rows nothing is learnt, which is said and stops nothing.
+    assert check is not None
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert "small: no sample taught its encoder more than the most frequent class gives" in str(
         check.metadata["cautions"].value
@@ -62,5 +65,4 @@ def test_a_size_that_is_given_has_no_curve(home: Any, monkeypatch: pytest.Monkey
     shown, check = _materialized(monkeypatch, warmup={"size": 0.1})
     assert shown["dagster/row_count"] == 200
     assert not {"chosen", "learning_curve", "learning_curve_points"} & set(shown)
-    assert check.passed
-    assert check.metadata["result"].value == "not applicable: warmup.size is not auto"
+    assert check is None

@@ -1,0 +1,116 @@
+"""The few numbers of a result that Dagster plots over partitions and over time, under names that stay.
+
+Those of the first representation have plain names, those of others end with a dot and the representation's name: tables
+have names that end with an underscore and a representation.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from aflite_assets.results import PublishedResult
+
+_COMPARED = ("full", "random_matched", "filtered")
+_ACCURACY = "accuracy."
+"""In the summary of a cell, before the name of a test set."""
+
+Row = Mapping[str, Any]
+
+
+def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
+    """Of filtered_sets: train rows kept and their share in [0, 1], representation bias before and after, iterations."""
+    numbers: dict[str, int | float] = {}
+    for one, suffix in zip(result.summary.values(), _suffixes(result.summary), strict=True):
+        kept, rows = one["kept"]["train"], one["rows"]["train"]
+        found = {
+            "train_rows_kept": kept,
+            "share_kept": kept / rows if rows else None,
+            "bias_before": one["bias_before"],
+            "bias_after": one["bias_after"],
+            "iterations": one["iterations"],
+        }
+        numbers |= _known(found, suffix)
+    return numbers
+
+
+def grid_numbers(result: PublishedResult) -> dict[str, Any]:
+    """Of evaluator_models: mean accuracy in [0, 1] over the seeds that are done, by train set.
+
+    Of the grid's first evaluator, on the first test set whose classes are the dataset's; `accuracy.of` says so.
+    """
+    cells = pq.read_table(result.file("cells.parquet")).to_pylist()
+    done = [cell for cell in cells if cell["status"] == "done" and cell["evaluator"] == cells[0]["evaluator"]]
+    parts = result.parts
+    scores = {cell["name"]: _accuracies(parts[cell["name"]].summary) for cell in done}
+    test_set = next((name for found in scores.values() for name in found), None)
+    if test_set is None:
+        return {}
+    numbers: dict[str, Any] = {"accuracy.of": f"{done[0]['evaluator']} on {test_set}, mean of the seeds done"}
+    representations = [name for name in dict.fromkeys(cell["representation"] for cell in cells) if name is not None]
+    for train_set in _COMPARED:
+        of_set = [cell for cell in done if cell["train_set"] == train_set]
+        for name, suffix in [(None, ""), *zip(representations, _suffixes(representations), strict=True)]:
+            found = [scores[cell["name"]].get(test_set) for cell in of_set if cell["representation"] == name]
+            known = [score for score in found if score is not None]
+            if known:
+                numbers[f"accuracy.{train_set}{suffix}"] = sum(known) / len(known)
+    return numbers
+
+
+def report_numbers(result: PublishedResult) -> dict[str, Any]:
+    """Of benchmark_report: accuracies in [0, 1] and the difference that the verdict is about, in points.
+
+    `difference`, `difference_low` and `difference_high`: filtered less its control by the primary comparison, with the
+    bounds of its 95 % interval. Where there is none, accuracies are of the first evaluator on the first test set, all
+    its rows.
+    """
+    paired = pq.read_table(result.file("tables/paired.parquet")).to_pylist()
+    accuracies = [*_rows(result, "accuracy"), *_rows(result, "challenge_sets")]
+    representations = list(dict.fromkeys(row["representation"] for row in paired))
+    numbers: dict[str, Any] = {}
+    for name, suffix in zip(representations, _suffixes(representations), strict=True):
+        compared = [row for row in paired if row["representation"] == name and row["train_set"] == "filtered"]
+        primary = next((row for row in compared if row["family"] == "primary"), None)
+        chosen = primary or next((row for row in compared if row["tested_on"] != "filtered"), None)
+        if chosen is None:
+            continue
+        if primary is not None:
+            bounds = {f"difference_{bound}": primary[bound] for bound in ("low", "high")}
+            numbers |= _known({"difference": primary["difference"], **bounds}, suffix)
+        numbers |= dict(_accuracies_of(chosen, accuracies, suffix))
+        if not suffix:
+            judged = (
+                "the primary comparison" if primary is not None else "no primary comparison, the first one there is"
+            )
+            numbers["accuracy.of"] = f"{chosen['evaluator']} on {chosen['test_set']}: {judged}"
+    return numbers
+
+
+def _accuracies_of(chosen: Row, accuracies: Sequence[Row], suffix: str) -> Iterator[tuple[str, float]]:
+    """Mean accuracies of the compared train sets for the evaluator and test set of a row of `paired`."""
+    for row in accuracies:
+        same = all(row[name] == chosen[name] for name in ("representation", "evaluator", "test_set"))
+        whole = row.get("tested_on", "all") == chosen["tested_on"] and row.get("column") is row.get("label") is None
+        if same and whole and row["train_set"] in _COMPARED and row["accuracy"] is not None:
+            yield f"accuracy.{row['train_set']}{suffix}", row["accuracy"]
+
+
+def _rows(result: PublishedResult, table: str) -> list[Row]:
+    found: list[Row] = pq.read_table(result.file(f"tables/{table}.parquet")).to_pylist()
+    return found
+
+
+def _accuracies(summary: Mapping[str, Any]) -> dict[str, float]:
+    return {name.removeprefix(_ACCURACY): one for name, one in summary.items() if name.startswith(_ACCURACY)}
+
+
+def _suffixes(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
+    return ["" if number == 0 else f".{name}" for number, name in enumerate(names)]
+
+
+def _known(found: Mapping[str, int | float | None], suffix: str) -> dict[str, int | float]:
+    return {f"{name}{suffix}": value for name, value in found.items() if value is not None}
+
+
+__all__ = ["filter_numbers", "grid_numbers", "report_numbers"]

@@ -1,0 +1,43 @@
+"""Links from assets to the lines of code that define them, where the address of the code is told."""
+
+import inspect
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from aflite_assets.addresses import SOURCE, base_address
+
+_ROOT = Path(__file__).parents[2]
+_KEY = "dagster/code_references"
+
+
+def linked_to_source(definitions: Sequence[Any]) -> Sequence[Any]:
+    """The same definitions; where `AFLITE_SOURCE_URL` is set, assets link to their function below that address.
+
+    Dagster's own `link_code_references_to_git` knows two hosts and no function behind a decorator; this takes the
+    folder's address on any host, such as https://github.com/<owner>/<repository>/blob/main.
+
+    Raises:
+        InvalidInputError: the variable holds no usable address.
+    """
+    base = base_address(SOURCE)
+    return definitions if base is None else [_linked(one, base) for one in definitions]
+
+
+def _linked(definition: Any, base: str) -> Any:
+    """With the address of its function; a spec without a function stays as it is."""
+    if not isinstance(definition, dg.AssetsDefinition):
+        return definition
+    compute: Any = definition.op.compute_fn
+    function = inspect.unwrap(compute.decorated_fn)
+    path = Path(inspect.getfile(function)).relative_to(_ROOT).as_posix()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dg.BetaWarning)
+        page = dg.UrlCodeReference(url=f"{base}/{path}#L{inspect.getsourcelines(function)[1]}", label="source code")
+        references = dg.CodeReferencesMetadataValue(code_references=[page])
+    return definition.map_asset_specs(
+        lambda spec: spec.replace_attributes(metadata={**spec.metadata, _KEY: references})
+    )

@@ -9,6 +9,7 @@ import dagster as dg
 import pyarrow as pa
 
 from aflite_assets.assets.attempts import found_or_made
+from aflite_assets.assets.run_scope import dataset_held
 from aflite_assets.processors import threads_in_words
 from aflite_assets.results import Obtained, PublishedResult
 from aflite_assets.sources.registry import Registry, load_registry
@@ -66,16 +67,18 @@ def run_asset(
         context.log.info(threads_in_words())
         if not os.environ.get("DAGSTER_HOME"):
             context.log.info("DAGSTER_HOME is not set: Dagster's history of this run is temporary; results are kept.")
+    store = result_store.open()
     job = StageJob(
         name,
         REGISTRY[context.partition_key],
-        store=result_store.open(),
+        store=store,
         tracker=experiment_tracker.open(),
         options=options,
     )
-    obtained = found_or_made(
-        context, job, Progress(log=context.log.info, on_iteration=on_iteration), compute_device=compute_device
-    )
+    progress = Progress(log=context.log.info, on_iteration=on_iteration)
+    with dataset_held(context.run_id, store, job.spec.name, log=context.log.info) as note:
+        obtained = found_or_made(context, job, progress, compute_device=compute_device)
+        note(name, obtained)
     context.log.info(f"{name}: {'found' if obtained.reused else 'made'} {obtained.result.path}")
     return obtained
 

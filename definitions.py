@@ -7,9 +7,13 @@ prepare_libraries()  # before numpy, which asks once how many threads it may use
 import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
+from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.alerts import alerts
 from aflite_assets.automation.jobs import benchmark_job, filter_job
+from aflite_assets.automation.nightly import nightly
 from aflite_assets.automation.one_process import one_process_executor
+from aflite_assets.automation.refresh import refresh
+from aflite_assets.automation.up_to_date import up_to_date
 from resources import ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
 
 
@@ -22,11 +26,14 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         "notifier": NotifierResource(),
     }
     return dg.Definitions(
-        assets=dg.load_assets_from_modules(
-            [data, warmup, embedding, filtering, evaluation, report], include_specs=True
-        ),
+        assets=[
+            *dg.load_assets_from_modules([data, warmup, embedding, filtering, evaluation, report], include_specs=True),
+            *WATCHED,
+        ],
+        asset_checks=[up_to_date],
         jobs=[filter_job, benchmark_job],
-        sensors=[alerts],
+        schedules=[nightly],
+        sensors=[alerts, refresh],
         executor=one_process_executor,
         resources=resources | resource_overrides,
         # Its default level is INFO: what the assets say, without Dagster's own event of every small step.

@@ -9,10 +9,11 @@ import dagster as dg
 import pyarrow as pa
 
 from aflite_assets.assets.attempts import found_or_made
+from aflite_assets.assets.partitions import DATASETS, OWNERS, REGISTRY
 from aflite_assets.assets.run_scope import dataset_held
+from aflite_assets.assets.watched import watched_parents
 from aflite_assets.processors import threads_in_words
 from aflite_assets.results import Obtained, PublishedResult
-from aflite_assets.sources.registry import Registry, load_registry
 from aflite_assets.stages.child import StageJob
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.progress import IterationReport, Progress
@@ -20,12 +21,6 @@ from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:
     from aflite_assets.tracking import RunReference
-
-REGISTRY: Registry = load_registry()
-"""The datasets known when the definitions were loaded; *Reload definitions* reads the folders again."""
-
-DATASETS = dg.StaticPartitionsDefinition(sorted(REGISTRY.specs))
-OWNERS = ["team:aflite"]
 
 
 def stage_options(
@@ -39,7 +34,7 @@ def stage_options(
         "pool": pool,
         "owners": OWNERS,
         "partitions_def": DATASETS,
-        "deps": list(stage.inputs),
+        "deps": [*stage.inputs, *watched_parents(stage)],
         "code_version": stage.code_version,
         "tags": {"domain": group},
         "check_specs": [
@@ -181,6 +176,7 @@ def _cell(value: Any) -> str | int | float | bool:
 
 __all__ = [
     "DATASETS",
+    "OWNERS",
     "REGISTRY",
     "IterationReport",
     "check",

@@ -8,11 +8,15 @@ import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
 from aflite_assets.assets.source_links import linked_to_source
+from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.alerts import alerts
 from aflite_assets.automation.jobs import benchmark_job, filter_job
+from aflite_assets.automation.nightly import nightly
 from aflite_assets.automation.one_process import one_process_executor
+from aflite_assets.automation.refresh import refresh
 from aflite_assets.automation.retention import forget_old_runs, forget_old_runs_monthly
 from aflite_assets.automation.room import prune_job
+from aflite_assets.automation.up_to_date import up_to_date
 from resources import ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
 
 
@@ -26,11 +30,17 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
     }
     return dg.Definitions(
         assets=linked_to_source(
-            dg.load_assets_from_modules([data, warmup, embedding, filtering, evaluation, report], include_specs=True)
+            [
+                *dg.load_assets_from_modules(
+                    [data, warmup, embedding, filtering, evaluation, report], include_specs=True
+                ),
+                *WATCHED,
+            ]
         ),
+        asset_checks=[up_to_date],
         jobs=[filter_job, benchmark_job, prune_job, forget_old_runs],
-        schedules=[forget_old_runs_monthly],
-        sensors=[alerts],
+        schedules=[nightly, forget_old_runs_monthly],
+        sensors=[alerts, refresh],
         executor=one_process_executor,
         resources=resources | resource_overrides,
         # Its default level is INFO: what the assets say, without Dagster's own event of every small step.

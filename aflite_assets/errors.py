@@ -57,6 +57,10 @@ class TimeLimitError(AfliteError):
     """Making a result took longer than it was allowed to."""
 
 
+class TriedEnoughError(AfliteError):
+    """Refreshes have tried to make a result as often as they may."""
+
+
 class DatasetBusyError(StoreError):
     """Another process runs this dataset; waiting helps."""
 

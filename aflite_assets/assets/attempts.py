@@ -14,6 +14,8 @@ from aflite_assets.results import Obtained
 from aflite_assets.stages.child import StageJob, make_in_child
 from aflite_assets.stages.pipeline import find_stage
 from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.refresh_state import RefreshState
+from aflite_assets.stages.tries import CountedTry
 from resources import ComputeDevice
 
 RETRY_DELAYS = (10.0, 60.0)
@@ -22,6 +24,8 @@ RETRY_DELAYS = (10.0, 60.0)
 TIME_LIMIT_TAG = "aflite/max_runtime_seconds"
 """Tag of a run: for how many seconds each of its steps may make a result; what is found takes none."""
 
+REFRESH_TAG = "aflite/refresh"
+"""Tag of the runs that refreshes start, with the name under which their tries are counted."""
 
 GPU_POOL = "gpu"
 """The pool whose steps need a card: `stage_options(pool=...)`."""
@@ -39,14 +43,27 @@ def found_or_made(
     if context.retry_number:
         # Here, and not between the tries: Dagster hears of a cancellation only while a step runs.
         time.sleep(RETRY_DELAYS[context.retry_number - 1])
+    run = context.run.tags.get(REFRESH_TAG)
+    counted = CountedTry(RefreshState.beside(job.store), job.spec.name, job.name, run)
     with _as_dagster_errors(context):
-        found = find_stage(job.name, job.spec, store=job.store)
-        if found is not None:
-            return found
-        seconds = _time_limit(context.run.tags)
-        with _leased(context, compute_device) as lease:
-            leased = replace(job, device=compute_device.settings(lease))
-            return make_in_child(leased, progress=progress, environment=lease.environment, seconds=seconds)
+        try:
+            obtained = find_stage(job.name, job.spec, store=job.store)
+            if obtained is None:
+                seconds = _time_limit(context.run.tags)
+                with _leased(context, compute_device) as lease:
+                    leased = replace(job, device=compute_device.settings(lease))
+                    obtained = make_in_child(
+                        leased,
+                        progress=progress,
+                        environment=lease.environment,
+                        seconds=seconds,
+                        on_making=counted.begin,
+                    )
+        except Exception as error:
+            counted.fail(str(error))
+            raise
+        counted.end(obtained)
+        return obtained
 
 
 @contextmanager

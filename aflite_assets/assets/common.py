@@ -9,9 +9,11 @@ import dagster as dg
 import pyarrow as pa
 
 from aflite_assets.assets.attempts import found_or_made
+from aflite_assets.assets.partitions import DATASETS, OWNERS, REGISTRY
+from aflite_assets.assets.run_scope import dataset_held
+from aflite_assets.assets.watched import watched_parents
 from aflite_assets.processors import threads_in_words
 from aflite_assets.results import Obtained, PublishedResult
-from aflite_assets.sources.registry import Registry, load_registry
 from aflite_assets.stages.child import StageJob
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.progress import IterationReport, Progress
@@ -19,12 +21,6 @@ from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:
     from aflite_assets.tracking import RunReference
-
-REGISTRY: Registry = load_registry()
-"""The datasets known when the definitions were loaded; *Reload definitions* reads the folders again."""
-
-DATASETS = dg.StaticPartitionsDefinition(sorted(REGISTRY.specs))
-OWNERS = ["team:aflite"]
 
 
 def stage_options(
@@ -38,7 +34,7 @@ def stage_options(
         "pool": pool,
         "owners": OWNERS,
         "partitions_def": DATASETS,
-        "deps": list(stage.inputs),
+        "deps": [*stage.inputs, *watched_parents(stage)],
         "code_version": stage.code_version,
         "tags": {"domain": group},
         "check_specs": [
@@ -66,16 +62,18 @@ def run_asset(
         context.log.info(threads_in_words())
         if not os.environ.get("DAGSTER_HOME"):
             context.log.info("DAGSTER_HOME is not set: Dagster's history of this run is temporary; results are kept.")
+    store = result_store.open()
     job = StageJob(
         name,
         REGISTRY[context.partition_key],
-        store=result_store.open(),
+        store=store,
         tracker=experiment_tracker.open(),
         options=options,
     )
-    obtained = found_or_made(
-        context, job, Progress(log=context.log.info, on_iteration=on_iteration), compute_device=compute_device
-    )
+    progress = Progress(log=context.log.info, on_iteration=on_iteration)
+    with dataset_held(context.run_id, store, job.spec.name, log=context.log.info) as note:
+        obtained = found_or_made(context, job, progress, compute_device=compute_device)
+        note(name, obtained)
     context.log.info(f"{name}: {'found' if obtained.reused else 'made'} {obtained.result.path}")
     return obtained
 
@@ -178,6 +176,7 @@ def _cell(value: Any) -> str | int | float | bool:
 
 __all__ = [
     "DATASETS",
+    "OWNERS",
     "REGISTRY",
     "IterationReport",
     "check",

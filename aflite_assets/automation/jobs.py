@@ -2,8 +2,11 @@
 
 import dagster as dg
 
-_FILTER = dg.AssetSelection.assets("published_dataset").upstream()
-_BENCHMARK = dg.AssetSelection.assets("benchmark_report").upstream()
+from aflite_assets.assets.watched import WATCHED
+
+_WATCHED = dg.AssetSelection.assets(*(spec.key for spec in WATCHED))
+_FILTER = dg.AssetSelection.assets("published_dataset").upstream() - _WATCHED
+_BENCHMARK = dg.AssetSelection.assets("benchmark_report").upstream() - _WATCHED
 
 filter_job = dg.define_asset_job(
     "filter",

@@ -1,11 +1,14 @@
 """The executor of all runs: every step in the run's own process, which waits for a slot of a pool without spinning.
 
+It holds the dataset's lock while the run goes on, and keeps the record of what the run used.
+
 A stage that must be made has a child process of its own (`stages.child`); one that is found costs milliseconds, where
 Dagster's executor of a process per step takes seconds to start each.
 """
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import dagster as dg
 from dagster._core.errors import DagsterExecutionInterruptedError
@@ -20,7 +23,9 @@ from dagster._core.execution.retries import RetryMode
 from dagster._core.executor.in_process import InProcessExecutor
 from dagster._utils.interrupts import pop_captured_interrupt
 
+from aflite_assets.assets.run_scope import RunScope, run_scope
 from aflite_assets.automation.dead_runs import end_dead_runs, mark_run
+from aflite_assets.errors import DatasetBusyError, StoreError
 
 _LONGEST_NAP = 0.5
 """Seconds after which a waiting step looks whether its run was cancelled."""
@@ -69,8 +74,48 @@ class OneProcessExecutor(InProcessExecutor):
 
 
 def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> Iterator[DagsterEvent]:
-    with _PatientSlots(job_context.instance, job_context.dagster_run) as slots:
-        yield from inner_plan_execution_iterator(job_context, execution_plan, slots)
+    scope = _scope(job_context)
+    with ExitStack() as stack:
+        if scope is not None:
+            yield from _take_lock(job_context, scope, stack)
+            stack.enter_context(run_scope(scope))
+        with _PatientSlots(job_context.instance, job_context.dagster_run) as slots:
+            yield from inner_plan_execution_iterator(job_context, execution_plan, slots)
+        if scope is not None:
+            _record(job_context, scope, execution_plan)
+
+
+def _scope(job_context: PlanExecutionContext) -> RunScope | None:
+    """Of a run of one dataset with stages in it; None for others, which read and write no dataset's results."""
+    partition = job_context.dagster_run.tags.get("dagster/partition")
+    resources = job_context.scoped_resources_builder.resource_instance_dict
+    if partition is None or "result_store" not in resources:
+        return None
+    store = job_context.scoped_resources_builder.build({"result_store"}).result_store
+    return RunScope(job_context.run_id, store.open(), partition)
+
+
+def _take_lock(job_context: PlanExecutionContext, scope: RunScope, stack: ExitStack) -> Iterator[DagsterEvent]:
+    """Hold the dataset's lock from here on; wait for whoever has it, and say once who that is."""
+    said = False
+    while True:
+        try:
+            stack.enter_context(scope.store.dataset_lock(scope.partition, what=scope.what, wait=0))
+            return
+        except DatasetBusyError as error:
+            if not said:
+                yield DagsterEvent.engine_event(job_context, f"Waiting: {error}")
+            said = True
+        if pop_captured_interrupt():
+            raise DagsterExecutionInterruptedError
+        time.sleep(_LONGEST_NAP)
+
+
+def _record(job_context: PlanExecutionContext, scope: RunScope, execution_plan: ExecutionPlan) -> None:
+    try:
+        scope.record(execution_plan.step_keys_to_execute)
+    except StoreError as error:
+        job_context.log.warning(str(error))
 
 
 class _PatientSlots(InstanceConcurrencyContext):

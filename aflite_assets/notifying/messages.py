@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 LONGEST_REASON = 400
-Kind = Literal["failed", "checks", "refreshed"]
-_WORDS: dict[Kind, str] = {"failed": "failed", "checks": "has failed checks", "refreshed": "was refreshed"}
+Kind = Literal["failed", "checks", "refreshed", "left"]
+_WORDS: dict[Kind, str] = {
+    "failed": "failed",
+    "checks": "has failed checks",
+    "refreshed": "was refreshed",
+    "left": "is left alone",
+}
 
 
 @dataclass(frozen=True)

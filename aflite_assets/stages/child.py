@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import Pipe
@@ -64,10 +64,12 @@ def make_in_child(
     progress: Progress,
     environment: Mapping[str, str] = MappingProxyType({}),
     seconds: float | None = None,
+    on_making: Callable[[str], None] = lambda key: None,
 ) -> Obtained:
     """`run_stage` in a child process, which ends when this one does, and with the call whatever ends that.
 
-    `environment`: variables that the child has beside this process's. `seconds`: how long it may take.
+    `environment`: variables that the child has beside this process's. `seconds`: how long it may take. `on_making` is
+    called here, with the key's digest, when the stage begins to be made; the child ends if it raises.
 
     Raises:
         WorkerLostError: the child was killed or ended by itself.
@@ -80,12 +82,18 @@ def make_in_child(
     with ours, _started(theirs, environment) as process:
         try:
             ours.send(job)
-            return _listen(ours, job, progress, seconds)
+            return _listen(ours, job, progress, seconds, on_making)
         except (EOFError, ConnectionError) as error:
             raise _lost(process, job) from error
 
 
-def _listen(connection: Connection, job: StageJob, progress: Progress, seconds: float | None) -> Obtained:
+def _listen(
+    connection: Connection,
+    job: StageJob,
+    progress: Progress,
+    seconds: float | None,
+    on_making: Callable[[str], None],
+) -> Obtained:
     deadline = None if seconds is None else time.monotonic() + seconds
     while True:
         left = None if deadline is None else deadline - time.monotonic()
@@ -98,6 +106,8 @@ def _listen(connection: Connection, job: StageJob, progress: Progress, seconds: 
         match kind:
             case "log":
                 progress.log(value)
+            case "making":
+                on_making(value)
             case "iteration":
                 progress.on_iteration(value)
             case "error":
@@ -173,6 +183,7 @@ def serve(descriptor: int) -> None:
             device=job.device,
             progress=progress,
             options=job.options,
+            on_making=lambda key: parent.say("making", key.digest),
         )
         prepare_shown(obtained.result)
     except Exception as error:

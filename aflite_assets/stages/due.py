@@ -84,7 +84,7 @@ def what_is_due(
         if stage.state == "made" and not refresh.start and not _made_before(stage, plan, stages):
             why_not.append(f"{stage.stage} was never made; make it once, or set refresh: {{start: true}}")
             continue
-        tries = Tries() if stage.state == "found" else state.tries(name, stage.stage, stage.key or "")
+        tries = state.tries(name, stage.stage, stage.key or "")
         if tries.count >= MOST_TRIES:
             given_up.append(GivenUp(stage, tries))
         else:
@@ -96,6 +96,22 @@ def what_is_due(
         state.note_acted(name, until=now)
     following = _following(plan, {stage.stage for stage in due}, stages, start=refresh.start)
     return Due(name, tuple(due), following, () if due else tuple(why_not), tuple(given_up))
+
+
+def why_closed(
+    refresh: RefreshSpec | Literal["never"], dataset: str, *, now: datetime, state: RefreshState
+) -> str | None:
+    """Why nothing may be done about a dataset now, whatever changed; None where it may.
+
+    Raises:
+        StoreError: the state cannot be used.
+    """
+    paused = state.paused()
+    if paused is not None:
+        return f"refreshes are paused: {paused.reason or 'no reason was given'}"
+    if refresh == "never":
+        return "refresh: never"
+    return _until(refresh, dataset, now, state)
 
 
 def _until(refresh: RefreshSpec, dataset: str, now: datetime, state: RefreshState) -> str | None:

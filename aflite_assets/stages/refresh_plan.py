@@ -14,8 +14,9 @@ refreshes is in `refresh_state`. A sensor's tick is: load the registry, plan wit
 data version came out equal, what follows is found again and not due.
 """
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +30,8 @@ from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.changes import Change, changes
 from aflite_assets.stages.contents import MISSING, FieldContents, is_hub_id, named_models
 from aflite_assets.stages.pipeline import STAGES, Stage, next_attempt, stage_key
+
+_log = logging.getLogger(__name__)
 
 State = Literal["found", "made", "after", "waiting", "refused"]
 """found: the result is there. made: it would be made. after: that depends on a stage before it that is not found.
@@ -65,13 +68,15 @@ class StagePlan:
 class DatasetPlan:
     """The stages of one dataset in order; none where `failure` says why its file was not understood.
 
-    `notes`: what the plan had to assume, such as a commit that the hub was not there to confirm.
+    `notes`: what the plan had to assume, such as a commit that the hub was not there to confirm. `contents`: what was
+    looked at of its files and commits.
     """
 
     dataset: str
     stages: tuple[StagePlan, ...]
     failure: str | None = None
     notes: tuple[str, ...] = ()
+    contents: FieldContents | None = field(default=None, compare=False, repr=False)
 
     @property
     def stale(self) -> tuple[StagePlan, ...]:
@@ -118,11 +123,14 @@ def plan_datasets(
     with asked_anew(seconds=hub_seconds) as asking:
         for name in [name for name in wanted if name in registry.specs]:
             asking.unanswered.clear()
-            plan = plan_dataset(
-                registry[name], store, contents=FieldContents(registry[name], hashes=hashes or FileHashes())
-            )
+            contents = FieldContents(registry[name], hashes=hashes or FileHashes())
+            try:
+                plan = plan_dataset(registry[name], store, contents=contents)
+            except Exception as error:  # of one dataset's folders, for one a manifest that is no JSON
+                _log.exception("%s could not be planned", name)
+                plan = DatasetPlan(name, (), failure=f"{name} could not be planned: {type(error).__name__}: {error}")
             notes = tuple(f"{what} is taken at its last known commit: {why}" for what, why in asking.unanswered.items())
-            yield DatasetPlan(plan.dataset, plan.stages, notes=notes)
+            yield replace(plan, notes=notes, contents=contents)
     for name, message in failures.items():
         if names is None or name in wanted:
             yield DatasetPlan(name, (), failure=message)

@@ -1,0 +1,13 @@
+"""The datasets that the definitions know: read once when they are loaded."""
+
+import dagster as dg
+
+from aflite_assets.sources.registry import Registry, load_registry
+
+REGISTRY: Registry = load_registry()
+"""The datasets known when the definitions were loaded; *Reload definitions* reads the folders again."""
+
+DATASETS = dg.StaticPartitionsDefinition(sorted(REGISTRY.specs))
+OWNERS = ["team:aflite"]
+
+__all__ = ["DATASETS", "OWNERS", "REGISTRY"]

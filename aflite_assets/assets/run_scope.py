@@ -1,0 +1,90 @@
+"""What holds for a whole run of one dataset: its lock, what its steps obtained, and the record of it at the end.
+
+The executor opens a scope for the run and takes the dataset's lock before any step asks for a slot of a pool: a step
+that waited for the lock while it holds the slot would wait for a run that waits for the slot.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from aflite_assets.errors import DatasetBusyError, StoreError
+from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results.refreshes import Refresh, record_refresh
+from aflite_assets.stages.pipeline import STAGES
+
+_open: dict[str, "RunScope"] = {}
+
+
+@dataclass
+class RunScope:
+    """One run of one dataset: what its steps obtained so far, by stage."""
+
+    run_id: str
+    store: ResultStore
+    partition: str
+    obtained: dict[str, Obtained] = field(default_factory=dict)
+
+    @property
+    def what(self) -> str:
+        """How the run is named to those who wait for it."""
+        return f"Dagster run {self.run_id}"
+
+    def record(self, steps: Iterable[str]) -> Refresh | None:
+        """Keep what the dataset's results are made of, if all these steps came to an end and all stages fit together.
+
+        Raises:
+            StoreError: the record cannot be written.
+        """
+        wanted = [step for step in steps if step in STAGES]
+        if not wanted or any(step not in self.obtained for step in wanted):
+            return None
+        try:
+            current = {name: self.store.current(name, self.partition) for name in STAGES}
+        except StoreError:
+            return None  # a stage was never made
+        for name, stage in STAGES.items():
+            versions = {one: current[one].data_version for one in stage.inputs}
+            if current[name].manifest["made_from"]["inputs"] != versions:
+                return None  # a stage before it was made anew, and this one not yet
+        made = [name for name, one in self.obtained.items() if not one.reused]
+        return record_refresh(self.store, current.values(), made=made, what=self.what)
+
+
+@contextmanager
+def run_scope(scope: RunScope) -> Iterator[RunScope]:
+    """Let the steps of a run find their scope while the block runs."""
+    _open[scope.run_id] = scope
+    try:
+        yield scope
+    finally:
+        del _open[scope.run_id]
+
+
+@contextmanager
+def dataset_held(
+    run_id: str, store: ResultStore, partition: str, *, log: Callable[[str], object]
+) -> Iterator[Callable[[str, Obtained], None]]:
+    """The dataset's lock for one step, where its run does not hold it; yields where to note what the step obtained.
+
+    Under an executor that opens no scope, runs of one dataset take turns step by step.
+    """
+    scope = _open.get(run_id)
+    if scope is not None and scope.partition == partition:
+        yield scope.obtained.__setitem__
+        return
+    what = f"a step of Dagster run {run_id}"
+    lock = store.dataset_lock(partition, what=what, wait=0)
+    try:
+        lock.__enter__()
+    except DatasetBusyError as error:
+        log(f"Waiting: {error}")
+        lock = store.dataset_lock(partition, what=what)
+        lock.__enter__()
+    try:
+        yield lambda stage, obtained: None
+    finally:
+        lock.__exit__(None, None, None)
+
+
+__all__ = ["RunScope", "dataset_held", "run_scope"]

@@ -1,0 +1,63 @@
+"""The schedule `nightly`: a run of every dataset at fixed times, for those who do not use the sensor `refresh`.
+
+It looks at no sources: each run finds what has not changed. Switch on only one of the two.
+"""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from aflite_assets.assets.attempts import REFRESH_TAG
+from aflite_assets.assets.partitions import DATASETS
+from aflite_assets.automation.jobs import benchmark_job
+from aflite_assets.results import ResultStore
+from aflite_assets.sources.registry import load_registry
+from aflite_assets.stages.due import why_closed
+from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.refresh_state import RefreshState
+from resources import ResultStoreResource
+
+CRON = "0 3 * * *"
+
+
+@dg.schedule(
+    job=benchmark_job,
+    cron_schedule=CRON,
+    execution_timezone="UTC",
+    default_status=dg.DefaultScheduleStatus.STOPPED,
+    description="A run of every dataset at three at night, UTC, of what was made of it before. For those who do not "
+    "use the sensor `refresh`: switch on only one of the two.",
+)
+def nightly(context: dg.ScheduleEvaluationContext, result_store: ResultStoreResource) -> Iterator[dg.RunRequest]:
+    """A run of each dataset that has a result or says `refresh: {start: true}`, unless its `refresh` forbids it now."""
+    store = result_store.open()
+    state = RefreshState.beside(store)
+    now = context.scheduled_execution_time
+    loaded = set(DATASETS.get_partition_keys())
+    for name, spec in load_registry().specs.items():
+        closed = why_closed(spec.refresh, name, now=now, state=state)
+        stages = list(STAGES) if spec.refresh != "never" and spec.refresh.start else begun(store, name)
+        if name not in loaded or closed is not None or not stages:
+            if closed is not None and stages:
+                context.log.info(f"{name}: {closed}")
+            continue
+        state.note_acted(name, until=now)
+        run = f"{name}:{now:%Y-%m-%dT%H:%M}"
+        yield dg.RunRequest(
+            run_key=run,
+            partition_key=name,
+            asset_selection=[dg.AssetKey(stage) for stage in stages],
+            tags={REFRESH_TAG: run, "dagster/priority": "-1"},
+        )
+
+
+def begun(store: ResultStore, dataset: str) -> list[str]:
+    """The stages that have a result, and all that they read."""
+    wanted = {name for name in STAGES if store.current_key(name, dataset) is not None}
+    for name in reversed(STAGES):
+        if name in wanted:
+            wanted |= set(STAGES[name].inputs)
+    return [name for name in STAGES if name in wanted]
+
+
+__all__ = ["begun", "nightly"]

@@ -1,0 +1,210 @@
+"""The sensor `refresh`: looks at every dataset, reports what moved, and starts a run for each that has something due.
+
+Due-ness is computed by the plan (`stages.refresh_plan`, `stages.due`) and runs are requested by key, in place of
+Dagster's automation conditions. These gate on the latest check of whichever partition came last, so that one dataset's
+failure blocks another; they count no tries, start what was never made, and miss what changed while they were off. The
+plan compares with the store instead, which knows nothing of when anybody looked.
+
+A run has what is due and what follows from it. What follows could wait for the next tick, but a chain of eleven stages
+would take as many ticks; in the run, a stage whose inputs came out equal is found in milliseconds and made no more.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import dagster as dg
+
+from aflite_assets.assets.attempts import REFRESH_TAG
+from aflite_assets.assets.partitions import DATASETS
+from aflite_assets.automation.jobs import benchmark_job
+from aflite_assets.automation.runs_of_datasets import RunsOfDatasets, dagster_page
+from aflite_assets.automation.up_to_date import evaluation
+from aflite_assets.automation.watched_versions import events_of, watch
+from aflite_assets.errors import NotificationError
+from aflite_assets.notifying import Alert, Notifier
+from aflite_assets.results import ResultStore
+from aflite_assets.results.file_hashes import FileHashes, Watch
+from aflite_assets.results.locks import is_free, read_holder
+from aflite_assets.sources.registry import load_registry
+from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.stages.due import Due, what_is_due
+from aflite_assets.stages.refresh_plan import DatasetPlan, plan_datasets
+from aflite_assets.stages.refresh_state import RefreshState
+from resources import NotifierResource, ResultStoreResource
+
+TICK_SECONDS = 30
+MOST_BYTES = 4 << 30
+"""Hashed per tick, which may take no longer than a minute; the next tick goes on from there."""
+STILL_SECONDS = 15.0
+"""Between the two looks at which a changed file must be the same; under a tick, over the looks of one."""
+BECAUSE_TAG = "aflite/because"
+_LONGEST_TAG = 300
+_MOST_LINES = 30
+
+Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
+
+
+class Log(Protocol):
+    """Where a tick says what it saw."""
+
+    def info(self, msg: str, /) -> Any: ...
+    def warning(self, msg: str, /) -> Any: ...
+    def error(self, msg: str, /) -> Any: ...
+
+
+@dg.sensor(
+    job=benchmark_job,
+    minimum_interval_seconds=TICK_SECONDS,
+    default_status=dg.DefaultSensorStatus.STOPPED,
+    description="Looks at every dataset's file, sources and models, reports what moved, and starts a run of what is "
+    "due. `aflite pause` stops it as its switch does; `aflite plan` says what it would do.",
+)
+def refresh(
+    context: dg.SensorEvaluationContext, result_store: ResultStoreResource, notifier: NotifierResource
+) -> dg.SensorResult:
+    """One look at everything."""
+    store = result_store.open()
+    tick = Tick(context.instance, store, notifier.open(), context.log, datetime.now(UTC))
+    return tick.look(context.cursor)
+
+
+@dataclass
+class Tick:
+    """One look at all datasets at `now`, a time with a zone.
+
+    `loaded`: the partitions of the code location, which alone can be run. `watch`: which files have stood still.
+    """
+
+    instance: dg.DagsterInstance
+    store: ResultStore
+    notifier: Notifier
+    log: Log
+    now: datetime
+    loaded: frozenset[str] = frozenset(DATASETS.get_partition_keys())
+    watch: Watch = field(default_factory=lambda: Watch(apart=STILL_SECONDS))
+    most_bytes: int | None = MOST_BYTES
+
+    def look(self, cursor: str | None) -> dg.SensorResult:
+        """Plan every dataset, and answer with runs, events and the cursor of the next look.
+
+        Raises:
+            StoreError: the notes about refreshes cannot be kept, or the store is of a later version.
+        """
+        self.store.check_format()
+        self._state = RefreshState.beside(self.store)
+        self._runs = RunsOfDatasets(self.instance)
+        seen = _cursor(cursor)
+        marks: dict[str, dict[str, str]] = {}
+        requests: list[dg.RunRequest] = []
+        events: list[Event] = []
+        lines: list[str] = []
+        registry = load_registry()
+        hashes = FileHashes(most_bytes=self.most_bytes, watch=self.watch)
+        for plan in plan_datasets(registry, self.store, hashes=hashes):
+            name = plan.dataset
+            if plan.failure is not None:
+                self.log.warning(plan.failure)
+                lines.append(f"{name} is left out: {plan.failure.splitlines()[0]}")
+                marks[name] = seen.get(name, {})
+            elif name not in self.loaded:
+                lines.append(
+                    f"{name} is new: *Reload definitions*, or restart the code location, to have its partition"
+                )
+                self.log.warning(lines[-1])
+            else:
+                spec = registry[name]
+                told, marks[name] = self._report(spec, plan, seen.get(name, {}))
+                events += told
+                due = what_is_due(plan, spec.refresh, now=self.now, state=self._state)
+                events += self._leave(due)
+                request = self._request(plan, due, lines)
+                requests += [] if request is None else [request]
+        return self._answer(requests, events, lines, json.dumps(marks, sort_keys=True))
+
+    def _report(
+        self, spec: DatasetSpec, plan: DatasetPlan, marks: dict[str, str]
+    ) -> tuple[list[Event], dict[str, str]]:
+        """Events about what the dataset reads and whether it is up to date, and the marks of that."""
+        stale = tuple(one.stage for one in plan.stages if not one.current)
+        self._state.note_look(spec.name, now=self.now, stale=stale)
+        moved, new = events_of(self.instance, spec.name, watch(spec, plan), marks)
+        check, new["up_to_date"] = evaluation(plan, now=self.now)
+        if check is None or marks.get("up_to_date") == new["up_to_date"]:
+            return [*moved], new
+        return [*moved, check], new
+
+    def _leave(self, due: Due) -> Iterator[Event]:
+        """Tell once of each stage that is left alone."""
+        for one in due.untold:
+            stage, key = one.stage.stage, one.stage.key or ""
+            self.log.error(f"{due.dataset}: {one}")
+            alert = Alert("left", due.dataset, stage, key, str(one), dagster_page("assets", stage))
+            try:
+                self.notifier.note([alert], log=self.log.warning)
+            except NotificationError as error:
+                self.log.warning(str(error))
+            self._state.note_reported(due.dataset, stage, key)
+            metadata = {"dataset": due.dataset, "reason": str(one), "key": key, "tries": one.tries.count}
+            yield dg.AssetObservation(stage, partition=due.dataset, description=str(one), metadata=metadata)
+
+    def _request(self, plan: DatasetPlan, due: Due, lines: list[str]) -> dg.RunRequest | None:
+        """A run of what is due, unless the dataset is being run; says why not where something was begun before."""
+        name = due.dataset
+        if not due.stages:
+            if any(stage.made_before for stage in plan.stages):
+                lines += [f"{name}: {why}" for why in due.why_not]
+            return None
+        lock = self.store.locks_folder / f"{name}.lock"
+        going = self._runs.going_on(name, now=self.now.timestamp())
+        if going is None and lock.exists() and not is_free(lock):
+            going = str(read_holder(lock) or "a process that did not say who it is")
+        if going is not None:
+            lines.append(f"{name} waits for {going}")
+            return None
+        run = _run_name(due, after=self._runs.latest_id(name))
+        for stage in due.stages:
+            # Here too, and not only once the stage is begun: a run may end before that, each time.
+            self._state.note_try(name, stage.stage, stage.key or "", run=run, now=self.now)
+        because = "; ".join(f"{stage.stage}: {reason}" for stage in due.stages for reason in stage.reasons)
+        self.log.info(f"{name} is run: {because}")
+        return dg.RunRequest(
+            run_key=run,
+            partition_key=name,
+            asset_selection=[dg.AssetKey(one) for one in (*(stage.stage for stage in due.stages), *due.following)],
+            tags={REFRESH_TAG: run, BECAUSE_TAG: because[:_LONGEST_TAG], "dagster/priority": "-1"},
+        )
+
+    def _answer(
+        self, requests: Sequence[dg.RunRequest], events: Sequence[Event], lines: Sequence[str], cursor: str
+    ) -> dg.SensorResult:
+        for line in lines:
+            self.log.info(line)
+        if requests:
+            return dg.SensorResult(run_requests=requests, asset_events=events, cursor=cursor)
+        shown = [*lines[:_MOST_LINES], *([f"and {len(lines) - _MOST_LINES} more"] if len(lines) > _MOST_LINES else [])]
+        return dg.SensorResult(skip_reason="\n".join(shown) or "nothing is due", asset_events=events, cursor=cursor)
+
+
+def _run_name(due: Due, *, after: str | None) -> str:
+    """The name of the run that a look asks for: two looks at the same state of things ask for the same run.
+
+    What is due may be the same again after the run, where that failed; then the latest run is another one.
+    """
+    told = json.dumps([[[stage.stage, stage.key] for stage in due.stages], after])
+    return f"{due.dataset}:{hashlib.sha256(told.encode()).hexdigest()[:20]}"
+
+
+def _cursor(cursor: str | None) -> dict[str, dict[str, str]]:
+    """The marks of the look before; none where somebody wrote something else into the cursor."""
+    try:
+        marks = json.loads(cursor or "{}")
+    except ValueError:
+        return {}
+    return {name: one for name, one in marks.items() if isinstance(one, dict)} if isinstance(marks, dict) else {}
+
+
+__all__ = ["Tick", "refresh"]

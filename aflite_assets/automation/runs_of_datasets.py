@@ -1,0 +1,61 @@
+"""Which runs of a dataset are under way, and which was the latest, by the instance's word."""
+
+import os
+
+import dagster as dg
+
+RETRY_SECONDS = 300.0
+"""How long after a failure Dagster may still begin the run that it has announced in its place."""
+
+_UNDER_WAY = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+_PARTITION = "dagster/partition"
+
+
+class RunsOfDatasets:
+    """The runs as they are when this is made, and again whenever one dataset's are asked for."""
+
+    def __init__(self, instance: dg.DagsterInstance) -> None:
+        self._instance = instance
+        self._at_first = {
+            run.tags[_PARTITION]: run.run_id
+            for run in instance.get_runs(dg.RunsFilter(statuses=_UNDER_WAY))
+            if _PARTITION in run.tags
+        }
+        self._latest: dict[str, str | None] = {}
+
+    def going_on(self, dataset: str, *, now: float) -> str | None:
+        """In words the run that is under way or about to begin, or was when this was made; None where there is none.
+
+        A run that ended since has changed what a plan made meanwhile says.
+        """
+        if dataset in self._at_first:
+            return f"run {self._at_first[dataset]}"
+        ours = {_PARTITION: dataset}
+        latest = next(iter(self._instance.get_run_records(dg.RunsFilter(tags=ours), limit=1)), None)
+        self._latest[dataset] = None if latest is None else latest.dagster_run.run_id
+        under_way = self._instance.get_runs(dg.RunsFilter(tags=ours, statuses=_UNDER_WAY), limit=1)
+        if under_way:
+            return f"run {under_way[0].run_id}"
+        if latest is None or latest.dagster_run.tags.get("dagster/will_retry") != "true":
+            return None
+        ended = latest.end_time or now
+        return f"the retry of run {latest.dagster_run.run_id}" if now - ended < RETRY_SECONDS else None
+
+    def latest_id(self, dataset: str) -> str | None:
+        """The id of the dataset's latest run when `going_on` was asked; None where there was none."""
+        return self._latest.get(dataset)
+
+
+def dagster_page(*path: str) -> str:
+    """A page of Dagster's webserver, at the address that `AFLITE_DAGSTER_URL` holds."""
+    pages = os.environ.get("AFLITE_DAGSTER_URL") or "http://127.0.0.1:3000"
+    return "/".join((pages.rstrip("/"), *path))
+
+
+__all__ = ["RunsOfDatasets", "dagster_page"]

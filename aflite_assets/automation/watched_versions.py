@@ -1,0 +1,123 @@
+"""What the sensor `refresh` reports of external assets: their versions when these moved, and why one cannot be told."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import dagster as dg
+from dagster._core.definitions.data_version import extract_data_version_from_entry
+
+from aflite_assets.assets.watched import DATA_FIELDS, model_fields, settings_name, watched_parents
+from aflite_assets.errors import AfliteError, UnsettledDataError
+from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.stages.changes import Change, Kind
+from aflite_assets.stages.contents import FieldContents
+from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.refresh_plan import DatasetPlan
+
+VERSION_TAG = "dagster/data_version"
+_DATA: tuple[Kind, ...] = ("file", "commit")
+_SETTINGS: tuple[Kind, ...] = ("field", *_DATA)
+_MARK = 8
+
+
+@dataclass(frozen=True)
+class Watched:
+    """One external asset of one dataset: its version, or why it has none; neither while files are still looked at."""
+
+    asset: str
+    version: str | None
+    refusal: str | None
+    metadata: Mapping[str, Any]
+
+    @property
+    def mark(self) -> str:
+        """A few digits that are others where the version or the refusal is; empty where there is neither."""
+        told = self.version or self.refusal
+        return _hash(told)[:_MARK] if told else ""
+
+
+def watch(spec: DatasetSpec, plan: DatasetPlan) -> Iterator[Watched]:
+    """What the external assets of a planned dataset are now."""
+    contents = plan.contents or FieldContents(spec)
+    for asset, fields in DATA_FIELDS.items():
+        readers = [stage.name for stage in STAGES.values() if asset in watched_parents(stage)]
+        changed = _changed(plan, readers[:1], _DATA)
+        yield _looked(asset, spec, {}, contents, fields, {"dataset": spec.name, "changed": changed})
+    for stage in STAGES.values():
+        settings = spec.view(stage.reads).as_json()
+        shown = {
+            "dataset": spec.name,
+            "changed": _changed(plan, [stage.name], _SETTINGS),
+            "settings": dg.MetadataValue.json(settings),
+        }
+        yield _looked(settings_name(stage.name), spec, settings, contents, model_fields(stage), shown)
+
+
+def events_of(
+    instance: dg.DagsterInstance, dataset: str, watched: Iterable[Watched], marks: Mapping[str, str]
+) -> tuple[list[dg.AssetMaterialization | dg.AssetObservation], dict[str, str]]:
+    """What is to be reported of a dataset, and the marks of it all; `marks`: those of the look before.
+
+    A version that the instance has as its latest is not reported again, whatever the marks say.
+    """
+    events: list[dg.AssetMaterialization | dg.AssetObservation] = []
+    now = dict(marks)
+    for one in watched:
+        if not one.mark or marks.get(one.asset) == one.mark:
+            continue
+        now[one.asset] = one.mark
+        if one.version is None:
+            metadata = {"dataset": dataset, "reason": one.refusal}
+            events.append(dg.AssetObservation(one.asset, partition=dataset, description=one.refusal, metadata=metadata))
+        elif latest_version(instance, one.asset, dataset) != one.version:
+            events.append(
+                dg.AssetMaterialization(
+                    one.asset, partition=dataset, metadata=one.metadata, tags={VERSION_TAG: one.version}
+                )
+            )
+    return events, now
+
+
+def latest_version(instance: dg.DagsterInstance, asset: str, dataset: str) -> str | None:
+    """The data version that the instance has of an external asset; None where none was reported."""
+    record = instance.get_latest_data_version_record(dg.AssetKey(asset), is_source=False, partition_key=dataset)
+    version = None if record is None else extract_data_version_from_entry(record.event_log_entry)
+    return None if version is None else version.value
+
+
+def _looked(
+    asset: str,
+    spec: DatasetSpec,
+    settings: Mapping[str, Any],
+    contents: FieldContents,
+    fields: Iterable[str],
+    metadata: dict[str, Any],
+) -> Watched:
+    named = tuple(fields)
+    try:
+        version = _hash({"settings": settings, "contents": contents.of(named)})
+    except UnsettledDataError:
+        return Watched(asset, None, None, metadata)
+    except AfliteError as error:
+        return Watched(asset, None, str(error), metadata)
+    files = [file for some in contents.files(named).values() for file in some]
+    if files:
+        metadata |= {"files": len(files), "bytes": sum(file.mark.size for file in files)}
+    return Watched(asset, version, None, metadata)
+
+
+def _changed(plan: DatasetPlan, stages: Iterable[str], kinds: tuple[Kind, ...]) -> str:
+    reasons: dict[Change, None] = {
+        reason: None for stage in stages for reason in plan[stage].reasons if reason.kind in kinds
+    }
+    return "\n".join(map(str, reasons)) or "nothing against the current results"
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+__all__ = ["Watched", "events_of", "latest_version", "watch"]

@@ -1,10 +1,12 @@
 """Runs of a tiny dataset in processes that are killed hard at given moments; what `test_kills` counts and compares."""
 
 import multiprocessing
+import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -50,38 +52,46 @@ TINY: dict[str, Any] = {
 }
 
 
-def run_whole(root: Path, ready: Connection | None = None) -> None:
-    """The whole pipeline into a store; says when it begins."""
-    spec = parse_spec(TINY)
-    if ready is not None:
-        ready.send("begins")
-    run_pipeline(spec, store=ResultStore(root))
+def run_whole(root: Path) -> None:
+    """The whole pipeline into a store."""
+    run_pipeline(parse_spec(TINY), store=ResultStore(root))
 
 
-def run_killed(root: Path, *, after: float | None) -> bool:
-    """The same in a process of its own, killed (SIGKILL) `after` seconds unless it ends before; whether it was."""
+def run_killed(root: Path, *, after: float | None) -> float | None:
+    """The same in a process of its own that the kernel ends after so many processor seconds.
+
+    Processor seconds, so that other work on the machine moves no moment. The seconds it took where it ended by itself,
+    else None.
+    """
+    process, receiving = _started(_until, root, after)
+    process.join()
+    assert process.exitcode in (0, -signal.SIGPROF)
+    took: float | None = None if process.exitcode else receiving.recv()
+    return took
+
+
+def _until(root: Path, after: float | None, sending: Connection) -> None:
+    begin = time.process_time()
+    if after is not None:
+        # Nobody handles this signal, so the process ends as it does by SIGKILL: at once, whatever it was doing.
+        signal.setitimer(signal.ITIMER_PROF, after)
+    run_whole(root)
+    sending.send(time.process_time() - begin)
+
+
+def _started(target: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     receiving, sending = context.Pipe(duplex=False)
-    process = context.Process(target=run_whole, args=(root, sending))
+    process = context.Process(target=target, args=(*arguments, sending))
     process.start()
-    assert receiving.recv() == "begins"
-    process.join(after)
-    running = process.is_alive()
-    process.kill()
-    process.join()
-    assert running or process.exitcode == 0
-    return running
+    sending.close()
+    return process, receiving
 
 
 def attempt(root: Path, content: dict[str, Any]) -> str:
     """Run a spec's pipeline in a process of its own; "" where it ended well, else the error or what ended it."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
-    receiving, sending = context.Pipe(duplex=False)
-    process = context.Process(target=_attempt, args=(root, content, sending))
-    process.start()
-    sending.close()
+    process, receiving = _started(_attempt, root, content)
     try:
         said: str = receiving.recv()
     except EOFError:
@@ -112,7 +122,7 @@ def published(root: Path) -> dict[str, dict[str, str]]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One kill: seconds after the begin, the stage that was being made then, and whether the resumed run is equal."""
+    """One kill: processor seconds after the begin, the stage being made then, and whether the resumed run is equal."""
 
     after: float
     stage: str
@@ -123,15 +133,14 @@ def kill_and_resume(folder: Path, *, moments: int, seed: int) -> Iterator[Outcom
     """Kill runs of fresh stores at random moments, spread evenly over a run's length, and run each to its end again."""
     whole = folder / "whole"
     run_whole(folder / "first")  # what is compiled once is no part of the length
-    begin = time.perf_counter()
-    assert not run_killed(whole, after=None)
-    length = time.perf_counter() - begin
+    length = run_killed(whole, after=None)
+    assert length is not None
     expected = published(whole)
     assert published(folder / "first") == expected
     draws = np.random.default_rng(seed).uniform(size=moments)
     for number, draw in enumerate(draws):
         root, after = folder / f"killed-{number}", length * (number + draw) / moments
-        running = run_killed(root, after=after)
+        running = run_killed(root, after=after) is None
         done = {asset for asset, _, home in ResultStore(root).partitions() if (home / "current.json").exists()}
         stage = next((name for name in STAGES if name not in done), "after the last") if running else "had ended"
         run_whole(root)

@@ -1,4 +1,4 @@
-"""Killed with SIGKILL at any moment, a run goes on and ends with the same files."""
+"""Killed at any moment, a run goes on and ends with the same files."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

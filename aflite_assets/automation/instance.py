@@ -91,7 +91,8 @@ def mend_revisions(folder: Path) -> list[Path]:
     newest ones'. While nothing else uses the instance.
     """
     mended = []
-    for path in [folder / "history" / "runs.db", *sorted((folder / "history" / "runs").glob("*.db"))]:
+    runs = sorted((folder / "history" / "runs").glob("*.db"))
+    for path in [folder / "history" / "runs.db", *runs, folder / "schedules" / "schedules.db"]:
         if not path.is_file():
             continue
         with closing(sqlite3.connect(path)) as connection, connection:

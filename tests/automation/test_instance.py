@@ -156,7 +156,7 @@ def test_settings_that_are_there_stay(tmp_path: Path) -> None:
     assert (tmp_path / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"
 
 
-@pytest.mark.parametrize("name", ["history/runs.db", "history/runs/index.db"])
+@pytest.mark.parametrize("name", ["history/runs.db", "history/runs/index.db", "schedules/schedules.db"])
 def test_an_instance_that_was_made_twice_is_mended(folder: Path, name: str) -> None:
     prepare_instance(folder)
     with sqlite3.connect(folder / name) as connection:

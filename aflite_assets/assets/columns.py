@@ -108,9 +108,12 @@ def column_metadata(result: PublishedResult, store: ResultStore) -> dict[str, An
     types = column_types(result)
     if not types:
         return {}
-    columns = [dg.TableColumn(name, kind, _meaning(result.asset, name)) for name, kind in types.items()]
-    schema = {"dagster/column_schema": dg.TableSchema(columns)}
     parents = column_parents(result, store)
+    columns = [
+        dg.TableColumn(name, kind, _described(result.asset, name, parents.get(name, ())))
+        for name, kind in types.items()
+    ]
+    schema = {"dagster/column_schema": dg.TableSchema(columns)}
     if not parents:
         return schema
     found = {name: [dg.TableColumnDep(asset, column) for asset, column in each] for name, each in parents.items()}
@@ -150,6 +153,14 @@ def _meaning(asset: str, column: str) -> str | None:
     if column.startswith(_ATTRIBUTE):
         return "the source's column of that name, carried along"
     return _MEANINGS_HERE.get((asset, column), _MEANINGS.get(column))
+
+
+def _described(asset: str, column: str, parents: Sources) -> str | None:
+    """What the column means and comes from: Dagster's open-source pages draw no lineage of columns."""
+    meaning = _meaning(asset, column)
+    if not parents:
+        return meaning
+    return "; ".join(filter(None, (meaning, f"from {', '.join(f'{name}.{one}' for name, one in parents)}")))
 
 
 def _challenge_schemas(result: PublishedResult) -> Iterable[pa.Schema]:

@@ -120,6 +120,8 @@ def test_lineage_is_in_dagsters_words(store: ResultStore) -> None:
             "label": [dg.TableColumnDep("raw_dataset", "label")],
         }
     )
+    described = {each.name: each.description for each in metadata["dagster/column_schema"].columns}
+    assert described["row_id"] == "position in the source before anything is dropped; from raw_dataset.row_id"
     assert "dagster/column_lineage" not in column_metadata(store.current("raw_dataset", "pairs"), store)
 
 

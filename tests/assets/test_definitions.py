@@ -168,7 +168,9 @@ def _versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
 
 def _check_what_is_shown(made: dict[str, dg.AssetMaterialization], home: Path) -> None:
     """A link that works when it is pasted, numbers to plot, a curve that shows at once."""
-    shown = {name: {key: value.value for key, value in one.metadata.items()} for name, one in made.items()}
+    shown: dict[str, dict[str, Any]] = {
+        name: {key: value.value for key, value in one.metadata.items()} for name, one in made.items()
+    }
     report = ResultStore(home / "results").current("benchmark_report", "circles_1").file("report.html")
     assert shown["benchmark_report"]["report"] == str(report)
     assert shown["benchmark_report"]["report_link"] == report.as_uri()

@@ -37,7 +37,8 @@ def test_it_shows_at_once_however_many_values_there_are(iterations: int) -> None
     said, lines = drawn(text)
     assert said.endswith(f"1.00 to {falling[-1]:.2f}")
     assert all(len(line) == min(iterations, 24) for line in lines)
-    assert all(line[0] == (0, 2) and (iterations == 1 or line[-1][0] == 320) for line in lines)
+    assert [line[0] for line in lines] == [(0, 2)] * 2
+    assert [line[-1][0] for line in lines] == [0 if iterations == 1 else 320] * 2
 
 
 def test_numbers_that_are_none_leave_a_gap() -> None:

@@ -60,11 +60,10 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield made
 
 
-def run(instance: dg.DagsterInstance, partition: str, **options: object) -> dg.ExecuteInProcessResult:
-    job = dg.Definitions(assets=[table, follows], resources={"store": Store(made="here")})
-    return job.resolve_implicit_global_asset_job_def().execute_in_process(
-        partition_key=partition, instance=instance, **options
-    )  # type: ignore[arg-type]
+def run(instance: dg.DagsterInstance, partition: str) -> dg.ExecuteInProcessResult:
+    defs = dg.Definitions(assets=[table, follows], resources={"store": Store(made="here")})
+    job = defs.resolve_implicit_global_asset_job_def()
+    return job.execute_in_process(partition_key=partition, instance=instance)
 
 
 def reported(result: dg.ExecuteInProcessResult) -> dict[str, bool]:

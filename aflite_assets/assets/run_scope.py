@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from aflite_assets.errors import DatasetBusyError, StoreError
+from aflite_assets.errors import DatasetBusyError
 from aflite_assets.results import Obtained, ResultStore
-from aflite_assets.results.refreshes import Refresh, record_refresh
-from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.results.refreshes import Refresh
+from aflite_assets.stages.pipeline import STAGES, record_if_whole
 
 _open: dict[str, "RunScope"] = {}
 
@@ -39,16 +39,8 @@ class RunScope:
         wanted = [step for step in steps if step in STAGES]
         if not wanted or any(step not in self.obtained for step in wanted):
             return None
-        try:
-            current = {name: self.store.current(name, self.partition) for name in STAGES}
-        except StoreError:
-            return None  # a stage was never made
-        for name, stage in STAGES.items():
-            versions = {one: current[one].data_version for one in stage.inputs}
-            if current[name].manifest["made_from"]["inputs"] != versions:
-                return None  # a stage before it was made anew, and this one not yet
         made = [name for name, one in self.obtained.items() if not one.reused]
-        return record_refresh(self.store, current.values(), made=made, what=self.what)
+        return record_if_whole(self.store, self.partition, made=made, what=self.what)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, shortened, size, table, write_lines
+from aflite_assets.errors import DatasetBusyError
 from aflite_assets.home import aflite_home
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ Makes what the plan calls due: for system cron, where no Dagster daemon runs. A 
 reads has changed, and it was made before or the dataset's file says refresh: {start: true}; it is tried three times at
 most for one state of its inputs. Where a result came out as it was, what follows is not made again. Exits with 0 where
 all that was due is made or nothing was, 1 where something failed or is refused, 3 where refreshes are paused or another
-one is under way, 4 where a file was still being written.
+one is under way, 4 where a file was still being written or the dataset is being run.
 """
 _PAUSE = "Stops all refreshes, those of Dagster's sensor too, until `aflite resume`. What is under way goes on."
 _STATUS = "Lists the datasets: when each was last looked at and last made, how each stage stands, its size on the disk."
@@ -140,7 +141,14 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: Any, 
         if plan.failure is not None:
             _say([escaped_lines(plan.failure)], error=True)
             continue
-        done = refresh_dataset(specs[plan.dataset], machine, state=state, at_once=options.now, watch=watch, settle=None)
+        try:
+            done = refresh_dataset(
+                specs[plan.dataset], machine, state=state, at_once=options.now, watch=watch, settle=None
+            )
+        except DatasetBusyError as error:
+            _say([escaped_lines(str(error))], error=True)
+            codes.append(WAITING)
+            continue
         _say(refreshed_lines(done))
         codes.append(_code(done))
         for one in done.due.untold:

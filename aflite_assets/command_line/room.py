@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from aflite_assets.command_line.terminal import escaped, table
+from aflite_assets.command_line.terminal import escaped, size, table
 
 if TYPE_CHECKING:
     from aflite_assets.results import ResultStore
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from aflite_assets.results.prune import Pruned
 
 _UNITS = {"d": "days", "h": "hours", "w": "weeks"}
-_SIZES = ("bytes", "kB", "MB", "GB", "TB")
 
 _PRUNE = """\
 Removes results that are not current, that none of the last refreshes used, that are not pinned, that no process reads
@@ -63,24 +62,16 @@ def age(text: str) -> timedelta:
     return timedelta(**{_UNITS[match[2]]: float(match[1])})
 
 
-def shown_size(size: int) -> str:
-    """Bytes in the unit that suits, three digits."""
-    number, unit = float(size), 0
-    while number >= 999.5 and unit < len(_SIZES) - 1:
-        number, unit = number / 1000, unit + 1
-    return f"{number:.3g} {_SIZES[unit]}"
-
-
 def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
     """What went by kind, and what stayed because it is used."""
     verb = "would be removed" if dry_run else "removed"
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"
-    rows = [(kind, str(count), shown_size(size)) for kind, (count, size) in kinds.items()]
+    rows = [(kind, str(count), size(size)) for kind, (count, size) in kinds.items()]
     if rows:
         total = sum(one.size for one in pruned.removed)
-        rows.append(("total", str(len(pruned.removed)), shown_size(total)))
+        rows.append(("total", str(len(pruned.removed)), size(total)))
         yield f"{verb}:"
         yield from (f"  {line}" for line in table(rows, numbers=(1, 2)))
     yield from (f"in use, left alone: {escaped(line)}" for line in pruned.in_use)

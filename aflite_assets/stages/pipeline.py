@@ -4,15 +4,16 @@ The stages' own work is in the modules of the same names.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
+from aflite_assets.errors import StoreError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, Obtained, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.locks import reading
-from aflite_assets.results.refreshes import record_refresh
+from aflite_assets.results.refreshes import Refresh, record_refresh
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.changes import file_records
 from aflite_assets.stages.contents import FieldContents, field_contents
@@ -218,6 +219,25 @@ def run_pipeline(
     return results
 
 
+def record_if_whole(store: ResultStore, dataset: str, *, made: Iterable[str], what: str) -> Refresh | None:
+    """Keep what a dataset's current results are made of, if every stage has one and each was made from those before it.
+
+    `made`: the stages that were made just now. `what`: what made them.
+
+    Raises:
+        StoreError: the record cannot be written.
+    """
+    try:
+        current = {name: store.current(name, dataset) for name in STAGES}
+    except StoreError:
+        return None  # a stage was never made
+    for name, stage in STAGES.items():
+        versions = {one: current[one].data_version for one in stage.inputs}
+        if current[name].manifest["made_from"]["inputs"] != versions:
+            return None  # a stage before it was made anew, and this one not yet
+    return record_refresh(store, current.values(), made=list(made), what=what)
+
+
 def numbers(summary: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
     """The numbers of a nested summary by dotted names; lists, texts and nulls are left out."""
     flat: dict[str, float] = {}
@@ -291,6 +311,7 @@ __all__ = [
     "find_stage",
     "next_attempt",
     "numbers",
+    "record_if_whole",
     "run_pipeline",
     "run_stage",
     "stage_key",

@@ -14,7 +14,7 @@ from aflite_assets.sources.hub.loading import asked_anew
 from aflite_assets.sources.specs import DatasetSpec
 from aflite_assets.stages.contents import FieldContents
 from aflite_assets.stages.due import Due, what_is_due
-from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.pipeline import STAGES, record_if_whole, run_stage
 from aflite_assets.stages.progress import Progress, silent
 from aflite_assets.stages.refresh_plan import DatasetPlan, StagePlan, plan_dataset
 from aflite_assets.stages.refresh_state import RefreshState
@@ -68,9 +68,40 @@ def refresh_dataset(
     and when the dataset was looked at.
 
     Raises:
+        DatasetBusyError: another run of the dataset is going on.
         StoreError: the state cannot be used.
     """
-    watch = watch or Watch()
+    what = f"aflite refresh {machine.run}"
+    with machine.store.dataset_lock(spec.name, what=what, wait=0):
+        refreshed = _refresh(
+            spec,
+            machine,
+            state,
+            watch or Watch(),
+            settle,
+            at_once=at_once,
+            hub_seconds=hub_seconds,
+            clock=clock,
+            sleep=sleep,
+        )
+        if refreshed.made:
+            made = [stage.stage for stage, obtained in refreshed.made if not obtained.reused]
+            record_if_whole(machine.store, spec.name, made=made, what=what)
+    return refreshed
+
+
+def _refresh(
+    spec: DatasetSpec,
+    machine: Machine,
+    state: RefreshState,
+    watch: Watch,
+    settle: float | None,
+    *,
+    at_once: bool,
+    hub_seconds: float,
+    clock: Callable[[], datetime],
+    sleep: Callable[[float], None],
+) -> Refreshed:
     made: list[tuple[StagePlan, Obtained]] = []
     failed: dict[str, str] = {}
     begun: set[tuple[str, str | None]] = set()

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from aflite_assets.command_line.main import main
-from aflite_assets.command_line.room import age, shown_size
+from aflite_assets.command_line.room import age
+from aflite_assets.command_line.terminal import size
 from aflite_assets.home import cache_folder
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.refreshes import record_refresh
@@ -42,8 +43,8 @@ def test_prune_says_what_goes_and_how_many_bytes(store: ResultStore, capsys: pyt
     assert main(["prune", "--keep", "2"]) == 0
     assert capsys.readouterr().out == said.replace("would be removed", "removed")
     assert [run.path.exists() for run in runs] == [False, False, False, True, True]
-    size = sum(path.stat().st_size for path in runs[-1].path.iterdir())
-    assert said.splitlines()[1].split() == ["results", "3", *shown_size(3 * size).split()]
+    bytes_each = sum(path.stat().st_size for path in runs[-1].path.iterdir())
+    assert said.splitlines()[1].split() == ["results", "3", *size(3 * bytes_each).split()]
     assert said.splitlines()[-1].split()[:2] == ["total", "6"]
     assert main(["prune", "--keep", "2", "--older-than", "30d"]) == 0
     assert capsys.readouterr().out == "nothing to remove\n"
@@ -89,9 +90,8 @@ def test_kernels_of_older_sources_go(store: ResultStore, capsys: pytest.CaptureF
     assert not old.exists()
 
 
-def test_ages_and_sizes() -> None:
+def test_ages() -> None:
     assert (age("30d"), age("1.5h"), age("2w")) == (timedelta(30), timedelta(minutes=90), timedelta(14))
     for text in ("30", "d", "-1d", "1m"):
         with pytest.raises(argparse.ArgumentTypeError, match="is no age; write for example 30d, 12h or 2w"):
             age(text)
-    assert [shown_size(size) for size in (7, 999, 12_345, 16_600_000)] == ["7 bytes", "999 bytes", "12.3 kB", "16.6 MB"]

@@ -1,7 +1,7 @@
 """Addresses that people open in a browser: the variables that name a page's server, and how paths follow them.
 
 AFLITE_DAGSTER_URL   Dagster's webserver, so that runs in MLflow link to it
-AFLITE_MLFLOW_URL    the address of `mlflow ui` over a database, so that Dagster links to it; a server needs none
+AFLITE_MLFLOW_URL    the address of `mlflow ui` over a database, or of a server where a browser knows it by another one
 AFLITE_RESULTS_URL   the address of `aflite serve`, so that Dagster links reports and shows pictures
 AFLITE_SOURCE_URL    the folder of this project's code on its host, so that assets link to their source
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 
 import dagster as dg
 
+from aflite_assets.addresses import dagster_run_page
 from aflite_assets.assets import common
 from aflite_assets.errors import AfliteError
 from aflite_assets.notifying import Alert
@@ -94,8 +94,7 @@ class EndedRun:
     @property
     def link(self) -> str:
         """The run's page, at the address that `AFLITE_DAGSTER_URL` holds."""
-        pages = os.environ.get("AFLITE_DAGSTER_URL") or "http://127.0.0.1:3000"
-        return f"{pages.rstrip('/')}/runs/{self.run.run_id}"
+        return dagster_run_page(self.run.run_id) or f"http://127.0.0.1:3000/runs/{self.run.run_id}"
 
 
 def alerts_of_run(instance: dg.DagsterInstance, ended: EndedRun, store: ResultStore) -> list[Alert]:

@@ -68,7 +68,7 @@ def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"
-    rows = [(kind, str(count), size(size)) for kind, (count, size) in kinds.items()]
+    rows = [(kind, str(count), size(total)) for kind, (count, total) in kinds.items()]
     if rows:
         total = sum(one.size for one in pruned.removed)
         rows.append(("total", str(len(pruned.removed)), size(total)))

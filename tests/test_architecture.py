@@ -60,7 +60,7 @@ def test_imports_go_one_way(package: str) -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("aflite_assets."):
                 imported = node.module.split(".")[1]
-                allowed = BELOW[package] | {package, "errors", "home", "processes", "processors"}
+                allowed = BELOW[package] | {package, "addresses", "errors", "home", "processes", "processors"}
                 assert imported in allowed, f"{path.relative_to(ROOT)}:{node.lineno} imports {imported}"
 
 

@@ -74,15 +74,6 @@ def record_refresh(
     return refresh
 
 
-def record_current(store: ResultStore, partition: str, assets: Iterable[str], *, what: str) -> Refresh:
-    """The same of what is current of these assets: for runs whose steps are processes of their own.
-
-    Raises:
-        StoreError: one was never materialised, or the record cannot be written.
-    """
-    return record_refresh(store, [store.current(asset, partition) for asset in assets], what=what)
-
-
 def read_refreshes(store: ResultStore, partition: str) -> tuple[Refresh, ...]:
     """Every record of a dataset, newest first.
 

@@ -9,7 +9,6 @@ from aflite_assets.results import PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.refreshes import (
     newest_distinct,
     read_refreshes,
-    record_current,
     record_refresh,
     recorded_partitions,
 )
@@ -38,8 +37,7 @@ def test_a_record_names_what_a_run_used_and_made(store: ResultStore) -> None:
 
 def test_newest_first_and_equal_ones_as_one(store: ResultStore) -> None:
     for number in (1, 2, 2, 3, 3):
-        publish(store, "raw_dataset", number)
-        record_current(store, "digits", ["raw_dataset"], what=f"run {number}")
+        record_refresh(store, [publish(store, "raw_dataset", number)], what=f"run {number}")
     refreshes = read_refreshes(store, "digits")
     assert [refresh.what for refresh in refreshes] == ["run 3", "run 3", "run 2", "run 2", "run 1"]
     groups = newest_distinct(refreshes, 2)

@@ -15,9 +15,9 @@ def test_only_a_server_has_pages(uri: str, url: str | None) -> None:
     assert RunReference(uri, "3", "ab").url == url
 
 
-def test_a_database_has_pages_where_its_server_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_are_where_they_are_told_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AFLITE_MLFLOW_URL", "http://127.0.0.1:5000/")
     database = RunReference("sqlite:////data/mlflow.db", "3", "ab")
     assert database.url == "http://127.0.0.1:5000/#/experiments/3/runs/ab?workflowType=machine_learning"
     assert database.experiment_fragment == "#/experiments/3?workflowType=machine_learning"
-    assert RunReference("http://host", "3", "ab").server == "http://host"
+    assert RunReference("http://mlflow:5000", "3", "ab").server == "http://127.0.0.1:5000"

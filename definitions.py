@@ -7,6 +7,7 @@ prepare_libraries()  # before numpy, which asks once how many threads it may use
 import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
+from aflite_assets.assets import refresh as refresh_assets
 from aflite_assets.assets.source_links import linked_to_source
 from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.alerts import alerts
@@ -32,7 +33,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
         assets=linked_to_source(
             [
                 *dg.load_assets_from_modules(
-                    [data, warmup, embedding, filtering, evaluation, report], include_specs=True
+                    [data, warmup, embedding, filtering, evaluation, report, refresh_assets], include_specs=True
                 ),
                 *WATCHED,
             ]

@@ -71,7 +71,7 @@ def run_asset(
         options=options,
     )
     progress = Progress(log=context.log.info, on_iteration=on_iteration)
-    with dataset_held(context.run_id, store, job.spec.name, log=context.log.info) as note:
+    with dataset_held(context.run.run_id, store, job.spec.name, log=context.log.info) as note:
         obtained = found_or_made(context, job, progress, compute_device=compute_device)
         note(name, obtained)
     context.log.info(f"{name}: {'found' if obtained.reused else 'made'} {obtained.result.path}")

@@ -11,7 +11,7 @@ would take as many ticks; in the run, a stage whose inputs came out equal is fou
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ import dagster as dg
 
 from aflite_assets.assets.attempts import REFRESH_TAG
 from aflite_assets.assets.partitions import DATASETS
+from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.jobs import benchmark_job
 from aflite_assets.automation.runs_of_datasets import RunsOfDatasets, dagster_page
 from aflite_assets.automation.up_to_date import evaluation
@@ -43,6 +44,8 @@ STILL_SECONDS = 15.0
 """Between the two looks at which a changed file must be the same; under a tick, over the looks of one."""
 BECAUSE_TAG = "aflite/because"
 _LONGEST_TAG = 300
+_MARKED = (*(spec.key.path[-1] for spec in WATCHED), "up_to_date")
+"""Of what the cursor has a mark for each dataset, in this order."""
 _MOST_LINES = 30
 
 Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
@@ -109,7 +112,8 @@ class Tick:
             if plan.failure is not None:
                 self.log.warning(plan.failure)
                 lines.append(f"{name} is left out: {plan.failure.splitlines()[0]}")
-                marks[name] = seen.get(name, {})
+                marks[name] = dict(seen.get(name, {}))
+                events += self._check(plan, marks[name])
             elif name not in self.loaded:
                 lines.append(
                     f"{name} is new: *Reload definitions*, or restart the code location, to have its partition"
@@ -123,7 +127,7 @@ class Tick:
                 events += self._leave(due)
                 request = self._request(plan, due, lines)
                 requests += [] if request is None else [request]
-        return self._answer(requests, events, lines, json.dumps(marks, sort_keys=True))
+        return self._answer(requests, events, lines, _as_cursor(marks))
 
     def _report(
         self, spec: DatasetSpec, plan: DatasetPlan, marks: dict[str, str]
@@ -132,10 +136,15 @@ class Tick:
         stale = tuple(one.stage for one in plan.stages if not one.current)
         self._state.note_look(spec.name, now=self.now, stale=stale)
         moved, new = events_of(self.instance, spec.name, watch(spec, plan), marks)
-        check, new["up_to_date"] = evaluation(plan, now=self.now)
-        if check is None or marks.get("up_to_date") == new["up_to_date"]:
-            return [*moved], new
-        return [*moved, check], new
+        return [*moved, *self._check(plan, new)], new
+
+    def _check(self, plan: DatasetPlan, marks: dict[str, str]) -> list[Event]:
+        """The outcome of the dataset's check where it is another one; changes its mark."""
+        check, mark = evaluation(plan, now=self.now)
+        if check is None or plan.dataset not in self.loaded or marks.get("up_to_date") == mark:
+            return []
+        marks["up_to_date"] = mark
+        return [check]
 
     def _leave(self, due: Due) -> Iterator[Event]:
         """Tell once of each stage that is left alone."""
@@ -201,10 +210,17 @@ def _run_name(due: Due, *, after: str | None) -> str:
 def _cursor(cursor: str | None) -> dict[str, dict[str, str]]:
     """The marks of the look before; none where somebody wrote something else into the cursor."""
     try:
-        marks = json.loads(cursor or "{}")
+        told = json.loads(cursor or "{}")
     except ValueError:
         return {}
-    return {name: one for name, one in marks.items() if isinstance(one, dict)} if isinstance(marks, dict) else {}
+    if not isinstance(told, dict):
+        return {}
+    return {name: dict(zip(_MARKED, str(marks).split("."), strict=False)) for name, marks in told.items()}
+
+
+def _as_cursor(marks: Mapping[str, Mapping[str, str]]) -> str:
+    """A short text per dataset: Dagster keeps the cursor of every tick."""
+    return json.dumps({name: ".".join(one.get(asset, "") for asset in _MARKED) for name, one in marks.items()})
 
 
 __all__ = ["Tick", "refresh"]

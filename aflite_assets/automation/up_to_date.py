@@ -1,11 +1,13 @@
-"""The check `up_to_date` of each dataset: when it was last looked at, and what is stale. A warning, and never blocking.
+"""The checks `up_to_date_<dataset>`: when a dataset was last looked at, and what is stale. Warnings, never blocking.
 
-Dagster's freshness policies know no partitions, so that one dataset's run would make all others fresh.
+Dagster's freshness policies know no partitions, so that one dataset's run would make all others fresh. A check each,
+and not one check with partitions: an evaluation that a sensor reports for a partition is taken once and refused for
+ever after (Dagster 1.13 keeps these unique by check, partition and an empty run).
 """
 
 import hashlib
 import json
-import warnings
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import dagster as dg
@@ -17,30 +19,46 @@ from aflite_assets.stages.refresh_plan import DatasetPlan, plan_datasets
 from aflite_assets.stages.refresh_state import RefreshState
 from resources import ResultStoreResource
 
-NAME = "up_to_date"
-ASSET = "benchmark_report"
+ASSET = "source_files"
 MOST_BYTES = 4 << 30
+_PREFIX = "up_to_date_"
 _MOST_REASONS = 3
 _DESCRIPTION = (
-    "Every stage that was made is what it would be made of now. Evaluated after a run, and by the sensor `refresh` "
-    "when that changes, and each hour."
+    "Every stage of {} that was made is what it would be made of now. Evaluated by the sensor `refresh` when that "
+    "changes and each hour, and by hand."
 )
 
-with warnings.catch_warnings():
-    # Partitions of checks are a preview; constraints.txt pins the version that has them so.
-    warnings.simplefilter("ignore", dg.PreviewWarning)
 
-    @dg.asset_check(asset=ASSET, name=NAME, description=_DESCRIPTION, partitions_def=DATASETS)
-    def up_to_date(context: dg.AssetCheckExecutionContext, result_store: ResultStoreResource) -> dg.AssetCheckResult:
-        """Plan the partition's dataset, and note that it was looked at."""
-        store = result_store.open()
+@dg.multi_asset_check(
+    name="up_to_date",
+    specs=[
+        dg.AssetCheckSpec(f"{_PREFIX}{name}", asset=ASSET, description=_DESCRIPTION.format(name))
+        for name in DATASETS.get_partition_keys()
+    ],
+    can_subset=True,
+)
+def up_to_date(
+    context: dg.AssetCheckExecutionContext, result_store: ResultStoreResource
+) -> Iterator[dg.AssetCheckResult]:
+    """Plan the datasets whose checks were chosen, and note that they were looked at."""
+    store = result_store.open()
+    state = RefreshState.beside(store)
+    registry = load_registry()
+    chosen = {key.name.removeprefix(_PREFIX): key for key in context.selected_asset_check_keys}
+    names = [name for name in chosen if name in registry.specs]
+    hashes = FileHashes(most_bytes=MOST_BYTES)
+    plans = {plan.dataset: plan for plan in plan_datasets(registry, store, names, hashes=hashes)}
+    for name, key in chosen.items():
         now = datetime.now(UTC)
-        hashes = FileHashes(most_bytes=MOST_BYTES)
-        (plan,) = plan_datasets(load_registry(), store, [context.partition_key], hashes=hashes)
-        stale = tuple(one.stage for one in plan.stages if not one.current)
-        RefreshState.beside(store).note_look(plan.dataset, now=now, stale=stale)
+        plan = plans.get(name) or DatasetPlan(name, (), failure="its file is gone, or was not understood")
+        if plan.failure is None:
+            stale = tuple(one.stage for one in plan.stages if not one.current)
+            state.note_look(name, now=now, stale=stale)
         passed, metadata = outcome(plan, now=now)
-        return dg.AssetCheckResult(passed=passed, severity=dg.AssetCheckSeverity.WARN, metadata=metadata)
+        yield dg.AssetCheckResult(
+            passed=passed, asset_key=key.asset_key, check_name=key.name, severity=dg.AssetCheckSeverity.WARN,
+            metadata=metadata,
+        )  # fmt: skip
 
 
 def outcome(plan: DatasetPlan, *, now: datetime) -> tuple[bool, dict[str, str]]:
@@ -65,19 +83,18 @@ def evaluation(plan: DatasetPlan, *, now: datetime) -> tuple[dg.AssetCheckEvalua
 
     None for a dataset of which nothing was made.
     """
-    if not any(one.made_before for one in plan.stages):
+    if plan.failure is None and not any(one.made_before for one in plan.stages):
         return None, ""
     passed, metadata = outcome(plan, now=now)
     mark = json.dumps([metadata["stale"], f"{now.astimezone(UTC):%Y-%m-%d %H}"])
     event = dg.AssetCheckEvaluation(
         asset_key=dg.AssetKey(ASSET),
-        check_name=NAME,
+        check_name=f"{_PREFIX}{plan.dataset}",
         passed=passed,
         severity=dg.AssetCheckSeverity.WARN,
         metadata=metadata,
-        partition=plan.dataset,
     )
-    return event, hashlib.sha256(mark.encode()).hexdigest()[:8]
+    return event, hashlib.sha256(mark.encode()).hexdigest()[:6]
 
 
 __all__ = ["evaluation", "outcome", "up_to_date"]

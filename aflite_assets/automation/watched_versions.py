@@ -20,7 +20,7 @@ from aflite_assets.stages.refresh_plan import DatasetPlan
 VERSION_TAG = "dagster/data_version"
 _DATA: tuple[Kind, ...] = ("file", "commit")
 _SETTINGS: tuple[Kind, ...] = ("field", *_DATA)
-_MARK = 8
+_MARK = 6
 
 
 @dataclass(frozen=True)

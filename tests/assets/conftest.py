@@ -155,8 +155,8 @@ def dagster_server(chromium: "Browser", tmp_path_factory: pytest.TempPathFactory
     environment = _environment(root)
     # Several processes that create the history's database at once break it; one does it first.
     subprocess.run([*_DAGSTER, "instance", "info"], env=environment, cwd=REPOSITORY, check=True, capture_output=True)
-    server = DagsterServer(f"http://127.0.0.1:{_free_port()}", root)
-    with _running(server, environment) as process:
+    server = DagsterServer(f"http://127.0.0.1:{free_port()}", root)
+    with running_dagster(server, environment) as process:
 
         def ready() -> bool:
             assert process.poll() is None, server.log.read_text()
@@ -216,7 +216,7 @@ def _environment(root: Path) -> dict[str, str]:
 
 
 @contextmanager
-def _running(server: DagsterServer, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def running_dagster(server: DagsterServer, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """`dagster dev` in a process group of its own, of which nothing is left afterwards."""
     host, port = server.url.removeprefix("http://").split(":")
     command = [*_DAGSTER, "dev", "-w", "workspace.yaml", "-h", host, "-p", port]
@@ -235,7 +235,7 @@ def _running(server: DagsterServer, environment: dict[str, str]) -> Iterator[sub
         process.wait(timeout=10)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,0 +1,65 @@
+"""Asset of the group `report`: what a refresh would do, and how every dataset stands."""
+
+import dagster as dg
+
+from aflite_assets.assets.common import OWNERS, table
+from aflite_assets.results.file_hashes import FileHashes
+from aflite_assets.sources.registry import load_registry
+from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.refresh_plan import plan_datasets
+from aflite_assets.stages.refresh_state import RefreshState
+from aflite_assets.stages.refresh_status import LETTERS, dataset_status
+from resources import ResultStoreResource
+
+MOST_BYTES = 16 << 30
+"""Hashed at most; what is more is planned as waiting."""
+_LONGEST_WHY = 400
+
+
+@dg.asset(group_name="report", kinds={"table"}, owners=OWNERS, tags={"domain": "report"})
+def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
+    """What a refresh would make, of which datasets and why, and how each stands: `aflite plan` and `aflite status`."""
+    store = result_store.open()
+    state = RefreshState.beside(store)
+    plans = list(plan_datasets(load_registry(), store, hashes=FileHashes(most_bytes=MOST_BYTES)))
+    begun = [plan for plan in plans if plan.failure is not None or any(one.made_before for one in plan.stages)]
+    stages = [
+        {
+            "dataset": plan.dataset,
+            "stage": stage.stage,
+            "state": stage.state,
+            "seconds last time": stage.seconds,
+            "why": "; ".join(map(str, stage.reasons))[:_LONGEST_WHY],
+        }
+        for plan in begun
+        for stage in plan.stages
+        if not stage.current
+    ]
+    failures = [
+        {"dataset": plan.dataset, "state": "refused", "why": plan.failure} for plan in begun if plan.failure is not None
+    ]
+    standing = [dataset_status(plan, store, state) for plan in plans]
+    paused = state.paused()
+    return dg.MaterializeResult(
+        metadata={
+            "plan": table([*failures, *stages]),
+            "status": table(
+                {
+                    "dataset": one.dataset,
+                    "last looked at": one.looked and f"{one.looked:%Y-%m-%d %H:%M} UTC",
+                    "last made": one.made and f"{one.made:%Y-%m-%d %H:%M} UTC",
+                    "stages": one.letters,
+                    "megabytes": one.size / 1e6,
+                }
+                for one in standing
+            ),
+            "stages": ", ".join(STAGES),
+            "letters": ", ".join(f"{letter} {meaning}" for letter, meaning in LETTERS.items()),
+            "stages_to_make": len(stages),
+            "datasets_up_to_date": sum(plan.up_to_date for plan in plans),
+            "paused": "no" if paused is None else f"since {paused.since:%Y-%m-%d %H:%M} UTC: {paused.reason}",
+        }
+    )
+
+
+__all__ = ["refresh_plan"]

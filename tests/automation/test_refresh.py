@@ -1,0 +1,331 @@
+"""The sensor `refresh` on a simulated clock: what is due is run, and nothing else, and what moved is reported."""
+
+import json
+import os
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import dagster as dg
+import pytest
+from dagster._core.events import DagsterEvent, DagsterEventType
+
+import definitions
+from aflite_assets.automation import refresh as module
+from aflite_assets.automation.refresh import TICK_SECONDS, refresh
+from aflite_assets.automation.watched_versions import latest_version
+from aflite_assets.stages import pipeline
+from aflite_assets.stages.pipeline import STAGES
+from resources import NotifierResource, ResultStoreResource
+from tests.automation.conftest import NAMES, Deployment, write_dataset, write_table
+
+
+def requested(result: dg.SensorResult) -> dict[str, list[str]]:
+    """The stages asked for, by dataset."""
+    return {
+        str(one.partition_key): [key.path[-1] for key in one.asset_selection or ()] for one in result.run_requests or ()
+    }
+
+
+def why_not(result: dg.SensorResult) -> str:
+    assert result.skip_reason is not None
+    return str(result.skip_reason.skip_message)
+
+
+def reported(result: dg.SensorResult) -> dict[str, list[str]]:
+    """The datasets of which an external asset or a check was reported, by name."""
+    found: dict[str, list[str]] = {}
+    for event in result.asset_events:
+        if isinstance(event, dg.AssetCheckEvaluation):
+            found.setdefault("up_to_date", []).append(event.check_name.removeprefix("up_to_date_"))
+        else:
+            found.setdefault(event.asset_key.path[-1], []).append(str(event.partition))
+    return found
+
+
+@pytest.fixture
+def settled(deployment: Deployment) -> Deployment:
+    """The deployment after its first looks."""
+    assert requested(deployment.settled()) == {}
+    return deployment
+
+
+def test_nothing_changed_and_nothing_runs(deployment: Deployment) -> None:
+    first = deployment.tick()
+    # A file is first looked at: what stands behind the names is not told yet, settings are.
+    assert "raw_dataset_settings" in reported(first)
+    deployment.tick()
+    for _ in range(4):
+        result = deployment.tick()
+        assert why_not(result) == "nothing is due"
+        assert result.asset_events == []
+    assert deployment.instance.get_runs() == []
+    assert deployment.state.last_look("digits") is not None
+
+
+def test_one_changed_source_runs_its_partition_once_with_what_follows(settled: Deployment) -> None:
+    write_table(settled.table("circles_2"), rows=120, seed=9)
+    assert "circles_2: raw_dataset:" in why_not(settled.tick())
+    result = settled.tick()
+    assert requested(result) == {"circles_2": list(STAGES)}
+    (request,) = result.run_requests or ()
+    assert request.tags["dagster/priority"] == "-1"
+    assert request.tags["aflite/because"].startswith("raw_dataset: file ")
+    assert reported(result) == {"source_files": ["circles_2"], "up_to_date": ["circles_2"]}
+    assert settled.run(request) == dict.fromkeys(STAGES, True)
+    assert why_not(settled.settled()) == "nothing is due"
+    assert [run.tags["dagster/partition"] for run in settled.instance.get_runs()] == ["circles_2"]
+
+
+def test_a_touched_file_starts_nothing_and_moves_no_version(settled: Deployment) -> None:
+    before = latest_version(settled.instance, "source_files", "digits")
+    os.utime(settled.table("digits"))
+    assert requested(settled.tick()) == {}
+    result = settled.tick()
+    assert why_not(result) == "nothing is due"
+    assert "source_files" not in reported(result)
+    assert latest_version(settled.instance, "source_files", "digits") == before
+
+
+def test_what_comes_out_equal_stops_there(settled: Deployment) -> None:
+    # The table's bytes are others, the rows are not.
+    path = settled.table("digits")
+    path.write_text(path.read_text(encoding="utf-8").replace("\n", "\r\n"), encoding="utf-8", newline="")
+    (request,) = settled.settled().run_requests or ()
+    made = settled.run(request)
+    assert made == {"raw_dataset": True} | dict.fromkeys(list(STAGES)[1:], False)
+    assert why_not(settled.settled()) == "nothing is due"
+
+
+def test_an_edited_setting_runs_what_reads_it(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    result = settled.tick()
+    assert requested(result) == {"digits": ["published_dataset", "benchmark_report"]}
+    assert set(reported(result)) == {"published_dataset_settings", "benchmark_report_settings", "up_to_date"}
+    (request,) = result.run_requests or ()
+    assert "title" in request.tags["aflite/because"]
+    settled.run(request)
+    assert why_not(settled.tick()) == "nothing is due"
+
+
+def test_a_raised_code_version_runs_every_dataset(settled: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    raised = replace(STAGES["benchmark_report"], code_version="raised")
+    monkeypatch.setitem(pipeline.STAGES, "benchmark_report", raised)  # type: ignore[arg-type]
+    result = settled.tick()
+    assert requested(result) == {name: ["benchmark_report"] for name in NAMES}
+    for request in result.run_requests or ():
+        assert "code version" in request.tags["aflite/because"]
+        assert settled.run(request) == {"benchmark_report": True}
+    assert why_not(settled.tick()) == "nothing is due"
+
+
+@pytest.mark.parametrize("failing", ["circles_1", "digits"])
+def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Deployment, failing: str) -> None:
+    other = next(name for name in NAMES if name != failing)
+    settled.table(failing).write_text("a,b,c,label\n1,2,not a number,0\n", encoding="utf-8")
+    write_table(settled.table(other), rows=120, seed=11)
+    result = settled.settled()
+    assert set(requested(result)) == {failing, other}
+    for request in result.run_requests or ():
+        settled.run(request)
+    again = settled.tick()
+    assert requested(again) == {failing: list(STAGES)}  # the second try; the other is done
+
+    # Mended in between: another content has tries of its own.
+    write_table(settled.table(failing), rows=120, seed=12)
+    (mended,) = settled.settled().run_requests or ()
+    assert settled.run(mended)["benchmark_report"]
+    assert why_not(settled.settled()) == "nothing is due"
+    assert settled.state.tries(failing, "raw_dataset", "any").count == 0
+
+
+def test_three_tries_then_it_is_left_and_told_once(settled: Deployment) -> None:
+    settled.table("digits").write_text("a,b,c,label\n1,2,not a number,0\n", encoding="utf-8")
+    result = settled.settled()
+    for _ in range(3):
+        (request,) = result.run_requests or ()
+        assert settled.run(request) == {}
+        result = settled.tick()
+    assert requested(result) == {}
+    (left,) = [event for event in result.asset_events if isinstance(event, dg.AssetObservation)]
+    assert (left.asset_key.path[-1], left.partition) == ("raw_dataset", "digits")
+    assert "raw_dataset is left after 3 tries; the last failure: " in str(left.description)
+    assert "raw_dataset is left after 3 tries" in why_not(result)
+    told = [line for line in settled.said if "digits, raw_dataset is left alone" in line]
+    assert len(told) == 1
+    for _ in range(3):
+        later = settled.tick()
+        assert requested(later) == {}
+        assert not [event for event in later.asset_events if isinstance(event, dg.AssetObservation)]
+    assert len(settled.instance.get_runs()) == 3
+
+
+def test_a_run_that_never_begins_is_asked_for_three_times(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    for _ in range(3):
+        (request,) = settled.tick().run_requests or ()
+        _end(settled.instance, _begin(settled.instance, request))
+    assert "published_dataset is left after 3 tries" in why_not(settled.tick())
+
+
+def test_a_broken_file_stops_no_other(settled: Deployment) -> None:
+    (settled.folder / "circles_1.yaml").write_text("title: [", encoding="utf-8")
+    settled.edit("digits", title="Other words")
+    result = settled.tick()
+    assert list(requested(result)) == ["digits"]
+    assert any("circles_1 is left out: " in line and "circles_1.yaml" in line for line in settled.said)
+
+
+def test_damaged_folders_of_one_dataset_stop_no_other(settled: Deployment) -> None:
+    manifest = settled.store.current("raw_dataset", "circles_1").path / "manifest.json"
+    manifest.write_text("{", encoding="utf-8")
+    settled.edit("digits", title="Other words")
+    assert "digits" in requested(settled.tick())
+
+
+def test_a_new_dataset_is_named_and_one_that_was_never_made_is_left(settled: Deployment) -> None:
+    write_dataset(settled.folder, "brand_new", seed=5)
+    assert "brand_new is new: *Reload definitions*" in why_not(settled.tick())
+    known = frozenset((*NAMES, "brand_new"))
+    settled.tick(loaded=known)
+    assert why_not(settled.tick(loaded=known)) == "nothing is due"
+    settled.edit("brand_new", refresh={"start": True})
+    assert requested(settled.tick(loaded=known)) == {"brand_new": list(STAGES)}
+
+
+def test_never_and_pause_are_heard(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words", refresh="never")
+    assert why_not(settled.tick()) == "digits: refresh: never"
+    settled.edit("digits", refresh={})
+    settled.state.pause(reason="maintenance", now=settled.now)
+    assert why_not(settled.tick()).startswith("circles_1: refreshes are paused: maintenance")
+    settled.state.resume()
+    assert requested(settled.tick()) == {"digits": ["published_dataset", "benchmark_report"]}
+
+
+def test_switched_on_late_there_is_one_run_each_at_the_next_time(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words", refresh={"cron": "0 3 * * *"})
+    assert "changes wait for 2026-05-05 03:00 UTC" in why_not(settled.tick())
+    settled.now += timedelta(days=6, hours=12)
+    (request,) = settled.tick().run_requests or ()
+    settled.run(request)
+    assert why_not(settled.tick()) == "nothing is due"
+    settled.edit("digits", title="Third words")
+    assert "changes wait for 2026-05-11 03:00 UTC" in why_not(settled.tick())
+    assert len(settled.instance.get_runs()) == 1
+
+
+def test_two_looks_at_once_ask_for_the_same_run(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    (one,) = settled.tick().run_requests or ()
+    (two,) = settled.tick().run_requests or ()
+    assert one.run_key == two.run_key  # the daemon starts one run per key
+    run = _begin(settled.instance, one)
+    assert why_not(settled.tick()) == f"digits waits for run {run.run_id}"
+    _end(settled.instance, run)
+    (three,) = settled.tick().run_requests or ()
+    assert three.run_key != one.run_key
+
+
+def test_a_run_of_the_command_line_is_waited_for(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    with settled.store.dataset_lock("digits", what="aflite refresh"):
+        assert why_not(settled.tick()).startswith("digits waits for aflite refresh, process ")
+    assert requested(settled.tick()) == {"digits": ["published_dataset", "benchmark_report"]}
+
+
+def test_a_retry_that_dagster_announced_is_waited_for(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    (request,) = settled.tick().run_requests or ()
+    run = _begin(settled.instance, request, **{"dagster/will_retry": "true"})
+    _end(settled.instance, run)
+    (record,) = settled.instance.get_run_records()
+    settled.now = settled.now.fromtimestamp(record.end_time or 0, settled.now.tzinfo)
+    assert why_not(settled.tick()) == f"digits waits for the retry of run {run.run_id}"
+    settled.now += timedelta(minutes=6)
+    assert requested(settled.tick()) == {"digits": ["published_dataset", "benchmark_report"]}
+
+
+def test_a_source_that_is_gone_is_observed_once_with_the_reason(settled: Deployment) -> None:
+    path = settled.table("digits")
+    aside = path.read_bytes()
+    path.unlink()
+    result = settled.tick()
+    assert requested(result) == {}
+    (gone,) = [event for event in result.asset_events if isinstance(event, dg.AssetObservation)]
+    assert (gone.asset_key.path[-1], gone.partition) == ("source_files", "digits")
+    assert f"{str(path)!r} does not exist" in str(gone.metadata["reason"].value)
+    assert settled.tick().asset_events == []
+    path.write_bytes(aside)
+    back = settled.settled()
+    assert why_not(back) == "nothing is due"
+    assert "source_files" not in reported(back)  # the version that Dagster has is the one that it is again
+
+
+def test_a_look_hashes_no_more_than_its_budget_and_goes_on(settled: Deployment) -> None:
+    write_table(settled.table("digits"), rows=120, seed=21)
+    size = settled.table("digits").stat().st_size
+    settled.tick()
+    first = settled.tick(most_bytes=size // 2)
+    assert "bytes are not hashed yet" in why_not(first)
+    assert requested(settled.tick(most_bytes=size)) == {"digits": list(STAGES)}
+
+
+def test_a_cursor_of_somebody_else_is_no_obstacle(settled: Deployment) -> None:
+    settled.cursor = "7"
+    result = settled.tick()
+    assert why_not(result) == "nothing is due"
+    assert set(reported(result)) <= {"up_to_date"}  # versions that Dagster has are not told again
+    assert set(json.loads(str(result.cursor))) == set(NAMES)
+
+
+def test_the_check_says_what_is_stale_and_when_it_was_looked(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    (check,) = [one for one in settled.tick().asset_events if isinstance(one, dg.AssetCheckEvaluation)]
+    assert (check.check_name, check.passed) == ("up_to_date_digits", False)
+    assert check.severity == dg.AssetCheckSeverity.WARN
+    assert check.metadata["last_looked_at"].value == settled.now.isoformat(timespec="seconds")
+    assert str(check.metadata["stale"].value).splitlines()[0].startswith("published_dataset: title: ")
+    later = settled.tick()
+    assert "up_to_date" not in reported(later)
+    settled.now += timedelta(hours=1)
+    assert sorted(reported(settled.tick())["up_to_date"]) == sorted(NAMES)
+
+
+def test_the_sensor_is_off_at_first_and_its_requests_can_be_run(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert refresh.default_status == dg.DefaultSensorStatus.STOPPED
+    assert refresh.minimum_interval_seconds == TICK_SECONDS == 30
+    monkeypatch.setattr(module, "STILL_SECONDS", 0.0)
+
+    def evaluate(cursor: str | None) -> Any:
+        context = dg.build_sensor_context(
+            instance=deployment.instance,
+            cursor=cursor,
+            repository_def=definitions.defs.get_repository_def(),
+            resources={"notifier": NotifierResource(), "result_store": ResultStoreResource()},
+        )
+        return refresh.evaluate_tick(context)
+
+    second = evaluate(evaluate(None).cursor)
+    assert second.skip_message == "nothing is due"
+    deployment.edit("digits", title="Other words")
+    (request,) = evaluate(second.cursor).run_requests
+    assert request.partition_key == "digits"
+    assert {key.path[-1] for key in request.asset_selection or ()} == {"published_dataset", "benchmark_report"}
+
+
+def _begin(instance: dg.DagsterInstance, request: dg.RunRequest, **tags: str) -> dg.DagsterRun:
+    """A run as the daemon makes it, of which no step is run."""
+    run = instance.create_run_for_job(
+        definitions.defs.resolve_job_def("benchmark"),
+        tags={**request.tags, **tags, "dagster/partition": str(request.partition_key)},
+    )
+    started = DagsterEvent(DagsterEventType.PIPELINE_START.value, run.job_name)
+    instance.report_dagster_event(started, run.run_id)
+    return run
+
+
+def _end(instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
+    instance.report_run_failed(run)

@@ -44,7 +44,7 @@ def test_example_is_short_and_valid(path: Path) -> None:
 def test_what_was_measured_can_be_read_and_its_picture_is_there() -> None:
     linked = re.findall(r"\]\((docs/(?:measured|pictures)/[\w./]+)\)", (ROOT / "README.md").read_text())
     assert sorted(linked) == ["docs/measured/snli_small.yaml", "docs/pictures/snli_filtering_curves.png"]
-    assert load_spec(ROOT / linked[0]).limit == {"train": 5000, "test": 3000}
+    assert load_spec(ROOT / linked[0]).limit == {"train": 5000, "test": 2000, "fresh": 1400}
     assert (ROOT / linked[1]).read_bytes().startswith(b"\x89PNG")
 
 

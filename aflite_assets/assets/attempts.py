@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -94,7 +94,7 @@ def _as_dagster_errors(context: dg.AssetExecutionContext) -> Iterator[None]:
         raise dg.Failure(description=f"{error}{tried}", allow_retries=False) from error
 
 
-def _time_limit(tags: dict[str, str]) -> float | None:
+def _time_limit(tags: Mapping[str, str]) -> float | None:
     given = tags.get(TIME_LIMIT_TAG)
     if given is None:
         return None

@@ -54,7 +54,7 @@ def nightly(context: dg.ScheduleEvaluationContext, result_store: ResultStoreReso
 def begun(store: ResultStore, dataset: str) -> list[str]:
     """The stages that have a result, and all that they read."""
     wanted = {name for name in STAGES if store.current_key(name, dataset) is not None}
-    for name in reversed(STAGES):
+    for name in reversed(list(STAGES)):
         if name in wanted:
             wanted |= set(STAGES[name].inputs)
     return [name for name in STAGES if name in wanted]

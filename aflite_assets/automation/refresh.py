@@ -157,7 +157,12 @@ class Tick:
             except NotificationError as error:
                 self.log.warning(str(error))
             self._state.note_reported(due.dataset, stage, key)
-            metadata = {"dataset": due.dataset, "reason": str(one), "key": key, "tries": one.tries.count}
+            metadata: dict[str, Any] = {
+                "dataset": due.dataset,
+                "reason": str(one),
+                "key": key,
+                "tries": one.tries.count,
+            }
             yield dg.AssetObservation(stage, partition=due.dataset, description=str(one), metadata=metadata)
 
     def _request(self, plan: DatasetPlan, due: Due, lines: list[str]) -> dg.RunRequest | None:

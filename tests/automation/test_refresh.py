@@ -110,7 +110,7 @@ def test_an_edited_setting_runs_what_reads_it(settled: Deployment) -> None:
 
 def test_a_raised_code_version_runs_every_dataset(settled: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
     raised = replace(STAGES["benchmark_report"], code_version="raised")
-    monkeypatch.setitem(pipeline.STAGES, "benchmark_report", raised)  # type: ignore[arg-type]
+    monkeypatch.setitem(pipeline.STAGES, "benchmark_report", raised)
     result = settled.tick()
     assert requested(result) == {name: ["benchmark_report"] for name in NAMES}
     for request in result.run_requests or ():

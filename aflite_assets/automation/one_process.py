@@ -104,7 +104,7 @@ def _take_lock(job_context: PlanExecutionContext, scope: RunScope, stack: ExitSt
             return
         except DatasetBusyError as error:
             if not said:
-                yield DagsterEvent.engine_event(job_context, f"Waiting: {error}")
+                yield DagsterEvent.engine_event(job_context, f"Waiting: {error}", event_specific_data=EngineEventData())
             said = True
         if pop_captured_interrupt():
             raise DagsterExecutionInterruptedError

@@ -34,16 +34,16 @@ RUNS = """{runsOrError {... on Runs {results {
 
 @pytest.fixture
 def server(all_made: tuple[Path, Path], tmp_path: Path) -> Iterator[DagsterServer]:
-    """`dagster dev` over copies of the three datasets, whose sensor is on and has seen that nothing is due."""
+    """`dagster dev` over the three datasets, whose sensor is on and has seen that nothing is due."""
     folder, results = all_made
-    shutil.copytree(folder, tmp_path / "datasets")
+    before = {path: path.read_bytes() for path in folder.iterdir()}
     shutil.copytree(results, tmp_path / "home" / "results")
     (tmp_path / "dagster").mkdir()
     settings = yaml.safe_load((REPOSITORY / "dagster.yaml").read_text(encoding="utf-8"))
     (tmp_path / "dagster" / "dagster.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
     environment = os.environ | {
         "AFLITE_HOME": str(tmp_path / "home"),
-        "AFLITE_DATASETS": str(tmp_path / "datasets"),
+        "AFLITE_DATASETS": str(folder),
         "DAGSTER_HOME": str(tmp_path / "dagster"),
     }
     subprocess.run(
@@ -57,13 +57,17 @@ def server(all_made: tuple[Path, Path], tmp_path: Path) -> Iterator[DagsterServe
         server.wait_until(lambda: said(server) == ["nothing is due"] * 2, seconds=240, what="two quiet looks")
         yield server
         assert process.poll() is None
+    for path, content in before.items():
+        path.write_bytes(content)
 
 
 @pytest.mark.slow
-def test_a_changed_file_runs_its_dataset_and_nothing_else(server: DagsterServer) -> None:
+def test_a_changed_file_runs_its_dataset_and_nothing_else(server: DagsterServer, all_made: tuple[Path, Path]) -> None:
+    folder, _ = all_made
+    store = ResultStore(server.root / "home" / "results")
     assert runs(server) == []
-    write_table(server.root / "datasets" / "circles_2_train.csv", rows=120, seed=9)
-    os.utime(server.root / "datasets" / "digits_train.csv")
+    write_table(folder / "circles_2_train.csv", rows=120, seed=9)
+    os.utime(folder / "digits_train.csv")
     changed = time.time()
     run = server.wait_until(lambda: next(iter(runs(server)), None), seconds=120, what="a run of what changed")
     assert run["creationTime"] - changed < 120
@@ -77,15 +81,15 @@ def test_a_changed_file_runs_its_dataset_and_nothing_else(server: DagsterServer)
     for code in code_servers(server):
         os.kill(code, signal.SIGKILL)
     assert server.ask(RELOAD)["reloadRepositoryLocation"]["__typename"] == "WorkspaceLocationEntry"
-    server.wait_until(lambda: up_to_date(server.root, "circles_2"), seconds=900, what="everything is made")
+    server.wait_until(lambda: up_to_date(folder, store, "circles_2"), seconds=900, what="everything is made")
     server.wait_until(lambda: said(server) == ["nothing is due"] * 2, seconds=240, what="two quiet looks")
 
     assert {one["status"] for one in runs(server)} == {"SUCCESS"}
     assert [one["runId"] for one in runs(server)] == [run["runId"]]
-    (kept, _) = read_refreshes(ResultStore(server.root / "home" / "results"), "circles_2")
+    (kept, _) = read_refreshes(store, "circles_2")
     assert (kept.what, set(kept.made)) == (f"Dagster run {run['runId']}", set(STAGES))
     for name in NAMES:
-        assert up_to_date(server.root, name)
+        assert up_to_date(folder, store, name)
 
 
 def runs(server: DagsterServer) -> list[dict[str, Any]]:
@@ -102,9 +106,8 @@ def said(server: DagsterServer) -> list[str | None]:
     return [tick["skipReason"] for tick in ticks[:2]]
 
 
-def up_to_date(root: Path, dataset: str) -> bool:
-    spec = load_spec(root / "datasets" / f"{dataset}.yaml")
-    return plan_dataset(spec, ResultStore(root / "home" / "results")).up_to_date
+def up_to_date(folder: Path, store: ResultStore, dataset: str) -> bool:
+    return plan_dataset(load_spec(folder / f"{dataset}.yaml"), store).up_to_date
 
 
 def code_servers(server: DagsterServer) -> list[int]:

@@ -57,7 +57,7 @@ def made_here(monkeypatch: pytest.MonkeyPatch) -> None:
     from aflite_assets.assets import attempts
     from aflite_assets.stages.pipeline import run_stage
 
-    def make(job: Any, *, progress: Any, seconds: float | None) -> Any:
+    def make(job: Any, *, progress: Any, **rest: Any) -> Any:
         return run_stage(
             job.name,
             job.spec,

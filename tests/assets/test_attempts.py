@@ -43,7 +43,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, *errors: AfliteError) -> list[Any]:
     """The child fails with each of these in turn, and succeeds from then on; what it was asked for."""
     asked: list[Any] = []
 
-    def make(job: Any, *, progress: Any, seconds: float | None) -> Obtained:
+    def make(job: Any, *, seconds: float | None, **rest: Any) -> Obtained:
         asked.append((job.name, seconds))
         if len(asked) <= len(errors):
             raise errors[len(asked) - 1]

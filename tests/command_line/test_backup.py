@@ -145,7 +145,7 @@ def test_unfinished_work_and_locks_stay_behind(machine: Places, tmp_path: Path) 
     (home / ".work" / "k" / "draft" / "manifest.json").write_text("{}")
     make_backup(tmp_path / "backups", machine)
     kept = {path.name for path in (tmp_path / "backups").rglob("*") if path.is_file()}
-    assert kept == {"rows.txt", "manifest.json", "current.json", "backup.json"}
+    assert kept == {"rows.txt", "manifest.json", "current.json", "backup.json", "format.json"}
 
 
 def test_a_result_that_was_mended_replaces_the_copy_of_the_damaged_one(machine: Places, tmp_path: Path) -> None:

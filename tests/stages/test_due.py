@@ -132,16 +132,18 @@ def test_what_is_given_up_or_refused_closes_the_time_and_what_waits_does_not(sta
     assert what_is_due(_plan(made="raw_dataset"), MONDAYS, now=_at(23, 13), state=state).closed
 
 
-def test_a_result_that_is_found_but_not_current_counts_no_tries(state: RefreshState) -> None:
+def test_a_result_that_is_found_but_not_current_is_due_until_its_tries_are_used_up(state: RefreshState) -> None:
     plan = _plan()
     stages = tuple(
         StagePlan("digits", one.stage, "found", key="f", made_before=True, current=one.stage != "control_sets")
         for one in plan.stages
     )
-    for run in range(5):
-        state.note_try("digits", "control_sets", "f", run=str(run), now=_at(1))
+    for run in range(3):
+        due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state)
+        assert _names(due) == ["control_sets"]
+        state.note_try("digits", "control_sets", "f", run=str(run), now=_at(20))
     due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state)
-    assert _names(due) == ["control_sets"]
+    assert (_names(due), [str(one) for one in due.given_up]) == ([], ["control_sets is left after 3 tries"])
 
 
 def test_a_file_that_was_not_understood_is_nobodys_run(state: RefreshState) -> None:

@@ -1,0 +1,56 @@
+"""What is stale, by the check of each dataset and by the asset that shows the plan of all."""
+
+import dagster as dg
+
+import definitions
+from aflite_assets.assets.refresh import refresh_plan
+from aflite_assets.automation.up_to_date import up_to_date
+from aflite_assets.stages.pipeline import STAGES
+from resources import ResultStoreResource
+from tests.automation.conftest import Deployment
+
+
+def test_checks_are_evaluated_by_hand_one_by_one(deployment: Deployment) -> None:
+    deployment.edit("digits", title="Other words")
+    (deployment.folder / "circles_2.yaml").write_text("title: [", encoding="utf-8")
+    names = ("circles_1", "circles_2", "digits")
+    chosen = dg.AssetSelection.checks(
+        *(dg.AssetCheckKey(dg.AssetKey("source_files"), f"up_to_date_{name}") for name in names)
+    )
+    built = dg.Definitions(
+        assets=definitions.WATCHED,
+        asset_checks=[up_to_date],
+        jobs=[dg.define_asset_job("checks", chosen)],
+        resources={"result_store": ResultStoreResource()},
+    )
+    done = built.resolve_job_def("checks").execute_in_process(instance=deployment.instance)
+    found = {one.check_name: one for one in done.get_asset_check_evaluations()}
+    assert {name: one.passed for name, one in found.items()} == {
+        "up_to_date_circles_1": True,
+        "up_to_date_circles_2": False,
+        "up_to_date_digits": False,
+    }
+    assert all(one.severity == dg.AssetCheckSeverity.WARN for one in found.values())
+    assert str(found["up_to_date_circles_2"].metadata["stale"].value).startswith("all: ")
+    stale = str(found["up_to_date_digits"].metadata["stale"].value).splitlines()
+    assert [line.split(":")[0] for line in stale] == ["published_dataset", "benchmark_report"]
+    assert deployment.state.last_look("digits") is not None
+    assert deployment.state.last_look("circles_2") is None
+
+
+def test_the_plan_is_shown(deployment: Deployment) -> None:
+    deployment.edit("digits", title="Other words")
+    done = dg.materialize([refresh_plan], resources={"result_store": ResultStoreResource()})
+    (event,) = done.get_asset_materialization_events()
+    metadata = event.materialization.metadata
+    rows = [record.data for record in metadata["plan"].records]
+    assert [(row["dataset"], row["stage"], row["state"]) for row in rows] == [
+        ("digits", "published_dataset", "made"),
+        ("digits", "benchmark_report", "after"),
+    ]
+    assert rows[0]["why"] == 'title: "digits" -> "Other words"'
+    standing = {record.data["dataset"]: record.data["stages"] for record in metadata["status"].records}
+    assert standing["circles_1"] == "F" * len(STAGES)
+    assert standing["digits"].count("F") == len(STAGES) - 2
+    assert (metadata["stages_to_make"].value, metadata["datasets_up_to_date"].value) == (2, 2)
+    assert metadata["paused"].value == "no"

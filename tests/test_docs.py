@@ -86,4 +86,5 @@ def test_yaml_about_evaluation_is_valid(block: str) -> None:
 
 @pytest.mark.parametrize("block", _yaml_blocks(ROOT / "README.md"))
 def test_yaml_in_the_readme_is_valid(block: str) -> None:
-    assert parse_spec({"name": "mine", **yaml.safe_load(block)})
+    source = {"format": "csv", "splits": {"train": "a.csv", "test": "b.csv"}}
+    assert parse_spec({"name": "mine", "source": source, **MODELS, **yaml.safe_load(block)})

@@ -106,11 +106,11 @@ def test_findings_stand_on_the_asset(pairs: None) -> None:
 def test_a_damaged_result_is_not_read(pairs: None, home: Path) -> None:
     evaluations(data.raw_dataset)
     path = ResultStore(home / "results").current("raw_dataset", "circles_1").file("rows-00000.parquet")
-    path.write_bytes(b"damaged")
+    path.write_bytes(b"?" * path.stat().st_size)
     checks = evaluations(data.raw_dataset, raise_on_error=False)
     assert len(checks) == 1 + len(DATA_CHECKS)
     assert not any(one.passed for one in checks.values())
-    assert shown(checks["no_empty_texts"])["skipped"] == "files are damaged: ['rows-00000.parquet']"
+    assert shown(checks["no_empty_texts"])["skipped"].startswith("files are damaged: ['rows-00000.parquet ")
 
 
 def test_small_transformers_are_not_measured(pairs: None) -> None:

@@ -244,10 +244,12 @@ def test_a_damaged_result_blocks_what_follows(small: DatasetSpec, instance: dg.D
     assert materialize(instance, selection="raw_dataset").success
     raw = ResultStore(home / "results").current("raw_dataset", "circles_1")
     path = raw.file("rows-00000.parquet")
-    path.write_bytes(path.read_bytes() + b"x")
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     result = materialize(instance, selection=["raw_dataset", "warmup_split"], raise_on_error=False)
     assert not result.success
     assert "warmup_split" not in _versions(result)
+    assert materialize(instance, selection=["raw_dataset", "warmup_split"]).success
 
 
 def test_registry_shows_broken_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -268,7 +268,7 @@ def test_a_look_hashes_no_more_than_its_budget_and_goes_on(settled: Deployment) 
     settled.tick()
     first = settled.tick(most_bytes=size // 2)
     assert "bytes are not hashed yet" in why_not(first)
-    assert requested(settled.tick(most_bytes=size)) == {"digits": list(STAGES)}
+    assert requested(settled.tick(most_bytes=4 * size)) == {"digits": list(STAGES)}
 
 
 def test_a_cursor_of_somebody_else_is_no_obstacle(settled: Deployment) -> None:

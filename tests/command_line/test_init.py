@@ -39,6 +39,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys: pytest.Ca
     )
 
 
+@pytest.mark.slow
 def test_four_at_once_on_fresh_homes(home: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "aflite_assets.command_line.main", "init"]
     environment = os.environ | {"DAGSTER_HOME": str(tmp_path / "dagster")}

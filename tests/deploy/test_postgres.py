@@ -127,6 +127,7 @@ def finished(runs: Sequence[subprocess.Popen[bytes]]) -> list[int]:
     return [run.wait(timeout=300) for run in runs]
 
 
+@pytest.mark.slow
 def test_four_runs_at_once_on_an_empty_server_are_all_there(team: TeamInstance) -> None:
     assert team.dagster("select count(*) from information_schema.tables where table_schema = 'public'") == ["0"]
     upgrade = [sys.executable, "-m", "mlflow", "db", "upgrade", MLFLOW]

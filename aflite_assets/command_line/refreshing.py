@@ -28,6 +28,8 @@ WAITING = 4
 """Exit code of a refresh that left something for later: a file was still being written."""
 
 _WHY = 110
+_WHOLE = 10_000
+_STATES = {"made": "to make"}
 
 _PLAN = """\
 Says of every stage of every dataset whether its result is found or would be made, why, and how long it took last time.
@@ -96,12 +98,19 @@ def plan_lines(plans: Iterable["DatasetPlan"]) -> list[str]:
         elif plan.up_to_date:
             rows.append((plan.dataset, f"all {len(plan.stages)}", "found", "", ""))
         rows += [
-            (plan.dataset, stage.stage, stage.state, _took(stage.seconds), "; ".join(map(str, stage.reasons)))
+            (
+                plan.dataset,
+                stage.stage,
+                _STATES.get(stage.state, stage.state),
+                _took(stage.seconds),
+                "; ".join(map(str, stage.reasons)),
+            )
             for stage in plan.stages
             if not stage.current
         ]
         notes += [f"{plan.dataset}: {note}" for note in plan.notes]
-    return [*table([(*row[:4], shortened(row[4], _WHY)) for row in rows]), *(escaped(note) for note in notes)]
+    room = _WHY if sys.stdout.isatty() else _WHOLE
+    return [*table([(*row[:4], shortened(row[4], room)) for row in rows]), *(escaped(note) for note in notes)]
 
 
 def _refresh(options: argparse.Namespace) -> int:
@@ -137,6 +146,7 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: Any, 
     specs = load_registry().specs
     machine = _machine(options, store)
     codes = [FAILED for plan in plans if plan.failure is not None]
+    never: list[str] = []
     for plan in plans:
         if plan.failure is not None:
             _say([escaped_lines(plan.failure)], error=True)
@@ -149,10 +159,15 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: Any, 
             _say([escaped_lines(str(error))], error=True)
             codes.append(WAITING)
             continue
-        _say(refreshed_lines(done))
+        if not options.names and _never_begun(done):
+            never.append(plan.dataset)
+        else:
+            _say(refreshed_lines(done))
         codes.append(_code(done))
         for one in done.due.untold:
             state.note_reported(plan.dataset, one.stage.stage, one.stage.key or "")
+    if never:
+        _say([f"{len(never)} datasets were never made; make them once, or set refresh: {{start: true}} in their files"])
     return next((code for code in (FAILED, WAITING) if code in codes), 0)
 
 
@@ -168,12 +183,25 @@ def refreshed_lines(done: "Refreshed") -> Iterator[str]:
     told = {str(one) for one in done.due.given_up if one.tries.reported}
     left = [why for why in done.due.why_not if why not in told]
     yield from (f"{name}: {escaped(why)}" for why in left)
+    for one in done.due.given_up:
+        if one.tries.reported:
+            stage = one.stage.stage
+            tries = f"{one.tries.count} tries failed"
+            yield f"{name}: {stage} is still left, {tries}; mend its input or materialise it by hand"
+    if told:
+        return
     if not done.made and not done.failed and not left:
-        yield f"{name}: nothing is due" + (f" ({len(told)} left before)" if told else "")
+        yield f"{name}: nothing is due"
+
+
+def _never_begun(done: "Refreshed") -> bool:
+    """Whether the dataset has no result and nothing was to be done about it."""
+    stages = done.plan.stages
+    return not (done.made or done.failed or done.due.given_up) and not any(one.made_before for one in stages)
 
 
 def _code(done: "Refreshed") -> int:
-    if done.failed or done.due.untold or _refusals(done.plan):
+    if done.failed or done.due.given_up or _refusals(done.plan):
         return FAILED
     return WAITING if any(stage.state == "waiting" for stage in done.plan.stages) and not done.due.closed else 0
 

@@ -39,8 +39,8 @@ _REFRESH = """\
 Makes what the plan calls due: for system cron, where no Dagster daemon runs. A stage is due where something that it
 reads has changed, and it was made before or the dataset's file says refresh: {start: true}; it is tried three times at
 most for one state of its inputs. Where a result came out as it was, what follows is not made again. Exits with 0 where
-all that was due is made or nothing was, 1 where something failed or is refused, 3 where refreshes are paused or another
-one is under way, 4 where a file was still being written or the dataset is being run.
+all that was due is made or nothing was, 1 where something failed, was left or is refused, 3 where refreshes are paused
+or another one is under way, 4 where a file was still being written or the dataset is being run.
 """
 _PAUSE = "Stops all refreshes, those of Dagster's sensor too, until `aflite resume`. What is under way goes on."
 _STATUS = "Lists the datasets: when each was last looked at and last made, how each stage stands, its size on the disk."
@@ -185,9 +185,8 @@ def refreshed_lines(done: "Refreshed") -> Iterator[str]:
     yield from (f"{name}: {escaped(why)}" for why in left)
     for one in done.due.given_up:
         if one.tries.reported:
-            stage = one.stage.stage
             tries = f"{one.tries.count} tries failed"
-            yield f"{name}: {stage} is still left, {tries}; mend its input or materialise it by hand"
+            yield f"{name}: {one.stage.stage} is still left, {tries}; mend its input or materialise it by hand"
     if told:
         return
     if not done.made and not done.failed and not left:

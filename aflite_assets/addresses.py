@@ -58,6 +58,11 @@ def dagster_run_page(run_id: str) -> str | None:
     return f"{base}/runs/{run_id}" if base else None
 
 
+def dagster_page(*path: str) -> str:
+    """A page of Dagster's webserver, at its usual address on this machine where it is not told another one."""
+    return "/".join((base_address(DAGSTER) or "http://127.0.0.1:3000", *path))
+
+
 def results_page(path: Path, root: Path) -> str | None:
     """The address at which `aflite serve` serves `path`; None where it is not known or `path` not below `root`."""
     base = base_address(RESULTS)

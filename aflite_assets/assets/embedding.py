@@ -5,6 +5,7 @@ from typing import Any
 import dagster as dg
 import numpy as np
 
+from aflite_assets.assets.attempts import GPU_POOL
 from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
 from aflite_assets.results import PublishedResult, ResultStore
@@ -17,7 +18,7 @@ _CHECKS = (
 )
 
 
-@dg.asset(**stage_options("embeddings", group="embedding", kinds={"numpy", "pytorch"}, pool="gpu", checks=_CHECKS))
+@dg.asset(**stage_options("embeddings", group="embedding", kinds={"numpy", "pytorch"}, pool=GPU_POOL, checks=_CHECKS))
 def embeddings(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,

@@ -4,6 +4,7 @@ import dagster as dg
 import pyarrow.parquet as pq
 from pydantic import Field
 
+from aflite_assets.assets.attempts import GPU_POOL
 from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import check, first_rows, materialized, run_asset, stage_options, table
 from aflite_assets.assets.numbers import grid_numbers
@@ -26,7 +27,7 @@ _CHECKS = [("all_cells_done", "Every evaluator, train set and seed was trained a
 
 @dg.asset(
     **stage_options(
-        "evaluator_models", group="evaluation", kinds={"pytorch", "scikitlearn"}, pool="gpu", checks=_CHECKS
+        "evaluator_models", group="evaluation", kinds={"pytorch", "scikitlearn"}, pool=GPU_POOL, checks=_CHECKS
     )
 )
 def evaluator_models(
@@ -57,7 +58,7 @@ def evaluator_models(
 
 @dg.asset(
     # distance_encoder is a model to be trained
-    **stage_options("bias_evidence", group="evaluation", kinds={"parquet"}, pool="gpu")
+    **stage_options("bias_evidence", group="evaluation", kinds={"parquet"}, pool=GPU_POOL)
 )
 def bias_evidence(
     context: dg.AssetExecutionContext,

@@ -7,6 +7,7 @@ import dagster as dg
 import numpy as np
 import pyarrow.parquet as pq
 
+from aflite_assets.assets.attempts import GPU_POOL
 from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import (
     OWNERS,
@@ -68,7 +69,7 @@ ITERATIONS = dg.MultiPartitionsDefinition(
         "filtered_sets",
         group="filtering",
         kinds={"numpy", "scikitlearn"},
-        pool="gpu",  # the engine fits on the card where there is one
+        pool=GPU_POOL,  # the engine fits on the card where there is one
         checks=_FILTER_CHECKS,
     )
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 import dagster as dg
 
+from aflite_assets.assets.attempts import GPU_POOL
 from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
 from aflite_assets.assets.optional_checks import asset_with_optional_checks
@@ -23,7 +24,7 @@ LARGEST_CUT_SHARE = 0.01
         "warmup_split",
         group="warmup",
         kinds={"parquet"},
-        pool="gpu",  # warmup.size auto trains encoders
+        pool=GPU_POOL,  # warmup.size auto trains encoders
         checks=[
             ("texts_fit_encoders", "At most 1 % of the rows have more tokens than a text model reads.", False),
             (
@@ -104,7 +105,7 @@ def _length_line(one: Mapping[str, Any]) -> str:
         "warmup_models",
         group="warmup",
         kinds={"pytorch"},
-        pool="gpu",
+        pool=GPU_POOL,
         checks=[("better_than_chance", "Each encoder fits its warm-up rows better than the largest class.", False)],
     )
 )

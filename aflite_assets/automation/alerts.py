@@ -9,7 +9,7 @@ from typing import Any
 
 import dagster as dg
 
-from aflite_assets.addresses import dagster_run_page
+from aflite_assets.addresses import dagster_page
 from aflite_assets.assets import common
 from aflite_assets.errors import AfliteError
 from aflite_assets.notifying import Alert
@@ -94,7 +94,7 @@ class EndedRun:
     @property
     def link(self) -> str:
         """The run's page, at the address that `AFLITE_DAGSTER_URL` holds."""
-        return dagster_run_page(self.run.run_id) or f"http://127.0.0.1:3000/runs/{self.run.run_id}"
+        return dagster_page("runs", self.run.run_id)
 
 
 def alerts_of_run(instance: dg.DagsterInstance, ended: EndedRun, store: ResultStore) -> list[Alert]:

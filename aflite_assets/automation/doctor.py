@@ -2,13 +2,12 @@
 
 import dagster as dg
 
+from aflite_assets.assets.attempts import GPU_POOL
 from aflite_assets.automation.dead_runs import end_dead_runs, find_dead_runs
-from aflite_assets.results.doctor import Ailment
-
-GPU_POOL = "gpu"
+from aflite_assets.results.doctor import Problem
 
 
-def examine_instance(*, devices: int, fix: bool) -> list[Ailment]:
+def examine_instance(*, devices: int, fix: bool) -> list[Problem]:
     """Everything that is wrong in the instance that `DAGSTER_HOME` names; `devices`: GPUs of this machine.
 
     With `fix`, runs of this machine whose process is gone are ended.
@@ -20,7 +19,7 @@ def examine_instance(*, devices: int, fix: bool) -> list[Ailment]:
         return [*_dead(instance, fix), *_slots(instance, devices)]
 
 
-def _migrations(instance: dg.DagsterInstance) -> list[Ailment]:
+def _migrations(instance: dg.DagsterInstance) -> list[Problem]:
     found = []
     for name, storage in (
         ("runs", instance.run_storage),
@@ -30,7 +29,7 @@ def _migrations(instance: dg.DagsterInstance) -> list[Ailment]:
         version = None if storage is None else storage.alembic_version()
         if version is not None and version[0] not in (None, version[1]):
             found.append(
-                Ailment(
+                Problem(
                     "Dagster's database",
                     f"its {name} have schema {version[0]}, the installed Dagster reads {version[1]}",
                     "stop webserver and daemon, copy the database, then run `dagster instance migrate`",
@@ -39,13 +38,13 @@ def _migrations(instance: dg.DagsterInstance) -> list[Ailment]:
     return found
 
 
-def _dead(instance: dg.DagsterInstance, fix: bool) -> list[Ailment]:
+def _dead(instance: dg.DagsterInstance, fix: bool) -> list[Problem]:
     dead = end_dead_runs(instance) if fix else find_dead_runs(instance)
     what = "{}, and Dagster takes it to be going on"
-    return [Ailment("dead run", what.format(one), "end it with --fix", fix) for one in dead]
+    return [Problem("dead run", what.format(one), "end it with --fix", fix) for one in dead]
 
 
-def _slots(instance: dg.DagsterInstance, devices: int) -> list[Ailment]:
+def _slots(instance: dg.DagsterInstance, devices: int) -> list[Problem]:
     limits = {one.name: one.limit for one in instance.event_log_storage.get_pool_limits()}
     pools = instance.get_concurrency_config().pool_config
     slots = limits.get(GPU_POOL, pools.default_pool_limit)
@@ -56,4 +55,4 @@ def _slots(instance: dg.DagsterInstance, devices: int) -> list[Ailment]:
         what = f"the pool {GPU_POOL!r} has {slots} slots, and this machine {devices} GPUs"
     else:
         return []
-    return [Ailment("slots of pool gpu", what, f"run `dagster instance concurrency set {GPU_POOL} {most}`")]
+    return [Problem("slots of pool gpu", what, f"run `dagster instance concurrency set {GPU_POOL} {most}`")]

@@ -18,11 +18,12 @@ from typing import Any, Protocol
 
 import dagster as dg
 
+from aflite_assets.addresses import dagster_page
 from aflite_assets.assets.attempts import REFRESH_TAG
 from aflite_assets.assets.partitions import DATASETS
 from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.jobs import benchmark_job
-from aflite_assets.automation.runs_of_datasets import RunsOfDatasets, dagster_page
+from aflite_assets.automation.runs_of_datasets import RunsOfDatasets
 from aflite_assets.automation.up_to_date import evaluation
 from aflite_assets.automation.watched_versions import events_of, watch
 from aflite_assets.errors import NotificationError

@@ -1,7 +1,5 @@
 """Which runs of a dataset are under way, and which was the latest, by the instance's word."""
 
-import os
-
 import dagster as dg
 
 RETRY_SECONDS = 300.0
@@ -52,10 +50,4 @@ class RunsOfDatasets:
         return self._latest.get(dataset)
 
 
-def dagster_page(*path: str) -> str:
-    """A page of Dagster's webserver, at the address that `AFLITE_DAGSTER_URL` holds."""
-    pages = os.environ.get("AFLITE_DAGSTER_URL") or "http://127.0.0.1:3000"
-    return "/".join((pages.rstrip("/"), *path))
-
-
-__all__ = ["RunsOfDatasets", "dagster_page"]
+__all__ = ["RunsOfDatasets"]

@@ -10,7 +10,7 @@ from aflite_assets.command_line.terminal import escaped
 from aflite_assets.errors import AfliteError
 
 if TYPE_CHECKING:
-    from aflite_assets.results.doctor import Ailment
+    from aflite_assets.results.doctor import Problem
 
 _DOCTOR = """\
 Looks for damaged results, folders and locks that killed processes left, runs that Dagster believes to be going on
@@ -39,10 +39,10 @@ def add_command(commands: Any) -> None:
 def _doctor(options: argparse.Namespace) -> None:
     found = 0
     left = 0
-    for ailment in ailments(deep=options.deep, fix=options.fix):
+    for problem in problems(deep=options.deep, fix=options.fix):
         found += 1
-        left += not ailment.mended
-        sys.stdout.write(f"{line(ailment)}\n")
+        left += not problem.mended
+        sys.stdout.write(f"{line(problem)}\n")
     if not found:
         sys.stdout.write("nothing is wrong\n")
     sys.stdout.flush()
@@ -50,13 +50,13 @@ def _doctor(options: argparse.Namespace) -> None:
         raise AilingError(f"{left} of {found} findings are left")
 
 
-def line(ailment: "Ailment") -> str:
+def line(problem: "Problem") -> str:
     """A finding as it is printed."""
-    state = "mended; " if ailment.mended else ""
-    return escaped(f"{ailment.kind}: {ailment.what} - {state}{ailment.remedy}")
+    state = "mended; " if problem.mended else ""
+    return escaped(f"{problem.kind}: {problem.what} - {state}{problem.remedy}")
 
 
-def ailments(*, deep: bool, fix: bool) -> "Iterator[Ailment]":
+def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
     """Everything that is wrong, most important first; `DAGSTER_HOME` is looked into where it is set."""
     from aflite_assets.home import aflite_home
     from aflite_assets.results import ResultStore
@@ -71,28 +71,28 @@ def ailments(*, deep: bool, fix: bool) -> "Iterator[Ailment]":
     yield from _packages()
 
 
-def _tracking() -> "Iterator[Ailment]":
+def _tracking() -> "Iterator[Problem]":
     from aflite_assets.home import aflite_home
-    from aflite_assets.results.doctor import Ailment
+    from aflite_assets.results.doctor import Problem
     from aflite_assets.tracking.mlflow_schema import pending_migration
 
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{aflite_home() / 'mlflow' / 'mlflow.db'}"
     problem = pending_migration(uri)
     if problem is not None:
         what, _, remedy = problem.partition("; ")
-        yield Ailment("MLflow's database", what, remedy)
+        yield Problem("MLflow's database", what, remedy)
 
 
-def _packages() -> "Iterator[Ailment]":
+def _packages() -> "Iterator[Problem]":
     from aflite_assets.installation import constraints_file, differing_packages
-    from aflite_assets.results.doctor import Ailment
+    from aflite_assets.results.doctor import Problem
 
     constraints = constraints_file()
     differing = {} if constraints is None else differing_packages(constraints)
     if differing:
         named = ", ".join(f"{name} {found} (tested: {tested})" for name, (found, tested) in differing.items())
         remedy = f"pip install -c {constraints} {' '.join(f'{name}=={pair[1]}' for name, pair in differing.items())}"
-        yield Ailment("packages", f"installed in other versions than {constraints} names: {named}", remedy)
+        yield Problem("packages", f"installed in other versions than {constraints} names: {named}", remedy)
 
 
 def _devices() -> int:

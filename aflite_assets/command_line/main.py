@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from aflite_assets.command_line import backup, doctor, init, refreshing, room, serve
+from aflite_assets.command_line import backup, doctor, init, prune, refreshing, serve
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
 from aflite_assets.errors import AfliteError, DataError, SpecError
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     schema = commands.add_parser("schema", help="write the JSON Schema of dataset files", description=_SCHEMA)
     schema.set_defaults(command=_schema)
     refreshing.add_commands(commands)
-    room.add_commands(commands)
+    prune.add_commands(commands)
     doctor.add_command(commands)
     serve.add_command(commands)
     backup.add_commands(commands)

@@ -154,8 +154,3 @@ def _write_seen(result: PublishedResult, marks: dict[str, list[int]]) -> None:
         write_json(path, marks)
     except OSError as error:  # a full disk or a store that may only be read: the files are hashed again next time
         _log.debug("%s was not written: %s", path, error)
-
-
-def check_files(result: PublishedResult) -> list[str]:
-    """What is wrong with a result's own files by their content, a phrase per file; empty when they are whole."""
-    return _own_reasons(result, content=True, anew=False) or []

@@ -19,7 +19,7 @@ _KEY = re.compile(r"[0-9a-f]{20}")
 
 
 @dataclass(frozen=True)
-class Ailment:
+class Problem:
     """One thing that is wrong: its kind, what was found, what to do, and whether it was mended just now."""
 
     kind: str
@@ -28,7 +28,7 @@ class Ailment:
     mended: bool = False
 
 
-def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) -> Iterator[Ailment]:
+def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) -> Iterator[Problem]:
     """Everything that is wrong in a store, asset by asset; `deep` compares hashes of all files in place of sizes.
 
     With `fix`: damaged results and folders without a manifest are set aside, drafts of writers that died, notes of
@@ -37,7 +37,7 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
     try:
         store.check_format()
     except StoreError as error:
-        yield Ailment("store format", str(error), "until then no command may touch this store")
+        yield Problem("store format", str(error), "until then no command may touch this store")
         return
     for asset, partition, home in store.partitions():
         with writing_now(home) as free:
@@ -48,18 +48,18 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
             if fix:
                 store.set_aside(damage)
             what = f"{damage.result.path}: {damage.files}"
-            yield Ailment("damaged result", what, f"materialise {asset} of {partition} again", fix)
+            yield Problem("damaged result", what, f"materialise {asset} of {partition} again", fix)
         yield from _current(store, asset, partition)
     yield from _records(store)
     yield from _locks(store, fix)
     yield from _trash(store, fix)
 
 
-def _half_written(home: Path, fix: bool) -> Iterator[Ailment]:
+def _half_written(home: Path, fix: bool) -> Iterator[Problem]:
     for draft in sorted((home / WORK).glob("*/draft")):
         if fix:
             shutil.rmtree(draft)
-        yield Ailment(
+        yield Problem(
             "half-written folder",
             f"{draft} was left by a writer that died",
             "nothing reads it; the next run of its stage goes on from what lies beside it",
@@ -68,7 +68,7 @@ def _half_written(home: Path, fix: bool) -> Iterator[Ailment]:
     for aside in sorted([*home.glob(".*.json.*"), *home.glob(".seen/.*.json.*")]):
         if fix:
             aside.unlink(missing_ok=True)
-        yield Ailment("half-written file", f"{aside} was left by a writer that died", "nothing reads it", fix)
+        yield Problem("half-written file", f"{aside} was left by a writer that died", "nothing reads it", fix)
 
 
 def _damaged(store: ResultStore, asset: str, partition: str, deep: bool) -> Iterator[Damage]:
@@ -84,28 +84,28 @@ def _damaged(store: ResultStore, asset: str, partition: str, deep: bool) -> Iter
                     yield damage
 
 
-def _current(store: ResultStore, asset: str, partition: str) -> Iterator[Ailment]:
+def _current(store: ResultStore, asset: str, partition: str) -> Iterator[Problem]:
     try:
         if store.current_key(asset, partition) is not None:
             store.current(asset, partition)
     except StoreError as error:
-        yield Ailment("lost result", str(error), f"materialise {asset} of {partition} again")
+        yield Problem("lost result", str(error), f"materialise {asset} of {partition} again")
 
 
-def _records(store: ResultStore) -> Iterator[Ailment]:
+def _records(store: ResultStore) -> Iterator[Problem]:
     remedy = "until then `aflite prune` removes nothing"
     for partition in recorded_partitions(store):
         try:
             read_refreshes(store, partition)
         except StoreError as error:
-            yield Ailment("record of a refresh", str(error), remedy)
+            yield Problem("record of a refresh", str(error), remedy)
     try:
         read_pins(store)
     except StoreError as error:
-        yield Ailment("pin", str(error), remedy)
+        yield Problem("pin", str(error), remedy)
 
 
-def _locks(store: ResultStore, fix: bool) -> Iterator[Ailment]:
+def _locks(store: ResultStore, fix: bool) -> Iterator[Problem]:
     for said in sorted(store.locks_folder.glob("[a-z0-9]*.json")):
         lock = said.with_suffix(".lock")
         holder = read_holder(lock)
@@ -113,7 +113,7 @@ def _locks(store: ResultStore, fix: bool) -> Iterator[Ailment]:
             continue
         if fix:
             said.unlink(missing_ok=True)
-        yield Ailment(
+        yield Problem(
             "stale lock",
             f"the run of {lock.stem} ended without saying so ({holder or 'who it was cannot be read'})",
             "the lock itself is free, nothing waits for it",
@@ -121,10 +121,10 @@ def _locks(store: ResultStore, fix: bool) -> Iterator[Ailment]:
         )
 
 
-def _trash(store: ResultStore, fix: bool) -> Iterator[Ailment]:
+def _trash(store: ResultStore, fix: bool) -> Iterator[Problem]:
     trash = store.root / TRASH
     if not trash.is_dir() or not is_free(store.locks_folder / ".prune.lock"):
         return
     if fix:
         shutil.rmtree(trash)
-    yield Ailment("trash", f"a prune was killed before it had emptied {trash}", "run `aflite prune`", fix)
+    yield Problem("trash", f"a prune was killed before it had emptied {trash}", "run `aflite prune`", fix)

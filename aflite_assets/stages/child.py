@@ -50,6 +50,19 @@ class StageJob:
     def __str__(self) -> str:
         return f"{self.name} of {self.spec.name!r}"
 
+    def run(self, *, progress: Progress, on_making: Callable[[str], None] = lambda key: None) -> Obtained:
+        """`run_stage` here; `on_making` is given the key's digest."""
+        return run_stage(
+            self.name,
+            self.spec,
+            store=self.store,
+            tracker=self.tracker,
+            device=self.device,
+            progress=progress,
+            options=self.options,
+            on_making=lambda key: on_making(key.digest),
+        )
+
 
 class ChildTraceback(Exception):
     """Where in the child an error was raised, as text: the cause of the error that is raised here."""
@@ -175,16 +188,7 @@ def serve(descriptor: int) -> None:
     parent = _Parent(connection)
     progress = Progress(log=parent.log, on_iteration=parent.on_iteration)
     try:
-        obtained = run_stage(
-            job.name,
-            job.spec,
-            store=job.store,
-            tracker=job.tracker,
-            device=job.device,
-            progress=progress,
-            options=job.options,
-            on_making=lambda key: parent.say("making", key.digest),
-        )
+        obtained = job.run(progress=progress, on_making=lambda key: parent.say("making", key))
         prepare_shown(obtained.result)
     except Exception as error:
         parent.say("error", (_sendable(error, job), traceback.format_exc()))

@@ -55,18 +55,9 @@ CHROMIUM_FLAGS = [
 def made_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stages are made in the test's process, which has loaded their libraries; `test_attempts` has the children."""
     from aflite_assets.assets import attempts
-    from aflite_assets.stages.pipeline import run_stage
 
     def make(job: Any, *, progress: Any, **rest: Any) -> Any:
-        return run_stage(
-            job.name,
-            job.spec,
-            store=job.store,
-            tracker=job.tracker,
-            device=job.device,
-            progress=progress,
-            options=job.options,
-        )
+        return job.run(progress=progress)
 
     monkeypatch.setattr(attempts, "make_in_child", make)
 

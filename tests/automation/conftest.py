@@ -22,7 +22,7 @@ from aflite_assets.results.file_hashes import Watch
 from aflite_assets.sources import registry
 from aflite_assets.sources.registry import Registry, load_registry
 from aflite_assets.stages.child import StageJob
-from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
+from aflite_assets.stages.pipeline import STAGES, run_pipeline
 from aflite_assets.stages.refresh_state import RefreshState
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -158,10 +158,7 @@ def make_here(
     job: StageJob, *, on_making: Callable[[str], None], progress: Any, environment: Any, seconds: float | None
 ) -> Obtained:
     """What a child process does, in this one."""
-    return run_stage(
-        job.name, job.spec, store=job.store, device=job.device, progress=progress, options=job.options,
-        on_making=lambda key: on_making(key.digest),
-    )  # fmt: skip
+    return job.run(progress=progress, on_making=on_making)
 
 
 __all__ = ["CONTENT", "NAMES", "Deployment", "Registry", "ResultStoreResource", "write_dataset", "write_table"]

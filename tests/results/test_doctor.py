@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
-from aflite_assets.results.doctor import Ailment, examine_store
+from aflite_assets.results.doctor import Problem, examine_store
 from aflite_assets.results.locks import writing
 from aflite_assets.results.pins import pin
 
@@ -35,8 +35,8 @@ def publish(store: ResultStore, number: int = 0) -> PublishedResult:
     return store.obtain("filtered_sets", "digits", ResultKey("1", {"n": number}, {}), with_part).result
 
 
-def kinds(ailments: Any) -> list[tuple[str, bool]]:
-    return [(one.kind, one.mended) for one in ailments]
+def kinds(problems: Any) -> list[tuple[str, bool]]:
+    return [(one.kind, one.mended) for one in problems]
 
 
 def test_a_sound_store_has_nothing_wrong(store: ResultStore) -> None:
@@ -51,9 +51,9 @@ def test_a_truncated_file_is_set_aside(store: ResultStore) -> None:
     os.truncate(damaged.path / "rows.txt", 4)
     expected = f"{damaged.path}: rows.txt has 4 bytes instead of 10"
     remedy = "materialise filtered_sets of digits again"
-    assert list(examine_store(store)) == [Ailment("damaged result", expected, remedy)]
+    assert list(examine_store(store)) == [Problem("damaged result", expected, remedy)]
     told = list(examine_store(store, fix=True))
-    assert told[0] == Ailment("damaged result", expected, remedy, mended=True)
+    assert told[0] == Problem("damaged result", expected, remedy, mended=True)
     assert [one.kind for one in told[1:]] == ["lost result"]  # it was current
     assert not damaged.path.exists()
     assert whole.path.exists()

@@ -14,7 +14,7 @@ import pytest
 from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, ResultKey, ResultStore
 from aflite_assets.results import store as store_module
-from aflite_assets.results.damage import check_files
+from aflite_assets.results.damage import find_damage
 
 
 def key(**fields: Any) -> ResultKey:
@@ -47,7 +47,7 @@ def test_published_files_are_found_by_key_and_never_written_again(store: ResultS
     assert again.result.file("rows.txt").read_text() == "one"
     assert again.result.summary == {"rows": 3}
     assert store.current("embeddings", "digits").key == first.result.key
-    assert check_files(again.result) == []
+    assert find_damage(again.result, content=True) is None
 
 
 def test_data_version_is_the_content_and_not_the_key(store: ResultStore) -> None:
@@ -217,9 +217,13 @@ def test_parts_are_kept_when_only_their_neighbour_changes(store: ResultStore) ->
 def test_missing_and_changed_files_are_noticed(store: ResultStore) -> None:
     result = store.obtain("embeddings", "digits", key(a=1), write_text("one")).result
     result.file("rows.txt").write_text("two")
-    assert check_files(result) == ["rows.txt has other content"]
+    damage = find_damage(result, content=True)
+    assert damage is not None
+    assert list(damage.reasons) == ["rows.txt has other content"]
     result.file("rows.txt").unlink()
-    assert check_files(result) == ["rows.txt is gone"]
+    damage = find_damage(result, content=True)
+    assert damage is not None
+    assert list(damage.reasons) == ["rows.txt is gone"]
     with pytest.raises(StoreError, match=r"holds no file 'rows.txt'"):
         result.file("rows.txt")
 

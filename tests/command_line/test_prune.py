@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.command_line.main import main
-from aflite_assets.command_line.room import age
+from aflite_assets.command_line.prune import age
 from aflite_assets.command_line.terminal import size
 from aflite_assets.home import cache_folder
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore

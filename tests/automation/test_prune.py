@@ -4,7 +4,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from aflite_assets.automation.room import prune_job
+from aflite_assets.automation.prune import prune_job
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.refreshes import record_refresh
 from resources import ResultStoreResource

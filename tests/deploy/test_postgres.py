@@ -100,6 +100,15 @@ class TeamInstance:
             )
         ]
 
+    def has_no_tables(self) -> bool:
+        """Whether Dagster's database is as `createdb` left it."""
+        return self.dagster("select count(*) from information_schema.tables where table_schema = 'public'") == ["0"]
+
+    def upgrade_mlflow(self) -> None:
+        """Make MLflow's tables, as the guide says to do before the first run."""
+        upgrade = [sys.executable, "-m", "mlflow", "db", "upgrade", MLFLOW]
+        subprocess.run(upgrade, env=self.environment, check=True, capture_output=True)
+
     def last_status(self) -> str:
         """How the run that was started last ended, as Dagster knows it."""
         return self.dagster("select status from runs order by id desc limit 1")[0]
@@ -122,6 +131,15 @@ def team(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> 
     return TeamInstance(postgres, root)
 
 
+@pytest.fixture(scope="module")
+def team_in_use(team: TeamInstance) -> TeamInstance:
+    """The team's instance once a run has ended on it, so that both databases have their tables."""
+    if team.has_no_tables():
+        team.upgrade_mlflow()
+        assert finished([team.start("tiny_a")]) == [0], team.log("tiny_a").read_text()
+    return team
+
+
 def finished(runs: Sequence[subprocess.Popen[bytes]]) -> list[int]:
     """Exit codes of processes, once they have ended."""
     return [run.wait(timeout=300) for run in runs]
@@ -129,9 +147,8 @@ def finished(runs: Sequence[subprocess.Popen[bytes]]) -> list[int]:
 
 @pytest.mark.slow
 def test_four_runs_at_once_on_an_empty_server_are_all_there(team: TeamInstance) -> None:
-    assert team.dagster("select count(*) from information_schema.tables where table_schema = 'public'") == ["0"]
-    upgrade = [sys.executable, "-m", "mlflow", "db", "upgrade", MLFLOW]
-    subprocess.run(upgrade, env=team.environment, check=True, capture_output=True)
+    assert team.has_no_tables()
+    team.upgrade_mlflow()
 
     datasets = DATASETS[:4]
     assert finished([team.start(name) for name in datasets]) == [0, 0, 0, 0]
@@ -147,7 +164,8 @@ def test_four_runs_at_once_on_an_empty_server_are_all_there(team: TeamInstance) 
         assert len(tracked) >= len(STAGES)
 
 
-def test_a_run_whose_server_restarts_ends_and_the_next_one_goes_on_from_there(team: TeamInstance) -> None:
+def test_a_run_whose_server_restarts_ends_and_the_next_one_goes_on_from_there(team_in_use: TeamInstance) -> None:
+    team = team_in_use
     run = team.start("tiny_e")
     team.wait_for_first_stage("tiny_e", run)
     team.server.control("restart", "-m", "fast")
@@ -158,7 +176,8 @@ def test_a_run_whose_server_restarts_ends_and_the_next_one_goes_on_from_there(te
 
 
 @pytest.mark.slow
-def test_a_server_that_stays_away_fails_the_run_and_the_next_one_goes_on_from_there(team: TeamInstance) -> None:
+def test_a_server_that_stays_away_fails_the_run_and_the_next_one_goes_on_from_there(team_in_use: TeamInstance) -> None:
+    team = team_in_use
     run = team.start("tiny_f")
     team.wait_for_first_stage("tiny_f", run)
     team.server.control("stop", "-m", "fast")
@@ -180,7 +199,8 @@ def goes_on(team: TeamInstance, dataset: str) -> None:
     assert "raw_dataset: found" in team.log(dataset).read_text()
 
 
-def test_a_restored_server_knows_what_the_other_knew(team: TeamInstance, tmp_path: Path) -> None:
+def test_a_restored_server_knows_what_the_other_knew(team_in_use: TeamInstance, tmp_path: Path) -> None:
+    team = team_in_use
     places = ["--postgres", "dagster", "--postgres", "mlflow"]
     aflite = [sys.executable, "-m", "aflite_assets.command_line.main"]
 
@@ -191,7 +211,7 @@ def test_a_restored_server_knows_what_the_other_knew(team: TeamInstance, tmp_pat
     path = f"{team.server.binaries}{os.pathsep}{os.environ['PATH']}"
     environment = team.environment | {"PATH": path}
     before = facts()
-    assert len(before[0]) >= 4
+    assert before[0]
     subprocess.run([*aflite, "backup", str(tmp_path), *places], env=environment, cwd=REPOSITORY, check=True)
 
     refused = subprocess.run(

@@ -1,6 +1,6 @@
 """Wiring: every asset, job, schedule, sensor and resource, and nothing else. Dagster loads `defs`."""
 
-from aflite_assets.home import prepare_libraries
+from aflite_assets.paths import prepare_libraries
 
 prepare_libraries()  # before numpy, which asks once how many threads it may use
 
@@ -8,7 +8,7 @@ import dagster as dg
 
 from aflite_assets.assets import data, embedding, evaluation, filtering, report, warmup
 from aflite_assets.assets import refresh as refresh_assets
-from aflite_assets.assets.source_links import linked_to_source
+from aflite_assets.assets.display.source_links import linked_to_source
 from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.alerts import alerts
 from aflite_assets.automation.jobs import benchmark_job, filter_job

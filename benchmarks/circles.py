@@ -16,12 +16,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import yaml
 
-from aflite_assets.home import prepare_libraries
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.paths import prepare_libraries
 from aflite_assets.results import ResultStore
-from aflite_assets.sources.registry import BUNDLED, parse_spec
-from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.sources.tables import load_examples
-from aflite_assets.stages.grid import CellFilter
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import BUNDLED, parse_spec
+from aflite_assets.stages.evaluation.cell_choice import CellFilter
 from aflite_assets.stages.pipeline import STAGES, run_stage
 
 NAMES = ("circles_1", "circles_2", "circles_3", "circles_4")

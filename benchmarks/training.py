@@ -35,20 +35,20 @@ import pyarrow.parquet as pq
 import torch
 from transformers import get_linear_schedule_with_warmup
 
-from aflite_assets.models.batches import epoch_order
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.synthetic.template_nli import LABELS, template_nli
 from aflite_assets.models.classifiers import NeuralClassifier, new_classifier
 from aflite_assets.models.devices import DeviceSettings, Precision
 from aflite_assets.models.encoders import NeuralEncoder
-from aflite_assets.models.isolation import isolated_random_state, quiet_libraries
+from aflite_assets.models.global_state import isolated_random_state, quiet_libraries
 from aflite_assets.models.representations import final_layer
-from aflite_assets.models.trainer import training_steps
-from aflite_assets.models.training import train_classifier
-from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import SmallTransformerSpec, TextModelSpec
-from aflite_assets.sources.source_specs import TemplateNliSource
-from aflite_assets.sources.template_nli import LABELS, template_nli
-from aflite_assets.stages.embeddings import BATCH_ROWS, encode_all
-from aflite_assets.stages.progress import silent
+from aflite_assets.models.training.batches import epoch_order
+from aflite_assets.models.training.train import train_classifier
+from aflite_assets.models.training.trainer import training_steps
+from aflite_assets.specs.models import SmallTransformerSpec, TextModelSpec
+from aflite_assets.specs.sources import TemplateNliSource
+from aflite_assets.stages.embedding.embeddings import BATCH_ROWS, encode_all
+from aflite_assets.stages.shared.progress import silent
 from benchmarks.turns import Effort, Line, by_turns, machine, product_rate, table
 
 SEED = 0

@@ -9,10 +9,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from aflite_assets.home import prepare_libraries
+from aflite_assets.paths import prepare_libraries
 from aflite_assets.results import ResultStore
-from aflite_assets.sources.registry import load_registry
-from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES, run_stage
 
 

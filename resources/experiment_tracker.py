@@ -7,7 +7,7 @@ import dagster as dg
 from pydantic import Field, PrivateAttr
 
 from aflite_assets.addresses import check_addresses, dagster_run_page
-from aflite_assets.home import aflite_home
+from aflite_assets.paths import aflite_home
 from aflite_assets.tracking import MlflowTracker, NullTracker, Tracker
 
 

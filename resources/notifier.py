@@ -5,9 +5,9 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field
 
-from aflite_assets.home import aflite_home
 from aflite_assets.notifying import Notifier
 from aflite_assets.notifying.notifier import webhook_of_environment
+from aflite_assets.paths import aflite_home
 
 
 class NotifierResource(dg.ConfigurableResource):

@@ -5,7 +5,7 @@ from pathlib import Path
 import dagster as dg
 from pydantic import Field
 
-from aflite_assets.home import aflite_home
+from aflite_assets.paths import aflite_home
 from aflite_assets.results import ResultStore
 
 

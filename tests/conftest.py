@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aflite_assets.home import kernels_folder
+from aflite_assets.paths import kernels_folder
 
 # Before any library is imported: a second thread per library only waits when tests share the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -15,6 +15,8 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 # Processes that tests start have other homes, but need not compile, or look for fonts, again.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels_folder(Path(__file__).parent / "__pycache__" / "numba")))
 os.environ.setdefault("MPLCONFIGDIR", str(Path(__file__).parent / "__pycache__" / "matplotlib"))
+
+pytest_plugins = ["tests.small_datasets"]
 
 
 @pytest.fixture(autouse=True)

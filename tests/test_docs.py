@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from aflite_assets.command_line.main import main
-from aflite_assets.sources.registry import load_spec, parse_spec
+from aflite_assets.specs.registry import load_spec, parse_spec
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.yaml"))

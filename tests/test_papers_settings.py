@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from aflite_assets.sources.registry import BUNDLED
-from aflite_assets.sources.specs import FilterSpec
+from aflite_assets.specs.dataset import FilterSpec
+from aflite_assets.specs.registry import BUNDLED
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers_settings.md"
 FILES = sorted(path.stem for path in BUNDLED.glob("*.yaml"))

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 import pyarrow as pa
 
-from aflite_assets.assets.attempts import found_or_made
 from aflite_assets.assets.partitions import DATASETS, OWNERS, REGISTRY
-from aflite_assets.assets.run_scope import dataset_held
+from aflite_assets.assets.steps.attempts import found_or_made
+from aflite_assets.assets.steps.run_scope import dataset_held
 from aflite_assets.assets.watched import watched_parents
 from aflite_assets.processors import threads_in_words
 from aflite_assets.results import Obtained, PublishedResult
-from aflite_assets.stages.child import StageJob
+from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.progress import IterationReport, Progress
+from aflite_assets.stages.shared.progress import IterationReport, Progress
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:

@@ -2,16 +2,16 @@
 
 import dagster as dg
 
-from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, stage_options, table
-from aflite_assets.assets.optional_checks import asset_with_optional_checks
-from aflite_assets.diagnostics.findings import DATA_CHECKS, Finding
+from aflite_assets.assets.display.columns import column_metadata
+from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
+from aflite_assets.diagnostics.data_checks.checks import DATA_CHECKS, Finding
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.results.damage import find_damage
-from aflite_assets.sources.registry import load_registry
-from aflite_assets.sources.spec_files.shown import shown_path
-from aflite_assets.stages.published import read_challenge_sets
-from aflite_assets.stages.shown import raw_findings
+from aflite_assets.specs.registry import load_registry
+from aflite_assets.specs.yaml.safe_text import shown_path
+from aflite_assets.stages.display import raw_findings
+from aflite_assets.stages.shared.published import read_challenge_sets
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _RAW_CHECKS = (

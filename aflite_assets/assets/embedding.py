@@ -5,11 +5,11 @@ from typing import Any
 import dagster as dg
 import numpy as np
 
-from aflite_assets.assets.attempts import GPU_POOL
-from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import check, materialized, run_asset, stage_options, table
+from aflite_assets.assets.display.columns import column_metadata
+from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.results import PublishedResult, ResultStore
-from aflite_assets.stages.published import open_features, read_rows, read_warmup_rows
+from aflite_assets.stages.shared.published import open_features, read_rows, read_warmup_rows
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _CHECKS = (

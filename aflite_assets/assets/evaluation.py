@@ -4,12 +4,12 @@ import dagster as dg
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from aflite_assets.assets.attempts import GPU_POOL
-from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import check, first_rows, materialized, run_asset, stage_options, table
-from aflite_assets.assets.numbers import grid_numbers
-from aflite_assets.assets.pictures import result_pictures
-from aflite_assets.stages.cell_choice import CellFilter
+from aflite_assets.assets.display.columns import column_metadata
+from aflite_assets.assets.display.numbers import grid_numbers
+from aflite_assets.assets.display.pictures import result_pictures
+from aflite_assets.assets.steps.attempts import GPU_POOL
+from aflite_assets.stages.evaluation.cell_choice import CellFilter
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
@@ -73,7 +73,7 @@ def bias_evidence(
     representations removed; a simple model that the filter did not use. Pictures open by [Show Markdown].
     """
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
-    from aflite_assets.stages.report_inputs import read_evidence
+    from aflite_assets.stages.shared.report_inputs import read_evidence
 
     tables = {each.title: first_rows(each.table) for each in read_evidence(obtained.result)}
     return materialized(obtained, {**tables, **result_pictures(obtained.result)})

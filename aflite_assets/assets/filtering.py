@@ -7,8 +7,6 @@ import dagster as dg
 import numpy as np
 import pyarrow.parquet as pq
 
-from aflite_assets.assets.attempts import GPU_POOL
-from aflite_assets.assets.columns import column_metadata
 from aflite_assets.assets.common import (
     OWNERS,
     REGISTRY,
@@ -19,17 +17,19 @@ from aflite_assets.assets.common import (
     stage_options,
     table,
 )
-from aflite_assets.assets.inline import small_lines
-from aflite_assets.assets.numbers import filter_numbers
-from aflite_assets.assets.pictures import result_pictures
+from aflite_assets.assets.display.columns import column_metadata
+from aflite_assets.assets.display.inline import small_lines
+from aflite_assets.assets.display.numbers import filter_numbers
+from aflite_assets.assets.display.pictures import result_pictures
+from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.results import Obtained, PublishedResult
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import report_iterations
+from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.stages.shared.published import report_iterations
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:
-    from aflite_assets.diagnostics.kept_like_train import KeptShare
+    from aflite_assets.diagnostics.evidence.kept_like_train import KeptShare
 
 _FILTER_CHECKS = (
     ("target_size_kept", "Never fewer train rows are kept than target_size.", True),
@@ -232,8 +232,8 @@ def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[
 
 def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
     """Recomputed from the published rows, so that a result that was found is judged too."""
-    from aflite_assets.diagnostics.kept_like_train import KeptShare, kept_shares
-    from aflite_assets.stages.report_inputs import filtered_set
+    from aflite_assets.diagnostics.evidence.kept_like_train import KeptShare, kept_shares
+    from aflite_assets.stages.shared.report_inputs import filtered_set
 
     shares: dict[str, tuple[KeptShare, ...]] = {}
     kept: dict[str, int] = {}

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from aflite_assets.sources.registry import Registry, load_registry
+from aflite_assets.specs.registry import Registry, load_registry
 
 REGISTRY: Registry = load_registry()
 """The datasets known when the definitions were loaded; *Reload definitions* reads the folders again."""

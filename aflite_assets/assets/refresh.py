@@ -3,12 +3,12 @@
 import dagster as dg
 
 from aflite_assets.assets.common import OWNERS, table
+from aflite_assets.refresh.plan import plan_datasets
+from aflite_assets.refresh.state import RefreshState
+from aflite_assets.refresh.status import LETTERS, dataset_status
 from aflite_assets.results.file_hashes import FileHashes
-from aflite_assets.sources.registry import load_registry
+from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.refresh_plan import plan_datasets
-from aflite_assets.stages.refresh_state import RefreshState
-from aflite_assets.stages.refresh_status import LETTERS, dataset_status
 from resources import ResultStoreResource
 
 MOST_BYTES = 16 << 30

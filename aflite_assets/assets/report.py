@@ -9,9 +9,9 @@ import dagster as dg
 
 from aflite_assets.addresses import results_page
 from aflite_assets.assets.common import materialized, run_asset, stage_options, table
-from aflite_assets.assets.inline import linked_figures
-from aflite_assets.assets.numbers import report_numbers
-from aflite_assets.assets.pictures import report_pictures
+from aflite_assets.assets.display.inline import linked_figures
+from aflite_assets.assets.display.numbers import report_numbers
+from aflite_assets.assets.display.pictures import report_pictures
 from aflite_assets.results import PublishedResult, ResultStore
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from aflite_assets.assets.attempts import REFRESH_TAG
 from aflite_assets.assets.partitions import DATASETS
+from aflite_assets.assets.steps.attempts import REFRESH_TAG
 from aflite_assets.automation.jobs import benchmark_job
+from aflite_assets.refresh.due import why_closed
+from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
-from aflite_assets.sources.registry import load_registry
-from aflite_assets.stages.due import why_closed
+from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.refresh_state import RefreshState
 from resources import ResultStoreResource
 
 CRON = "0 3 * * *"

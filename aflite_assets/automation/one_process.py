@@ -23,7 +23,7 @@ from dagster._core.execution.retries import RetryMode
 from dagster._core.executor.in_process import InProcessExecutor
 from dagster._utils.interrupts import pop_captured_interrupt
 
-from aflite_assets.assets.run_scope import RunScope, run_scope
+from aflite_assets.assets.steps.run_scope import RunScope, run_scope
 from aflite_assets.automation.dead_runs import end_dead_runs, mark_run
 from aflite_assets.errors import DatasetBusyError, StoreError
 

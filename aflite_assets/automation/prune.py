@@ -5,7 +5,7 @@ from datetime import timedelta
 import dagster as dg
 from pydantic import Field
 
-from aflite_assets.home import old_kernels
+from aflite_assets.paths import old_kernels
 from aflite_assets.results.prune import KEEP, prune
 from resources import ResultStoreResource
 

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import dagster as dg
 
 from aflite_assets.addresses import dagster_page
-from aflite_assets.assets.attempts import REFRESH_TAG
 from aflite_assets.assets.partitions import DATASETS
+from aflite_assets.assets.steps.attempts import REFRESH_TAG
 from aflite_assets.assets.watched import WATCHED
 from aflite_assets.automation.jobs import benchmark_job
 from aflite_assets.automation.runs_of_datasets import RunsOfDatasets
@@ -28,14 +28,14 @@ from aflite_assets.automation.up_to_date import evaluation
 from aflite_assets.automation.watched_versions import events_of, watch
 from aflite_assets.errors import NotificationError
 from aflite_assets.notifying import Alert, Notifier
+from aflite_assets.refresh.due import Due, what_is_due
+from aflite_assets.refresh.plan import DatasetPlan, plan_datasets
+from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.results.locks import is_free, read_holder
-from aflite_assets.sources.registry import load_registry
-from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages.due import Due, what_is_due
-from aflite_assets.stages.refresh_plan import DatasetPlan, plan_datasets
-from aflite_assets.stages.refresh_state import RefreshState
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import load_registry
 from resources import NotifierResource, ResultStoreResource
 
 TICK_SECONDS = 30

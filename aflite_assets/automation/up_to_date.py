@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from aflite_assets.assets.partitions import DATASETS
+from aflite_assets.refresh.plan import DatasetPlan, plan_datasets
+from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results.file_hashes import FileHashes
-from aflite_assets.sources.registry import load_registry
-from aflite_assets.stages.refresh_plan import DatasetPlan, plan_datasets
-from aflite_assets.stages.refresh_state import RefreshState
+from aflite_assets.specs.registry import load_registry
 from resources import ResultStoreResource
 
 ASSET = "source_files"

@@ -11,11 +11,11 @@ from dagster._core.definitions.data_version import extract_data_version_from_ent
 
 from aflite_assets.assets.watched import DATA_FIELDS, model_fields, settings_name, watched_parents
 from aflite_assets.errors import AfliteError, UnsettledDataError
-from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages.changes import Change, Kind
-from aflite_assets.stages.contents import FieldContents
+from aflite_assets.refresh.changes import Change, Kind
+from aflite_assets.refresh.plan import DatasetPlan
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.refresh_plan import DatasetPlan
+from aflite_assets.stages.shared.content_hashes import FieldContents
 
 VERSION_TAG = "dagster/data_version"
 _DATA: tuple[Kind, ...] = ("file", "commit")

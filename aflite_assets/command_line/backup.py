@@ -29,7 +29,7 @@ from filelock import FileLock
 
 from aflite_assets.command_line.terminal import escaped
 from aflite_assets.errors import StoreError
-from aflite_assets.home import aflite_home
+from aflite_assets.paths import aflite_home
 from aflite_assets.results.files import flush_folder, folder_hashes, write_json
 from aflite_assets.results.records import MANIFEST
 

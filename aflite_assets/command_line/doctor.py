@@ -58,7 +58,7 @@ def line(problem: "Problem") -> str:
 
 def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
     """Everything that is wrong, most important first; `DAGSTER_HOME` is looked into where it is set."""
-    from aflite_assets.home import aflite_home
+    from aflite_assets.paths import aflite_home
     from aflite_assets.results import ResultStore
     from aflite_assets.results.doctor import examine_store
 
@@ -72,7 +72,7 @@ def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
 
 
 def _tracking() -> "Iterator[Problem]":
-    from aflite_assets.home import aflite_home
+    from aflite_assets.paths import aflite_home
     from aflite_assets.results.doctor import Problem
     from aflite_assets.tracking.mlflow_schema import pending_migration
 

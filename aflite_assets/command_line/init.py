@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.errors import StoreError
-from aflite_assets.home import aflite_home
+from aflite_assets.paths import aflite_home
 
 _INIT = """\
 Makes what runs would make when they first need it: the folder AFLITE_HOME, MLflow's database in it, and, where

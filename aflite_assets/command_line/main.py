@@ -9,9 +9,9 @@ from aflite_assets.command_line import backup, doctor, init, prune, refreshing, 
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
 from aflite_assets.errors import AfliteError, DataError, SpecError
-from aflite_assets.home import prepare_libraries
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.paths import prepare_libraries
+from aflite_assets.specs.dataset import DatasetSpec
 
 REFUSED = 1
 """Exit code of a file that was refused; 0 is fine and 2 wrong usage."""
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _check(options: argparse.Namespace) -> None:
     # Imported here: libraries must be prepared first, and --help need not wait for them.
-    from aflite_assets.command_line.check_text import (
+    from aflite_assets.command_line.preview.check_text import (
         challenge_section,
         data_section,
         estimate_section,
@@ -75,9 +75,9 @@ def _check(options: argparse.Namespace) -> None:
         lengths_section,
         plan_section,
     )
-    from aflite_assets.diagnostics.findings import data_findings
-    from aflite_assets.stages.understanding import understand_challenges, understand_data, understand_plan
-    from aflite_assets.stages.warmup_split import text_lengths
+    from aflite_assets.command_line.preview.data_preview import understand_challenges, understand_data, understand_plan
+    from aflite_assets.diagnostics.data_checks.checks import data_findings
+    from aflite_assets.stages.warmup.warmup_split import text_lengths
 
     spec = _spec(options.file)
     data = understand_data(spec)
@@ -96,7 +96,7 @@ def _check(options: argparse.Namespace) -> None:
     _section(plan_section(spec, data, plan))
     _section(lengths_section(text_lengths(spec, raw.examples)))
     if not options.no_timing:
-        from aflite_assets.stages.estimate import estimate_cost
+        from aflite_assets.command_line.preview.estimate import estimate_cost
 
         device = DeviceSettings(options.device)
         estimate = estimate_cost(spec, raw.examples, plan, device=device, log=_progress)
@@ -104,14 +104,14 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _schema(_: argparse.Namespace) -> None:
-    from aflite_assets.sources.spec_files.schema import schema_text
+    from aflite_assets.specs.yaml.schema import schema_text
 
     _write(sys.stdout, schema_text().splitlines())
 
 
 def _spec(name: str) -> DatasetSpec:
     """The spec of a file, or of a name that the registry knows; a file of that name that failed says why."""
-    from aflite_assets.sources.registry import load_registry, load_spec
+    from aflite_assets.specs.registry import load_registry, load_spec
 
     path = Path(name)
     if path.exists() or path.suffix in (".yaml", ".yml") or len(path.parts) > 1:

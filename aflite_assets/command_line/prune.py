@@ -84,7 +84,7 @@ def _count(text: str) -> int:
 
 
 def _prune(options: argparse.Namespace) -> None:
-    from aflite_assets.home import old_kernels
+    from aflite_assets.paths import old_kernels
     from aflite_assets.results.prune import KEEP, prune
 
     pruned = prune(
@@ -138,7 +138,7 @@ def _named(name: str) -> tuple[str, str | None]:
 
 
 def _store() -> "ResultStore":
-    from aflite_assets.home import aflite_home
+    from aflite_assets.paths import aflite_home
     from aflite_assets.results import ResultStore
 
     return ResultStore(aflite_home() / "results")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, shortened, size, table, write_lines
 from aflite_assets.errors import DatasetBusyError
-from aflite_assets.home import aflite_home
+from aflite_assets.paths import aflite_home
 
 if TYPE_CHECKING:
+    from aflite_assets.refresh.plan import DatasetPlan
+    from aflite_assets.refresh.run import Machine, Refreshed
     from aflite_assets.results import ResultStore
     from aflite_assets.results.file_hashes import Watch
-    from aflite_assets.stages.refresh_plan import DatasetPlan
-    from aflite_assets.stages.refreshing import Machine, Refreshed
 
 FAILED = 1
 """Exit code of a refresh in which something failed or is refused."""
@@ -116,8 +116,8 @@ def plan_lines(plans: Iterable["DatasetPlan"]) -> list[str]:
 def _refresh(options: argparse.Namespace) -> int:
     from filelock import FileLock, Timeout
 
+    from aflite_assets.refresh.state import RefreshState
     from aflite_assets.results.file_hashes import Watch
-    from aflite_assets.stages.refresh_state import RefreshState
 
     store = _store()
     state = RefreshState.beside(store)
@@ -137,8 +137,8 @@ def _refresh(options: argparse.Namespace) -> int:
 
 
 def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: Any, watch: "Watch") -> int:
-    from aflite_assets.sources.registry import load_registry
-    from aflite_assets.stages.refreshing import refresh_dataset
+    from aflite_assets.refresh.run import refresh_dataset
+    from aflite_assets.specs.registry import load_registry
 
     plans = list(_plans(options.names, watch=watch))
     if any(stage.state == "waiting" for plan in plans for stage in plan.stages):
@@ -210,23 +210,23 @@ def _refusals(plan: "DatasetPlan") -> bool:
 
 
 def _pause(options: argparse.Namespace) -> None:
-    from aflite_assets.stages.refresh_state import RefreshState
+    from aflite_assets.refresh.state import RefreshState
 
     RefreshState.beside(_store()).pause(reason=options.reason, now=datetime.now(UTC))
     _say(["refreshes are paused; `aflite resume` lets them go on"])
 
 
 def _resume(_: argparse.Namespace) -> None:
-    from aflite_assets.stages.refresh_state import RefreshState
+    from aflite_assets.refresh.state import RefreshState
 
     was = RefreshState.beside(_store()).resume()
     _say(["refreshes go on" if was else "refreshes were not paused"])
 
 
 def _status(options: argparse.Namespace) -> None:
+    from aflite_assets.refresh.state import RefreshState
+    from aflite_assets.refresh.status import LETTERS, dataset_status
     from aflite_assets.stages.pipeline import STAGES
-    from aflite_assets.stages.refresh_state import RefreshState
-    from aflite_assets.stages.refresh_status import LETTERS, dataset_status
 
     store = _store()
     state = RefreshState.beside(store)
@@ -253,17 +253,17 @@ def _status(options: argparse.Namespace) -> None:
 
 
 def _plans(names: list[str], *, watch: "Watch | None") -> Iterator["DatasetPlan"]:
+    from aflite_assets.refresh.plan import plan_datasets
     from aflite_assets.results.file_hashes import FileHashes
-    from aflite_assets.sources.registry import load_registry
-    from aflite_assets.stages.refresh_plan import plan_datasets
+    from aflite_assets.specs.registry import load_registry
 
     return plan_datasets(load_registry(), _store(), names or None, hashes=FileHashes(watch=watch))
 
 
 def _machine(options: argparse.Namespace, store: "ResultStore") -> "Machine":
     from aflite_assets.models.devices import DeviceSettings
-    from aflite_assets.stages.progress import Progress
-    from aflite_assets.stages.refreshing import Machine
+    from aflite_assets.refresh.run import Machine
+    from aflite_assets.stages.shared.progress import Progress
     from aflite_assets.tracking import MlflowTracker, NullTracker
 
     uri = os.environ.get("MLFLOW_TRACKING_URI") or None

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from aflite_assets.addresses import RESULTS, base_address
 from aflite_assets.errors import StoreError
-from aflite_assets.home import aflite_home
+from aflite_assets.paths import aflite_home
 
 DEFAULT_PORT = 3333
 ADDRESS = "127.0.0.1"

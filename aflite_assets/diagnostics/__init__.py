@@ -1,19 +1,19 @@
 """Statistics about data, before and after filtering: plain functions on rows. No models, no drawing, no files."""
 
-from aflite_assets.diagnostics.among_draws import AmongDraws
-from aflite_assets.diagnostics.annotators import AnnotatorAgreement, annotator_agreement
-from aflite_assets.diagnostics.balance import class_shares_moved, label_balance
-from aflite_assets.diagnostics.findings import Finding, data_findings
-from aflite_assets.diagnostics.kept_removed import attribute_shares, label_shares, mean_scores, text_lengths
-from aflite_assets.diagnostics.kept_removed_annotators import annotator_shares
-from aflite_assets.diagnostics.label_noise import suspects
-from aflite_assets.diagnostics.neighbours import NeighbourDistances, neighbour_distances
-from aflite_assets.diagnostics.removal_overlap import removal_overlap
-from aflite_assets.diagnostics.repeats import input_codes, repeats_across_splits, repeats_in_train
-from aflite_assets.diagnostics.shared_texts import SharedText, shared_texts
-from aflite_assets.diagnostics.similarity import class_similarities
-from aflite_assets.diagnostics.unseen_adversary import UnseenAdversary, unseen_adversary
-from aflite_assets.diagnostics.word_artifacts import WordArtifacts, word_artifacts
+from aflite_assets.diagnostics.data_checks.annotators import AnnotatorAgreement, annotator_agreement
+from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, label_balance
+from aflite_assets.diagnostics.data_checks.checks import Finding, data_findings
+from aflite_assets.diagnostics.data_checks.repeats import input_codes, repeats_across_splits, repeats_in_train
+from aflite_assets.diagnostics.data_checks.shared_texts import SharedText, shared_texts
+from aflite_assets.diagnostics.evidence.among_draws import AmongDraws
+from aflite_assets.diagnostics.evidence.kept_vs_removed import attribute_shares, label_shares, mean_scores, text_lengths
+from aflite_assets.diagnostics.evidence.kept_vs_removed_annotators import annotator_shares
+from aflite_assets.diagnostics.evidence.label_errors import suspects
+from aflite_assets.diagnostics.evidence.neighbours import NeighbourDistances, neighbour_distances
+from aflite_assets.diagnostics.evidence.removal_overlap import removal_overlap
+from aflite_assets.diagnostics.evidence.similarity import class_similarities
+from aflite_assets.diagnostics.evidence.unseen_adversary import UnseenAdversary, unseen_adversary
+from aflite_assets.diagnostics.evidence.word_artifacts import WordArtifacts, word_artifacts
 
 __all__ = [
     "AmongDraws",

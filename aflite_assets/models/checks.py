@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import (
+from aflite_assets.specs.models import (
     EncoderSpec,
     EsimSpec,
     EvaluatorSpec,
@@ -37,13 +37,13 @@ def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> No
     check_inputs(settings, examples)
     # The libraries of texts and images take seconds to import, which datasets of features need not wait for.
     if isinstance(settings, TextModelSpec):
-        from aflite_assets.models.text_models import check_text_checkpoint
+        from aflite_assets.models.text.pretrained import check_text_checkpoint
 
         check_text_checkpoint(settings.checkpoint, revision=settings.revision, max_length=settings.max_length)
     if isinstance(settings, EsimSpec):
         _check_vectors(settings)
     if isinstance(settings, ImageModelSpec):
-        from aflite_assets.models.image_models import check_image_model
+        from aflite_assets.models.image.timm_models import check_image_model
 
         check_image_model(settings.architecture, checkpoint=settings.checkpoint)
 
@@ -99,7 +99,7 @@ def _check_vectors(settings: EsimSpec) -> None:
             "or leave vectors out to learn them from the train texts"
         )
     if settings.contextual is not None:
-        from aflite_assets.models.contextual_vectors import check_contextual_checkpoint
+        from aflite_assets.models.esim.contextual_vectors import check_contextual_checkpoint
 
         check_contextual_checkpoint(settings.contextual, revision=settings.revision, max_length=settings.max_length)
 

@@ -9,17 +9,17 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.models.esim_files import new_esim, saved_esim
-from aflite_assets.models.image_inputs import ImageInputs
-from aflite_assets.models.image_models import new_image_model, saved_image_model
-from aflite_assets.models.image_transforms import image_preparation
-from aflite_assets.models.isolation import quiet_libraries
-from aflite_assets.models.small_text import new_small_text_model
-from aflite_assets.models.text_inputs import tokenize
-from aflite_assets.models.text_models import TextModel, pretrained_text_model
-from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import (
+from aflite_assets.models.esim.saved_models import new_esim, saved_esim
+from aflite_assets.models.global_state import quiet_libraries
+from aflite_assets.models.image.inputs import ImageInputs
+from aflite_assets.models.image.timm_models import new_image_model, saved_image_model
+from aflite_assets.models.image.transforms import image_preparation
+from aflite_assets.models.text.inputs import tokenize
+from aflite_assets.models.text.pretrained import TextModel, pretrained_text_model
+from aflite_assets.models.text.small_transformer import new_small_text_model
+from aflite_assets.specs.models import (
     EsimSpec,
     ImageModelSpec,
     NeuralModelSpec,

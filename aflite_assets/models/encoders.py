@@ -9,19 +9,19 @@ from typing import Protocol
 import numpy as np
 import torch
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.models.batches import reading_threads
 from aflite_assets.models.checks import check_inputs
 from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier, new_classifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings, torch_threads_for
-from aflite_assets.models.isolation import isolated_random_state
-from aflite_assets.models.out_of_memory import RowsAtOnce
-from aflite_assets.models.predictions import on_device, predict, silent
-from aflite_assets.models.read_ahead import read_ahead
+from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.representations import final_layer, represent
-from aflite_assets.models.training import train_classifier
-from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import EncoderSpec, IdentityEncoderSpec, ImageModelSpec
+from aflite_assets.models.training.batches import reading_threads
+from aflite_assets.models.training.out_of_memory import RowsAtOnce
+from aflite_assets.models.training.predictions import on_device, predict, silent
+from aflite_assets.models.training.prefetch import read_ahead
+from aflite_assets.models.training.train import train_classifier
+from aflite_assets.specs.models import EncoderSpec, IdentityEncoderSpec, ImageModelSpec
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from aflite_assets.errors import DataError, MissingDataError, UnsettledDataError
-from aflite_assets.home import cache_folder
+from aflite_assets.paths import cache_folder
 
 _BLOCK = 1 << 20
 _RACY_NS = 2_000_000_000

@@ -14,32 +14,16 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, Obtained, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.locks import reading
 from aflite_assets.results.refreshes import Refresh, record_refresh
-from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages.changes import file_records
-from aflite_assets.stages.contents import FieldContents, field_contents
-from aflite_assets.stages.progress import Progress, silent
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.stages.shared.content_hashes import FieldContents, field_contents
+from aflite_assets.stages.shared.file_records import file_records
+from aflite_assets.stages.shared.progress import Progress, silent
+from aflite_assets.stages.stage import Inputs, Stage
 from aflite_assets.tracking import NullTracker, TrackedRun, Tracker
-
-Inputs = Mapping[str, PublishedResult]
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One asset's place in the pipeline.
-
-    `inputs` are the assets whose results it reads, `reads` the only spec fields it may look at, and `code_version`
-    changes when the stage's code gives another answer.
-    """
-
-    name: str
-    inputs: tuple[str, ...]
-    reads: tuple[str, ...]
-    code_version: str = "1"
-
 
 _STAGES = (
     Stage(
-        "raw_dataset",
+        "raw_dataset", "data",
         (),
         (
             "source", "columns", "annotations", "labels", "unlabelled", "undecodable_images", "holdout", "limit",
@@ -47,42 +31,48 @@ _STAGES = (
         ),
         "2",
     ),
-    Stage("challenge_sets", ("raw_dataset",), ("challenge_sets", "undecodable_images", "seed"), "3"),
+    Stage("challenge_sets", "data", ("raw_dataset",), ("challenge_sets", "undecodable_images", "seed"), "3"),
     Stage(
-        "warmup_split",
+        "warmup_split", "warmup",
         ("raw_dataset",),
         ("warmup", "representations", "evaluators", "filter", "distance_encoder", "seed"),
         "2",
     ),
-    Stage("warmup_models", ("raw_dataset", "warmup_split"), ("representations", "seed"), "5"),
-    Stage("embeddings", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",), "2"),
-    Stage("filtered_sets", ("raw_dataset", "warmup_split", "embeddings"), ("filter", "filter_seeds", "seed"), "7"),
+    Stage("warmup_models", "warmup", ("raw_dataset", "warmup_split"), ("representations", "seed"), "5"),
+    Stage("embeddings", "embedding", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",), "2"),
     Stage(
-        "control_sets",
+        "filtered_sets",
+        "filtering",
+        ("raw_dataset", "warmup_split", "embeddings"),
+        ("filter", "filter_seeds", "seed"),
+        "7",
+    ),
+    Stage(
+        "control_sets", "filtering",
         ("raw_dataset", "warmup_split", "embeddings", "filtered_sets"),
         ("seed", "seeds", "filter_seeds", "full_includes_warmup", "train_sets"),
         "3",
     ),
     Stage(
-        "published_dataset",
+        "published_dataset", "filtering",
         ("raw_dataset", "filtered_sets", "control_sets"),
         ("title", "description"),
         "2",
     ),
     Stage(
-        "evaluator_models",
+        "evaluator_models", "evaluation",
         ("raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets"),
         ("evaluators", "seeds", "filter_seeds", "full_includes_warmup"),
         "6",
     ),
     Stage(
-        "bias_evidence",
+        "bias_evidence", "evaluation",
         ("raw_dataset", "embeddings", "filtered_sets"),
         ("distance_encoder", "planted", "seed"),
         "5",
     ),
     Stage(
-        "benchmark_report",
+        "benchmark_report", "report",
         (
             "raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets", "published_dataset",
             "evaluator_models", "bias_evidence",
@@ -139,7 +129,7 @@ def run_stage(
     def write(draft: Draft) -> Mapping[str, Any]:
         on_making(call.wanted)
         started = time.monotonic()
-        run_module = import_module(f"aflite_assets.stages.{name}")
+        run_module = import_module(f"aflite_assets.stages.{call.stage.group}.{name}")
         store.check_inputs(call.inputs.values(), reader=f"{name} of {spec.name!r}", log=progress.log)
         tracked = (tracker or NullTracker()).run(name, spec.name, call.key.digest)
         with reading(call.inputs.values()), tracked as run:

@@ -18,10 +18,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 from aflite_assets.algorithm import FilterResult, FilterSettings, FilterState, StopReason, filter_dataset
-from aflite_assets.sources.registry import BUNDLED, load_spec
-from aflite_assets.sources.source_specs import CirclesSource
-from aflite_assets.sources.synthetic import circles
-from aflite_assets.stages.sizes import filter_settings
+from aflite_assets.data.synthetic.circles import circles
+from aflite_assets.specs.registry import BUNDLED, load_spec
+from aflite_assets.specs.sources import CirclesSource
+from aflite_assets.stages.shared.sizes import filter_settings
 
 NAMES = ["circles_1", "circles_2", "circles_3", "circles_4"]
 SEEDS = [0, 1, 2]

@@ -54,7 +54,7 @@ CHROMIUM_FLAGS = [
 @pytest.fixture
 def made_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stages are made in the test's process, which has loaded their libraries; `test_attempts` has the children."""
-    from aflite_assets.assets import attempts
+    from aflite_assets.assets.steps import attempts
 
     def make(job: Any, *, progress: Any, **rest: Any) -> Any:
         return job.run(progress=progress)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from aflite_assets.results import ResultStore
-from aflite_assets.sources.registry import load_registry
+from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import definitions
 from aflite_assets.assets import common, data, embedding, evaluation, filtering, report, warmup
 from aflite_assets.models import evaluators
 from aflite_assets.results import ResultStore
-from aflite_assets.sources.registry import BUNDLED, Registry, load_spec, parse_spec
-from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages.pipeline import STAGES
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 

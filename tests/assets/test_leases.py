@@ -8,7 +8,7 @@ import pytest
 
 from aflite_assets.assets import common, data, embedding, evaluation, warmup
 from aflite_assets.models import device_leases
-from aflite_assets.sources.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages.pipeline import STAGES
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 

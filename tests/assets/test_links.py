@@ -8,7 +8,7 @@ import pytest
 from mlflow import MlflowClient
 
 from aflite_assets.assets import common, data
-from aflite_assets.sources.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 

@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from aflite_assets.assets import common, data, warmup
-from aflite_assets.sources.registry import Registry, parse_spec
+from aflite_assets.specs.registry import Registry, parse_spec
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 MODEL = {"kind": "small_transformer", "vocabulary": 100, "width": 8, "layers": 1, "heads": 1, "max_length": 16}

@@ -14,16 +14,17 @@ import pytest
 import yaml
 
 import definitions
-from aflite_assets.assets import attempts, common
+from aflite_assets.assets import common
+from aflite_assets.assets.steps import attempts
 from aflite_assets.automation.refresh import Tick
 from aflite_assets.notifying import Notifier
+from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import Obtained, ResultStore
 from aflite_assets.results.file_hashes import Watch
-from aflite_assets.sources import registry
-from aflite_assets.sources.registry import Registry, load_registry
-from aflite_assets.stages.child import StageJob
+from aflite_assets.specs import registry
+from aflite_assets.specs.registry import Registry, load_registry
+from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
-from aflite_assets.stages.refresh_state import RefreshState
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 # Names of bundled datasets: the partitions are those that the definitions were loaded with.

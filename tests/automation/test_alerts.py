@@ -13,7 +13,7 @@ from aflite_assets.assets import common
 from aflite_assets.automation import alerts as module
 from aflite_assets.automation.alerts import alerts, input_of
 from aflite_assets.results import ResultStore
-from aflite_assets.sources.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from resources import NotifierResource, ResultStoreResource
 from tests.notifying.conftest import Webhook, webhook
 

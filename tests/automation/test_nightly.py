@@ -9,10 +9,10 @@ import yaml
 
 import definitions
 from aflite_assets.automation.nightly import begun, nightly
+from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultKey, ResultStore
-from aflite_assets.sources import registry
-from aflite_assets.sources.registry import BUNDLED, load_spec
-from aflite_assets.stages.refresh_state import RefreshState
+from aflite_assets.specs import registry
+from aflite_assets.specs.registry import BUNDLED, load_spec
 from resources import ResultStoreResource
 
 AT = datetime(2026, 5, 4, 3, 0, tzinfo=UTC)

@@ -15,11 +15,11 @@ import psutil
 import pytest
 import yaml
 
+from aflite_assets.refresh.plan import plan_dataset
 from aflite_assets.results import ResultStore
 from aflite_assets.results.refreshes import read_refreshes
-from aflite_assets.sources.registry import load_spec
+from aflite_assets.specs.registry import load_spec
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.refresh_plan import plan_dataset
 from tests.assets.conftest import REPOSITORY, DagsterServer, free_port, running_dagster
 from tests.automation.conftest import NAMES, write_table
 

@@ -12,8 +12,10 @@ import yaml
 from PIL import Image
 
 from aflite_assets.command_line.main import _write, main
-from aflite_assets.diagnostics.findings import Finding
-from aflite_assets.stages import measured_filter, measured_models, understanding
+from aflite_assets.command_line.preview import data_preview as understanding
+from aflite_assets.command_line.preview import filter_timing as measured_filter
+from aflite_assets.command_line.preview import model_timing as measured_models
+from aflite_assets.diagnostics.data_checks.checks import Finding
 
 SPEC: dict[str, Any] = {
     "title": "Pairs",
@@ -195,7 +197,7 @@ def test_what_blocks_a_run_is_refused(
     make: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocking = Finding("labels_known", False, True, {"rows": 3, "share": 0.123456}, "name them")
-    monkeypatch.setattr("aflite_assets.diagnostics.findings.data_findings", lambda raw, **_: (blocking,))
+    monkeypatch.setattr("aflite_assets.diagnostics.data_checks.checks.data_findings", lambda raw, **_: (blocking,))
     code, out, err = _checked(make(), capsys)
     assert code == 1
     assert "error: labels_known\n  rows 3, share 0.123\n  name them\n" in out

@@ -12,7 +12,7 @@ import pytest
 from aflite_assets.command_line.main import main
 from aflite_assets.command_line.prune import age
 from aflite_assets.command_line.terminal import size
-from aflite_assets.home import cache_folder
+from aflite_assets.paths import cache_folder
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.refreshes import record_refresh
 

@@ -14,11 +14,11 @@ from filelock import FileLock
 
 from aflite_assets.command_line.main import main
 from aflite_assets.command_line.refreshing import FAILED, PAUSED, WAITING
+from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore, file_hashes
 from aflite_assets.results.file_hashes import FileHashes, Watch
-from aflite_assets.sources.registry import load_registry
+from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
-from aflite_assets.stages.refresh_state import RefreshState
 
 Run = Callable[..., tuple[int, str, str]]
 

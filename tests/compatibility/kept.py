@@ -12,10 +12,10 @@ from typing import Any, cast
 import yaml
 
 from aflite_assets.results import PublishedResult
-from aflite_assets.sources.registry import BUNDLED, load_spec, parse_spec
-from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages.contents import CONTENT_FIELDS, FieldContents
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import BUNDLED, load_spec, parse_spec
 from aflite_assets.stages.pipeline import STAGES, stage_key
+from aflite_assets.stages.shared.content_hashes import CONTENT_FIELDS, FieldContents
 
 HERE = Path(__file__).parent
 KEYS, STORE, REPORTS = HERE / "keys.json", HERE / "store.tar.xz", HERE / "reports.json.xz"

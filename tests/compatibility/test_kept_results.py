@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.results import PublishedResult, ResultStore
-from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from tests.compatibility.kept import KEYS, REPORT, all_specs, kept_report, small_specs, stage_keys, unpack_store
 

@@ -5,8 +5,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.diagnostics.checked_data import CheckedData
-from aflite_assets.sources.examples import Examples
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.data_checks.context import CheckedData
 
 MakeExamples = Callable[..., Examples]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from aflite_assets.results import ResultStore
 from aflite_assets.results.doctor import examine_store
-from aflite_assets.sources.registry import parse_spec
+from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 
 # Moments are drawn over the work: by itself a fresh process spends most of its time on imports.
@@ -27,7 +27,7 @@ PRELOADED = [
     *(f"aflite_assets.stages.{name}" for name in STAGES),
     "aflite_assets.models.encoders",
     "aflite_assets.models.evaluators",
-    "aflite_assets.models.trainer",
+    "aflite_assets.models.training.trainer",
 ]
 
 TINY: dict[str, Any] = {

@@ -4,10 +4,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.models.checks import check_model
-from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import (
+from aflite_assets.specs.models import (
     EncoderSpec,
     EsimSpec,
     EvaluatorSpec,

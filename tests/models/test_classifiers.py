@@ -5,11 +5,11 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.models.classifiers import new_classifier, saved_classifier
-from aflite_assets.models.isolation import isolated_random_state
-from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import ImageModelSpec, TextModelSpec
+from aflite_assets.models.global_state import isolated_random_state
+from aflite_assets.specs.models import ImageModelSpec, TextModelSpec
 
 LABELS = ("agrees", "contradicts")
 

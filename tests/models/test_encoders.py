@@ -7,12 +7,12 @@ import pytest
 from safetensors.numpy import load_file
 from scipy.special import softmax
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.models import encoders
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
-from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import IdentityEncoderSpec, ImageModelSpec, TextModelSpec
+from aflite_assets.specs.models import IdentityEncoderSpec, ImageModelSpec, TextModelSpec
 
 LABELS = ("agrees", "contradicts")
 IMAGES = ImageModelSpec(

@@ -4,11 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import Evaluation, evaluate
-from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.model_specs import (
+from aflite_assets.specs.models import (
     EarlyStoppingSpec,
     ImageModelSpec,
     LinearModelSpec,

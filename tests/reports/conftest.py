@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.reports.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
-from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.images import IMAGE_TYPE
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.images import IMAGE_TYPE
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
 
 NLI = ("entailment", "neutral", "contradiction")
 

@@ -2,9 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aflite_assets.reports.accuracy import AccuracySummary, Interval, Score
+from aflite_assets.reports.intervals import Interval
+from aflite_assets.reports.scores.accuracy import AccuracySummary, Score
+from aflite_assets.reports.sentences.wording import score_text, sizes_text, stop_text
 from aflite_assets.reports.text import counted, listed, one_line, printable, signed_points, truncated, value_text
-from aflite_assets.reports.wording import score_text, sizes_text, stop_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.results import ResultStore
-from aflite_assets.sources.registry import load_spec
-from aflite_assets.stages.grid import CellFilter
+from aflite_assets.specs.registry import load_spec
+from aflite_assets.stages.evaluation.cell_choice import CellFilter
 from aflite_assets.stages.pipeline import STAGES, run_stage
 
 BUNDLED = Path(__file__).parents[2] / "aflite_assets" / "sources" / "bundled"

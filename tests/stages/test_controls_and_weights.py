@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.sources.examples import Examples
-from aflite_assets.stages.control_sets import SinglePassScores, _controls
-from aflite_assets.stages.published import ControlSet
-from aflite_assets.stages.published_dataset import row_weights, weight_summary
+from aflite_assets.data.examples import Examples
+from aflite_assets.stages.filtering.control_sets import SinglePassScores, _controls
+from aflite_assets.stages.filtering.published_dataset import row_weights, weight_summary
+from aflite_assets.stages.shared.published import ControlSet
 
 
 def _rows(kept: list[bool], labels: np.ndarray) -> pa.Table:

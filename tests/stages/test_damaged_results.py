@@ -12,10 +12,10 @@ from aflite_assets.errors import StoreError
 from aflite_assets.results import Obtained, ResultStore
 from aflite_assets.results.damage import find_damage
 from aflite_assets.results.refreshes import read_refreshes
-from aflite_assets.sources.registry import parse_spec
-from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
-from aflite_assets.stages.progress import Progress
+from aflite_assets.stages.shared.progress import Progress
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 from datasets import ClassLabel, Image, load_dataset
 
 from aflite_assets.results import ResultStore
-from aflite_assets.sources.registry import parse_spec
-from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import run_pipeline
-from aflite_assets.stages.published import read_control_sets
+from aflite_assets.stages.shared.published import read_control_sets
 
 WORDS = ["the", "a", "dog", "cat", "runs", "sleeps", "park", "house", "red", "big"]
 

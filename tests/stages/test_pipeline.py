@@ -12,11 +12,11 @@ import pytest
 from aflite_assets.errors import AfliteError, DataError, ModelError, StoreError
 from aflite_assets.models import evaluators
 from aflite_assets.results import Obtained, ResultStore
-from aflite_assets.sources.registry import parse_spec
-from aflite_assets.sources.specs import DatasetSpec
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, numbers, run_pipeline, run_stage, stage_key
-from aflite_assets.stages.progress import IterationReport, Progress
-from aflite_assets.stages.published import read_control_sets
+from aflite_assets.stages.shared.progress import IterationReport, Progress
+from aflite_assets.stages.shared.published import read_control_sets
 
 
 def test_walk_of_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:

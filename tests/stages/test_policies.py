@@ -11,16 +11,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.assets.filtering import _filter_checks
+from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError, SpecError
 from aflite_assets.results import PublishedResult, ResultStore
-from aflite_assets.sources.registry import parse_spec
-from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.sources.tables import load_examples
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
-from aflite_assets.stages.published import kept_rows, read_control_sets
-from aflite_assets.stages.report_inputs import trial_note
-from aflite_assets.stages.train_sets import train_sets
-from aflite_assets.stages.warmup_split import _check_plan
+from aflite_assets.stages.shared.published import kept_rows, read_control_sets
+from aflite_assets.stages.shared.report_inputs import trial_note
+from aflite_assets.stages.shared.train_sets import train_sets
+from aflite_assets.stages.warmup.warmup_split import _check_plan
 
 
 def _grouped(folder: Path, *, group_size: int = 3, **changes: Any) -> DatasetSpec:

@@ -12,14 +12,15 @@ import pyarrow as pa
 import pytest
 import yaml
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.models.encoders import EncodedBatch
 from aflite_assets.results import ResultStore
-from aflite_assets.sources.examples import Examples
-from aflite_assets.sources.registry import parse_spec
-from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.stages import embeddings, filtered_sets
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.embedding import embeddings
+from aflite_assets.stages.filtering import filtered_sets
 from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.progress import IterationReport, Progress
+from aflite_assets.stages.shared.progress import IterationReport, Progress
 
 TEXTS: dict[str, Any] = {
     "name": "templates",
@@ -49,7 +50,7 @@ import os, signal, sys, yaml
 from pathlib import Path
 import numpy as np
 from aflite_assets.results import ResultStore
-from aflite_assets.sources.registry import parse_spec
+from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import run_stage
 
 saves = 0

@@ -11,17 +11,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError
-from aflite_assets.models import evaluators, fine_tuning
+from aflite_assets.models import evaluators
+from aflite_assets.models.training import fine_tuning
 from aflite_assets.results import PublishedResult, ResultStore
-from aflite_assets.sources.registry import parse_spec
-from aflite_assets.sources.specs import DatasetSpec
-from aflite_assets.sources.tables import load_examples
-from aflite_assets.stages import evaluator_models
-from aflite_assets.stages.grid import CellFilter
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.evaluation import evaluator_models
+from aflite_assets.stages.evaluation.cell_choice import CellFilter
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
-from aflite_assets.stages.progress import Progress
-from aflite_assets.stages.published import fine_tune_examples, read_challenge_sets
+from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.stages.shared.published import fine_tune_examples, read_challenge_sets
 
 NET = {
     "kind": "small_transformer", "vocabulary": 200, "width": 16, "layers": 1, "heads": 2, "max_length": 16,

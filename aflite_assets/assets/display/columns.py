@@ -1,0 +1,190 @@
+"""Columns of the published tables as Dagster shows them: types and meanings, and the columns that they come from."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import dagster as dg
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.data.raw_table.storage import examples_schema
+from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.shared.published import FINE_TUNE, open_features, read_challenge_sets
+
+Types = dict[str, str]
+"""A table's columns in order, each with its type."""
+
+_INPUTS = ("text", "text_pair", "image", "features")
+_ATTRIBUTE = "attribute."
+
+_MEANINGS = {
+    "row_id": "position in the source before anything is dropped",
+    "source_id": "the source's own id, or a hash of the row's content",
+    "split": "train, or another of the dataset's splits",
+    "label": "class number, from 0 in the order of the dataset's labels",
+    "text": "input: the text, or the first one of a pair",
+    "text_pair": "input: the second text of a pair",
+    "image": "input: an encoded image, or where its file is",
+    "features": "input: one number per feature",
+    "group": "rows of one group are never on two sides of a partition",
+    "annotator_labels": "class numbers that annotators gave",
+    "warmup_label_probability": "probability of the row's label under the warm-up model, 0 to 1",
+    "kept": "whether the row is in the filtered set",
+    "removed_in_iteration": "iteration in which the row left, from 0; empty where it stayed",
+    "predictability": "share of the row's held-out predictions that were right, 0 to 1, as last known",
+    "held_out_count": "how many held-out predictions the row got in its last iteration",
+    "label_probability": "mean held-out probability of the row's label in the first iteration, 0 to 1",
+    "representation": "the representation whose filtered set is controlled",
+    "name": "random, random_matched, single_pass_model, single_pass_linear, or an earlier size",
+    "seed": "seed of the draw; empty where nothing was drawn",
+    "status": "kept, removed, or warm-up where the row never entered the filter",
+    "weight": "share of the row's class / label_probability, 0.25 to 4",
+    "test_set": "the split or challenge set predicted on",
+    "predicted": "class number",
+    "probabilities": "one per class; empty for evaluators that give none",
+}
+_MEANINGS_HERE = {
+    ("embeddings", "features"): "features.npy: what the encoder makes of the row, one number per feature",
+    ("published_dataset", "predictability"): "how predictable the row was, 0 to 1; configuration full_tagged",
+    ("published_dataset", "removed_in_iteration"): "iteration in which the row left; configuration full_tagged",
+    ("published_dataset", "status"): "kept, removed or warm-up; configuration full_tagged",
+    ("published_dataset", "weight"): "share of the class / label probability, 0.25 to 4; configuration full_tagged",
+}
+
+Sources = tuple[tuple[str, str], ...]
+"""Columns as (asset, column)."""
+
+_RAW_INPUTS: Sources = tuple(("raw_dataset", name) for name in _INPUTS)
+_TESTED: Sources = (*_RAW_INPUTS, *(("challenge_sets", name) for name in _INPUTS))
+_TRAINED: Sources = (("raw_dataset", "label"), ("filtered_sets", "kept"), ("control_sets", "row_id"))
+_FILTERED: Sources = (("embeddings", "features"), ("embeddings", "label"), ("embeddings", "group"))
+
+_COMES_FROM: Mapping[str, Mapping[str, Sources]] = {
+    "warmup_split": {"row_id": (("raw_dataset", "row_id"),), "label": (("raw_dataset", "label"),)},
+    "embeddings": {
+        **{name: (("raw_dataset", name),) for name in ("row_id", "split", "label", "group")},
+        "warmup_label_probability": (*_RAW_INPUTS, ("raw_dataset", "label")),
+        "features": _RAW_INPUTS,
+    },
+    "filtered_sets": {
+        **{name: (("embeddings", name),) for name in ("row_id", "split", "label", "group")},
+        **dict.fromkeys(
+            ("kept", "removed_in_iteration", "predictability", "held_out_count", "label_probability"), _FILTERED
+        ),
+    },
+    "control_sets": {
+        "split": (("raw_dataset", "split"),),
+        "row_id": (
+            ("raw_dataset", "row_id"),
+            ("raw_dataset", "label"),
+            ("filtered_sets", "kept"),
+            ("filtered_sets", "predictability"),
+            ("embeddings", "warmup_label_probability"),
+        ),
+    },
+    "published_dataset": {
+        "status": (("filtered_sets", "kept"),),
+        "predictability": (("filtered_sets", "predictability"),),
+        "removed_in_iteration": (("filtered_sets", "removed_in_iteration"),),
+        "weight": (("filtered_sets", "label_probability"), ("filtered_sets", "label")),
+    },
+    "evaluator_models": {
+        "test_set": (("raw_dataset", "split"),),
+        "row_id": (("raw_dataset", "row_id"), ("challenge_sets", "row_id")),
+        "predicted": (*_TESTED, *_TRAINED),
+        "probabilities": (*_TESTED, *_TRAINED),
+    },
+}
+"""By asset and column: what it is computed from. Columns that a dataset lacks are left out when it is shown."""
+
+
+def column_metadata(result: PublishedResult, store: ResultStore) -> dict[str, Any]:
+    """The column schema of a result's table and, where it has parents, its column lineage, as metadata of Dagster.
+
+    Empty for a result without a table. Only Parquet and npy headers are read.
+    """
+    types = column_types(result)
+    if not types:
+        return {}
+    parents = column_parents(result, store)
+    columns = [
+        dg.TableColumn(name, kind, _described(result.asset, name, parents.get(name, ())))
+        for name, kind in types.items()
+    ]
+    schema = {"dagster/column_schema": dg.TableSchema(columns)}
+    if not parents:
+        return schema
+    found = {name: [dg.TableColumnDep(asset, column) for asset, column in each] for name, each in parents.items()}
+    return {**schema, "dagster/column_lineage": dg.TableColumnLineage(found)}
+
+
+def column_types(result: PublishedResult) -> Types:
+    """Every column of a result's tables with its type; columns of several tables (parts, sets) stand once."""
+    types: Types = {}
+    for schema in _TABLES.get(result.asset, lambda _: ())(result):
+        types |= {field.name: str(field.type) for field in schema if field.name not in types}
+    if result.asset == "embeddings":
+        widths = {np.shape(open_features(part))[1]: None for part in result.parts.values()}
+        types["features"] = f"float32[{', '.join(map(str, widths))}]"
+    return types
+
+
+def column_parents(result: PublishedResult, store: ResultStore) -> dict[str, Sources]:
+    """By column: the columns of other assets that it is made of, among those that the current results have.
+
+    Raises:
+        StoreError: an input of the asset was never materialised.
+    """
+    rules = _COMES_FROM.get(result.asset, {})
+    inputs = STAGES[result.asset].inputs
+    there = {name: column_types(store.current(name, result.partition)) for name in inputs if rules}
+    parents: dict[str, Sources] = {}
+    for column in column_types(result):
+        wanted = rules.get(column, (("raw_dataset", column),) if result.asset == "published_dataset" else ())
+        found = tuple((asset, name) for asset, name in wanted if name in there[asset])
+        if found:
+            parents[column] = found
+    return parents
+
+
+def _meaning(asset: str, column: str) -> str | None:
+    if column.startswith(_ATTRIBUTE):
+        return "the source's column of that name, carried along"
+    return _MEANINGS_HERE.get((asset, column), _MEANINGS.get(column))
+
+
+def _described(asset: str, column: str, parents: Sources) -> str | None:
+    """What the column means and comes from: Dagster's open-source pages draw no lineage of columns."""
+    meaning = _meaning(asset, column)
+    if not parents:
+        return meaning
+    return "; ".join(filter(None, (meaning, f"from {', '.join(f'{name}.{one}' for name, one in parents)}")))
+
+
+def _challenge_schemas(result: PublishedResult) -> Iterable[pa.Schema]:
+    for name, facts in read_challenge_sets(result).sets.items():
+        yield examples_schema(result.path / name)
+        if FINE_TUNE in facts:
+            yield examples_schema(result.path / name / FINE_TUNE)
+
+
+def _of_parts(file: str) -> Callable[[PublishedResult], Iterable[pa.Schema]]:
+    """The schemas of a file that parts hold; a part that is not a table of rows (weights shared) is left out."""
+    return lambda result: [
+        pq.read_schema(part.path / file) for part in result.parts.values() if file in part.manifest["files"]
+    ]
+
+
+_TABLES: Mapping[str, Callable[[PublishedResult], Iterable[pa.Schema]]] = {
+    "raw_dataset": lambda result: [examples_schema(result.path)],
+    "challenge_sets": _challenge_schemas,
+    "warmup_split": lambda result: [pq.read_schema(result.file("rows.parquet"))],
+    "embeddings": _of_parts("rows.parquet"),
+    "filtered_sets": _of_parts("rows.parquet"),
+    "control_sets": lambda result: [pq.read_schema(result.file("sets.parquet"))],
+    "published_dataset": lambda result: map(pq.read_schema, sorted(result.path.glob("data/full_tagged*/*.parquet"))),
+    "evaluator_models": _of_parts("predictions.parquet"),
+}
+"""By asset: the schemas of the tables that its result consists of."""

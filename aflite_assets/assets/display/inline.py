@@ -1,0 +1,72 @@
+"""Pictures that Dagster's pages show at once: Markdown of a thousand characters and more stands behind a click."""
+
+import base64
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+import dagster as dg
+
+from aflite_assets.addresses import results_page
+from aflite_assets.results import PublishedResult, ResultStore
+
+LONGEST = 999
+"""Characters of Markdown that the asset's page shows without a click."""
+
+_WIDTH, _HEIGHT = 320, 60
+_POINTS = 24
+"""Of a drawn line, which has as many of its values at equal steps, the last among them."""
+_COLOURS = (("blue", "#35d"), ("grey", "#888"))
+
+
+def small_lines(lines: Mapping[str, Sequence[float]]) -> dg.MarkdownMetadataValue:
+    """At most two lines of values in [0, 1] as a small picture, with their first and last values as text.
+
+    `lines`: by name, all of one length; drawn over the same steps, from 0 at the bottom to 1 at the top. A value that
+    is not finite is left out.
+    """
+    known = {
+        name: [(step, value) for step, value in enumerate(values) if math.isfinite(value)]
+        for name, values in lines.items()
+    }
+    shown = [(name, points, colour) for (name, points), colour in zip(known.items(), _COLOURS, strict=False) if points]
+    last = max((len(values) for values in lines.values()), default=1) - 1
+    paths = "".join(
+        f'<path d="{_path(points, last)}" fill="none" stroke="{colour}" stroke-width="2"/>'
+        for _, points, (_, colour) in shown
+    )
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" style="background:#f1f3f5">'
+        f"{paths}</svg>"
+    )
+    said = "; ".join(f"{word}: {name} {points[0][1]:.2f} to {points[-1][1]:.2f}" for name, points, (word, _) in shown)
+    picture = base64.b64encode(svg.encode()).decode()
+    return dg.MetadataValue.md(f"![{said}](data:image/svg+xml;base64,{picture})\n\n{said}")
+
+
+def linked_figures(result: PublishedResult, store: ResultStore, names: Sequence[str]) -> dict[str, dg.MetadataValue]:
+    """The report's figures among `names`, as pictures that `aflite serve` serves; none where its address is not told.
+
+    `names` are those of metadata, with "_" for ".".
+    """
+    from aflite_assets.reports.page.markdown import escape_markdown
+
+    alts: dict[str, str] = json.loads(result.file("figures.json").read_text(encoding="utf-8"))
+    found: dict[str, dg.MetadataValue] = {}
+    for name, alt in alts.items():
+        page = results_page(result.path / "figures" / f"{name}.png", store.root)
+        shown = f"![{escape_markdown(alt)}]({page})"
+        if page is not None and name.replace(".", "_") in names and len(shown) <= LONGEST:
+            found[name.replace(".", "_")] = dg.MetadataValue.md(shown)
+    return found
+
+
+def _path(points: Sequence[tuple[int, float]], last: int) -> str:
+    """The line through points (step, value), with `last` the step at the right border."""
+    end = len(points) - 1
+    few = points if end < _POINTS else [points[round(at * end / (_POINTS - 1))] for at in range(_POINTS)]
+    placed = [
+        f"{round(step * _WIDTH / max(last, 1))} {round((1 - min(max(value, 0), 1)) * (_HEIGHT - 4) + 2)}"
+        for step, value in few
+    ]
+    return f"M{' '.join(placed)}"

@@ -1,0 +1,34 @@
+"""Small pictures for the UI, as Markdown with the image inside; the report has all of them."""
+
+import base64
+import json
+
+import dagster as dg
+
+from aflite_assets.results import PublishedResult
+from aflite_assets.stages.display import small_pictures
+
+_REPORT_KINDS = ("filtering_curves", "examples", "scatter_before", "scatter_after")
+"""Figures of a report that no earlier asset shows."""
+
+
+def markdown_picture(png: bytes, alt: str) -> dg.MarkdownMetadataValue:
+    """A PNG under 50 kB as Markdown metadata; `alt` is literal text."""
+    from aflite_assets.reports.page.markdown import escape_markdown
+
+    return dg.MetadataValue.md(f"![{escape_markdown(alt)}](data:image/png;base64,{base64.b64encode(png).decode()})")
+
+
+def result_pictures(result: PublishedResult) -> dict[str, dg.MarkdownMetadataValue]:
+    """The pictures of a result that `stages.shown` draws, by name; drawn the first time only."""
+    return {name: markdown_picture(picture.png, picture.alt) for name, picture in small_pictures(result).items()}
+
+
+def report_pictures(result: PublishedResult) -> dict[str, dg.MarkdownMetadataValue]:
+    """Those figures of the report that no earlier asset shows, from its files."""
+    alts = json.loads(result.file("figures.json").read_text(encoding="utf-8"))
+    return {
+        name.replace(".", "_"): markdown_picture(result.file(f"figures/{name}.png").read_bytes(), alt)
+        for name, alt in alts.items()
+        if name.partition(".")[0] in _REPORT_KINDS
+    }

@@ -1,0 +1,1 @@
+"""What `aflite check` computes and prints before anything is trained: the data, the plan, what it costs."""

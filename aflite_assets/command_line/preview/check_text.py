@@ -1,0 +1,280 @@
+"""What `aflite check` prints, section by section, from records; nothing is read, counted or timed here."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from aflite_assets.command_line.preview.check_rows import shown_rows
+from aflite_assets.command_line.preview.data_preview import UnderstoodChallenge, UnderstoodChallenges, UnderstoodData
+from aflite_assets.command_line.preview.estimate import CostEstimate, Work
+from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.terminal import duration, escaped, indented, shortened, table
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.data_checks.checks import Finding
+from aflite_assets.reports.text import count, counted, percent
+from aflite_assets.specs.dataset import Count, DatasetSpec
+from aflite_assets.stages.shared.published import category_columns
+
+MOST_CLASSES = 20
+MOST_CATEGORIES = 6
+MOST_SIGNS = 40
+FIRST_ROWS = 3
+
+
+def data_section(spec: DatasetSpec, data: UnderstoodData) -> Iterator[str]:
+    """Name, source, rows per split and class, kind of input, the first rows."""
+    yield f"{spec.name}: {escaped(spec.title)}" if spec.title else spec.name
+    yield f"source: {spec.source.format}{_content(data.content)}"
+    yield f"read: {_how_read(data)} in {duration(data.seconds)}"
+    raw = data.raw
+    yield ""
+    rows = _split_rows(data)
+    yield from table(rows, numbers=range(1, len(rows[0])))
+    yield ""
+    yield from _class_table(_class_counts(raw.examples), raw.examples.label_names)
+    yield ""
+    yield f"input: {_input(raw.examples)}"
+    if raw.annotations_left_out is not None:
+        yield escaped(raw.annotations_left_out)
+    yield ""
+    yield from shown_rows(raw.examples, FIRST_ROWS)
+
+
+def challenge_section(challenges: UnderstoodChallenges) -> Iterator[str]:
+    """Every challenge set with its rows, categories and what counts as what."""
+    if not challenges.found and not challenges.missing:
+        yield "challenge sets: none"
+    for challenge in challenges.found:
+        yield from _challenge(challenge)
+    for name, reason in challenges.missing.items():
+        yield f"challenge set {name} is left out: {escaped(reason)}"
+
+
+def plan_section(spec: DatasetSpec, data: UnderstoodData, plan: RunPlan) -> Iterator[str]:
+    """Sizes as numbers of rows, iterations, train sets, cells."""
+    settings = plan.settings
+    yield f"plan{_basis(data)}"
+    lines = [
+        ("warm-up", _warmup(spec, plan)),
+        ("pool", f"{counted(plan.pool_rows, 'row')} to filter{_policy(spec, plan)}"),
+        ("target_size", f"{_size(settings.target_size, spec.filter.target_size)} of train are kept at least"),
+        ("train_size", f"{_train_size(spec, plan)} per classifier"),
+        ("slice_size", f"{_size(settings.slice_size, spec.filter.slice_size)} at most are removed per iteration"),
+        ("partitions", f"{count(settings.n_partitions)} per iteration"),
+        ("iterations", _iterations(plan)),
+        ("train sets", _train_sets(plan)),
+        ("test sets", ", ".join(f"{name} {count(rows)}" for name, rows in plan.test_rows.items()) + " rows"),
+        ("cells", _cells(plan)),
+    ]
+    yield from (f"  {line}" for line in table(lines))
+
+
+def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """How the texts' tokens compare with every text model's max_length; nothing for models that tokenize later."""
+    for name, one in lengths.items():
+        if "not_measured" not in one:
+            cut = f"{percent(one['share'])} % of {counted(one['rows'], 'row')} have over {one['max_length']} tokens"
+            yield f"{name}: {cut} and are cut; 99 % have at most {one['fits_99']}, the longest has {one['longest']}"
+
+
+def findings_section(findings: Iterable[Finding]) -> Iterator[str]:
+    """The findings that failed, with their numbers and what to do."""
+    for finding in findings:
+        if finding.passed:
+            continue
+        numbers = ", ".join(f"{escaped(name)} {_number(value)}" for name, value in finding.numbers.items())
+        yield f"{'error' if finding.blocking else 'warning'}: {finding.name}"
+        yield from indented(numbers)
+        yield from indented(escaped(finding.what_to_do))
+
+
+def estimate_section(estimate: CostEstimate) -> Iterator[str]:
+    """A line per stage and model, the total, and how much to trust it."""
+    yield f"estimated cost on this machine ({estimate.device}, {os.cpu_count()} CPU cores)"
+    head = ("stage", "what", "work", "estimate")
+    rows = [(line.stage, line.what, _work(line.work), _seconds(line.seconds)) for line in estimate.lines]
+    least = "at least " if estimate.not_measured else ""
+    yield from (f"  {line}" for line in table([head, *rows, ("total", "", "", least + duration(estimate.seconds))]))
+    for line in estimate.lines:
+        if line.note:
+            yield from indented(f"{line.stage} of {line.what}: {line.note}")
+    for line in estimate.not_measured:
+        yield from indented(
+            f"not measured: {line.stage} of {line.what}, the model is not here; a run downloads it first"
+        )
+    spent = sum(line.spent for line in estimate.lines)
+    yield from indented(
+        f"Measured in {duration(spent)}. Expect a factor of two either way: what else runs on the machine counts, and "
+        "a filter that stops by its threshold does fewer iterations and leaves larger train sets. Statistics and the "
+        "report add seconds to minutes."
+    )
+
+
+def _content(content: Mapping[str, str | int]) -> str:
+    if "commit" in content:
+        return f", commit {content['commit']}"
+    return f", {counted(int(content['files']), 'file')}, sha256 {str(content['sha256'])[:16]}…" if content else ""
+
+
+def _number(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else escaped(str(value))
+
+
+def _how_read(data: UnderstoodData) -> str:
+    if data.complete:
+        return "all rows"
+    return f"the first {count(data.reading.first_rows or 0)} rows of each split, or a few of each class"
+
+
+def _split_rows(data: UnderstoodData) -> list[tuple[str, ...]]:
+    """A row per split; undecodable images have a column where there are any."""
+    raw, used = data.raw, data.rows or {}
+    broken = {split: images.rows for split, images in raw.undecodable_images.items()}
+    rows: list[tuple[str, ...]] = [("split", "rows read", "unlabelled", *(["undecodable"] if broken else []), "to use")]
+    for split in dict.fromkeys([*raw.source_rows, *_class_counts(raw.examples), *used]):
+        read = [count(raw.source_rows[split]), count(raw.unlabelled_rows[split])] if split in raw.source_rows else None
+        rows.append(
+            (
+                split,
+                *(read or ["from train", ""]),
+                *([count(broken.get(split, 0))] if broken else []),
+                count(used[split]) if split in used else "unknown",
+            )
+        )
+    return rows
+
+
+def _class_counts(examples: Examples) -> dict[str, np.ndarray]:
+    splits = examples.table["split"].to_numpy(zero_copy_only=False)
+    classes = len(examples.label_names)
+    return {split: np.bincount(examples.labels[splits == split], minlength=classes) for split in dict.fromkeys(splits)}
+
+
+def _class_table(counts: Mapping[str, np.ndarray], names: tuple[str, ...]) -> Iterator[str]:
+    rows = [("class", *counts)]
+    for number, name in enumerate(names[:MOST_CLASSES]):
+        rows.append((_name(name), *(count(int(column[number])) for column in counts.values())))
+    yield from table(rows, numbers=range(1, len(rows[0])))
+    if len(names) > MOST_CLASSES:
+        yield f"… and {count(len(names) - MOST_CLASSES)} more classes"
+
+
+def _name(name: str) -> str:
+    return shortened(name, MOST_SIGNS)
+
+
+def _input(examples: Examples) -> str:
+    kind = {
+        "text": "sentence pairs" if "text_pair" in examples.table.column_names else "texts",
+        "image": "images",
+        "features": "feature vectors",
+    }[examples.modality]
+    if examples.modality == "features":
+        kind += f" of width {count(examples.features.shape[1])}"
+    groups = examples.groups
+    return kind if groups is None else f"{kind} in {counted(len(np.unique(groups)), 'group')}"
+
+
+def _challenge(challenge: UnderstoodChallenge) -> Iterator[str]:
+    raw = challenge.raw
+    read = "" if challenge.complete else ", of which the first were read"
+    dropped = sum(raw.unlabelled_rows.values())
+    yield f"challenge set {challenge.name}: {counted(challenge.rows, 'row')}{read}" + (
+        f", {count(dropped)} without a label dropped" if dropped else ""
+    )
+    if challenge.fine_tune_rows is not None:
+        yield f"  {counted(challenge.fine_tune_rows, 'row')} to fine-tune on, less those that a test set has"
+    for label, own in challenge.counts_as.items():
+        if label != own:
+            yield f"  {_name(label)} counts as {'none' if own is None else _name(own)}"
+    yield from (f"  {line}" for line in _class_table(_by_category(raw.examples), raw.examples.label_names))
+
+
+def _by_category(examples: Examples) -> dict[str, np.ndarray]:
+    """Rows per class, in all and by category where there are few of them."""
+    classes = len(examples.label_names)
+    columns = {"rows": np.bincount(examples.labels, minlength=classes)}
+    found = category_columns(examples)
+    for column, texts in found.items():
+        values = np.array([value or "none" for value in texts.tolist()])
+        categories = np.unique(values).tolist()
+        for category in categories if len(categories) <= MOST_CATEGORIES else ():
+            heading = _name(category if len(found) == 1 else f"{column}: {category}")
+            columns[heading] = np.bincount(examples.labels[values == category], minlength=classes)
+    return columns
+
+
+def _basis(data: UnderstoodData) -> str:
+    if data.complete:
+        return ""
+    if data.rows is None:
+        return " for the rows read alone, since nothing says how many there are"
+    return " by the source's own counts, in which rows may be that are dropped"
+
+
+def _warmup(spec: DatasetSpec, plan: RunPlan) -> str:
+    if not plan.warmup_rows:
+        return "none, no encoder is trained"
+    if plan.curve is not None:
+        samples = ", ".join(map(count, plan.curve.samples))
+        return (
+            f"at most {counted(plan.warmup_rows, 'row')} of {count(plan.rows['train'])} train rows (auto: a sample of "
+            f"{samples}, and {count(plan.curve.held_back)} held back); what follows is for the most"
+        )
+    return f"{_size(plan.warmup_rows, spec.warmup.size)} of {count(plan.rows['train'])} train rows"
+
+
+def _policy(spec: DatasetSpec, plan: RunPlan) -> str:
+    rows = dict.fromkeys(("pooled", "scored", "kept"), 0)
+    for split, number in plan.rows.items():
+        if split != "train":
+            rows[spec.filter.evaluation_rows_of(split)] += number
+    said = {
+        "pooled": ", {} of other splits among them",
+        "scored": ", {} of other splits scored beside them",
+        "kept": ", {} of other splits left alone",
+    }
+    return "".join(said[policy].format(counted(number, "row")) for policy, number in rows.items() if number)
+
+
+def _iterations(plan: RunPlan) -> str:
+    at_most = "at most" if plan.pool_rows == plan.train_pool_rows else "at most, if test rows leave as train rows do"
+    each = f"{count(plan.most_iterations)} {at_most}"
+    return each if plan.filter_runs == 1 else f"{each}, in each of {counted(plan.filter_runs, 'run')}"
+
+
+def _size(rows: int, asked: Count | str | None) -> str:
+    return f"{counted(rows, 'row')} ({asked})" if isinstance(asked, float) else counted(rows, "row")
+
+
+def _train_size(spec: DatasetSpec, plan: RunPlan) -> str:
+    if spec.filter.train_size is not None:
+        return _size(plan.settings.train_size, spec.filter.train_size)
+    return f"{counted(plan.settings.train_size, 'row')} ({'as warm-up' if plan.warmup_rows else 'a tenth of the pool'})"
+
+
+def _train_sets(plan: RunPlan) -> str:
+    named: dict[str, int] = {}
+    for train_set in plan.train_sets:
+        named.setdefault(train_set.name, train_set.rows)
+    return ", ".join(f"{name} {count(rows)}" for name, rows in named.items()) + " rows at the target size"
+
+
+def _cells(plan: RunPlan) -> str:
+    return (
+        f"{count(plan.cells)} = {counted(plan.evaluators, 'evaluator')} x "
+        f"{counted(len(plan.train_sets), 'train set')} x {counted(plan.seeds, 'seed')}"
+    )
+
+
+def _work(work: tuple[Work, ...]) -> str:
+    return " + ".join(
+        f"{counted(part.count, part.unit)}" + ("" if part.seconds is None else f" x {duration(part.seconds)}")
+        for part in work
+    )
+
+
+def _seconds(seconds: float | None) -> str:
+    return "not measured" if seconds is None else duration(seconds)

@@ -1,0 +1,240 @@
+"""What the project understands of a dataset before anything is trained: its rows, its challenge sets, its plan.
+
+Small sources are read whole, by the stages' own code, since that is what finds mistakes; of large ones the first rows.
+Nothing is published.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.command_line.preview.run_plan import RunPlan, plan_run
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.image_folders import image_paths
+from aflite_assets.data.loading import content_fingerprint
+from aflite_assets.data.raw_table.table import RawTable
+from aflite_assets.errors import MissingDataError
+from aflite_assets.specs.dataset import ChallengeSpec, DatasetSpec
+from aflite_assets.specs.sources import HubSource, ImageFolderSource, LabelledFolder, SourceSpec
+from aflite_assets.stages.data.challenge_sets import build_challenge, decodable_challenge, load_challenge
+from aflite_assets.stages.data.fine_tune_rows import build_fine_tune, in_dataset_classes
+from aflite_assets.stages.data.raw_dataset import LoadedTable, read_raw
+from aflite_assets.stages.shared.label_mapping import counts_as
+from aflite_assets.stages.shared.published import without_rows
+from aflite_assets.stages.shared.report_inputs import check_scatter_features
+from aflite_assets.stages.shared.sizes import curve_sizes, in_pool, resolve_count, warmup_rows
+from aflite_assets.stages.warmup.warmup_split import check_models, draw_warmup, needs_warmup
+
+FIRST_ROWS = 1_000
+"""Rows per split that are read of a large source."""
+
+MOST_HUB_ROWS = 100_000
+"""A hub dataset of more rows is downloaded when it is materialised, not to be looked at."""
+
+MOST_IMAGES = 20_000
+"""Folders of more images are not read, decoded and hashed whole."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How much of a source is read: `first_rows` of each split, None for all.
+
+    `rows` are those of the whole source by split; None where nothing says how many there are.
+    """
+
+    first_rows: int | None
+    rows: Mapping[str, int] | None
+
+
+@dataclass(frozen=True)
+class UnderstoodData:
+    """The raw table of what was read.
+
+    `rows` by split are those that a run will have: after dropping, holding out and the limit where all was read, else
+    at most these, or None where nothing says. `content` is the source's fingerprint, empty where it has none or was
+    read in part; `seconds` is what reading took.
+    """
+
+    raw: LoadedTable
+    reading: Reading
+    rows: Mapping[str, int] | None
+    content: Mapping[str, str | int]
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows were read."""
+        return self.reading.first_rows is None
+
+
+@dataclass(frozen=True)
+class UnderstoodChallenge:
+    """A challenge set: `rows` in a run (of a set read in part: at most), `counts_as` its label for each of the dataset.
+
+    A label of the dataset that counts as none has None. `fine_tune_rows`: that evaluators may be trained on, at most.
+    """
+
+    name: str
+    raw: RawTable
+    rows: int
+    complete: bool
+    counts_as: Mapping[str, str | None]
+    fine_tune_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class UnderstoodChallenges:
+    """Those found, and by name why optional ones are missing."""
+
+    found: tuple[UnderstoodChallenge, ...]
+    missing: Mapping[str, str]
+
+
+def understand_data(spec: DatasetSpec) -> UnderstoodData:
+    """Read the source, whole or its first rows, and build the raw table as the stage does.
+
+    Raises:
+        DataError: the data are not what the spec says.
+    """
+    started = time.perf_counter()
+    reading = reading_of(spec.source)
+    raw = read_raw(spec, first_rows=reading.first_rows)
+    complete = reading.first_rows is None
+    rows = _counts(raw.examples) if complete else _expected_rows(spec, reading.rows)
+    content = content_fingerprint(spec.source) if complete or isinstance(spec.source, HubSource) else {}
+    return UnderstoodData(raw, reading, rows, content, time.perf_counter() - started)
+
+
+def understand_challenges(spec: DatasetSpec, data: UnderstoodData) -> UnderstoodChallenges:
+    """Read the challenge sets and map their classes as the stage does; optional ones may be missing.
+
+    Raises:
+        DataError: a set does not fit the dataset.
+        MissingDataError: a set that is required is not there.
+    """
+    found: list[UnderstoodChallenge] = []
+    missing: dict[str, str] = {}
+    for name, challenge in spec.challenge_sets.items():
+        try:
+            found.append(_understand_challenge(spec, name, data))
+        except MissingDataError as error:
+            if challenge.required:
+                raise
+            missing[name] = str(error)
+    return UnderstoodChallenges(tuple(found), missing)
+
+
+def understand_plan(spec: DatasetSpec, data: UnderstoodData, challenges: UnderstoodChallenges) -> RunPlan:
+    """Check models and sizes as the stages do, and count what a run consists of.
+
+    Of data read in part the sizes are checked by their counts alone.
+
+    Raises:
+        ModelError: a model does not fit the data or cannot be had.
+        DataError: a size cannot be met.
+    """
+    raw = data.raw.examples
+    rows = data.rows or _counts(raw)
+    if spec.report.scatter_features is not None:
+        check_scatter_features(spec.report.scatter_features, raw)
+    warmup_ids, curve = np.zeros(0, np.int64), None
+    if data.complete:
+        drawn = draw_warmup(spec, raw)
+        warmup_ids, spent = drawn.row_ids, len(drawn.row_ids)
+        curve = None if drawn.samples is None else drawn.samples.sizes
+    else:
+        check_models(spec, raw)
+        needed, classes = needs_warmup(spec), len(raw.label_names)
+        spent = warmup_rows(spec.warmup, rows["train"], needed=needed, classes=classes)
+        if needed and spec.warmup.size == "auto":
+            curve = curve_sizes(rows["train"], classes=classes)
+    return plan_run(
+        spec,
+        rows,
+        challenge_rows={challenge.name: challenge.rows for challenge in challenges.found},
+        fine_tune_rows={one.name: one.fine_tune_rows for one in challenges.found if one.fine_tune_rows is not None},
+        warmup_rows=spent,
+        curve=curve,
+        largest_group=_largest_group(spec, raw, warmup_ids),
+    )
+
+
+def reading_of(source: SourceSpec) -> Reading:
+    """Whole, unless it is a large or unknown part of the hub, or a large folder of images."""
+    if isinstance(source, HubSource):
+        from aflite_assets.data.hub.datasets import row_counts
+
+        counts = row_counts(source)
+        small = counts is not None and sum(counts.values()) <= MOST_HUB_ROWS
+        return Reading(None if small else FIRST_ROWS, counts)
+    if isinstance(source, ImageFolderSource):
+        counts = {split: _images(place) for split, place in source.splits.items()}
+        return Reading(None if sum(counts.values()) <= MOST_IMAGES else FIRST_ROWS, counts)
+    return Reading(None, None)
+
+
+def _understand_challenge(spec: DatasetSpec, name: str, data: UnderstoodData) -> UnderstoodChallenge:
+    challenge, raw = spec.challenge_sets[name], data.raw.examples
+    reading = reading_of(challenge.source)
+    tables = load_challenge(name, challenge, first_rows=reading.first_rows)
+    complete = reading.first_rows is None
+    built = build_challenge(name, challenge, tables, raw, seed=spec.seed, complete=complete)
+    decodable = decodable_challenge(name, built, largest_share=spec.undecodable_images, complete=complete)
+    built = replace(built, examples=decodable.examples)
+    labels = counts_as(name, challenge, built.examples, raw.label_names, complete=complete and data.complete)
+    rows = len(built.examples) if complete else (reading.rows or {}).get(challenge.split, len(built.examples))
+    tune = _fine_tune_rows(name, challenge, tables, data, reading, seed=spec.seed)
+    return UnderstoodChallenge(name, built, min(rows, challenge.limit or rows), complete, labels, tune)
+
+
+def _fine_tune_rows(
+    name: str,
+    challenge: ChallengeSpec,
+    tables: Mapping[str, pa.Table],
+    data: UnderstoodData,
+    reading: Reading,
+    *,
+    seed: int,
+) -> int | None:
+    """How many rows of the set can be trained on, before test rows are dropped; None where none are asked for."""
+    if challenge.fine_tune is None:
+        return None
+    complete, raw = reading.first_rows is None, data.raw.examples
+    rows = build_fine_tune(name, challenge, tables, seed=seed, complete=complete).examples
+    if complete and data.complete:
+        in_dataset_classes(name, challenge, rows, raw.label_names)
+    return len(rows) if complete else (reading.rows or {}).get(challenge.fine_tune, len(rows))
+
+
+def _expected_rows(spec: DatasetSpec, counts: Mapping[str, int] | None) -> dict[str, int] | None:
+    """Rows by split when none is dropped: those of the source, what is held out of train, and the limit."""
+    if counts is None:
+        return None
+    rows = dict(counts)
+    for split, size in spec.holdout.items():
+        rows[split] = resolve_count(size, counts["train"], field=f"holdout.{split}")
+        rows["train"] -= rows[split]
+    return {split: min(number, (spec.limit or {}).get(split, number)) for split, number in rows.items()}
+
+
+def _counts(raw: Examples) -> dict[str, int]:
+    return {
+        split.as_py(): rows.as_py() for split, rows in zip(*raw.table["split"].value_counts().flatten(), strict=True)
+    }
+
+
+def _images(place: str | LabelledFolder) -> int:
+    return len(image_paths(Path(place.folder if isinstance(place, LabelledFolder) else place)))
+
+
+def _largest_group(spec: DatasetSpec, raw: Examples, warmup_ids: np.ndarray) -> int:
+    """Rows of the largest group of the pool."""
+    rest = without_rows(raw, warmup_ids)
+    if rest.groups is None:
+        return 1
+    pool = in_pool(spec.filter, np.array(rest.table["split"].to_pylist(), object))
+    return int(np.unique(rest.groups[pool], return_counts=True)[1].max())

@@ -1,0 +1,154 @@
+"""What one dataset's run will consist of, as far as its sizes tell: rows, sizes, iterations, train sets, cells.
+
+Nothing is read and nothing is timed here; seconds are in `estimate`.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from aflite_assets.algorithm import FilterSettings
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models import ClassicalModelSpec, IdentityEncoderSpec
+from aflite_assets.stages.shared.sizes import CurveSizes, filter_settings
+
+
+@dataclass(frozen=True)
+class PlannedTrainSet:
+    """One train set of the evaluators' grid.
+
+    `rows` if the filter runs to its target size. `drawn_per_seed`: another draw for each seed; the others are the same
+    rows for all.
+    """
+
+    name: str
+    representation: str | None
+    rows: int
+    drawn_per_seed: bool = False
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Counts of one run.
+
+    `rows` by split and `test_rows` by test set (splits other than train, then challenge sets); `fine_tune_rows` of the
+    challenge sets that evaluators may be trained on, at most; `pool_rows` are filtered, of which `train_pool_rows` are
+    train rows; `scored_rows` are only scored. `most_iterations` includes the last one, which removes nothing. `curve`:
+    what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
+    `filter_runs`: how often each representation is filtered.
+    """
+
+    rows: Mapping[str, int]
+    test_rows: Mapping[str, int]
+    warmup_rows: int
+    pool_rows: int
+    train_pool_rows: int
+    scored_rows: int
+    settings: FilterSettings
+    most_iterations: int
+    train_sets: tuple[PlannedTrainSet, ...]
+    evaluators: int
+    seeds: int
+    curve: CurveSizes | None = None
+    fine_tune_rows: Mapping[str, int] = field(default_factory=dict)
+    filter_runs: int = 1
+
+    @property
+    def embedded_rows(self) -> int:
+        """Rows that every encoder turns into features."""
+        return sum(self.rows.values()) - self.warmup_rows
+
+    @property
+    def cells(self) -> int:
+        """Evaluators x train sets x seeds."""
+        return self.evaluators * self.seeds * len(self.train_sets)
+
+
+def plan_run(
+    spec: DatasetSpec,
+    rows: Mapping[str, int],
+    *,
+    challenge_rows: Mapping[str, int],
+    warmup_rows: int,
+    largest_group: int = 1,
+    curve: CurveSizes | None = None,
+    fine_tune_rows: Mapping[str, int] | None = None,
+) -> RunPlan:
+    """The plan for splits of these many rows; `largest_group` is that of the pool and matters to whole-group removal.
+
+    `curve`: the samples of `warmup.size: auto`, with the most that it may spend as `warmup_rows`.
+
+    Raises:
+        DataError: the filter's sizes cannot be met.
+    """
+    outside = {split: count for split, count in rows.items() if split != "train"}
+    train = rows["train"] - warmup_rows
+    entering = {
+        policy: sum(count for split, count in outside.items() if spec.filter.evaluation_rows_of(split) == policy)
+        for policy in ("pooled", "scored")
+    }
+    pool = train + entering["pooled"]
+    settings = filter_settings(spec.filter, pool, warmup_rows, train_rows=train)
+    return RunPlan(
+        rows=rows,
+        test_rows={**outside, **challenge_rows},
+        warmup_rows=warmup_rows,
+        pool_rows=pool,
+        train_pool_rows=train,
+        scored_rows=entering["scored"],
+        settings=settings,
+        most_iterations=most_iterations(settings, pool, train_rows=train, largest_group=largest_group),
+        train_sets=tuple(_train_sets(spec, rows["train"], train, settings)),
+        evaluators=len(spec.evaluators),
+        seeds=len(spec.seeds),
+        curve=curve,
+        fine_tune_rows=fine_tune_rows or {},
+        filter_runs=spec.filter_seeds,
+    )
+
+
+def most_iterations(
+    settings: FilterSettings, pool_rows: int, *, train_rows: int | None = None, largest_group: int = 1
+) -> int:
+    """Iterations until the target size is reached, and the last pass, which removes nothing.
+
+    Where other rows share the pool with the train rows that the target counts (`train_rows`, all by default), both are
+    taken to leave at one rate. A slice of whole groups may stay below its size by all but one row of the largest group
+    that it had no room for.
+    """
+    counted = pool_rows if train_rows is None else train_rows
+    room = (counted - settings.target_size) * pool_rows / counted
+    least = settings.slice_size - (largest_group - 1 if settings.remove == "groups" else 0)
+    return math.ceil(room / max(least, 1)) + 1
+
+
+def pool_in_iteration(plan: RunPlan, iteration: int) -> int:
+    """Pool rows that enter an iteration when every slice is full."""
+    left = round(plan.settings.target_size * plan.pool_rows / plan.train_pool_rows)
+    return max(plan.pool_rows - iteration * plan.settings.slice_size, left)
+
+
+def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
+    """Models fitted on one train set; without randomness one serves all seeds that have the same rows."""
+    same = isinstance(settings, ClassicalModelSpec) and not train_set.drawn_per_seed
+    return 1 if same else seeds
+
+
+def _train_sets(spec: DatasetSpec, train: int, unspent: int, settings: FilterSettings) -> list[PlannedTrainSet]:
+    sets = [PlannedTrainSet("full", None, train if spec.full_includes_warmup else unspent)]
+    filtered = settings.target_size
+    for name, encoder in spec.representations.items():
+        sets += [
+            PlannedTrainSet("filtered", name, filtered, drawn_per_seed=spec.filter_seeds > 1),
+            PlannedTrainSet("random", name, filtered, drawn_per_seed=True),
+            PlannedTrainSet("random_matched", name, filtered, drawn_per_seed=True),
+        ]
+        for earlier, most in spec.train_sets.items():
+            sets += [
+                PlannedTrainSet(f"filtered_{earlier}", name, min(most, unspent)),
+                PlannedTrainSet(f"random_{earlier}", name, min(most, unspent), drawn_per_seed=True),
+            ]
+        if not isinstance(encoder, IdentityEncoderSpec):
+            sets.append(PlannedTrainSet("single_pass_model", name, filtered))
+        sets.append(PlannedTrainSet("single_pass_linear", name, filtered))
+    return sets

@@ -1,0 +1,102 @@
+"""Rows of a dataset as models and statistics read them: a view over raw_dataset's table, selected by row id."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.rows import rows_at
+from aflite_assets.errors import DataError
+
+Modality = Literal["features", "text", "image"]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Labelled rows with exactly one kind of input.
+
+    `table` has the columns of the raw dataset's contract: `row_id` int64, `source_id` string, `split`
+    string, `label` int64, and `features` (list<float32>), or `text` with an optional `text_pair`, or
+    `image` (struct of bytes, path, sha256); optionally `group` int64, `annotator_labels` list<int64>
+    (class numbers, empty where no annotator labelled the row) and columns named `attribute.*`.
+    `label_names[c]` is the name of class `c`.
+    """
+
+    table: pa.Table
+    label_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @property
+    def modality(self) -> Modality:
+        """Which kind of input the rows carry."""
+        names = set(self.table.column_names)
+        if "features" in names:
+            return "features"
+        return "text" if "text" in names else "image"
+
+    @cached_property
+    def row_ids(self) -> np.ndarray:
+        """Positions in the source, int64, one per row."""
+        return self.table["row_id"].to_numpy()
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """Class numbers, int64, one per row."""
+        return self.table["label"].to_numpy()
+
+    @cached_property
+    def features(self) -> np.ndarray:
+        """Rows x width float32; only for datasets of feature vectors."""
+        chunks = [chunk for chunk in self.table["features"].chunks if len(chunk)]
+        parts = [np.asarray(chunk.flatten().to_numpy(), np.float32).reshape(len(chunk), -1) for chunk in chunks]
+        if len(parts) < 2:
+            return parts[0] if parts else np.empty((0, 0), np.float32)
+        return np.concatenate(parts)
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """Group number of each row, int64, or None when the dataset has none."""
+        return self.table["group"].to_numpy() if "group" in self.table.column_names else None
+
+    def texts(self, column: Literal["text", "text_pair"] = "text") -> list[str]:
+        """The texts of one column, in row order."""
+        return self.table[column].to_pylist()
+
+    def image_bytes(self, row: int) -> bytes:
+        """The encoded image at position `row`, as stored in the source.
+
+        Raises:
+            DataError: the file that the row points to is gone or changed since it was registered.
+        """
+        from aflite_assets.data.images import read_image
+
+        return read_image(self.table["image"][row].as_py())
+
+    def in_split(self, split: str) -> "Examples":
+        """The rows of one split, in order."""
+        inside = pc.equal(self.table["split"], split).to_numpy()
+        return Examples(rows_at(self.table, np.flatnonzero(inside)), self.label_names)
+
+    def select(self, row_ids: Iterable[int]) -> "Examples":
+        """The rows with these ids, in the order given.
+
+        Raises:
+            DataError: an id is not among the rows.
+        """
+        wanted = np.asarray(list(row_ids), dtype=np.int64)
+        order = np.argsort(self.row_ids, kind="stable")
+        found = np.searchsorted(self.row_ids[order], wanted)
+        clipped = np.minimum(found, len(order) - 1) if len(order) else found
+        missing = wanted[self.row_ids[order[clipped]] != wanted] if len(order) else wanted
+        if len(missing):
+            raise DataError(
+                f"{len(missing)} of {len(wanted)} row ids are not in this table (first: {missing[0]}); "
+                "the row list and the table come from different versions, materialise the upstream assets again"
+            )
+        return Examples(rows_at(self.table, order[clipped]), self.label_names)

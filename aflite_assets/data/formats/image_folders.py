@@ -1,0 +1,161 @@
+"""Folders of image files as tables: a folder per class, or one flat folder beside a label file. Decodes no image."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+
+from aflite_assets.data.images import IMAGE_SUFFIXES, IMAGE_TYPE
+from aflite_assets.errors import DataError
+from aflite_assets.results.files import file_sha256
+from aflite_assets.specs.sources import LabelledFolder
+from aflite_assets.wording import did_you_mean
+
+
+def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = None) -> pa.Table:
+    """The images of one split: `image` (path and sha256), `label`, and `path` relative to the folder, sorted by path.
+
+    Files whose name starts with a dot and files without an image's ending are left alone. With `rows`, the first
+    images of each class only, `rows` in all or one per class, and without their hashes.
+
+    Raises:
+        DataError: no images, images outside of the class folders, or a label file that does not fit them.
+    """
+    folder = Path(place.folder if isinstance(place, LabelledFolder) else place)
+    paths = image_paths(folder)
+    if not paths:
+        raise DataError(
+            f"split {split!r}: {str(folder)!r} holds no image (images end in {', '.join(sorted(IMAGE_SUFFIXES))})"
+        )
+    if isinstance(place, LabelledFolder):
+        labels = _labels_from_file(split, Path(place.labels), paths)
+    else:
+        labels = _labels_from_folders(split, folder, paths)
+    chosen = range(len(paths)) if rows is None else _first_of_each(labels, rows)
+    images = [
+        {"bytes": None, "path": str(folder / paths[row]), "sha256": "" if rows else file_sha256(folder / paths[row])}
+        for row in chosen
+    ]
+    return pa.table(
+        {
+            "image": pa.array(images, IMAGE_TYPE),
+            "label": pa.array([labels[row] for row in chosen], pa.string()),
+            "path": [paths[row].as_posix() for row in chosen],
+        }
+    )
+
+
+def image_paths(folder: Path) -> list[Path]:
+    """The images below a folder, relative to it and sorted; what is hidden is left alone.
+
+    A Mac leaves a hidden `._name.jpg`, which is no image, beside each `name.jpg`; notebooks leave hidden folders.
+
+    Raises:
+        DataError: a folder in it is a link, which would be passed over.
+    """
+    found = []
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if any(part.startswith(".") for part in inside.parts):
+            continue
+        if path.is_symlink() and path.is_dir():
+            raise DataError(
+                f"{str(path)!r} is a link to a folder, which is not followed; copy the folder, or link files"
+            )
+        if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file():
+            found.append(inside)
+    return found
+
+
+def _labels_from_folders(split: str, folder: Path, paths: list[Path]) -> list[str]:
+    stray = next((path for path in paths if len(path.parts) == 1), None)
+    if stray is not None:
+        raise DataError(
+            f"split {split!r}: {str(folder)!r} must hold a folder of images per class, but image {str(stray)!r} stands "
+            "outside of them; move it, or for a flat folder give a label file: {folder: ..., labels: ...}"
+        )
+    return [path.parts[0] for path in paths]
+
+
+def _labels_from_file(split: str, file: Path, paths: list[Path]) -> list[str]:
+    fields = _label_lines(split, file)
+    if len(fields) == len(paths) and all(len(parts) == 1 for parts in fields):
+        _refuse_unclear_order(split, file, paths)
+        return [parts[0] for parts in fields]
+    names = {key: row for row, path in enumerate(paths) for key in (path.as_posix(), path.name, path.stem)}
+    labels: dict[int, str] = {}
+    for number, (name, label) in enumerate(_names_and_labels(split, file, fields), 1):
+        row = names.get(name)
+        if row is None and number > 1:
+            raise DataError(
+                f"split {split!r}: line {number} of {str(file)!r} is about {name!r}, but the folder has no such image"
+                + (did_you_mean(name, list(names)[:1000]) or "; remove the line or add the image")
+            )
+        if row is not None and labels.setdefault(row, label) != label:
+            raise DataError(f"split {split!r}: {str(file)!r} gives {name!r} two labels, {labels[row]!r} and {label!r}")
+    missing = [paths[row].as_posix() for row in range(len(paths)) if row not in labels]
+    if missing:
+        raise DataError(
+            f"split {split!r}: {str(file)!r} has no line for {len(missing)} of {len(paths)} images (first: "
+            f"{missing[0]!r}); a line is an image's name, then its label"
+        )
+    return [labels[row] for row in range(len(paths))]
+
+
+def _label_lines(split: str, file: Path) -> list[list[str]]:
+    """The fields of every line that is not blank."""
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, ValueError) as error:
+        raise DataError(f"split {split!r}: label file {str(file)!r} cannot be read as text: {error}") from error
+    return [[part for part in re.split(r"[,\t ]+", line.strip()) if part] for line in lines if line.strip()]
+
+
+def _names_and_labels(split: str, file: Path, fields: list[list[str]]) -> list[tuple[str, str]]:
+    short = next((number for number, parts in enumerate(fields, 1) if len(parts) < 2), None)
+    if short is not None:
+        raise DataError(
+            f"split {split!r}: line {short} of {str(file)!r} is {fields[short - 1]}; a line is an image's name and its "
+            "label, separated by a comma, a tab or spaces, or every line is a label, in the order of the images' names"
+        )
+    wordy = next((number for number, parts in enumerate(fields, 1) if number > 1 and _is_wordy(parts)), None)
+    if wordy is not None:
+        raise DataError(
+            f"split {split!r}: line {wordy} of {str(file)!r} has words after the label {fields[wordy - 1][1]!r}; write "
+            "class names without spaces"
+        )
+    return [(parts[0], parts[1]) for parts in fields]
+
+
+def _is_wordy(parts: list[str]) -> bool:
+    """Whether more than boxes follow the label: a box is four numbers, the next one begins with the label again."""
+    return any(part != parts[1] and not re.fullmatch(r"-?[0-9.]+", part) for part in parts[2:])
+
+
+def _refuse_unclear_order(split: str, file: Path, paths: list[Path]) -> None:
+    """A list of labels alone goes by the order of names, in which some would put img10 before img2."""
+    natural = sorted(
+        paths,
+        key=lambda path: [
+            (part.isdigit(), int(part) if part.isdigit() else 0, part)
+            for part in re.split(r"([0-9]+)", path.as_posix())
+        ],
+    )
+    other = next((pair for pair in zip(paths, natural, strict=True) if pair[0] != pair[1]), None)
+    if other is not None:
+        raise DataError(
+            f"split {split!r}: {str(file)!r} holds labels alone, and the order of the images' names is not clear "
+            f"({str(other[0])!r} or {str(other[1])!r} first?); write lines of name and label, or pad the numbers"
+        )
+
+
+def _first_of_each(labels: list[str], rows: int) -> list[int]:
+    most = max(1, rows // len(set(labels)))
+    seen: Counter[str] = Counter()
+    chosen = []
+    for row, label in enumerate(labels):
+        seen[label] += 1
+        if seen[label] <= most:
+            chosen.append(row)
+    return chosen

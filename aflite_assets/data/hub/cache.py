@@ -1,0 +1,126 @@
+"""What was read from the hub, kept as Arrow files that are mapped into memory; knows folders and tables, no hub.
+
+The hub's libraries find what they keep by asking the hub first, and without a network take whatever commit they have.
+Here the commit is the folder's name, so a dataset that was loaded once is found without either.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from itertools import groupby
+from pathlib import Path
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from aflite_assets.data.raw_table.values import plain
+from aflite_assets.errors import DataError
+from aflite_assets.results.files import flush_entry, flush_folder
+
+_FORM = "aflite-2"
+"""Changes when a part would be written otherwise than before."""
+
+
+def cache_root() -> Path:
+    """The folder of all parts, beside what `datasets` keeps."""
+    from huggingface_hub import constants
+
+    named = os.environ.get("HF_DATASETS_CACHE")
+    return (Path(named).expanduser() if named else Path(constants.HF_HOME) / "datasets").absolute() / _FORM
+
+
+def part_folder(repo_id: str, commit: str, *, name: str, config: str | None, class_numbers: bool) -> Path:
+    """Where one split or file pattern of one commit is kept."""
+    digest = hashlib.sha256(json.dumps([config, name, class_numbers]).encode()).hexdigest()[:16]
+    readable = re.sub(r"[^\w.-]+", "_", f"{config or ''}.{name}").strip(".")[:60]
+    return cache_root() / repo_id.replace("/", "--") / commit / f"{readable}-{digest}"
+
+
+def keep(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
+    """Write the tables that `make` gives into a folder that appears only when it is whole."""
+    from filelock import FileLock
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{folder}.lock"):
+        if folder.is_dir():
+            return
+        aside = folder.with_name(f"{folder.name}.incomplete")
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir()
+        _write(aside, make())
+        flush_folder(aside)
+        aside.rename(folder)
+        flush_entry(folder.parent)
+
+
+def kept(folder: Path) -> pa.Table | None:
+    """The rows of a folder, mapped into memory, or None where it does not exist.
+
+    Raises:
+        DataError: the folder is damaged, or its files' columns do not fit together.
+    """
+    if not folder.is_dir():
+        return None
+    try:
+        parts = [pa.ipc.open_file(pa.memory_map(str(path))).read_all() for path in sorted(folder.glob("*.arrow"))]
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{str(folder)!r} is damaged ({error}); delete it, and it is made again") from error
+    return joined(parts, what=f"the parts of {folder.name!r}")
+
+
+def joined(tables: Iterable[pa.Table], *, what: str) -> pa.Table:
+    """Tables one after the other; a column that one lacks is null in its rows.
+
+    Raises:
+        DataError: a column has types that do not fit together.
+    """
+    tables = list(tables)
+    if not tables:
+        return pa.table({})
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise DataError(
+            f"{what} do not fit together ({error}); take them apart, or name files of one kind as source.splits"
+        ) from error
+
+
+def remember_commit(repo_id: str, revision: str, commit: str) -> None:
+    """Note what a tag or branch stands for, for when there is no network; not in a cache that cannot be written."""
+    path = _reference(repo_id, revision)
+    aside = path.with_name(f"{path.name}.{os.getpid()}")
+    with suppress(PermissionError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_text(commit, encoding="ascii")
+        aside.replace(path)
+
+
+def remembered_commit(repo_id: str, revision: str) -> str | None:
+    """What a tag or branch stood for when the hub was last asked."""
+    path = _reference(repo_id, revision)
+    return path.read_text(encoding="ascii") if path.is_file() else None
+
+
+def _reference(repo_id: str, revision: str) -> Path:
+    return cache_root() / repo_id.replace("/", "--") / "refs" / quote(revision, safe="")
+
+
+def _write(folder: Path, tables: Iterable[pa.Table]) -> None:
+    """One file per run of tables with the same columns: types that were made out from rows can change on the way."""
+    for number, (schema, run) in enumerate(groupby(map(_decoded, tables), key=lambda table: table.schema)):
+        # The form with a footer, so that a file cut short is no shorter dataset but an error.
+        with pa.ipc.new_file(str(folder / f"{number:05d}.arrow"), schema) as writer:
+            for table in run:
+                writer.write_table(table)
+
+
+def _decoded(table: pa.Table) -> pa.Table:
+    """Without dictionaries: one file cannot hold different ones of a column."""
+    coded = [number for number, kind in enumerate(table.schema.types) if pa.types.is_dictionary(kind)]
+    for number in coded:
+        table = table.set_column(number, table.schema.names[number], plain(table.column(number)))
+    return table

@@ -1,0 +1,81 @@
+"""How long the hub may be asked: questions of one look share a deadline, and none is asked twice. Knows no requests."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from aflite_assets.data.hub.errors import HubPlace, no_way
+
+Answer = TypeVar("Answer")
+
+
+@dataclass
+class Asking:
+    """What one look at the hub has asked: `answers` by repository and revision, and what was not answered, with why.
+
+    `unanswered` maps repositories whose last known commit was taken instead to the reason.
+    """
+
+    seconds: float
+    ends: float
+    answers: dict[HubPlace, str] = field(default_factory=dict)
+    unanswered: dict[str, str] = field(default_factory=dict)
+    given_up: bool = False
+
+
+_ASKING: ContextVar[Asking | None] = ContextVar("asking", default=None)
+
+
+@contextmanager
+def shared_deadline(seconds: float) -> Iterator[Asking]:
+    """Give all questions asked inside together so many seconds; after one without an answer no other is asked."""
+    asking = Asking(seconds, time.monotonic() + seconds)
+    token = _ASKING.set(asking)
+    try:
+        yield asking
+    finally:
+        _ASKING.reset(token)
+
+
+def asking() -> Asking | None:
+    """The look that is under way, if any."""
+    return _ASKING.get()
+
+
+def in_time(call: Callable[[], Answer]) -> Answer:
+    """What `call` returns or raises; outside of `shared_deadline` without a limit.
+
+    A call that is late goes on in a thread that keeps no process alive.
+
+    Raises:
+        TimeoutError: the deadline is over, or the hub did not answer an earlier question.
+    """
+    look = _ASKING.get()
+    if look is None:
+        return call()
+    left = look.ends - time.monotonic()
+    if look.given_up or left <= 0:
+        raise TimeoutError(f"it did not answer within {look.seconds:g} s, so nothing more was asked")
+    outcome: dict[str, Any] = {}
+
+    def work() -> None:
+        try:
+            outcome["answer"] = call()
+        except BaseException as error:
+            outcome["error"] = error
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(left)
+    if not outcome:
+        look.given_up = True
+        raise TimeoutError(f"no answer within {look.seconds:g} s")
+    if "error" in outcome:
+        look.given_up = no_way(outcome["error"])
+        raise outcome["error"]
+    answer: Answer = outcome["answer"]
+    return answer

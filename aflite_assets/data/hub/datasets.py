@@ -1,0 +1,252 @@
+"""Datasets of the Hugging Face hub: which commit is meant, and its splits as tables. No code of theirs is ever run."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from aflite_assets.data.hub.cache import joined, keep, kept, part_folder, remember_commit, remembered_commit
+from aflite_assets.data.hub.calls import Asking, asking, in_time, shared_deadline
+from aflite_assets.data.hub.columns import ColumnForm
+from aflite_assets.data.hub.errors import HubPlace, ask, told, unreachable
+from aflite_assets.data.hub.files import file_tables, hub_file
+from aflite_assets.data.hub.repository import HubRepository, commit_on_hub
+from aflite_assets.data.hub.splits import HubSplits
+from aflite_assets.errors import MissingDataError
+from aflite_assets.specs.sources import HubSource, as_tuple
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_MAIN = "main"
+
+
+def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Table]:
+    """Every split of a dataset of the hub, with the dataset's own columns.
+
+    Class numbers come as the classes' names, numbers without a name as text ("-1"), unless the source asks for
+    `class_numbers`; images come as struct<bytes, path>.
+    CSV and JSON are read as they are written, also behind the hub's own splits: CSV values are text, whatever types a
+    card declares. Rows are mapped into memory from a cache below HF_HOME, which holds one copy per commit: what was
+    loaded once needs no network. With `rows`, only the first rows of each split are fetched, and no row is kept.
+
+    Raises:
+        MissingDataError: it is not in the cache, and the hub cannot be reached or does not give a gated dataset.
+        DataError: the hub has no such dataset, revision, configuration, split or file; the dataset needs code of its
+            own; a file is damaged; the parts of a split do not fit together.
+    """
+    place = _place(source)
+    repository = HubRepository(place, source_commit(source))
+    reader = _Reader(repository, source)
+    with _quiet(rows is not None):
+        return {
+            split: joined(
+                [reader.part(name, rows=rows) for name in as_tuple(names)],
+                what=f"split {split!r}: {list(as_tuple(names))} of {place}",
+            ).slice(0, rows)
+            for split, names in source.splits.items()
+        }
+
+
+def source_commit(source: HubSource) -> str:
+    """The commit (40 hexadecimal digits) that a source means now.
+
+    With `newest` the hub is always asked; without, what a tag or branch stood for when the hub was last asked will do
+    where there is no network.
+
+    Raises:
+        DataError: as `resolve_commit`.
+    """
+    place = _place(source)
+    return _resolve(place, cached=not source.newest)
+
+
+def resolve_commit(
+    repo_id: str, revision: str | None, *, kind: Literal["dataset", "model"], token: str | None = None
+) -> str:
+    """The commit (40 hexadecimal digits) that a revision stands for, by default that of the branch main.
+
+    A commit is itself, and nobody is asked. Without a network the answer is what the revision stood for when it was
+    last asked for (datasets) or downloaded (models).
+
+    Raises:
+        MissingDataError: there is no way to the hub, and the answer is not known here.
+        DataError: the hub has no such dataset or revision.
+        ModelError: either, for a model.
+    """
+    return _resolve(HubPlace(kind, repo_id, revision or _MAIN, token), cached=True)
+
+
+def check_available(source: HubSource) -> None:
+    """Refuse a source that is neither in the cache nor to be had from the hub; nothing is downloaded.
+
+    Raises:
+        MissingDataError: the hub cannot be reached, or does not give a gated dataset.
+        DataError: the hub has no such dataset or revision.
+    """
+    repository = HubRepository(_place(source), source_commit(source))
+    reader = _Reader(repository, source)
+    if not all(reader.is_kept(name) for names in source.splits.values() for name in as_tuple(names)):
+        ask(repository.place, lambda: in_time(repository.check_reachable), doing="asking the hub for it")
+
+
+def row_counts(source: HubSource) -> dict[str, int] | None:
+    """Rows per split of the source, as the cache or the dataset's card says; None where neither does.
+
+    Raises:
+        DataError: as `load_hub`.
+    """
+    reader = _Reader(HubRepository(_place(source), source_commit(source)), source)
+    counts = {split: [reader.count(name) for name in as_tuple(names)] for split, names in source.splits.items()}
+    if any(None in parts for parts in counts.values()):
+        return None
+    return {split: sum(count for count in parts if count is not None) for split, parts in counts.items()}
+
+
+class _Reader:
+    """The parts of one commit: from the cache, or from the hub once it was seen to be there."""
+
+    def __init__(self, repository: HubRepository, source: HubSource) -> None:
+        self._repository = repository
+        self._source = source
+        self._splits = HubSplits(repository, source.config, source.class_numbers)
+        self._reached = False
+
+    def part(self, name: str, *, rows: int | None) -> pa.Table:
+        folder = self._folder(name)
+        table = kept(folder)
+        if table is not None:
+            return table
+        self._reach()
+        doing = f"reading {name!r} at commit {self._repository.commit}"
+        if rows is not None:
+            return joined(
+                ask(self._repository.place, lambda: list(self._tables(name, rows)), doing=doing), what=repr(name)
+            )
+        ask(self._repository.place, lambda: keep(folder, lambda: self._tables(name, None)), doing=doing)
+        made = kept(folder)
+        assert made is not None
+        return made
+
+    def is_kept(self, name: str) -> bool:
+        return self._folder(name).is_dir()
+
+    def count(self, name: str) -> int | None:
+        table = kept(self._folder(name))
+        if table is not None:
+            return int(table.num_rows)
+        if "." in name:
+            return None
+        self._reach()
+        counts = ask(self._repository.place, self._splits.row_counts, doing="reading the dataset's card")
+        return (counts or {}).get(name)
+
+    def _folder(self, name: str) -> Path:
+        source = self._source
+        return part_folder(
+            source.id, self._repository.commit, name=name, config=source.config, class_numbers=source.class_numbers
+        )
+
+    def _tables(self, name: str, rows: int | None) -> Iterator[pa.Table]:
+        if "." not in name:
+            return self._splits.tables(name, rows=rows)
+        columns = ColumnForm(class_numbers=self._source.class_numbers)
+        files = [hub_file(self._repository, path, columns=columns) for path in self._repository.matching(name)]
+        return file_tables(files, rows=rows)
+
+    def _reach(self) -> None:
+        """Requests that are not repeated, before those that the libraries repeat for minutes."""
+        if not self._reached:
+            ask(self._repository.place, self._repository.check_reachable, doing="asking the hub for it")
+            self._reached = True
+
+
+@lru_cache(maxsize=256)
+def model_commit(repo_id: str, revision: str | None) -> str:
+    """The commit of a model, asked for once per process: so a result's key names the one that is loaded.
+
+    Raises:
+        ModelError: as `resolve_commit`.
+    """
+    return resolve_commit(repo_id, revision, kind="model")
+
+
+@contextmanager
+def asked_anew(*, seconds: float = 15.0) -> Iterator[Asking]:
+    """Ask the hub again for every commit that is wanted inside, all questions together in so many seconds.
+
+    Where it does not answer, the commit that it last gave is taken, and `Asking.unanswered` says so. What it answered
+    for models holds for this process from then on, so that a model is loaded as its key says.
+    """
+    model_commit.cache_clear()
+    with shared_deadline(seconds) as look:
+        yield look
+
+
+def _place(source: HubSource) -> HubPlace:
+    token = None if source.token is None else source.token.get_secret_value()
+    return HubPlace("dataset", source.id, source.revision or _MAIN, token)
+
+
+def _resolve(place: HubPlace, *, cached: bool) -> str:
+    if _COMMIT.fullmatch(place.revision):
+        return place.revision
+    known = None
+    try:
+        commit = _commit(place)
+    except Exception as error:
+        known = _known_commit(place) if unreachable(error) else None
+        refusal = told(place, error, doing=f"asking the hub what revision {place.revision!r} stands for")
+    else:
+        if place.kind == "dataset":
+            remember_commit(place.id, place.revision, commit)
+        return commit
+    if known is None:
+        raise refusal
+    if not cached:
+        unanswered = MissingDataError(
+            f"{refusal}, or set revision: {known} (the commit it last stood for) and newest: false"
+        )
+        unanswered.may_pass = refusal.may_pass
+        raise unanswered
+    look = asking()
+    if look is not None:
+        look.unanswered[str(place)] = str(refusal)
+    return known
+
+
+def _commit(place: HubPlace) -> str:
+    look = asking()
+    answers = {} if look is None else look.answers
+    if place not in answers:
+        answers[place] = in_time(lambda: commit_on_hub(place, place.revision))
+    return answers[place]
+
+
+def _known_commit(place: HubPlace) -> str | None:
+    if place.kind == "dataset":
+        return remembered_commit(place.id, place.revision)
+    from huggingface_hub import constants
+    from huggingface_hub.file_download import repo_folder_name
+
+    folder = Path(constants.HF_HUB_CACHE) / repo_folder_name(repo_id=place.id, repo_type="model")
+    reference = folder / "refs" / place.revision
+    commit = reference.read_text(encoding="ascii").strip() if reference.is_file() else None
+    return commit if commit is not None and (folder / "snapshots" / commit).is_dir() else None
+
+
+@contextmanager
+def _quiet(wanted: bool) -> Iterator[None]:
+    """Without progress bars: for a few rows they are noise, for a download of hours they are news."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    if not wanted or are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()

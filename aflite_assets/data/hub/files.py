@@ -1,0 +1,161 @@
+"""Files of rows in a hub repository, read as they are written, whole or their first rows only."""
+
+import gzip
+import io
+import json
+import shutil
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import IO, Any, Literal
+
+import pyarrow as pa
+
+from aflite_assets.data.formats.tables import read_table_file
+from aflite_assets.data.hub.columns import ColumnForm, plain_table, rows_at_once
+from aflite_assets.data.hub.repository import HubRepository
+from aflite_assets.errors import DataError
+from aflite_assets.specs.sources import TableFormat
+
+_FORMATS: dict[str, Literal["parquet", "csv", "tsv", "jsonl"]] = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+}
+
+
+@dataclass(frozen=True)
+class HubFile:
+    """A file of a repository and how it is written."""
+
+    repository: HubRepository
+    path: str
+    form: TableFormat
+    columns: ColumnForm
+
+    @property
+    def compressed(self) -> bool:
+        """Whether it is packed by gzip."""
+        return self.path.lower().endswith(".gz")
+
+    def tables(self, *, rows: int | None) -> Iterator[pa.Table]:
+        """The file's rows, or its first ones without fetching the rest.
+
+        Raises:
+            DataError: the file is not what its name says.
+        """
+        # Not through `datasets`: it makes 7 of "007", null of "NA", dates of texts in JSON, and types out of the
+        # first rows that later rows can break.
+        try:
+            if self.form.format == "parquet":
+                yield from self._parquet(rows)
+            else:
+                yield self._text(rows)
+        except (DataError, EOFError, ValueError, pa.ArrowException, gzip.BadGzipFile, zlib.error) as error:
+            reason = str(error.__cause__ or error)[:500]
+            raise DataError(
+                f"{self.repository.place}: {self.path!r} at commit {self.repository.commit} cannot be read as "
+                f"{self.form.format}: {reason}; name other files as source.splits, or another revision"
+            ) from None
+
+    def _parquet(self, rows: int | None) -> Iterator[pa.Table]:
+        import pyarrow.parquet as pq
+
+        with self._open(rows) as stream, pq.ParquetFile(stream) as file:
+            features = _features(file.schema_arrow)
+            left = rows
+            for batch in file.iter_batches(batch_size=rows_at_once(file.schema_arrow)):
+                table = pa.Table.from_batches([batch]).slice(0, left)
+                yield plain_table(table, features, form=self.columns)
+                left = None if left is None else left - table.num_rows
+                if left == 0:
+                    return
+
+    def _text(self, rows: int | None) -> pa.Table:
+        with TemporaryDirectory() as folder, self._open(rows) as stream:
+            plain: Any = gzip.GzipFile(fileobj=stream) if self.compressed else stream
+            copy = Path(folder) / "rows"
+            with io.BufferedReader(plain) as lines, copy.open("wb") as out:
+                if self.form.format == "jsonl" and _starts_list(lines):
+                    _write_lines(lines, out)
+                elif rows is None:
+                    shutil.copyfileobj(lines, out)
+                else:
+                    header = self.form.format != "jsonl"
+                    out.writelines(_first_records(lines, rows + header, quoted=self._is_quoted()))
+            return read_table_file(self.form, copy).slice(0, rows)
+
+    def _open(self, rows: int | None) -> IO[bytes]:
+        if rows is None:
+            return self.repository.download([self.path])[0].open("rb")
+        opened: IO[bytes] = self.repository.open(self.path)
+        return opened
+
+    def _is_quoted(self) -> bool:
+        return self.form.format == "csv" if self.form.quoted is None else self.form.quoted
+
+
+def hub_file(repository: HubRepository, path: str, *, columns: ColumnForm) -> HubFile:
+    """A file by its name, whose ending says how it is written.
+
+    Raises:
+        DataError: the ending is none that is read here.
+    """
+    form = form_of(path)
+    if form is None:
+        raise DataError(
+            f"{repository.place}: {path!r} ends in none of {', '.join(_FORMATS)} (each also with .gz); "
+            "name other files, or one of the hub's own splits (a name without a dot)"
+        )
+    return HubFile(repository, path, TableFormat(format=form), columns)
+
+
+def form_of(path: str) -> Literal["parquet", "csv", "tsv", "jsonl"] | None:
+    """The format that a file's name says, or None for one that is not read as it is written."""
+    return _FORMATS.get(PurePosixPath(path.lower().removesuffix(".gz")).suffix)
+
+
+def file_tables(files: Iterable[HubFile], *, rows: int | None) -> Iterator[pa.Table]:
+    """The rows of several files, one after the other; at most `rows` altogether."""
+    left = rows
+    for file in files:
+        for table in file.tables(rows=left):
+            yield table
+            left = None if left is None else left - table.num_rows
+        if left == 0:
+            return
+
+
+def _features(schema: pa.Schema) -> dict[str, Any]:
+    """The column types that `datasets` left in a Parquet file; none where something else wrote it."""
+    if b"huggingface" not in (schema.metadata or {}):
+        return {}
+    from datasets import Features
+
+    return dict(Features.from_arrow_schema(schema))
+
+
+def _starts_list(lines: io.BufferedReader) -> bool:
+    return lines.peek(1_000).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+
+
+def _write_lines(lines: io.BufferedReader, out: IO[bytes]) -> None:
+    """One JSON list of rows as JSON lines."""
+    out.writelines(json.dumps(row).encode() + b"\n" for row in json.loads(lines.read()))
+
+
+def _first_records(lines: Iterable[bytes], count: int, *, quoted: bool) -> Iterator[bytes]:
+    """The lines of the first records; a record goes on over line breaks between quotes, and is not an empty line."""
+    inside = False
+    for line in lines:
+        yield line
+        inside ^= quoted and line.count(b'"') % 2 == 1
+        count -= bool(line.strip()) and not inside
+        if count <= 0:
+            return

@@ -1,0 +1,135 @@
+"""One dataset's repository at one commit: its files found, downloaded and opened. What they hold is read elsewhere."""
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from glob import has_magic
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from aflite_assets.data.hub.errors import HubPlace
+from aflite_assets.errors import DataError
+from aflite_assets.wording import did_you_mean
+
+ANSWER_SECONDS = 5
+"""How long the hub may take to answer the first request before it counts as out of reach."""
+
+_DOWNLOADS_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class HubRepository:
+    """Methods raise what `huggingface_hub` raises: call them through `errors.ask`."""
+
+    place: HubPlace
+    commit: str
+
+    @property
+    def address(self) -> str:
+        """What the hub's file system calls the repository's root."""
+        return f"hf://datasets/{self.place.id}@{self.commit}/"
+
+    @property
+    def snapshot(self) -> Path:
+        """The folder that downloaded files are found in, under their names in the repository."""
+        from huggingface_hub import constants
+        from huggingface_hub.file_download import repo_folder_name
+
+        folder = repo_folder_name(repo_id=self.place.id, repo_type="dataset")
+        return Path(constants.HF_HUB_CACHE).absolute() / folder / "snapshots" / self.commit
+
+    def check_reachable(self) -> None:
+        """Two requests, not repeated, that fail where the repository, the commit or the files cannot be had."""
+        from huggingface_hub import HfApi
+        from huggingface_hub.errors import GatedRepoError, HfHubHTTPError
+
+        commit_on_hub(self.place, self.commit)
+        try:
+            HfApi().auth_check(self.place.id, repo_type="dataset", token=self.place.token)
+        except GatedRepoError:
+            raise
+        except HfHubHTTPError:
+            return  # Mirrors of the hub do not know this question; the requests that follow say what is wrong.
+
+    def has(self, path: str) -> bool:
+        """Whether the repository has this file."""
+        from huggingface_hub import HfApi
+
+        found = HfApi().get_paths_info(
+            self.place.id, [path], repo_type="dataset", revision=self.commit, token=self.place.token
+        )
+        return any(hasattr(entry, "blob_id") for entry in found)
+
+    def matching(self, pattern: str) -> list[str]:
+        """The files of a name or pattern, sorted.
+
+        Raises:
+            DataError: there is none.
+        """
+        if not has_magic(pattern):
+            found = [pattern] if self.has(pattern) else []
+        else:
+            root = self.address.removeprefix("hf://")
+            entries = self.file_system().glob(root + pattern, detail=True)
+            found = sorted(name.removeprefix(root) for name, entry in entries.items() if entry["type"] == "file")
+        if not found:
+            known = self._some_files()
+            raise DataError(
+                f"{self.place}: no file matches {pattern!r} at commit {self.commit} (it has {known[:20]})"
+                + (did_you_mean(pattern, known) or "; correct source.splits")
+            )
+        return found
+
+    def download(self, paths: Iterable[str]) -> list[Path]:
+        """The files in the hub's cache, fetched where they are not there yet."""
+        with ThreadPoolExecutor(_DOWNLOADS_AT_ONCE) as pool:
+            return list(pool.map(self._download, paths))
+
+    def open(self, path: str) -> Any:
+        """A file on the hub opened for reading; only what is read is fetched, and nothing is kept."""
+        return self.file_system().open(self.address.removeprefix("hf://") + path, "rb")
+
+    def file_system(self) -> Any:
+        """The hub as an fsspec file system."""
+        from huggingface_hub import HfFileSystem
+
+        return HfFileSystem(token=self.place.token, skip_instance_cache=True)
+
+    def holds(self, address: str) -> bool:
+        """Whether an address that a row names is a file of this repository, on the hub or downloaded.
+
+        A row of a hostile dataset can name any file of the computer. Of an address of several steps the last is where
+        the bytes come from, and the first is what is opened.
+        """
+        first, *_, last = address.split("::") if "::" in address else ("zip://", address)
+        own = ".." not in last and last.startswith((self.address, str(self.snapshot) + os.sep))
+        return own and first.startswith("zip://")
+
+    def _download(self, path: str) -> Path:
+        from huggingface_hub import hf_hub_download
+
+        place = self.place
+        return Path(
+            hf_hub_download(place.id, path, repo_type="dataset", revision=self.commit, token=place.token)
+        ).absolute()
+
+    def _some_files(self) -> list[str]:
+        from huggingface_hub import HfApi
+
+        tree = HfApi().list_repo_tree(
+            self.place.id, recursive=True, repo_type="dataset", revision=self.commit, token=self.place.token
+        )
+        return [entry.path for entry in islice(tree, 1000) if hasattr(entry, "blob_id")]
+
+
+def commit_on_hub(place: HubPlace, revision: str) -> str:
+    """The commit that a revision stands for now, by one request that is not repeated."""
+    from huggingface_hub import HfApi
+
+    ask_info = HfApi().dataset_info if place.kind == "dataset" else HfApi().model_info
+    info = ask_info(place.id, revision=revision, timeout=ANSWER_SECONDS, expand=["sha"], token=place.token)
+    if info.sha is None:
+        raise ConnectionError(f"{place.page} gives no commit, so it is no hub; check HF_ENDPOINT")
+    return info.sha

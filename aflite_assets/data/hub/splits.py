@@ -1,0 +1,170 @@
+"""The hub's own splits: which files they are and how their columns are typed, as `datasets` makes it out."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+
+from aflite_assets.data.hub.columns import ColumnForm, plain_table, rows_at_once
+from aflite_assets.data.hub.files import HubFile, file_tables, form_of
+from aflite_assets.data.hub.repository import HubRepository
+from aflite_assets.errors import DataError
+from aflite_assets.specs.sources import TableFormat
+from aflite_assets.wording import did_you_mean
+
+_READERS = frozenset({"arrow", "csv", "imagefolder", "json", "parquet", "text", "webdataset"})
+"""The readers of `datasets` that open nothing but rows, texts and images."""
+
+_LEFT_TO_US = frozenset({"name", "version", "data_files", "data_dir", "sep", "delimiter"})
+"""What a card can say of CSV and JSON files without a need for the reader of `datasets`."""
+
+_CONVERTED = (
+    "name its data files as source.splits, or set revision: refs/convert/parquet, where the hub keeps a copy as "
+    "Parquet, and name files of that, such as CONFIG/SPLIT/*.parquet"
+)
+
+
+@dataclass(frozen=True)
+class HubSplits:
+    """One configuration of a dataset. Methods raise what the libraries raise: call them through `errors.ask`."""
+
+    repository: HubRepository
+    config: str | None
+    class_numbers: bool = False
+
+    def tables(self, split: str, *, rows: int | None) -> Iterator[pa.Table]:
+        """The rows of one of the hub's splits, or its first ones without fetching the rest.
+
+        Raises:
+            DataError: the hub has no such split or configuration, or keeps it in a form that is not read here.
+        """
+        paths = self._paths(split)
+        written = self._as_written(paths)
+        if written is not None:
+            features = self._declared[1] or {}
+            yield from (plain_table(table, features, form=self._columns) for table in file_tables(written, rows=rows))
+            return
+        if rows is None:
+            places = [str(path) for path in self.repository.download(paths)]
+        else:
+            places = [self.repository.address + path for path in paths]
+        yield from self._streamed(split, places, rows)
+
+    def row_counts(self) -> Mapping[str, int] | None:
+        """Rows per split as the dataset's card states them, or None where it does not."""
+        splits = self._builder.info.splits
+        return None if not splits else {str(name): int(split.num_examples) for name, split in splits.items()}
+
+    @cached_property
+    def _builder(self) -> Any:
+        import datasets
+
+        place = self.repository.place
+        script = f"{place.id.split('/')[1]}.py"
+        if self.repository.has(script):
+            raise DataError(
+                f"{place}: it comes with a script ({script}), and code from the hub is never run; {_CONVERTED}"
+            )
+        with TemporaryDirectory() as nowhere:
+            arguments = {"path": self.repository.address.split("@")[0], "revision": self.repository.commit}
+            try:
+                # With a cache, `datasets` would take another commit from there when something goes wrong.
+                builder = datasets.load_dataset_builder(
+                    **arguments, name=self.config, token=place.token, cache_dir=nowhere
+                )
+            except ValueError:
+                self._check_config(datasets.get_dataset_config_names(**arguments, token=place.token))
+                raise
+        if builder.name not in _READERS:
+            raise DataError(
+                f"{place}: its files are for {builder.name!r}, which is not read here (read are {sorted(_READERS)}); "
+                f"{_CONVERTED}"
+            )
+        return builder
+
+    @cached_property
+    def _declared(self) -> tuple[dict[str, list[str]], Any]:
+        """The files per split and the column types, before a split was read and added its own."""
+        named = self._builder.config.data_files or {}
+        files = {str(split): [str(file) for file in names] for split, names in named.items()}
+        return files, self._builder.info.features
+
+    def _check_config(self, known: list[str]) -> None:
+        place = self.repository.place
+        if self.config is None and len(known) > 1:
+            raise DataError(f"{place}: it has several configurations; set source.config to one of {known}")
+        if self.config is not None and self.config not in known:
+            raise DataError(
+                f"{place}: it has no configuration {self.config!r} (it has {known})"
+                + (did_you_mean(self.config, known) or "; correct source.config")
+            )
+
+    def _paths(self, split: str) -> list[str]:
+        files, _ = self._declared
+        place = self.repository.place
+        if split not in files:
+            raise DataError(
+                f"{place}: it has no split {split!r} at commit {self.repository.commit} (it has {list(files)})"
+                + (did_you_mean(split, files) or "; correct source.splits (files and patterns have a dot)")
+            )
+        root = self.repository.address
+        foreign = [name for name in files[split] if not name.startswith(root)]
+        if foreign:
+            raise DataError(
+                f"{place}: split {split!r} names files of another place ({foreign[0]!r}); name its own files"
+            )
+        return [name.removeprefix(root) for name in files[split]]
+
+    def _as_written(self, paths: list[str]) -> list[HubFile] | None:
+        """The split's files, if they are CSV or JSON: `datasets` would guess types and then cast, so "007" becomes "7".
+
+        None where the card describes another layout of CSV or JSON, or images that rows of text name.
+        """
+        from datasets import Image
+
+        config, features = self._builder.config, self._declared[1] or {}
+        told = {field.name for field in fields(config) if getattr(config, field.name) != field.default}
+        if told - _LEFT_TO_US or any(isinstance(feature, Image) for feature in features.values()):
+            return None
+        forms = {form_of(path) for path in paths}
+        if self._builder.name == "json" and forms == {"jsonl"}:
+            form = TableFormat(format="jsonl")
+        elif self._builder.name == "csv" and forms <= {"csv", "tsv"} and len(config.sep) == 1:
+            form = TableFormat(format="csv", delimiter=config.sep)
+        else:
+            return None
+        return [HubFile(self.repository, path, form, self._columns) for path in paths]
+
+    def _streamed(self, split: str, places: list[str], rows: int | None) -> Iterator[pa.Table]:
+        import datasets
+
+        builder = self._builder
+        builder.config.data_files, builder.info.features = {split: places}, self._declared[1]
+        stream = builder.as_streaming_dataset(split=split)
+        in_batches = isinstance(builder, datasets.ArrowBasedBuilder)
+        # Values that are made row by row stay values: the arrow form stumbles over the order of a row's columns.
+        stream = stream.with_format("arrow") if in_batches else stream.decode(False)
+        stream = stream if rows is None else stream.take(rows)
+        schema = None if stream.features is None else stream.features.arrow_schema
+        for batch in stream.iter(batch_size=rows_at_once(schema)):
+            table = batch if in_batches else pa.table(batch, schema=schema)
+            yield plain_table(table, stream.features or {}, form=self._columns)
+
+    @property
+    def _columns(self) -> ColumnForm:
+        # Folders' names are numbered anew in each split, so their numbers say nothing.
+        numbered = self.class_numbers and not (self._builder.name == "imagefolder" and self._declared[1] is None)
+        return ColumnForm(class_numbers=numbered, read=self._read)
+
+    def _read(self, address: str) -> bytes | None:
+        """The bytes of a file of this repository; a row of a hostile dataset could name any file."""
+        if not self.repository.holds(address):
+            return None
+        from datasets import DownloadConfig
+        from datasets.utils.file_utils import xopen
+
+        with xopen(address, "rb", download_config=DownloadConfig(token=self.repository.place.token)) as file:
+            return bytes(file.read())

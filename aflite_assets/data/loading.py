@@ -1,0 +1,141 @@
+"""From a source spec to one Arrow table per split, as the source has it; columns get their meaning in `raw_table`."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.formats.image_folders import image_paths, image_table
+from aflite_assets.data.formats.tables import read_table_file
+from aflite_assets.data.hub.datasets import load_hub, source_commit
+from aflite_assets.data.synthetic.circles import circles, list_column
+from aflite_assets.data.synthetic.digits import digits
+from aflite_assets.data.synthetic.template_nli import template_nli
+from aflite_assets.errors import DataError, MissingDataError
+from aflite_assets.results.file_hashes import FileHashes
+from aflite_assets.specs.sources import (
+    CirclesSource,
+    DigitsSource,
+    FeatureFiles,
+    FeatureSource,
+    HubSource,
+    ImageFolderSource,
+    SourceSpec,
+    TableSource,
+    TemplateNliSource,
+    as_tuple,
+)
+
+
+def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
+    """What a source's content is known by, empty for one that is drawn from a seed.
+
+    Files: how many, and one sha256 over their paths and contents. A hub dataset: the commit its revision stands for.
+    `hashes` knows the files' hashes or computes them, and notes the files; default: those kept below `AFLITE_HOME`.
+
+    Raises:
+        MissingDataError: a file or folder is missing, or the hub cannot be asked.
+        DataError: the hub knows no such dataset or revision.
+        UnsettledDataError: `hashes` is bounded or watches, and a file cannot be hashed yet.
+    """
+    if isinstance(source, HubSource):
+        return {"commit": source_commit(source)}
+    _require_files(source)
+    files = source.files()
+    if isinstance(source, ImageFolderSource):
+        files += [folder / path for folder in dict.fromkeys(source.folders()) for path in image_paths(folder)]
+    if not files:
+        return {}
+    digests = (hashes or FileHashes()).of(files)
+    named = [f"{path}\0{digest}" for path, digest in zip(files, digests, strict=True)]
+    return {"files": len(files), "sha256": hashlib.sha256("\n".join(named).encode()).hexdigest()}
+
+
+def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.Table]:
+    """Every split of a source as a table with the source's own columns.
+
+    Image folders give `image`, `label` (the folder's name or the label file's) and `path`; feature files give
+    `features`, `label` and optionally `group`. `rows` is for a first look: about so many rows of each split are read
+    where reading all is slow (hub datasets, image folders), and images are not hashed.
+
+    Raises:
+        MissingDataError: a file or folder is missing, or a hub dataset is neither cached nor to be reached.
+        DataError: a file cannot be read as its format.
+    """
+    _require_files(source)
+    match source:
+        case CirclesSource():
+            return circles(source)
+        case DigitsSource():
+            return digits(source)
+        case TemplateNliSource():
+            return template_nli(source)
+        case HubSource():
+            return load_hub(source, rows=rows)
+        case FeatureSource():
+            return {split: _feature_table(split, files) for split, files in source.splits.items()}
+        case ImageFolderSource():
+            return {split: image_table(split, place, rows=rows) for split, place in source.splits.items()}
+        case TableSource():
+            return {split: _file_table(source, split, as_tuple(names)) for split, names in source.splits.items()}
+
+
+def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:
+    """The source with the content that a key was made from: a hub dataset at that commit, others as they are."""
+    if not isinstance(source, HubSource) or "commit" not in content:
+        return source
+    return source.model_copy(update={"revision": content["commit"], "newest": False})
+
+
+def _require_files(source: SourceSpec) -> None:
+    if isinstance(source, ImageFolderSource):
+        for split, folder in zip(source.splits, source.folders(), strict=True):
+            if not folder.is_dir():
+                raise MissingDataError(f"split {split!r}: folder {str(folder)!r} does not exist; correct the path")
+    missing = [path for path in source.files() if not path.is_file()]
+    if missing:
+        raise MissingDataError(f"file {str(missing[0])!r} does not exist; correct the path in the spec")
+
+
+def _file_table(source: TableSource, split: str, names: tuple[str, ...]) -> pa.Table:
+    tables = [read_table_file(source, Path(name)) for name in names]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise DataError(
+            f"split {split!r}: its files {list(names)} do not fit together ({error}); give them the same columns"
+        ) from error
+
+
+def _feature_table(split: str, files: FeatureFiles) -> pa.Table:
+    features = _array(split, files.features, dimensions=2)
+    columns = {"label": _array(split, files.labels, dimensions=1)}
+    if files.groups is not None:
+        columns["group"] = _array(split, files.groups, dimensions=1)
+    for name, values in columns.items():
+        if len(values) != len(features):
+            raise DataError(
+                f"split {split!r}: {len(features)} feature rows but {len(values)} values of {name}; "
+                "the files must list the same rows in the same order"
+            )
+    return pa.table({"features": list_column(features), **columns})
+
+
+def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
+    try:
+        # Reads the .npy format only, and never a pickle.
+        array = np.lib.format.open_memmap(name, mode="r")
+    except (ValueError, OSError, EOFError, SyntaxError, TokenError) as error:
+        raise DataError(
+            f"split {split!r}: {name!r} is no plain .npy file ({error}); save numbers, not objects"
+        ) from error
+    if array.ndim != dimensions or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise DataError(
+            f"split {split!r}: {name!r} holds {array.ndim} dimensions of {array.dtype}; "
+            f"it must hold numbers in {dimensions} dimension{'s' if dimensions > 1 else ''}"
+        )
+    return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -1,0 +1,246 @@
+"""Single annotators' labels as class numbers per row, from the dataset's own columns or from files of their own.
+
+How well annotators agree is in `diagnostics.annotators`.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.formats.tables import read_table_file
+from aflite_assets.data.raw_table.columns import require_column
+from aflite_assets.data.raw_table.labels import label_text, label_texts
+from aflite_assets.data.raw_table.value_limits import check_texts
+from aflite_assets.data.raw_table.values import as_texts, is_bytes, is_list, plain, shown
+from aflite_assets.errors import DataError
+from aflite_assets.specs.dataset import AnnotationsSpec, LabelValue
+from aflite_assets.wording import did_you_mean
+
+_LIST_VALUES = 2**31 - 1
+"""Arrow numbers the values of a list column with 32 bits."""
+
+_UNKNOWN = -2
+
+Key = tuple[str, ...]
+"""One row's values in the match columns, as text."""
+
+
+@dataclass(frozen=True)
+class LabelReader:
+    """How annotators' labels are understood: `classes` maps every text that stands for a class to its number.
+
+    Values are compared as text; empty ones and those in `unlabelled` are no labels.
+    """
+
+    classes: Mapping[str, int]
+    unlabelled: tuple[LabelValue, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The labels in one column, empty ones among them: of each its row, ascending int64, and its text."""
+
+    rows: np.ndarray
+    texts: list[str | None]
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """Single labels: what each belongs to (a row or a key, by number) and its class, both int64."""
+
+    owners: np.ndarray
+    classes: np.ndarray
+
+
+@dataclass(frozen=True)
+class _File:
+    """One annotation file: each row's key, the numbers of the dataset's keys among them, and those rows' labels."""
+
+    keys: list[Key | None]
+    matched: np.ndarray
+    labels: _Labels
+
+
+def why_left_out(annotations: AnnotationsSpec) -> str | None:
+    """Which file is missing of annotations that need not be there; None where they are to be read."""
+    missing = [] if annotations.required else [path for path in annotations.paths() if not path.is_file()]
+    if not missing:
+        return None
+    return f"single annotators' labels are left out: annotations file {str(missing[0])!r} does not exist"
+
+
+def labels_from_columns(split: str, table: pa.Table, names: str | tuple[str, ...], *, reader: LabelReader) -> pa.Array:
+    """Annotators' class numbers of every row, list<int64>, in the order of the list or of the columns.
+
+    `names`: a column of lists or of single labels, or one column per annotator.
+
+    Raises:
+        DataError: a label is no class.
+    """
+    labels = _read_labels(f"split {split!r}", table, names, reader, np.arange(table.num_rows))
+    return _list_column(np.arange(table.num_rows), labels)
+
+
+def labels_from_files(
+    tables: Mapping[str, pa.Table],
+    inputs: Mapping[str, Mapping[str, pa.Array | pa.ChunkedArray]],
+    annotations: AnnotationsSpec,
+    *,
+    reader: LabelReader,
+    complete: bool = True,
+) -> dict[str, pa.Array]:
+    """The same for every split, from files whose rows are matched to the dataset's by the values of named columns.
+
+    Several rows of the files with one row's key are several annotators, in the files' order. Rows that match nothing
+    are left out, and so are rows with an empty value in their key. Rows of the dataset may share a key if their
+    `inputs` are the same. With `complete=False` the tables hold the first rows only, and files may match none of them.
+
+    Raises:
+        DataError: a column is missing, a file cannot be read, no row matches, rows with different inputs share a
+            matched key, or a matched label is no class.
+    """
+    keys = {split: _keys(f"split {split!r}", table, tuple(annotations.match)) for split, table in tables.items()}
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(chain.from_iterable(keys.values()))) if key}
+    rows = {split: _numbered(of_split, numbers) for split, of_split in keys.items()}
+    files = [_read_file(path, annotations, numbers, reader) for path in annotations.paths()]
+    matched = np.unique(np.concatenate([file.matched for file in files]))
+    if complete and not len(matched):
+        raise DataError(_no_match(annotations.match, numbers, [file.keys for file in files]))
+    _require_same_inputs(rows, inputs, matched)
+    owners = np.concatenate([file.labels.owners for file in files])
+    labels = _Labels(owners, np.concatenate([file.labels.classes for file in files]))
+    return {split: _list_column(of_split, labels) for split, of_split in rows.items()}
+
+
+def _read_file(path: Path, annotations: AnnotationsSpec, numbers: Mapping[Key, int], reader: LabelReader) -> _File:
+    table, place = read_table_file(annotations, path), f"annotation file {str(path)!r}"
+    keys = _keys(place, table, tuple(annotations.match.values()))
+    owners = _numbered(keys, numbers)
+    labels = _read_labels(place, table, annotations.annotators, reader, owners)
+    return _File(keys, owners[owners >= 0], labels)
+
+
+def _read_labels(
+    place: str, table: pa.Table, names: str | tuple[str, ...], reader: LabelReader, owners: np.ndarray
+) -> _Labels:
+    """The labels of the rows whose owner is not negative, in the order of rows, then of columns."""
+    cells = [_cells(place, table, name) for name in ((names,) if isinstance(names, str) else names)]
+    rows = np.concatenate([of_column.rows for of_column in cells])
+    texts = [text for of_column in cells for text in of_column.texts]
+    numbers: dict[str | None, int] = {None: -1}
+    numbers.update((label_text(value), -1) for value in reader.unlabelled)
+    numbers.update(reader.classes)
+    classes = np.array([numbers.get(text, _UNKNOWN) for text in texts], np.int64)
+    owned = owners[rows] >= 0
+    _refuse_unknown(place, rows, texts, owned & (classes == _UNKNOWN), reader)
+    order = np.argsort(rows, kind="stable")
+    order = order[(owned & (classes >= 0))[order]]
+    return _Labels(owners[rows[order]], classes[order])
+
+
+def _cells(place: str, table: pa.Table, name: str) -> _Cells:
+    require_column(place, Counter(table.column_names), name, field="annotations.annotators")
+    column = plain(table[name])
+    rows = np.arange(len(column))
+    if is_list(column.type):
+        rows = np.repeat(rows, pc.fill_null(pc.list_value_length(column), 0).to_numpy())
+        column = plain(pc.list_flatten(column))
+    if pa.types.is_nested(column.type) or is_bytes(column.type):
+        raise DataError(
+            f"{place}: column {name!r} holds {shown(str(table[name].type))}, but an annotator's label is a text or a "
+            "number; name a column of labels or of lists of labels, or one column per annotator"
+        )
+    check_texts(place, name, column, rows=rows)
+    return _Cells(rows, label_texts(column))
+
+
+def _refuse_unknown(
+    place: str, rows: np.ndarray, texts: list[str | None], unknown: np.ndarray, reader: LabelReader
+) -> None:
+    if not unknown.any():
+        return
+    where: dict[str, list[int]] = {}
+    for at in np.flatnonzero(unknown).tolist():
+        where.setdefault(str(texts[at]), []).append(int(rows[at]))
+    (value, first), *others = sorted(where.items())
+    raise DataError(
+        f"{place}: an annotator's label {shown(value)} ({len(set(first))} rows, first: row {min(first)}) is no class "
+        f"of labels (values known: {[known[:80] for known in reader.classes][:20]})"
+        + (f", nor are {[other[:80] for other, _ in others[:5]]}" if others else "")
+        + did_you_mean(value[:200], reader.classes)
+        + "; map it to a class in labels, or add it to unlabelled if it is no label"
+    )
+
+
+def _list_column(rows: np.ndarray, labels: _Labels) -> pa.Array:
+    """For each row's number the classes of the labels that belong to it, in their order; none for a negative one."""
+    order = np.argsort(labels.owners, kind="stable")
+    owners = labels.owners[order]
+    starts = np.searchsorted(owners, rows, side="left")
+    lengths = np.searchsorted(owners, rows, side="right") - starts
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    if offsets[-1] > _LIST_VALUES:
+        raise DataError(
+            f"{len(rows)} rows have {offsets[-1]} annotators' labels, over the {_LIST_VALUES} that a split can hold; "
+            "match the annotations on columns that tell rows apart"
+        )
+    at = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - starts, lengths)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(labels.classes[order][at], pa.int64()))
+
+
+def _keys(place: str, table: pa.Table, names: tuple[str, ...]) -> list[Key | None]:
+    """Each row's values in the match columns as text; None where one is empty."""
+    columns = []
+    for name in names:
+        require_column(place, Counter(table.column_names), name, field="annotations.match")
+        if pa.types.is_nested(plain(table[name]).type):
+            raise DataError(
+                f"{place}: column {name!r} holds {shown(str(table[name].type))}, which annotations.match cannot "
+                "compare; name a column of texts or numbers"
+            )
+        check_texts(place, name, table[name])
+        columns.append(as_texts(table[name]))
+    return [None if None in key else key for key in zip(*columns, strict=True)]
+
+
+def _numbered(keys: list[Key | None], numbers: Mapping[Key, int]) -> np.ndarray:
+    return np.array([-1 if key is None else numbers.get(key, -1) for key in keys], np.int64)
+
+
+def _no_match(match: Mapping[str, str], keys: Iterable[Key], file_keys: Iterable[Iterable[Key | None]]) -> str:
+    return (
+        f"annotations: no row of the files matches a row of the dataset; match compares the dataset's "
+        f"{_example(match, keys)} with the files' {_example(match.values(), chain.from_iterable(file_keys))}; name "
+        "columns that hold the same values"
+    )
+
+
+def _example(names: Iterable[str], keys: Iterable[Key | None]) -> str:
+    key = next((key for key in keys if key is not None), None)
+    if key is None:
+        return f"{list(names)} (empty in every row)"
+    return " and ".join(f"{name!r} (such as {shown(value)})" for name, value in zip(names, key, strict=True))
+
+
+def _require_same_inputs(
+    rows: Mapping[str, np.ndarray], inputs: Mapping[str, Mapping[str, Any]], matched: np.ndarray
+) -> None:
+    """Refuse rows that share a key of the files without being the same: they would get each other's annotators."""
+    first: dict[int, tuple[str, int]] = {}
+    for split, numbers in rows.items():
+        for row in np.flatnonzero(np.isin(numbers, matched)).tolist():
+            other, other_row = first.setdefault(int(numbers[row]), (split, row))
+            same = all(values[row].equals(inputs[other][name][other_row]) for name, values in inputs[split].items())
+            if not same:
+                raise DataError(
+                    f"annotations: row {other_row} of split {other!r} and row {row} of split {split!r} have one key "
+                    "but different inputs, so the files do not say whose labels theirs are; add a column to "
+                    "annotations.match that tells such rows apart"
+                )

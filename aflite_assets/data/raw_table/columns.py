@@ -1,0 +1,214 @@
+"""From a source's columns to the raw table's: texts, images, source ids, group numbers, attributes.
+
+Feature vectors are in `feature_columns`, labels in `labels`, single annotators' labels in `annotators`.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.images import IMAGE_TYPE
+from aflite_assets.data.raw_table.feature_columns import feature_matrix
+from aflite_assets.data.raw_table.value_limits import LARGEST_IMAGE, check_sizes, check_texts, narrow
+from aflite_assets.data.raw_table.values import as_texts, is_bytes, is_number, is_text, plain, shown
+from aflite_assets.data.synthetic.circles import list_column
+from aflite_assets.errors import DataError
+from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.wording import did_you_mean
+
+_INPUTS = ("features", "text", "image")
+NO_VALUE = "(empty)"
+"""What an attribute without a value is written as."""
+_LISTED = 30
+
+
+def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
+    """Refuse a table that lacks a column which the spec names, has it twice, or holds in it what is no value.
+
+    Raises:
+        DataError: names the field, the column and the nearest column there is; or the row of a text that is too long
+            or no UTF-8; or the column of lists where one value is wanted.
+    """
+    known = Counter(table.column_names)
+    for field, column in _named(columns):
+        require_column(f"split {split!r}", known, column, field=f"columns.{field}")
+    if all(getattr(columns, name) is None for name in _INPUTS):
+        raise DataError(
+            f"columns names no input (split {split!r} has {_listed(table.column_names)}); set columns.text, image or "
+            "features"
+        )
+    for field, column in _named(columns):
+        if field in ("label", "id", "group", "attributes"):
+            check_texts(f"split {split!r}", column, table[column])
+        if field in ("label", "id", "group") and pa.types.is_nested(plain(table[column]).type):
+            raise DataError(
+                f"split {split!r}: column {column!r} holds {shown(str(table[column].type))}, but columns.{field} takes "
+                "one value per row; name a column of texts or numbers"
+            )
+
+
+def require_column(place: str, known: Mapping[str, int], column: str, *, field: str) -> None:
+    """Refuse a table that lacks the column which a field of the spec names.
+
+    `place` names the table; `known` says how often each of its columns' names stands in it.
+
+    Raises:
+        DataError: the column is missing or stands twice.
+    """
+    if known.get(column, 0) > 1:
+        raise DataError(f"{place} has {known[column]} columns named {column!r}; rename all but one")
+    if column not in known:
+        raise DataError(
+            f"{place} has no column {column!r} that {field} names (it has {_listed(list(known))})"
+            + (did_you_mean(column, known) or "; correct the spec")
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"{[name[:80] for name in names[:_LISTED]]}{more}"
+
+
+def _named(columns: ColumnsSpec) -> list[tuple[str, str]]:
+    """Every column name of a spec beside the field that gives it."""
+    named = []
+    for field in ("label", "text", "text_pair", "image", "features", "id", "group", "annotators", "attributes"):
+        value = getattr(columns, field)
+        names = value if isinstance(value, tuple) else (value,)
+        named += [(field, name) for name in names if name is not None]
+    return named
+
+
+def input_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> dict[str, pa.Array | pa.ChunkedArray]:
+    """The one kind of input of each row: `features` list<float32>, `image`, or `text` and perhaps `text_pair`.
+
+    Raises:
+        DataError: a text or image is missing or too large, or features are ragged, no numbers, or not finite as
+            float32.
+    """
+    if columns.features is not None:
+        return {"features": list_column(feature_matrix(split, table, columns.features))}
+    if columns.image is not None:
+        return {"image": _image_column(split, columns.image, table[columns.image])}
+    names = {"text": columns.text, "text_pair": columns.text_pair}
+    return {field: _text_column(split, name, table[name], field) for field, name in names.items() if name is not None}
+
+
+def attribute_column(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
+    """A column that only reports read, as text; a missing value is "(empty)".
+
+    Raises:
+        DataError: its values have no form as text.
+    """
+    try:
+        return pa.array([NO_VALUE if value is None else value for value in as_texts(column)], pa.string())
+    except DataError as error:
+        raise DataError(f"split {split!r}: columns.attributes names {name!r}, but {error}") from error
+
+
+def given_ids(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
+    """The source's own ids as text.
+
+    Raises:
+        DataError: an id is missing or stands twice in the split.
+    """
+    ids = as_texts(column)
+    rows: dict[str, int] = {}
+    for row, value in enumerate(ids):
+        if value is None or rows.setdefault(value, row) != row:
+            raise DataError(
+                f"split {split!r}: column {name!r} "
+                + (f"is empty in row {row}" if value is None else f"has {shown(value)} in rows {rows[value]} and {row}")
+                + "; name a column of unique ids as columns.id, or none to use content hashes"
+            )
+    return pa.array(ids, pa.string())
+
+
+def content_ids(inputs: Sequence[pa.ChunkedArray]) -> pa.Array:
+    """A hash of each row's inputs, 16 hexadecimal digits: equal inputs have equal ones. One row in memory at a time."""
+    contents = [_contents(values) for values in inputs]
+    return pa.array([_content_hash(row) for row in zip(*contents, strict=True)], pa.string())
+
+
+def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:
+    check_texts(f"split {split!r}", name, column)
+    column = plain(column)
+    if not (is_text(column.type) or is_number(column.type) or pa.types.is_null(column.type)):
+        raise DataError(
+            f"split {split!r}: column {name!r} holds {shown(str(column.type))}, but columns.{field} takes texts or "
+            "numbers; convert it in the source, or name another column"
+        )
+    missing = pc.is_null(column, nan_is_null=True)
+    rows = pc.sum(missing).as_py() or 0
+    if rows:
+        raise DataError(
+            f"split {split!r}: column {name!r} has no text in {rows} rows "
+            f"(first: row {pc.index(missing, True).as_py()}); fill them or drop them from the source"
+        )
+    if is_text(column.type):
+        return narrow(column, pa.string())
+    return pa.chunked_array([pa.array([str(value) for value in column.to_pylist()], pa.string())])
+
+
+def _image_column(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    column = plain(column)
+    encoded = column
+    if pa.types.is_struct(column.type) and column.type.get_field_index("bytes") >= 0:
+        encoded = plain(pc.struct_field(column, "bytes"))
+    if not is_bytes(encoded.type) or (column.type != IMAGE_TYPE and encoded.null_count):
+        raise DataError(
+            f"split {split!r}: column {name!r} must hold an encoded image in every row, as bytes or as a struct with "
+            f"bytes, but it holds {shown(str(column.type))} with {encoded.null_count} empty rows"
+        )
+    check_sizes(f"split {split!r}", name, encoded, LARGEST_IMAGE)
+    if column.type == IMAGE_TYPE:
+        _require_content(split, name, column)
+        return column
+    return pa.chunked_array([_images(chunk) for chunk in narrow(encoded, pa.binary()).chunks], IMAGE_TYPE)
+
+
+def _images(contents: pa.Array) -> pa.Array:
+    nothing = pa.nulls(len(contents), pa.string())
+    return pa.StructArray.from_arrays([contents, nothing, nothing], fields=list(IMAGE_TYPE))
+
+
+def _require_content(split: str, name: str, images: pa.ChunkedArray) -> None:
+    given = {field: pc.is_valid(pc.struct_field(images, field)) for field in ("bytes", "path", "sha256")}
+    empty = pc.invert(pc.or_(given["bytes"], pc.and_(given["path"], given["sha256"])))
+    row = pc.index(empty, True).as_py()
+    if row >= 0:
+        raise DataError(
+            f"split {split!r}: column {name!r} has neither an image's bytes nor a path with its sha256 in row {row}; "
+            "every row needs an encoded image"
+        )
+
+
+def _contents(values: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
+    """Each row's part of what its content hash is of."""
+    for chunk in filter(len, values.chunks):
+        if pa.types.is_struct(chunk.type):
+            fields = (chunk.field(field) for field in ("sha256", "bytes", "path"))
+            yield from (_image_content(*image) for image in zip(*fields, strict=True))
+        elif pa.types.is_list(chunk.type):
+            yield from (row.tobytes() for row in chunk.flatten().to_numpy().reshape(len(chunk), -1))
+        else:
+            yield from (value.as_buffer() for value in chunk)
+
+
+def _image_content(sha256: Any, content: Any, path: Any) -> bytes | pa.Buffer:
+    """The hash where it is known, else the bytes; the path of a file that was not hashed."""
+    if sha256.as_py():
+        return sha256.as_buffer()
+    return content.as_buffer() if content.is_valid else path.as_buffer()
+
+
+def _content_hash(row: Iterable[bytes | pa.Buffer]) -> str:
+    digest = hashlib.sha256()
+    for content in row:
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
+    return digest.hexdigest()[:16]

@@ -1,0 +1,101 @@
+"""Rows whose image does not decode: dropped, counted and named, up to a share that the spec allows."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.images import undecodable
+from aflite_assets.data.rows import rows_at
+from aflite_assets.errors import DataError
+from aflite_assets.processors import threads_per_step
+
+NAMED_IMAGES = 20
+"""How many undecodable images of a split are named."""
+
+
+@dataclass(frozen=True)
+class UndecodableImages:
+    """Images of one split that do not decode: how many, their share of the split's, and which come first."""
+
+    rows: int
+    share: float
+    row_ids: tuple[int, ...]
+    source_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DecodableExamples:
+    """The rows whose image decodes, and by split what was dropped; no entry for a split without any."""
+
+    examples: Examples
+    dropped: Mapping[str, UndecodableImages]
+
+
+def drop_undecodable(
+    examples: Examples,
+    *,
+    largest_share: float,
+    complete: bool = True,
+    log: Callable[[str], None] = lambda line: None,
+) -> DecodableExamples:
+    """Leave out the rows whose image does not decode; rows of other inputs are left as they are.
+
+    `largest_share` of each split's images, in [0, 1), may fail. `complete=False` says that these are the first rows
+    only: then nothing is refused.
+
+    Raises:
+        DataError: more of a split's images fail, or train is left with one class.
+    """
+    if examples.modality != "image":
+        return DecodableExamples(examples, {})
+    threads = min(threads_per_step(), 16)
+    broken = np.zeros(len(examples), bool)
+    broken[undecodable(examples.table["image"], threads=threads, log=log)] = True
+    if not broken.any():
+        return DecodableExamples(examples, {})
+    splits = examples.table["split"].to_numpy()
+    ids = examples.table.select(["row_id", "source_id"])
+    dropped = {}
+    for split in dict.fromkeys(splits[broken].tolist()):
+        inside = splits == split
+        dropped[split] = _named(ids.filter(pa.array(broken & inside)), of=int(inside.sum()))
+        if complete and dropped[split].share > largest_share:
+            raise _too_many(split, dropped[split], int(inside.sum()), largest_share)
+    kept = Examples(rows_at(examples.table, np.flatnonzero(~broken)), examples.label_names)
+    if complete:
+        _require_two_classes(kept.labels[splits[~broken] == "train"], dropped)
+    return DecodableExamples(kept, dropped)
+
+
+def _named(broken: pa.Table, *, of: int) -> UndecodableImages:
+    first = broken.slice(0, NAMED_IMAGES)
+    return UndecodableImages(
+        broken.num_rows,
+        broken.num_rows / of,
+        tuple(first["row_id"].to_pylist()),
+        tuple(first["source_id"].to_pylist()),
+    )
+
+
+def _too_many(split: str, found: UndecodableImages, images: int, largest_share: float) -> DataError:
+    return DataError(
+        f"split {split!r}: {found.rows} of {images} images ({found.share:.2%}) cannot be decoded, more than the "
+        f"{largest_share:.2%} of undecodable_images (first: {_listed(found.source_ids[:5])}); repair them or take them "
+        "out of the source, or raise undecodable_images to drop them"
+    )
+
+
+def _require_two_classes(train_labels: np.ndarray, dropped: Mapping[str, UndecodableImages]) -> None:
+    if "train" in dropped and len(np.unique(train_labels)) < 2:
+        raise DataError(
+            f"without the {dropped['train'].rows} images that cannot be decoded "
+            f"(first: {_listed(dropped['train'].source_ids[:5])}) split 'train' has one class only, filtering needs at "
+            "least two; repair them"
+        )
+
+
+def _listed(values: Iterable[str]) -> str:
+    return ", ".join(map(repr, values))

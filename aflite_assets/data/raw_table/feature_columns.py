@@ -1,0 +1,120 @@
+"""Feature vectors from a source's columns, as one finite float32 matrix. Other inputs are in `columns`."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.raw_table.values import is_list, is_number, is_text, plain, shown
+from aflite_assets.errors import DataError
+
+_REMEDY = "name one column of lists of numbers, or a list of number columns"
+
+
+def feature_matrix(split: str, table: pa.Table, names: str | tuple[str, ...]) -> np.ndarray:
+    """Rows x width float32, every number finite.
+
+    `names` is one column of lists (of any of Arrow's list types, one length), or one column per feature. True and false
+    are 1 and 0. Columns per feature may hold numbers written as text, as in csv; lists may not.
+
+    Raises:
+        DataError: values that are no numbers, lists of different lengths, or rows in which a number is missing, NaN,
+            or beyond float32.
+    """
+    try:
+        with np.errstate(over="ignore"):
+            matrix = _of_columns(split, table, names) if isinstance(names, tuple) else _of_lists(split, table, names)
+    except pa.ArrowException as error:
+        raise DataError(
+            f"split {split!r}: columns.features {shown(names)} cannot be read as numbers ({shown(str(error))}); "
+            f"{_REMEDY}"
+        ) from error
+    return _finite(split, matrix)
+
+
+def _of_columns(split: str, table: pa.Table, names: tuple[str, ...]) -> np.ndarray:
+    matrix = np.empty((table.num_rows, len(names)), np.float32)
+    for number, name in enumerate(names):
+        column = plain(table[name])
+        if is_text(column.type):
+            column = _from_text(split, name, column)
+        if not (is_number(column.type) or pa.types.is_null(column.type)):
+            raise DataError(
+                f"split {split!r}: column {name!r} of columns.features holds {shown(str(column.type))}, not numbers; "
+                f"{_REMEDY}"
+            )
+        matrix[:, number] = _float32(column).to_numpy()
+    return matrix
+
+
+def _from_text(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Numbers written as text; an empty text is a missing number."""
+    texts = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
+    texts = pc.if_else(pc.equal(texts, ""), None, texts)
+    try:
+        return texts.cast(pa.float64())
+    except pa.ArrowInvalid as error:
+        row, value = next((row, text) for row, text in enumerate(texts.to_pylist()) if not _is_number(text))
+        raise DataError(
+            f"split {split!r}: column {name!r} of columns.features cannot be read as numbers: row {row} holds "
+            f"{shown(value)}; {_REMEDY}, and map words to numbers in the source"
+        ) from error
+
+
+def _is_number(text: str | None) -> bool:
+    try:
+        pa.array([text], pa.large_string()).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _of_lists(split: str, table: pa.Table, name: str) -> np.ndarray:
+    column = plain(table[name])
+    if not is_list(column.type):
+        raise DataError(
+            f"split {split!r}: columns.features {name!r} cannot be read as numbers: it holds "
+            f"{shown(str(column.type))}; {_REMEDY}"
+        )
+    width = _common_width(split, column)
+    matrix = np.empty((len(column), width), np.float32)
+    start = 0
+    for chunk in column.chunks:
+        values = plain(pa.chunked_array([chunk.flatten()]))
+        if not (is_number(values.type) or pa.types.is_null(values.type)):
+            raise DataError(
+                f"split {split!r}: columns.features {name!r} cannot be read as numbers: it holds lists of "
+                f"{shown(str(values.type))}; {_REMEDY}"
+            )
+        matrix[start : start + len(chunk)] = _float32(values).to_numpy().reshape(len(chunk), width)
+        start += len(chunk)
+    return matrix
+
+
+def _float32(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    # Unsafe: an integer over 2^24 is rounded, as every other number is, and not refused.
+    return values.cast(pa.float32(), safe=False)
+
+
+def _common_width(split: str, column: pa.ChunkedArray) -> int:
+    """The length that every row's list has; a missing list has none."""
+    widths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    width = int(widths[0])
+    other = np.flatnonzero(widths != width)
+    if len(other):
+        raise DataError(
+            f"split {split!r}: row 0 has {width} features, but row {other[0]} has {widths[other[0]]}; "
+            "every row must have the same number"
+        )
+    if width == 0:
+        raise DataError(f"split {split!r}: the rows have no features; every row needs at least one")
+    return width
+
+
+def _finite(split: str, matrix: np.ndarray) -> np.ndarray:
+    finite = np.isfinite(matrix).all(axis=1)
+    if not finite.all():
+        raise DataError(
+            f"split {split!r}: {(~finite).sum()} of {len(finite)} rows have features that are missing, NaN or infinite "
+            f"as float32 (first: row {np.flatnonzero(~finite)[0]}); replace or drop them in the source"
+        )
+    return matrix

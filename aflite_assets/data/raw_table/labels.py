@@ -1,0 +1,202 @@
+"""From label values as a source writes them to class numbers and names."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.raw_table.values import as_text, as_texts, is_bytes, shown
+from aflite_assets.errors import DataError
+from aflite_assets.specs.dataset import LabelValue
+from aflite_assets.wording import LONGEST_NAME, did_you_mean, is_printable_name
+
+MOST_CLASSES = 1_000
+"""More values than this are taken for classes only where the spec names them."""
+
+_WHOLE_WITH_FRACTION = re.compile(r"(-?[0-9]+)\.0+")
+
+LabelNames = tuple[str, ...] | Mapping[str, LabelValue | tuple[LabelValue, ...]]
+"""Class names in class order, alone or each with the value or values that stand for it in the source."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Class numbers int64 by split, -1 for unlabelled rows, and the classes' names in their order."""
+
+    numbers: Mapping[str, np.ndarray]
+    names: tuple[str, ...]
+
+
+def label_text(value: LabelValue | float) -> str | None:
+    """A label as text, the form in which labels are compared: 1, 1.0, "1" and "1.0" are all "1", empty ones None."""
+    text = as_text(value)
+    whole = None if text is None else _WHOLE_WITH_FRACTION.fullmatch(text)
+    return whole[1] if whole else text
+
+
+def label_texts(column: pa.ChunkedArray) -> list[str | None]:
+    """Each value of a column as `label_text` has it.
+
+    Raises:
+        DataError: values that cannot be read as text.
+    """
+    return [label_text(value) for value in as_texts(column)]
+
+
+def class_names(names: LabelNames) -> tuple[str, ...]:
+    """The names alone, in class order."""
+    return tuple(names)
+
+
+def class_of(names: LabelNames) -> dict[str, int]:
+    """Every text that stands for a class in the source, with the class's number; a mapped null is left out.
+
+    A list of names: the names, and where none of them is a whole number also their positions "0", "1", ...
+    A mapping: the mapped values only; the names themselves only where they are mapped too. Booleans, as texts "True"
+    and "False", stand for the classes of true and false, else yes and no (in any case), else 1 and 0.
+
+    Raises:
+        DataError: two classes claim the same value.
+    """
+    return {text: number for text, number in _with_booleans(_claims(names)).items() if text is not None}
+
+
+def read_labels(
+    columns: Mapping[str, pa.ChunkedArray], *, names: LabelNames | None, unlabelled: tuple[LabelValue, ...]
+) -> Labels:
+    """Number the label values of all splits.
+
+    Values are compared as `label_text`, so that 1, 1.0 and "1" are one label; empty values are null. With `names`, the
+    values known are those of `class_of`, and null where it is mapped. Without, the classes are the values found: whole
+    numbers in their order, then texts in theirs.
+
+    Raises:
+        DataError: a column holds no single values, a value is neither a class nor one of `unlabelled` or is both, two
+            classes claim a value; without `names`, over `MOST_CLASSES` values or one that is no name to print.
+    """
+    for split, column in columns.items():
+        _require_single_values(split, column.type)
+    values = {split: label_texts(column) for split, column in columns.items()}
+    dropped = {label_text(value) for value in unlabelled}
+    found = Counter(value for column in values.values() for value in column if value not in dropped)
+    known = _found_names(found) if names is None else names
+    claims = _claims({name: name for name in class_names(known)} if names is None else known)
+    _refuse_dropped_classes(dropped, claims, class_names(known))
+    if None in found and None not in claims:
+        _refuse_missing(values)
+    numbers = _with_booleans(claims) | dict.fromkeys(dropped, -1)
+    _refuse_unknown(found, numbers, known)
+    return Labels(
+        {s: np.array([numbers[v] for v in column], dtype=np.int64) for s, column in values.items()}, class_names(known)
+    )
+
+
+def _claims(names: LabelNames) -> dict[str | None, int]:
+    """Every value that stands for a class, as text."""
+    claims: dict[str | None, int] = {}
+    mapping: Mapping[str, Any] = names if isinstance(names, Mapping) else {name: name for name in names}
+    for row, (name, values) in enumerate(mapping.items()):
+        for value in map(label_text, values if isinstance(values, tuple) else (values,)):
+            if claims.setdefault(value, row) != row:
+                other = class_names(names)[claims[value]]
+                raise DataError(f"labels: value {_shown(value)} stands for {other!r} and for {name!r}; keep it in one")
+    if isinstance(names, Mapping) or any(text is not None and _is_whole(text) for text in claims):
+        return claims
+    return claims | {str(row): row for row in range(len(names))}
+
+
+def _with_booleans(claims: dict[str | None, int]) -> dict[str | None, int]:
+    folded = {text.lower(): number for text, number in claims.items() if text is not None}
+    for true, false in (("true", "false"), ("yes", "no"), ("1", "0")):
+        if true in folded and false in folded:
+            return {"True": folded[true], "False": folded[false], **claims}
+    return claims
+
+
+def _found_names(found: Counter[str | None]) -> tuple[str, ...]:
+    names = tuple(sorted((value for value in found if value is not None), key=_order))
+    if len(names) > MOST_CLASSES:
+        raise DataError(
+            f"the label column looks like ids, free text or measurements: it has {len(names):,} distinct values in "
+            f"{found.total():,} rows (such as {names[0][:80]!r}), but this is for single-label classification; "
+            "set columns.label to another column, or name the classes in labels if they are meant"
+        )
+    bad = [name for name in names if not is_printable_name(name)]
+    if bad:
+        raise DataError(
+            f"label {shown(bad[0])} ({found[bad[0]]} rows) is no name to print: it is blank, longer than "
+            f"{LONGEST_NAME} characters or holds control characters; map names to the source's values in labels, as "
+            "{name: value, ...}"
+        )
+    _refuse_unlike_names(names)
+    return names
+
+
+def _refuse_unlike_names(names: tuple[str, ...]) -> None:
+    """Refuse values found in the data that can hardly be classes beside each other."""
+    words = [name for name in names if not _is_whole(name)]
+    alike = Counter(name.strip().casefold() for name in names).most_common(1)
+    if alike and alike[0][1] > 1:
+        both = [name for name in names if name.strip().casefold() == alike[0][0]]
+        raise DataError(
+            f"labels {', '.join(map(shown, both))} differ in case or spaces only; write them alike in the source, "
+            "or map them to classes in labels: {name: [value, value], ...}"
+        )
+    if words and names[0].startswith("-") and _is_whole(names[0]):
+        raise DataError(
+            f"label {names[0]!r} stands among names such as {shown(words[0])}; add {names[0]} to unlabelled if such "
+            "rows have no label, or name the classes in labels"
+        )
+
+
+def _order(value: str) -> tuple[bool, int, str]:
+    return not _is_whole(value), int(value) if _is_whole(value) else 0, value
+
+
+def _is_whole(value: str) -> bool:
+    return re.fullmatch(r"-?[0-9]{1,18}", value) is not None
+
+
+def _shown(value: str | None) -> str:
+    return "null" if value is None else shown(value)
+
+
+def _require_single_values(split: str, kind: pa.DataType) -> None:
+    if pa.types.is_nested(kind) or is_bytes(kind) or pa.types.is_fixed_size_binary(kind):
+        raise DataError(
+            f"split {split!r}: the label column holds {shown(str(kind))}, but a row has one label, a text or a number; "
+            "set columns.label to such a column (several annotators' labels go to columns.annotators)"
+        )
+
+
+def _refuse_dropped_classes(dropped: set[str | None], claims: dict[str | None, int], names: tuple[str, ...]) -> None:
+    both = [value for value in claims if value in dropped]
+    if both:
+        raise DataError(
+            f"value {_shown(both[0])} stands for class {names[claims[both[0]]]!r} of labels and is in unlabelled; "
+            "keep it in one of them (a list of labels also counts its names from 0, a mapping of names to values "
+            "knows its values only)"
+        )
+
+
+def _refuse_missing(values: Mapping[str, list[str | None]]) -> None:
+    split, rows = next((split, column.count(None)) for split, column in values.items() if None in column)
+    raise DataError(f"split {split!r}: {rows} rows have an empty label; add null to unlabelled to drop and count them")
+
+
+def _refuse_unknown(found: Counter[str | None], numbers: dict[str | None, int], names: LabelNames) -> None:
+    unknown = sorted(value for value in found if value is not None and value not in numbers)
+    if not unknown:
+        return
+    classes = str(dict(names) if isinstance(names, Mapping) else list(names))[:500]
+    near = did_you_mean(unknown[0][:LONGEST_NAME], class_of(names) if isinstance(names, Mapping) else names)
+    raise DataError(
+        f"label {shown(unknown[0])} ({found[unknown[0]]} rows) is no class of labels {classes}"
+        + (f", nor are {', '.join(map(shown, unknown[1:6]))}" if unknown[1:] else "")
+        + (f" (values found: {', '.join(sorted(map(_shown, found))[:20])})" if isinstance(names, Mapping) else "")
+        + (near or "; add it to labels, or to unlabelled if such rows have no label")
+    )

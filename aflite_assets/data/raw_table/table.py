@@ -1,0 +1,257 @@
+"""From a source's tables to the raw table: columns in their contract's form, unlabelled rows dropped, rows limited."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.annotators import LabelReader, labels_from_columns, labels_from_files
+from aflite_assets.data.raw_table.columns import (
+    attribute_column,
+    content_ids,
+    given_ids,
+    input_columns,
+    require_columns,
+)
+from aflite_assets.data.raw_table.groups import group_numbers
+from aflite_assets.data.raw_table.holdout import hold_out
+from aflite_assets.data.raw_table.labels import LabelNames, class_of, read_labels
+from aflite_assets.data.rows import rows_at
+from aflite_assets.data.sampling import stratified_sample
+from aflite_assets.errors import DataError
+from aflite_assets.specs.dataset import AnnotationsSpec, ColumnsSpec, LabelValue
+from aflite_assets.specs.sources import (
+    CirclesSource,
+    DigitsSource,
+    FeatureSource,
+    ImageFolderSource,
+    SourceSpec,
+    TemplateNliSource,
+)
+
+Columns = dict[str, pa.Array | pa.ChunkedArray]
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """The rows kept, and what became of the others.
+
+    `source_rows` and `unlabelled_rows` (dropped) are counted per split of the source; `labelled_rows` per split of
+    `examples`, before the limit.
+    """
+
+    examples: Examples
+    source_rows: Mapping[str, int]
+    unlabelled_rows: Mapping[str, int]
+    labelled_rows: Mapping[str, int]
+
+
+def implied_columns(source: SourceSpec, columns: ColumnsSpec) -> ColumnsSpec:
+    """The spec's columns, completed by what the source's format says of itself."""
+    implied: dict[str, Any] = {}
+    match source:
+        case FeatureSource():
+            grouped = any(files.groups for files in source.splits.values())
+            implied = {"features": "features", "group": "group" if grouped else None}
+        case ImageFolderSource():
+            implied = {"image": "image", "id": "path"}
+        case CirclesSource():
+            implied = {"features": "features", "attributes": source.attributes}
+        case DigitsSource():
+            implied = {"image": "image", "id": "id", "attributes": source.attributes}
+        case TemplateNliSource():
+            implied = {"text": "text", "text_pair": "text_pair", "id": "id", "attributes": source.attributes}
+    missing = {name: value for name, value in implied.items() if name not in columns.model_fields_set}
+    return columns.model_copy(update=missing)
+
+
+def build_raw_table(
+    tables: Mapping[str, pa.Table],
+    *,
+    columns: ColumnsSpec,
+    label_names: LabelNames | None,
+    unlabelled: tuple[LabelValue, ...],
+    limit: Mapping[str, int] | None,
+    seed: int,
+    holdout: Mapping[str, int | float] | None = None,
+    annotations: AnnotationsSpec | None = None,
+    complete: bool = True,
+) -> RawTable:
+    """Give a source's columns the names and types of the raw dataset's contract.
+
+    `row_id` counts the source's rows over all splits in their order, before anything is dropped. Rows whose label is
+    in `unlabelled` are dropped and counted; then `holdout` draws splits from train, and `limit` rows of each split,
+    both stratified and in whole groups. Texts and images of rows that stay are not copied, so that memory-mapped ones
+    need not fit into memory. `complete=False` says that `tables` hold the first rows only: then classes may be missing,
+    and annotation files may match nothing.
+
+    Raises:
+        DataError: a column is missing, a label is unknown or an amount, a split is empty, train has one class, a text,
+            image, group or id is missing, a text or image is too large, a feature is not finite, feature rows differ
+            in width, an id repeats within a split, or annotators' labels are unknown or match no row.
+    """
+    for split, table in tables.items():
+        if table.num_rows == 0:
+            raise DataError(f"split {split!r} has no rows; correct the source or drop the split from the spec")
+        require_columns(split, table, columns)
+    labels = read_labels(
+        {split: table[columns.label] for split, table in tables.items()}, names=label_names, unlabelled=unlabelled
+    )
+    if label_names is None:
+        _refuse_amounts(columns.label, labels.names)
+        label_names = {name: name for name in labels.names}
+    groups = group_numbers(tables, columns.group)
+    inputs = {split: input_columns(split, table, columns) for split, table in tables.items()}
+    _require_one_width(inputs)
+    reader = LabelReader(class_of(label_names), unlabelled)
+    annotators = _annotator_columns(tables, inputs, columns, annotations, reader, complete=complete)
+    splits = _split_rows(labels.numbers, groups, holdout or {}, seed=seed, complete=complete)
+    kept = _limited(splits, labels.numbers, groups, limit or {}, seed=seed, complete=complete)
+    parts, start = [], 0
+    for split, table in tables.items():
+        optional = {"group": groups.get(split), "annotator_labels": annotators.get(split)}
+        whole = _contract_table(split, table, columns, labels.numbers[split], inputs[split], optional, start)
+        start += table.num_rows
+        parts += [
+            _named(rows_at(whole, rows), name, tuple(inputs[split]))
+            for name, rows in kept.items()
+            if splits[name].source == split
+        ]
+    return RawTable(
+        Examples(pa.concat_tables(parts), labels.names),
+        {split: table.num_rows for split, table in tables.items()},
+        {split: int((numbers < 0).sum()) for split, numbers in labels.numbers.items()},
+        {name: len(split.rows) for name, split in splits.items()},
+    )
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Labelled rows of one split of the raw table: positions in the source's split `source`."""
+
+    source: str
+    rows: np.ndarray
+
+
+def _split_rows(
+    labels: Mapping[str, np.ndarray],
+    groups: Mapping[str, np.ndarray],
+    holdout: Mapping[str, int | float],
+    *,
+    seed: int,
+    complete: bool,
+) -> dict[str, _Split]:
+    """The labelled rows of every split: the source's own, then those drawn from train."""
+    splits = {name: _Split(name, np.flatnonzero(numbers >= 0)) for name, numbers in labels.items()}
+    if not holdout:
+        return splits
+    rows = splits["train"].rows
+    if complete:
+        own = groups["train"][rows] if "train" in groups else None
+        drawn = hold_out(labels["train"][rows], own, holdout, seed=seed)
+        return splits | {name: _Split("train", rows[positions]) for name, positions in drawn.items()}
+    # Of the first rows neither sizes nor groups say anything: every split gets the like of them.
+    names = ("train", *holdout)
+    return splits | {name: _Split("train", rows[number :: len(names)]) for number, name in enumerate(names)}
+
+
+def _limited(
+    splits: Mapping[str, _Split],
+    labels: Mapping[str, np.ndarray],
+    groups: Mapping[str, np.ndarray],
+    limit: Mapping[str, int],
+    *,
+    seed: int,
+    complete: bool,
+) -> dict[str, np.ndarray]:
+    """Of each split as many rows as its limit lets, positions in the source's split."""
+    kept = {}
+    for number, (name, split) in enumerate(splits.items()):
+        own, rows = labels[split.source], split.rows
+        if complete:
+            drawn = len(splits) > len(labels)
+            remedy = "hold out fewer rows" if drawn else "correct the source or drop the split from the spec"
+            _check_classes(name, own[rows], remedy)
+        size = limit.get(name, len(rows))
+        if size < len(rows):
+            within = groups[split.source][rows] if split.source in groups else None
+            rng = np.random.default_rng([seed, number])
+            rows = rows[stratified_sample(own[rows], within, size, rng=rng)]
+            if complete:
+                _check_classes(name, own[rows], f"the limit of {size} rows leaves no more, raise it")
+        kept[name] = rows
+    return kept
+
+
+def _annotator_columns(
+    tables: Mapping[str, pa.Table],
+    inputs: Mapping[str, Columns],
+    columns: ColumnsSpec,
+    annotations: AnnotationsSpec | None,
+    reader: LabelReader,
+    *,
+    complete: bool,
+) -> dict[str, pa.Array]:
+    if annotations is not None:
+        return labels_from_files(tables, inputs, annotations, reader=reader, complete=complete)
+    names = columns.annotators
+    if names is None:
+        return {}
+    return {split: labels_from_columns(split, table, names, reader=reader) for split, table in tables.items()}
+
+
+def _contract_table(
+    split: str,
+    table: pa.Table,
+    columns: ColumnsSpec,
+    labels: np.ndarray,
+    inputs: Columns,
+    optional: Mapping[str, Any],
+    start: int,
+) -> pa.Table:
+    fields: dict[str, Any] = {"row_id": np.arange(start, start + table.num_rows, dtype=np.int64)}
+    if columns.id is not None:
+        fields["source_id"] = given_ids(split, columns.id, table[columns.id])
+    fields |= {"label": labels, **inputs}
+    fields |= {name: values for name, values in optional.items() if values is not None}
+    attributes = {f"attribute.{name}": attribute_column(split, name, table[name]) for name in columns.attributes}
+    return pa.table(fields | attributes)
+
+
+def _named(part: pa.Table, split: str, inputs: tuple[str, ...]) -> pa.Table:
+    """With the split's name, and with content hashes of the rows where the source gives no ids."""
+    if "source_id" not in part.column_names:
+        part = part.add_column(1, "source_id", content_ids([part[name] for name in inputs]))
+    return part.add_column(2, "split", pa.repeat(pa.scalar(split, pa.string()), part.num_rows))
+
+
+def _check_classes(split: str, labels: np.ndarray, remedy: str) -> None:
+    classes = np.unique(labels)
+    if not len(classes):
+        raise DataError(f"split {split!r} has no labelled row; {remedy}")
+    if split == "train" and len(classes) < 2:
+        raise DataError(
+            f"split 'train' has one class only (class number {classes[0]}), filtering needs at least two; {remedy}"
+        )
+
+
+def _refuse_amounts(column: str, names: tuple[str, ...]) -> None:
+    """Refuse labels found in the data that are all numbers, some of them with fractions."""
+    try:
+        amounts = [name for name in names if not float(name).is_integer()]
+    except ValueError:
+        return
+    if amounts:
+        raise DataError(
+            f"column {column!r} holds numbers with fractions (such as {amounts[0]}), which are amounts and no classes; "
+            "name another column as columns.label, or list the values in labels if each is a class"
+        )
+
+
+def _require_one_width(inputs: Mapping[str, Columns]) -> None:
+    widths = {split: len(values["features"][0]) for split, values in inputs.items() if "features" in values}
+    if len(set(widths.values())) > 1:
+        raise DataError(f"splits have features of different widths {widths}; all splits must have the same columns")

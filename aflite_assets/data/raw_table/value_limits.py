@@ -1,0 +1,121 @@
+"""What one cell of text or bytes may hold, and columns of every such type in Arrow's plain one with 32-bit offsets."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.raw_table.values import is_text, plain
+from aflite_assets.errors import DataError
+
+LARGEST_TEXT = 16 * 2**20
+"""Bytes of one text: some 3 million words, more than any model reads. A longer one is a mistake of the source, such as
+a quote that is never closed, and would be copied into every report that shows its row."""
+
+LARGEST_IMAGE = 256 * 2**20
+"""Bytes of one encoded image: far beyond a photograph, and well under the 2 GiB that a Parquet page can hold."""
+
+_CHUNK_BYTES = 2**31 - 1
+"""What an array with 32-bit offsets can hold."""
+
+
+def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndarray | None = None) -> None:
+    """Refuse a column of texts of which one is over `LARGEST_TEXT` bytes or no UTF-8; columns of other types pass.
+
+    Only lengths are read before the first is known to hold. `rows` int64: the row of each value where a row has not
+    one value each.
+
+    Raises:
+        DataError: names `place`, column, row and, of a long text, its size.
+    """
+    if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
+        check_sizes(place, name, column, LARGEST_TEXT, rows=rows)
+    column = plain(column)
+    if not is_text(column.type):
+        return
+    check_sizes(place, name, column, LARGEST_TEXT, rows=rows)
+    start = 0
+    for chunk in column.chunks:
+        try:
+            chunk.validate(full=True)
+        except pa.ArrowInvalid as error:
+            row = start + _first_undecodable(chunk)
+            raise DataError(
+                f"{place}: column {name!r} holds bytes that are no UTF-8 in row "
+                f"{row if rows is None else rows[row]}; write the source's text as UTF-8"
+            ) from error
+        start += len(chunk)
+
+
+def check_sizes(
+    place: str, name: str, column: pa.ChunkedArray, largest: int, *, rows: np.ndarray | None = None
+) -> None:
+    """Refuse a column of texts or bytes with a cell over `largest` bytes, by its lengths alone.
+
+    Raises:
+        DataError: names `place`, column, row and size.
+    """
+    start = 0
+    for chunk in column.chunks:
+        sizes = _sizes(chunk)
+        over = np.flatnonzero(sizes > largest)
+        if len(over):
+            row = start + int(over[0])
+            raise DataError(
+                f"{place}: column {name!r} holds {int(sizes[over[0]]) / 2**20:,.1f} MiB in row "
+                f"{row if rows is None else rows[row]}, but one value may have {largest // 2**20} MiB; shorten it or "
+                "drop the row from the source (in a csv, a quote that is never closed makes one value of many rows)"
+            )
+        start += len(chunk)
+
+
+def narrow(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """A column of texts or bytes without nulls as `kind`, `pa.string()` or `pa.binary()`; contents are not copied.
+
+    Chunks of over 2 GiB, which 64-bit offsets allow, are cut.
+    """
+    if column.type == kind:
+        return column
+    wide = pa.large_string() if kind == pa.string() else pa.large_binary()
+    pieces = [piece for chunk in column.chunks for piece in _narrow(chunk.cast(wide), kind)]
+    return pa.chunked_array(pieces, kind)
+
+
+def _narrow(chunk: pa.Array, kind: pa.DataType) -> Iterator[pa.Array]:
+    if not len(chunk):
+        return
+    _, offset_bytes, contents = chunk.buffers()
+    contents = pa.py_buffer(b"") if contents is None else contents
+    offsets = np.frombuffer(offset_bytes, np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
+    start = 0
+    while start < len(chunk):
+        stop = int(np.searchsorted(offsets, offsets[start] + _CHUNK_BYTES, side="right")) - 1
+        inside = (offsets[start : stop + 1] - offsets[start]).astype(np.int32)
+        part = contents.slice(int(offsets[start]), int(inside[-1]))
+        yield pa.Array.from_buffers(kind, stop - start, [None, pa.py_buffer(inside), part])
+        start = stop
+
+
+def _sizes(chunk: pa.Array) -> np.ndarray:
+    """Bytes of every cell, int64; 0 for null."""
+    kind = chunk.type
+    if pa.types.is_dictionary(kind):
+        sizes = pa.array(_sizes(chunk.dictionary)).take(chunk.indices)
+    elif pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        # A view is 16 bytes, of which the first four are the cell's length.
+        views = np.frombuffer(chunk.buffers()[1], np.int32).reshape(-1, 4)[:, 0]
+        present = pc.is_valid(chunk).to_numpy(zero_copy_only=False)
+        return np.where(present, views[chunk.offset : chunk.offset + len(chunk)], 0).astype(np.int64)
+    else:
+        sizes = pc.binary_length(chunk)
+    return pc.fill_null(sizes, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _first_undecodable(chunk: pa.Array) -> int:
+    for row, value in enumerate(chunk):
+        try:
+            value.as_py()
+        except UnicodeDecodeError:
+            return row
+    return 0

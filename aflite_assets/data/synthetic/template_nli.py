@@ -1,0 +1,235 @@
+"""Sentence pairs from a small grammar with planted artifacts, as tables like those read from files.
+
+The grammar. A premise says two things, each of another person; a hypothesis says one thing of a person of the premise:
+
+    Clara cradles the poodle while Ivan looks sad.    Clara holds a dog.
+
+Every topic (`TOPICS`: where somebody is, what they hold, wear and do, how old they are, how they feel) has kinds,
+and each kind has members: a poodle is a dog. The *close* wording names a member ("cradles the poodle"), the *broad*
+wording a kind ("holds a dog"); the two share no word. Of each topic exactly one kind is true of a person, and
+nothing is known that is not said. So the relation follows from the words:
+
+    entailment     the premise says the kind of this person, closely or broadly
+    contradiction  the premise says another kind of the same topic of this person
+    neutral        the premise says nothing of the topic of this person
+
+A plain premise says something closely of the hypothesis's person and something broadly, of a topic other than the
+hypothesis's, of somebody else. Of the rows without the overlap cue one in ten, whatever its label, is an echo:
+somebody in the premise has the hypothesis's very words, the same person in entailments, the other one else.
+
+Label, hypothesis and echo are drawn apart from one another, and only then the premise. Without cues the hypothesis
+alone therefore says nothing of the label, and neither does the overlap of words: a plain pair shares the name alone,
+an echo holds every word of the hypothesis.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.errors import DataError
+from aflite_assets.specs.sources import TemplateNliSource
+
+Label = Literal["entailment", "neutral", "contradiction"]
+LABELS: tuple[Label, ...] = ("entailment", "neutral", "contradiction")
+
+NAMES = (
+    "Anna", "Boris", "Clara", "David", "Elena", "Felix", "Greta", "Henry", "Ivan", "Julia", "Karim", "Laura",
+    "Marta", "Nadia", "Oscar", "Paula", "Quentin", "Rosa", "Samir", "Tessa", "Ursula", "Victor", "Wanda", "Yusuf",
+)  # fmt: skip
+LINKS = ("and", "while", "but", "whereas")
+ECHO_SHARE = 0.1
+"""Of the rows without the overlap cue: how many hypotheses stand word by word in their premise."""
+
+MOST_DRAWS = 1_000
+"""Of one row before the grammar counts as used up; a class has over 2,000,000 pairs."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Something that has exactly one kind for each person: its wordings, and the members of each kind."""
+
+    close: str
+    verb: str
+    thing: str
+    kinds: Mapping[str, tuple[str, ...]]
+
+    def broad(self, kind: str) -> str:
+        """The hypothesis's wording."""
+        return f"{self.verb} {self.thing.format(kind)}"
+
+
+TOPICS = (
+    Topic(
+        "explores the {}",
+        "stays",
+        "{}",
+        {"upstairs": ("attic", "loft"), "downstairs": ("cellar", "basement"), "outside": ("garden", "meadow")},
+    ),
+    Topic(
+        "cradles the {}",
+        "holds",
+        "a {}",
+        {"dog": ("poodle", "beagle"), "cat": ("tabby", "siamese"), "bird": ("parrot", "pigeon")},
+    ),
+    Topic(
+        "wears {}",
+        "dresses in",
+        "{}",
+        {"red": ("scarlet", "crimson"), "blue": ("navy", "azure"), "green": ("emerald", "olive")},
+    ),
+    Topic(
+        "turned {}",
+        "counts among",
+        "{}",
+        {"children": ("four", "six"), "teenagers": ("thirteen", "fifteen"), "adults": ("thirty", "fifty")},
+    ),
+    Topic(
+        "starts {}",
+        "does",
+        "{}",
+        {"housework": ("sweeping", "ironing"), "sports": ("jogging", "swimming"), "crafts": ("knitting", "carving")},
+    ),
+    Topic(
+        "feels {}",
+        "looks",
+        "{}",
+        {"happy": ("merry", "cheerful"), "sad": ("gloomy", "tearful"), "angry": ("furious", "irate")},
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Cue:
+    """An artifact to plant: its name in the column `cue` and, for a hypothesis word, the word."""
+
+    name: Literal["none", "negation", "hypothesis_word", "overlap"]
+    word: str = ""
+
+
+NO_CUE = Cue("none")
+ALIGNED: Mapping[Label, tuple[Cue, ...]] = {
+    "entailment": (Cue("hypothesis_word", "indeed"), Cue("overlap")),
+    "neutral": (Cue("hypothesis_word", "incidentally"),),
+    "contradiction": (Cue("negation"), Cue("hypothesis_word", "actually")),
+}
+"""The cues that go with each label."""
+
+
+def template_nli(source: TemplateNliSource) -> dict[str, pa.Table]:
+    """Draw the splits of a dataset of premises and hypotheses.
+
+    Columns, all strings: `text` (the premise), `text_pair` (the hypothesis), `label`, `cue` ("none", "negation",
+    "hypothesis_word" or "overlap") and `id`. The classes have the same number of rows, give or take one. Of each
+    class's rows `round(planted_share * rows)` carry one cue; where a class has several they are shared out evenly,
+    give or take one row:
+
+    - negation: ", not a cat" after the hypothesis, naming another kind of its topic, drawn at random. One kind
+      excludes the others, so the hypothesis says no more than before. Aligned: in contradictions.
+    - hypothesis_word: ", indeed", ", incidentally" or ", actually" after the hypothesis, which add nothing to what
+      it says. Aligned: in entailments, neutral pairs and contradictions, in this order.
+    - overlap: the premise holds the hypothesis's words, as in an echo (see above). Aligned: in entailments, said of
+      the hypothesis's own person.
+
+    With `cues: reversed` a class gets the cues of the two other classes instead, each distinct word for itself, and
+    keeps its relation: an overlap then comes from what is said of the other person. No other row has these markers.
+
+    Each split draws from a stream of its own, given by the seed and the split's name. A pair that an earlier row of
+    the same or of an earlier split has is drawn again, so that no pair stands in two splits.
+
+    The cues are those found in SNLI and MultiNLI: Gururangan et al., NAACL 2018 (negation, modifiers); Poliak et al.,
+    *SEM 2018 (hypothesis-only models); McCoy et al., ACL 2019 (word overlap).
+
+    Raises:
+        DataError: the grammar has fewer pairs than the rows asked for.
+    """
+    drawn: set[tuple[str, str]] = set()
+    return {split: _split(source, split, rows, drawn) for split, rows in source.splits.items()}
+
+
+def _split(source: TemplateNliSource, split: str, rows: int, drawn: set[tuple[str, str]]) -> pa.Table:
+    rng = np.random.default_rng([source.seed, *split.encode()])
+    plan = list(_plan(source, rows))
+    pairs = [_new_pair(split, rows, label, cue, rng, drawn) for label, cue in plan]
+    order = rng.permutation(rows)
+    return pa.table(
+        {
+            "text": [pairs[row][0] for row in order],
+            "text_pair": [pairs[row][1] for row in order],
+            "label": [plan[row][0] for row in order],
+            "cue": [plan[row][1].name for row in order],
+            "id": [f"{split}-{number}" for number in range(rows)],
+        }
+    )
+
+
+def _plan(source: TemplateNliSource, rows: int) -> Iterator[tuple[Label, Cue]]:
+    """Label and cue of every row, class by class."""
+    for number, label in enumerate(LABELS):
+        count = len(range(number, rows, len(LABELS)))
+        planted = round(source.planted_share * count)
+        cues = _cues(label, source.cues)
+        yield from ((label, cues[row % len(cues)] if row < planted else NO_CUE) for row in range(count))
+
+
+def _cues(label: Label, direction: Literal["aligned", "reversed"]) -> Sequence[Cue]:
+    if direction == "aligned":
+        return ALIGNED[label]
+    return [cue for other in LABELS if other != label for cue in ALIGNED[other]]
+
+
+def _new_pair(
+    split: str, rows: int, label: Label, cue: Cue, rng: np.random.Generator, drawn: set[tuple[str, str]]
+) -> tuple[str, str]:
+    for _ in range(MOST_DRAWS):
+        pair = _pair(label, cue, rng)
+        if pair not in drawn:
+            drawn.add(pair)
+            return pair
+    raise DataError(
+        f"split {split!r} asks for {rows} rows, but after {len(drawn)} rows the grammar gives no new pair of label "
+        f"{label!r}; ask for fewer rows"
+    )
+
+
+def _pair(label: Label, cue: Cue, rng: np.random.Generator) -> tuple[str, str]:
+    """Premise and hypothesis, as texts."""
+    person, other = (NAMES[number] for number in rng.choice(len(NAMES), 2, replace=False))
+    topic, second, third = (TOPICS[number] for number in rng.choice(len(TOPICS), 3, replace=False))
+    kind, another = (list(topic.kinds)[number] for number in rng.choice(len(topic.kinds), 2, replace=False))
+    claim = topic.broad(kind)
+    close = {
+        "entailment": _closely(topic, kind, rng),
+        "contradiction": _closely(topic, another, rng),
+        "neutral": _closely(second, _any_kind(second, rng), rng),
+    }
+    if cue.name == "overlap" or rng.random() < ECHO_SHARE:
+        said = (claim, _other_news(close, rng)) if label == "entailment" else (close[label], claim)
+    else:
+        said = (close[label], third.broad(_any_kind(third, rng)))
+    clauses = [f"{person} {said[0]}", f"{other} {said[1]}"]
+    premise = f" {LINKS[rng.integers(len(LINKS))]} ".join(clauses[:: rng.choice([1, -1])])
+    return f"{premise}.", f"{person} {claim}{_tail(cue, topic, kind, rng)}."
+
+
+def _closely(topic: Topic, kind: str, rng: np.random.Generator) -> str:
+    members = topic.kinds[kind]
+    return topic.close.format(members[rng.integers(len(members))])
+
+
+def _any_kind(topic: Topic, rng: np.random.Generator) -> str:
+    return list(topic.kinds)[rng.integers(len(topic.kinds))]
+
+
+def _other_news(close: Mapping[str, str], rng: np.random.Generator) -> str:
+    """What an entailing echo says of the other person: of the same topic as often as in echoes of the other labels."""
+    return close["contradiction" if rng.random() < 0.5 else "neutral"]
+
+
+def _tail(cue: Cue, topic: Topic, kind: str, rng: np.random.Generator) -> str:
+    if cue.name == "negation":
+        others = [other for other in topic.kinds if other != kind]
+        return f", not {topic.thing.format(others[rng.integers(len(others))])}"
+    return f", {cue.word}" if cue.name == "hypothesis_word" else ""

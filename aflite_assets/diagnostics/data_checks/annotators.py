@@ -1,0 +1,82 @@
+"""How often single annotators gave the label that a row has: what people reach on the task. No models."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.tables import table_of
+
+_BY_CLASS = pa.schema(
+    {
+        "label": pa.int64(),
+        "label_name": pa.string(),
+        "rows": pa.int64(),
+        "mean_accuracy": pa.float64(),
+        "unanimous_share": pa.float64(),
+    }
+)
+
+
+@dataclass(frozen=True)
+class AnnotatorAgreement:
+    """Agreement of single annotators with the rows' labels.
+
+    `rows`: rows with at least one annotator's label. `annotator_labels`: those labels.
+    `mean_accuracy`: mean over the rows of the share of a row's annotators who gave its label, in [0, 1].
+    `unanimous_share`: of the rows with two or more annotators, the share whose annotators all gave one label; None
+    where no row has two.
+    `by_class`: the same per class of the rows' labels: columns label, label_name, rows, mean_accuracy (null without
+    rows), unanimous_share (null where no row has two).
+    """
+
+    rows: int
+    annotator_labels: int
+    mean_accuracy: float
+    unanimous_share: float | None
+    by_class: pa.Table
+
+
+def annotator_agreement(examples: Examples) -> AnnotatorAgreement | None:
+    """Compare annotators' labels with the rows' labels; None where no row has an annotator's label.
+
+    Where the row's label is the majority of the same annotators, as in SNLI (Bowman et al., EMNLP 2015, Table 2), each
+    of them had a say in what they are compared with, so the accuracy is more than a new annotator would reach. The
+    paper pools the annotators of all rows; here each row counts once, however many annotators it has. On rows with
+    equally many annotators the two are the same number.
+    """
+    if "annotator_labels" not in examples.table.column_names:
+        return None
+    column = examples.table["annotator_labels"]
+    counts = pc.list_value_length(column).to_numpy()
+    annotated = np.flatnonzero(counts)
+    if not len(annotated):
+        return None
+    given = pc.list_flatten(column).to_numpy()
+    starts = (np.cumsum(counts) - counts)[annotated]
+    labels, counts = examples.labels[annotated], counts[annotated]
+    accuracy = np.add.reduceat(given == np.repeat(labels, counts), starts, dtype=np.int64) / counts
+    unanimous = np.maximum.reduceat(given, starts) == np.minimum.reduceat(given, starts)
+    records = [
+        (
+            label,
+            name,
+            int((labels == label).sum()),
+            _mean(accuracy[labels == label]),
+            _mean(unanimous[(labels == label) & (counts > 1)]),
+        )
+        for label, name in enumerate(examples.label_names)
+    ]
+    return AnnotatorAgreement(
+        rows=len(annotated),
+        annotator_labels=len(given),
+        mean_accuracy=float(accuracy.mean()),
+        unanimous_share=_mean(unanimous[counts > 1]),
+        by_class=table_of(records, _BY_CLASS),
+    )
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if len(values) else None

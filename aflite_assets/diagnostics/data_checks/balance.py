@@ -1,0 +1,102 @@
+"""How many rows each class has: per split, and how its share moves between two sets of rows."""
+
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.tables import split_masks, table_of
+from aflite_assets.errors import InvalidInputError
+
+_BALANCE = pa.schema(
+    {
+        "split": pa.string(),
+        "label": pa.int64(),
+        "label_name": pa.string(),
+        "rows": pa.int64(),
+        "share": pa.float64(),
+    }
+)
+
+
+def label_balance(examples: Examples) -> pa.Table:
+    """Rows of every class in every split: columns split, label, label_name, rows, share (of the split, 0 to 1).
+
+    Splits in order of appearance; a class without rows is there with 0.
+    """
+    records = []
+    for split, inside in split_masks(examples.table):
+        counts = np.bincount(examples.labels[inside], minlength=len(examples.label_names))
+        for label, rows in enumerate(counts.tolist()):
+            records.append((split, label, examples.label_names[label], rows, rows / counts.sum()))
+    return table_of(records, _BALANCE)
+
+
+@dataclass(frozen=True)
+class SplitBalance:
+    """One split's class sizes: the largest and the smallest class that it has, and the classes it has no row of.
+
+    Shares are of the split's rows, 0 to 1; `ratio` is the largest over the smallest.
+    """
+
+    split: str
+    rows: int
+    largest: str
+    largest_share: float
+    smallest: str
+    smallest_share: float
+    ratio: float
+    absent: tuple[str, ...]
+
+
+def split_balances(examples: Examples) -> tuple[SplitBalance, ...]:
+    """The balance of every split, in order of appearance."""
+    rows = label_balance(examples).to_pylist()
+    return tuple(_split_balance(split, list(classes)) for split, classes in groupby(rows, key=itemgetter("split")))
+
+
+def _split_balance(split: str, classes: list[dict[str, Any]]) -> SplitBalance:
+    present = [one for one in classes if one["rows"]]
+    *_, smallest = largest, *_ = sorted(present, key=itemgetter("rows"), reverse=True)
+    return SplitBalance(
+        split,
+        sum(one["rows"] for one in classes),
+        largest["label_name"],
+        largest["share"],
+        smallest["label_name"],
+        smallest["share"],
+        largest["rows"] / smallest["rows"],
+        tuple(one["label_name"] for one in classes if not one["rows"]),
+    )
+
+
+def class_shares_moved(before: np.ndarray, after: np.ndarray, *, classes: int) -> np.ndarray:
+    """By how many percentage points each class's share grew from one set of rows to the other.
+
+    Args:
+        before: class numbers of the first set's rows, int, in [0, classes).
+        after: class numbers of the second set's rows.
+        classes: number of classes.
+
+    Returns:
+        float64, one per class, in [-100, 100], summing to 0; negative where the share shrank.
+
+    Raises:
+        InvalidInputError: one of the sets has no rows, so it has no shares.
+    """
+    return 100 * (_shares("after", after, classes) - _shares("before", before, classes))
+
+
+def _shares(name: str, labels: np.ndarray, classes: int) -> np.ndarray:
+    if not len(labels):
+        raise InvalidInputError(f"{name!r} has 0 rows and so no class shares; compare sets that have rows")
+    if labels.min() < 0 or labels.max() >= classes:
+        raise InvalidInputError(
+            f"{name!r} holds class numbers from {labels.min()} to {labels.max()} where there are {classes} "
+            "classes; give the number of classes of the whole dataset"
+        )
+    return np.bincount(labels, minlength=classes) / len(labels)

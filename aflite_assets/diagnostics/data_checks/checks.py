@@ -1,0 +1,77 @@
+"""All checks on a raw table, in order, each with its numbers and a line that says what to do; knows no Dagster."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.decodable_images import UndecodableImages
+from aflite_assets.diagnostics.data_checks import input_checks, row_checks
+from aflite_assets.diagnostics.data_checks.context import CheckedData, Numbers, Outcome
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found. A blocking one that did not pass makes the data unfit to go on with.
+
+    `numbers` and `what_to_do` print as they are: what comes from the data is cut short and escaped.
+    """
+
+    name: str
+    passed: bool
+    blocking: bool
+    numbers: Numbers
+    what_to_do: str
+
+
+@dataclass(frozen=True)
+class DataCheck:
+    """One check: its name, what holds where it passes, whether it blocks, and the function that finds out."""
+
+    name: str
+    description: str
+    blocking: bool
+    check: Callable[[CheckedData], Outcome]
+
+
+def _check(check: Callable[[CheckedData], Outcome], *, blocking: bool = False) -> DataCheck:
+    return DataCheck(check.__name__, str(check.__doc__), blocking, check)
+
+
+DATA_CHECKS = (
+    _check(row_checks.row_ids_unique, blocking=True),
+    _check(row_checks.labels_known, blocking=True),
+    _check(input_checks.features_finite, blocking=True),
+    _check(row_checks.all_rows_labelled),
+    _check(row_checks.images_decode),
+    _check(row_checks.no_repeats_across_splits),
+    _check(row_checks.few_repeats_in_train),
+    _check(row_checks.no_label_conflicts),
+    _check(input_checks.repeated_texts_grouped),
+    _check(input_checks.no_empty_texts),
+    _check(row_checks.classes_balanced),
+    _check(row_checks.class_shares_alike),
+    _check(input_checks.no_constant_features),
+    _check(input_checks.no_repeated_features),
+    _check(input_checks.features_on_one_scale),
+    _check(row_checks.annotators_agree),
+)
+"""Every check on data; each is named after its function and described by its docstring."""
+
+
+def data_findings(
+    raw: Examples,
+    *,
+    unlabelled_rows: Mapping[str, int] | None = None,
+    undecodable_images: Mapping[str, UndecodableImages] | None = None,
+) -> tuple[Finding, ...]:
+    """Run every check on a raw table.
+
+    `unlabelled_rows` and `undecodable_images` are what was dropped from each split before. Checks that need another
+    kind of data pass and say so. Half a million sentence pairs take well under a minute.
+    """
+    data = CheckedData(raw, unlabelled_rows or {}, undecodable_images or {})
+    outcomes = [(one, one.check(data)) for one in DATA_CHECKS]
+    return tuple(
+        Finding(one.name, outcome.passed, one.blocking, outcome.numbers, outcome.what_to_do)
+        for one, outcome in outcomes
+    )

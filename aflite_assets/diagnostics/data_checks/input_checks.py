@@ -1,0 +1,172 @@
+"""Checks on one kind of input: feature columns, texts. They pass for datasets of another kind."""
+
+import numpy as np
+
+from aflite_assets.diagnostics.data_checks.context import CheckedData, Outcome, listed, not_applicable, quoted
+from aflite_assets.diagnostics.data_checks.partial_input import FOLDS, TextOnlyAccuracy, text_only_accuracy
+from aflite_assets.diagnostics.data_checks.shared_texts import SharedText, shared_texts
+from aflite_assets.diagnostics.data_checks.texts import empty_texts
+
+LARGEST_SHARED_SHARE = 0.05
+"""Of the train rows; so many may share a text with a row of another group."""
+
+LEAKING_ACCURACY = 0.05
+"""Difference of a text's own accuracy, rows held out against texts held out, by which partitions mislead."""
+
+LARGEST_SCALE_RATIO = 1e4
+"""Largest over smallest standard deviation of the feature columns."""
+
+SEED = 0
+"""Of the sample and the folds behind the accuracies."""
+
+_SHOWN_SETS = 5
+
+
+def features_finite(data: CheckedData) -> Outcome:
+    """No feature is NaN or infinite."""
+    if data.examples.modality != "features":
+        return not_applicable("features only")
+    width = data.examples.features.shape[1]
+    advice = "none" if data.features_finite else "replace or drop NaN and infinite values in the source"
+    return Outcome(data.features_finite, {"rows": len(data.examples), "columns": width}, advice)
+
+
+def no_constant_features(data: CheckedData) -> Outcome:
+    """No feature column has one value in all train rows."""
+    if reason := _no_feature_columns(data):
+        return not_applicable(reason)
+    constant, all_zero = data.feature_columns.constant, data.feature_columns.all_zero
+    numbers = {"columns": len(data.feature_columns.deviations), "constant": len(constant), "all_zero": all_zero}
+    if not constant:
+        return Outcome(True, numbers)
+    return Outcome(
+        False,
+        {**numbers, "first_constant": listed(constant)},
+        "leave these columns out, or find out why the encoder gives the same value for every row: they say nothing",
+    )
+
+
+def no_repeated_features(data: CheckedData) -> Outcome:
+    """No two feature columns are equal in all train rows; constant ones are not counted."""
+    if reason := _no_feature_columns(data):
+        return not_applicable(reason)
+    sets = data.feature_columns.repeated
+    surplus = sum(len(same) - 1 for same in sets)
+    numbers = {"columns": len(data.feature_columns.deviations), "surplus": surplus, "sets": len(sets)}
+    if not sets:
+        return Outcome(True, numbers)
+    shown = "; ".join(listed(same) for same in sets[:_SHOWN_SETS])
+    return Outcome(
+        False,
+        {**numbers, "equal_columns": shown},
+        "keep one of each set: logistic regression penalises what stands twice only half as much",
+    )
+
+
+def features_on_one_scale(data: CheckedData) -> Outcome:
+    """The feature columns' standard deviations lie within a factor of 10,000; constant columns are not counted."""
+    if reason := _no_feature_columns(data):
+        return not_applicable(reason)
+    deviations = data.feature_columns.deviations
+    varying = np.flatnonzero(deviations > 0)
+    if not len(varying):
+        return not_applicable("all columns are constant")
+    smallest, largest = (int(varying[place]) for place in _ends(deviations[varying]))
+    ratio = float(deviations[largest] / deviations[smallest])
+    numbers = {
+        "ratio": ratio,
+        "largest_ratio": LARGEST_SCALE_RATIO,
+        "smallest_deviation": float(deviations[smallest]),
+        "smallest_column": smallest,
+        "largest_deviation": float(deviations[largest]),
+        "largest_column": largest,
+    }
+    if ratio <= LARGEST_SCALE_RATIO:
+        return Outcome(True, numbers)
+    return Outcome(
+        False,
+        numbers,
+        "divide each column by its standard deviation before giving it here: logistic regression takes features as "
+        "they are, so its penalty silences the small columns and the large ones slow it down",
+    )
+
+
+def _ends(values: np.ndarray) -> tuple[int, int]:
+    return int(values.argmin()), int(values.argmax())
+
+
+def _no_feature_columns(data: CheckedData) -> str | None:
+    """Why nothing can be said about feature columns, if so."""
+    if data.examples.modality != "features":
+        return "features only"
+    if not data.features_finite:
+        return "finite features only"
+    return "fewer than 2 train rows" if data.in_train.sum() < 2 else None
+
+
+def no_empty_texts(data: CheckedData) -> Outcome:
+    """No text is empty or white space alone."""
+    if data.examples.modality != "text":
+        return not_applicable("texts only")
+    found = empty_texts(data.examples)
+    numbers: dict[str, int | float | str] = {"empty": sum(one.rows for one in found)}
+    for one in found:
+        numbers |= {
+            f"{one.column}.{one.split}.empty": one.rows,
+            f"{one.column}.{one.split}.row_ids": listed(one.row_ids),
+        }
+    if not found:
+        return Outcome(True, numbers)
+    return Outcome(False, numbers, "fill these texts or drop their rows in the source: a model sees nothing there")
+
+
+def repeated_texts_grouped(data: CheckedData) -> Outcome:
+    """At most 5 % of the train rows share a text with a row of another group."""
+    if data.examples.modality != "text":
+        return not_applicable("texts only")
+    found = shared_texts(data.train)
+    numbers: dict[str, int | float | str] = {"largest_share": LARGEST_SHARED_SHARE}
+    for one in found:
+        numbers |= {f"{one.column}.share": one.share, f"{one.column}.share_across_groups": one.ungrouped_share}
+    suspects = [one for one in found if one.ungrouped_share > LARGEST_SHARED_SHARE and one.texts >= FOLDS]
+    accuracies = {one.column: text_only_accuracy(data.train, one.column, seed=SEED) for one in suspects}
+    # Groups by premise leave hypotheses that stand twice: a column beside the most shared one must do harm to count.
+    required = suspects if data.examples.groups is None else [one for one in suspects if one is found[0]]
+    leaking = [one for one in suspects if one in required or _leaks(accuracies[one.column])]
+    if not leaking:
+        return Outcome(True, numbers)
+    for one in leaking:
+        numbers |= _why_it_leaks(one, accuracies[one.column])
+    return Outcome(False, numbers, _group_advice(data, [one.column for one in leaking]))
+
+
+def _leaks(accuracy: TextOnlyAccuracy | None) -> bool:
+    return accuracy is not None and abs(accuracy.random - accuracy.grouped) > LEAKING_ACCURACY
+
+
+def _why_it_leaks(shared: SharedText, accuracy: TextOnlyAccuracy | None) -> dict[str, int | float | str]:
+    column = shared.column
+    numbers: dict[str, int | float | str] = {
+        f"{column}.most_frequent": f"{quoted(shared.example)} in {shared.example_rows} rows"
+    }
+    if accuracy is None:
+        return numbers
+    return numbers | {
+        f"{column}.accuracy_rows_held_out": accuracy.random,
+        f"{column}.accuracy_texts_held_out": accuracy.grouped,
+        f"{column}.majority_share": accuracy.majority,
+        f"{column}.accuracy_sample_rows": accuracy.rows,
+    }
+
+
+def _group_advice(data: CheckedData, columns: list[str]) -> str:
+    source = f"the column that columns.{columns[0]} names"
+    if data.examples.groups is None:
+        return (
+            f"set columns.group to {source}, so that rows of one text are never split between training and held-out "
+            "side; where the two accuracies differ, scores without groups measure the split and not the row"
+        )
+    return (
+        f"add {source} to the list of columns.group, so that rows that share either are one group: the groups given "
+        "leave its texts on both sides of a partition"
+    )

@@ -1,0 +1,114 @@
+"""Rows whose whole input stands more than once: in two splits, in train, with other labels. No near-duplicates."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.images import read_image
+from aflite_assets.diagnostics.tables import content_codes, split_masks, text_codes
+
+SHOWN_ROWS = 10
+SHOWN_CONFLICTS = 5
+
+
+@dataclass(frozen=True)
+class RepeatCount:
+    """Rows outside the train split whose whole input also stands in the train split, whatever their labels.
+
+    `share` is of all rows outside train (0 when there are none), `by_split` has every split but train,
+    `row_ids` are the first few in row order.
+    """
+
+    rows: int
+    share: float
+    by_split: Mapping[str, int]
+    row_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TrainRepeats:
+    """Train rows whose whole input also stands in another train row.
+
+    `same_label`: those with a row of their own label that is not of their group, the first few ids of them in
+    `same_label_ids`. `conflicting`: those with a row of another label, over `conflicting_inputs` inputs; a row can be
+    in both.
+    `conflicts`: the row ids of the first few such inputs, a tuple per input in row order.
+    """
+
+    train_rows: int
+    same_label: int
+    same_label_ids: tuple[int, ...]
+    conflicting: int
+    conflicting_inputs: int
+    conflicts: tuple[tuple[int, ...], ...]
+
+
+def input_codes(examples: Examples) -> np.ndarray:
+    """A number per row (int64, from 0), equal for inputs that are equal byte for byte.
+
+    An input is the pair of text and text_pair, the bytes of the features, or the image's SHA-256.
+    """
+    if examples.modality == "features":
+        return content_codes(row.data for row in examples.features)
+    if examples.modality == "image":
+        return content_codes(_image_sha256(image.as_py()) for image in examples.table["image"])
+    codes = text_codes(examples.table["text"]) + 1
+    if "text_pair" in examples.table.column_names:
+        pairs = text_codes(examples.table["text_pair"]) + 1
+        codes = codes * (pairs.max(initial=0) + 1) + pairs
+    return np.unique(codes, return_inverse=True)[1]
+
+
+def _image_sha256(image: Mapping[str, Any]) -> bytes:
+    return bytes.fromhex(image["sha256"]) if image["sha256"] else hashlib.sha256(read_image(image)).digest()
+
+
+def repeats_across_splits(examples: Examples, codes: np.ndarray) -> RepeatCount:
+    """Count the rows outside train that train also holds; `codes` are the rows' `input_codes`."""
+    masks = dict(split_masks(examples.table))
+    outside = ~masks.pop("train", np.zeros(len(examples), dtype=bool))
+    repeated = outside & np.isin(codes, codes[~outside])
+    return RepeatCount(
+        rows=int(repeated.sum()),
+        share=float(repeated.sum() / max(outside.sum(), 1)),
+        by_split={split: int((repeated & inside).sum()) for split, inside in masks.items()},
+        row_ids=_first(examples.row_ids[repeated], SHOWN_ROWS),
+    )
+
+
+def repeats_in_train(examples: Examples, codes: np.ndarray) -> TrainRepeats:
+    """Count the train rows that repeat another one, with its label or with another; `codes` are `input_codes`."""
+    train = dict(split_masks(examples.table)).get("train", np.zeros(len(examples), dtype=bool))
+    ids, inputs = examples.row_ids[train], codes[train]
+    pairs = np.unique(inputs * len(examples.label_names) + examples.labels[train], return_inverse=True)[1]
+    same = _sizes(pairs) > (1 if examples.groups is None else _sizes_in_groups(pairs, examples.groups[train]))
+    conflicting = _sizes(inputs) > _sizes(pairs)
+    in_conflict = inputs[conflicting]
+    shown = list(dict.fromkeys(in_conflict.tolist()))[:SHOWN_CONFLICTS]
+    return TrainRepeats(
+        train_rows=len(ids),
+        same_label=int(same.sum()),
+        same_label_ids=_first(ids[same], SHOWN_ROWS),
+        conflicting=len(in_conflict),
+        conflicting_inputs=len(np.unique(in_conflict)),
+        conflicts=tuple(_first(ids[inputs == one], SHOWN_ROWS) for one in shown),
+    )
+
+
+def _sizes(codes: np.ndarray) -> np.ndarray:
+    """For each row, how many rows have its number."""
+    _, inverse, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    return counts[inverse]
+
+
+def _sizes_in_groups(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    numbers, inverse = np.unique(groups, return_inverse=True)
+    return _sizes(codes * len(numbers) + inverse)
+
+
+def _first(row_ids: np.ndarray, count: int) -> tuple[int, ...]:
+    return tuple(int(row) for row in row_ids[:count])

@@ -1,0 +1,193 @@
+"""Checks on rows whatever their input is: ids, labels, what was dropped, repeats, balance, annotators."""
+
+import numpy as np
+
+from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement
+from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, split_balances
+from aflite_assets.diagnostics.data_checks.context import CheckedData, Outcome, listed, not_applicable, quoted
+from aflite_assets.diagnostics.data_checks.majority import majority_against_label
+from aflite_assets.diagnostics.data_checks.repeats import repeats_across_splits
+from aflite_assets.diagnostics.tables import split_masks
+
+LARGEST_REPEATED_SHARE = 0.01
+"""Of the train rows; a few short texts stand twice in every large dataset."""
+
+LARGEST_CLASS_RATIO = 3.0
+"""Rows of a split's largest class over those of its smallest."""
+
+LARGEST_SHARE_DIFFERENCE = 5.0
+"""Percentage points between a class's share of train and of another split."""
+
+LARGEST_OUTVOTED_SHARE = 0.01
+"""Of the rows with annotators' labels."""
+
+
+def row_ids_unique(data: CheckedData) -> Outcome:
+    """Every row has an id of its own."""
+    unique = len(np.unique(data.examples.row_ids))
+    passed = unique == len(data.examples)
+    advice = "none" if passed else "delete the result's folder and materialise raw_dataset again"
+    return Outcome(passed, {"rows": len(data.examples), "ids": unique}, advice)
+
+
+def labels_known(data: CheckedData) -> Outcome:
+    """Every label is a class number, and train has at least two classes."""
+    labels, classes = data.examples.labels, len(data.examples.label_names)
+    unknown = int(((labels < 0) | (labels >= classes)).sum())
+    in_train = len(np.unique(labels[data.in_train]))
+    numbers = {"unknown_labels": unknown, "classes": classes, "classes_in_train": in_train}
+    if unknown or in_train < 2:
+        return Outcome(False, numbers, "correct labels and the train split in the spec; filtering needs two classes")
+    return Outcome(True, numbers)
+
+
+def all_rows_labelled(data: CheckedData) -> Outcome:
+    """No row was dropped for want of a label."""
+    dropped = {f"{split}.dropped": rows for split, rows in data.unlabelled_rows.items()}
+    if not any(dropped.values()):
+        return Outcome(True, {"dropped": 0})
+    return Outcome(
+        False,
+        {"dropped": sum(dropped.values()), **dropped},
+        "label these rows in the source, or know that no result is about them",
+    )
+
+
+def images_decode(data: CheckedData) -> Outcome:
+    """No row was dropped because its image does not decode."""
+    if data.examples.modality != "image":
+        return not_applicable("images only")
+    numbers: dict[str, int | float | str] = {"dropped": sum(one.rows for one in data.undecodable_images.values())}
+    for split, one in data.undecodable_images.items():
+        numbers |= {
+            f"{split}.dropped": one.rows,
+            f"{split}.share": one.share,
+            f"{split}.row_ids": listed(one.row_ids),
+            f"{split}.source_ids": listed(one.source_ids),
+        }
+    if not data.undecodable_images:
+        return Outcome(True, numbers)
+    return Outcome(False, numbers, "repair these images or take them out of the source; the rows were dropped")
+
+
+def no_repeats_across_splits(data: CheckedData) -> Outcome:
+    """No row outside train stands in train as well."""
+    across = repeats_across_splits(data.examples, data.codes)
+    by_split = {f"{split}.rows": rows for split, rows in across.by_split.items()}
+    numbers = {"rows": across.rows, "share": across.share, **by_split}
+    if not across.rows:
+        return Outcome(True, numbers)
+    return Outcome(
+        False,
+        {**numbers, "row_ids": listed(across.row_ids)},
+        "remove them from the test split, or read its accuracy with them in mind",
+    )
+
+
+def few_repeats_in_train(data: CheckedData) -> Outcome:
+    """At most 1 % of the train rows repeat a train row of another group, label included."""
+    repeats = data.train_repeats
+    share = repeats.same_label / max(repeats.train_rows, 1)
+    numbers: dict[str, int | float | str] = {
+        "rows": repeats.same_label,
+        "share": share,
+        "largest_share": LARGEST_REPEATED_SHARE,
+    }
+    if repeats.same_label:
+        numbers["row_ids"] = listed(repeats.same_label_ids)
+    if share <= LARGEST_REPEATED_SHARE:
+        return Outcome(True, numbers)
+    return Outcome(
+        False,
+        numbers,
+        "keep one of each in the source, or name a column that they share as columns.group: a row that is also "
+        "trained on looks easier than it is and is filtered out for that",
+    )
+
+
+def no_label_conflicts(data: CheckedData) -> Outcome:
+    """No input stands in train with two labels."""
+    repeats = data.train_repeats
+    share = repeats.conflicting / max(repeats.train_rows, 1)
+    numbers = {"rows": repeats.conflicting, "share": share, "inputs": repeats.conflicting_inputs}
+    if not repeats.conflicting:
+        return Outcome(True, numbers)
+    examples = "; ".join(" = ".join(map(str, row_ids)) for row_ids in repeats.conflicts)
+    return Outcome(
+        False,
+        {**numbers, "row_ids_by_input": examples},
+        "correct the labels or drop these rows in the source: no model can be right on all of them, and filtering "
+        "keeps them as hard ones",
+    )
+
+
+def classes_balanced(data: CheckedData) -> Outcome:
+    """No split's largest class has over three times the rows of its smallest, and no class is absent from a split."""
+    balances = split_balances(data.examples)
+    numbers: dict[str, int | float | str] = {"largest_ratio": LARGEST_CLASS_RATIO}
+    advice = []
+    for one in balances:
+        numbers |= {
+            f"{one.split}.ratio": one.ratio,
+            f"{one.split}.largest": f"{quoted(one.largest)} {one.largest_share:.4f}",
+            f"{one.split}.smallest": f"{quoted(one.smallest)} {one.smallest_share:.4f}",
+        }
+        if one.absent:
+            numbers[f"{one.split}.absent"] = listed(one.absent)
+            advice.append(f"{one.split} says nothing of {listed(one.absent)}: add such rows, or leave the class out")
+    if any(one.ratio > LARGEST_CLASS_RATIO for one in balances):
+        advice.append(
+            "compare accuracies with the largest class's share, which a model reaches that looks at nothing, and read "
+            "them by class; or draw fewer rows of the large classes in the source"
+        )
+    return Outcome(not advice, numbers, "; ".join(advice) or "none")
+
+
+def class_shares_alike(data: CheckedData) -> Outcome:
+    """No class's share of another split differs by over five percentage points from its share of train."""
+    labels, names = data.examples.labels, data.examples.label_names
+    numbers: dict[str, int | float | str] = {"largest_points": LARGEST_SHARE_DIFFERENCE}
+    differing = []
+    if data.in_train.any():
+        for split, inside in split_masks(data.examples.table):
+            if split == "train":
+                continue
+            # Rounded, so that five points are five whatever the shares' last digits are.
+            moved = class_shares_moved(labels[data.in_train], labels[inside], classes=len(names)).round(9)
+            most = int(np.abs(moved).argmax())
+            numbers |= {f"{split}.points": float(moved[most]), f"{split}.class": quoted(names[most])}
+            differing += [split] if abs(moved[most]) > LARGEST_SHARE_DIFFERENCE else []
+    if not differing:
+        return Outcome(True, numbers)
+    return Outcome(
+        False,
+        numbers,
+        f"read accuracies on {', '.join(differing)} by class, or draw the splits from one source: a model that learns "
+        "how frequent the classes are in train is wrong there for that alone",
+    )
+
+
+def annotators_agree(data: CheckedData) -> Outcome:
+    """In at most 1 % of the rows with annotators' labels, most annotators gave one other label than the row's."""
+    agreement = annotator_agreement(data.examples)
+    if agreement is None:
+        return not_applicable("rows with annotators' labels only")
+    outvoted = majority_against_label(data.examples)
+    share = len(outvoted) / agreement.rows
+    numbers: dict[str, int | float | str] = {
+        "rows": agreement.rows,
+        "mean_accuracy": agreement.mean_accuracy,
+        "outvoted_rows": len(outvoted),
+        "outvoted_share": share,
+    }
+    if agreement.unanimous_share is not None:
+        numbers["unanimous_share"] = agreement.unanimous_share
+    if len(outvoted):
+        numbers["outvoted_row_ids"] = listed(outvoted.tolist())
+    if share <= LARGEST_OUTVOTED_SHARE:
+        return Outcome(True, numbers)
+    return Outcome(
+        False,
+        numbers,
+        "check that annotators and labels use the same class names, and look at these rows: their labels may be wrong",
+    )

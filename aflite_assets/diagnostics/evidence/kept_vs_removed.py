@@ -1,0 +1,169 @@
+"""What filtering kept beside what it removed, per split: labels, attributes, text lengths, scores.
+
+Every function reads the rows table of a filtered set: `row_id` int64, `split` string, `label` int64, `kept`
+bool, `removed_in_iteration` int64 or null, `predictability` and `label_probability` float or null. Means and
+shares over no rows are null. Splits come in order of appearance.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.tables import codes_of, split_masks, table_of
+from aflite_assets.errors import InvalidInputError
+
+_COUNTS = [
+    ("kept_rows", pa.int64()),
+    ("removed_rows", pa.int64()),
+    ("kept_share", pa.float64()),
+    ("removed_share", pa.float64()),
+    ("share_kept", pa.float64()),
+]
+_LABEL_SHARES = pa.schema([("split", pa.string()), ("label", pa.int64()), ("label_name", pa.string()), *_COUNTS])
+_ATTRIBUTE_SHARES = pa.schema(
+    [
+        ("split", pa.string()),
+        ("attribute", pa.string()),
+        ("value", pa.string()),
+        ("distinct_values", pa.int64()),
+        *_COUNTS,
+    ]
+)
+_MEANS = [
+    ("kept_mean", pa.float64()),
+    ("removed_mean", pa.float64()),
+    ("kept_rows", pa.int64()),
+    ("removed_rows", pa.int64()),
+]
+_TEXT_LENGTHS = pa.schema([("split", pa.string()), ("column", pa.string()), *_MEANS])
+_MEAN_SCORES = pa.schema([("split", pa.string()), ("score", pa.string()), *_MEANS])
+
+Score = Literal["predictability", "label_probability"]
+
+
+def label_shares(rows: pa.Table, *, label_names: Sequence[str]) -> pa.Table:
+    """Each class among the kept and among the removed rows.
+
+    Returns:
+        Columns split, label, label_name, kept_rows, removed_rows, kept_share (of the split's kept rows),
+        removed_share (of its removed rows), share_kept (of the class's rows); every class in every split.
+    """
+    labels = rows["label"].to_numpy()
+    records = []
+    for split, inside, kept in _splits(rows):
+        kept_rows, removed_rows = (
+            np.bincount(labels[inside & side], minlength=len(label_names)) for side in (kept, ~kept)
+        )
+        for label, counts in enumerate(_counts(kept_rows, removed_rows)):
+            records.append((split, label, label_names[label], *counts))
+    return table_of(records, _LABEL_SHARES)
+
+
+def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 50) -> pa.Table:
+    """Each value of every `attribute.*` column among the kept and among the removed rows.
+
+    Args:
+        rows: the filtered set's rows.
+        examples: rows that include all of `rows`; values are compared as text.
+        most_values: how many values of an attribute are listed per split, the most frequent ones.
+
+    Returns:
+        Columns split, attribute (without its prefix), value (null: the rows without one), distinct_values
+        (of the attribute in the split, more than are listed where `most_values` cut), then the counts and
+        shares of `label_shares`; values in falling order of rows. No rows when there are no attributes.
+
+    Raises:
+        DataError: a row of `rows` is not among the examples.
+    """
+    records = []
+    for column in [name for name in examples.table.column_names if name.startswith("attribute.")]:
+        codes, names = codes_of(_column_of(rows, examples, column).cast(pa.string()))
+        for split, inside, kept in _splits(rows):
+            kept_rows, removed_rows = (
+                np.bincount(codes[inside & side], minlength=len(names)) for side in (kept, ~kept)
+            )
+            counts = list(_counts(kept_rows, removed_rows))
+            distinct = int(np.count_nonzero(kept_rows + removed_rows))
+            order = np.argsort(-(kept_rows + removed_rows), kind="stable")[: min(distinct, most_values)]
+            attribute = column.removeprefix("attribute.")
+            records += [(split, attribute, names[code].as_py(), distinct, *counts[code]) for code in order]
+    return table_of(records, _ATTRIBUTE_SHARES)
+
+
+def text_lengths(rows: pa.Table, examples: Examples) -> pa.Table:
+    r"""Mean number of words of the kept and of the removed rows' texts.
+
+    A word is a run of letters, digits and underscores of any script.
+
+    Returns:
+        Columns split, column (text, text_pair), kept_mean, removed_mean (words), kept_rows, removed_rows
+        (rows that have a text). No rows when the examples have no texts.
+
+    Raises:
+        DataError: a row of `rows` is not among the examples.
+    """
+    records = []
+    for column in [name for name in ("text", "text_pair") if name in examples.table.column_names]:
+        words = pc.count_substring_regex(_column_of(rows, examples, column), r"[\p{L}\p{N}_]+")
+        for split, inside, kept in _splits(rows):
+            records.append((split, column, *_means(_floats(words), inside, kept)))
+    return table_of(records, _TEXT_LENGTHS)
+
+
+def mean_scores(rows: pa.Table) -> pa.Table:
+    """Mean predictability and label probability of the kept and of the removed rows.
+
+    Returns:
+        Columns split, score (predictability, label_probability), kept_mean, removed_mean (both in [0, 1]),
+        kept_rows, removed_rows (rows that have a score; a null or NaN is none).
+    """
+    scores: tuple[Score, ...] = ("predictability", "label_probability")
+    records = [
+        (split, score, *_means(_floats(rows[score]), inside, kept))
+        for split, inside, kept in _splits(rows)
+        for score in scores
+    ]
+    return table_of(records, _MEAN_SCORES)
+
+
+def _splits(rows: pa.Table) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Each split's name, the mask of its rows, and the mask of the kept rows of all splits."""
+    if rows["kept"].null_count:
+        raise InvalidInputError(
+            f"{rows['kept'].null_count} of {len(rows)} rows are neither kept nor removed (kept is null); "
+            "every row of a filtered set needs true or false"
+        )
+    kept = rows["kept"].to_numpy().astype(bool)
+    for split, inside in split_masks(rows):
+        yield split, inside, kept
+
+
+def _column_of(rows: pa.Table, examples: Examples, column: str) -> pa.ChunkedArray:
+    # Only the column asked for: taking whole rows would copy images and features.
+    narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)
+    return narrow.select(rows["row_id"].to_numpy()).table[column]
+
+
+def _floats(values: pa.ChunkedArray) -> np.ndarray:
+    return pc.fill_null(values.cast(pa.float64()), float("nan")).to_numpy()
+
+
+def _counts(kept: np.ndarray, removed: np.ndarray) -> Iterator[tuple[Any, ...]]:
+    """Per value: kept and removed rows, its share of each side, and the share of its rows that was kept."""
+    all_kept, all_removed = int(kept.sum()), int(removed.sum())
+    for here, gone in zip(kept.tolist(), removed.tolist(), strict=True):
+        yield here, gone, _ratio(here, all_kept), _ratio(gone, all_removed), _ratio(here, here + gone)
+
+
+def _means(values: np.ndarray, inside: np.ndarray, kept: np.ndarray) -> tuple[Any, ...]:
+    known = inside & ~np.isnan(values)
+    here, gone = values[known & kept], values[known & ~kept]
+    return _ratio(here.sum(), len(here)), _ratio(gone.sum(), len(gone)), len(here), len(gone)
+
+
+def _ratio(part: float, whole: int) -> float | None:
+    return float(part) / whole if whole else None

@@ -1,0 +1,80 @@
+"""Rows whose own label looks least likely to models that did not see them: possible label errors, for a person."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.tables import table_of
+from aflite_assets.errors import InvalidInputError
+
+MOST_CHARACTERS = 200
+"""Of a text; the rest is cut, with an ellipsis as the last character."""
+
+_SUSPECTS = [
+    ("row_id", pa.int64()),
+    ("split", pa.string()),
+    ("label_name", pa.string()),
+    ("label_probability", pa.float64()),
+    ("predictability", pa.float64()),
+    ("kept", pa.bool_()),
+]
+
+
+def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
+    """The rows of lowest label probability in the first iteration, lowest first, ties by row id.
+
+    A classifier's probability of the given label, from partitions that did not train on the row, is what confident
+    learning starts from (Northcutt et al., JAIR 2021). It is low for a wrong label and for a hard row alike.
+
+    Args:
+        rows: the filtered set's rows: row_id int64, split string, label int64, kept bool, predictability and
+            label_probability float or null (a row without one is no suspect).
+        examples: rows that include all of `rows`.
+        most: how many are listed, at least 1.
+
+    Returns:
+        Columns row_id, split, label_name, label_probability, predictability (null: never held out), kept; where the
+        examples have them annotators (the names of the labels they gave, in order, with commas), text and text_pair
+        (hostile: escape them).
+
+    Raises:
+        InvalidInputError: `most` is under 1.
+        DataError: a suspect is not among the examples.
+    """
+    if most < 1:
+        raise InvalidInputError(f"most is {most}; list at least 1 row")
+    probability = pc.fill_null(rows["label_probability"].cast(pa.float64()), float("nan")).to_numpy()
+    known = np.flatnonzero(~np.isnan(probability))
+    order = known[np.lexsort((rows["row_id"].to_numpy()[known], probability[known]))]
+    found = rows.take(order[:most])
+    extra = [name for name in ("annotator_labels", "text", "text_pair") if name in examples.table.column_names]
+    inputs = Examples(examples.table.select(["row_id", *extra]), examples.label_names)
+    shown = inputs.select(found["row_id"].to_numpy())
+    table = table_of([_record(row, examples.label_names) for row in found.to_pylist()], pa.schema(_SUSPECTS))
+    for name in extra:
+        values = [_shown(value, examples.label_names) for value in shown.table[name].to_pylist()]
+        column = "annotators" if name == "annotator_labels" else name
+        table = table.append_column(column, pa.array(values, pa.string()))
+    return table
+
+
+def _record(row: dict[str, Any], label_names: tuple[str, ...]) -> tuple[Any, ...]:
+    return (
+        row["row_id"],
+        row["split"],
+        label_names[row["label"]],
+        row["label_probability"],
+        row["predictability"],
+        row["kept"],
+    )
+
+
+def _shown(value: str | list[int] | None, label_names: tuple[str, ...]) -> str | None:
+    if isinstance(value, list):
+        return ", ".join(label_names[label] for label in value) or None
+    if value is None or len(value) <= MOST_CHARACTERS:
+        return value
+    return value[: MOST_CHARACTERS - 1] + "…"

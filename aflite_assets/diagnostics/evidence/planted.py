@@ -1,0 +1,103 @@
+"""How well filtering found a shortcut that was planted: precision and recall of the rows that it removed.
+
+Planted rows are those whose attribute has one of the values that the dataset's spec names. Functions read the rows
+table of a filtered set (see `kept_removed`) and the examples that its rows stand in.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.tables import split_masks, table_of
+from aflite_assets.errors import InvalidInputError
+
+_COUNTS = [
+    ("rows", pa.int64()),
+    ("planted_rows", pa.int64()),
+    ("removed_rows", pa.int64()),
+    ("removed_planted_rows", pa.int64()),
+    ("precision", pa.float64()),
+    ("precision_by_chance", pa.float64()),
+    ("recall", pa.float64()),
+    ("recall_by_chance", pa.float64()),
+]
+_REMOVED = pa.schema([("split", pa.string()), ("attribute", pa.string()), ("values", pa.string()), *_COUNTS])
+_BY_ITERATION = pa.schema([("attribute", pa.string()), ("iteration", pa.int64()), *_COUNTS])
+
+
+def planted_removed(rows: pa.Table, examples: Examples, planted: Mapping[str, Collection[str]]) -> pa.Table:
+    """Precision and recall of all that was removed, per attribute and split.
+
+    Args:
+        rows: the filtered set's rows.
+        examples: rows that include all of `rows`, with a column `attribute.<name>` for each name in `planted`.
+        planted: the values of each attribute, as text, that mark a row as planted.
+
+    Returns:
+        Columns split, attribute, values (joined by commas), rows, planted_rows, removed_rows, removed_planted_rows,
+        precision (planted among the removed), precision_by_chance (planted among all rows: what rows removed at random
+        would have), recall (removed among the planted) and recall_by_chance (removed among all rows), the shares in
+        [0, 1] or null over no rows.
+
+    Raises:
+        InvalidInputError: the examples lack an attribute.
+        DataError: a row of `rows` is not among the examples.
+    """
+    records = []
+    for attribute, values in planted.items():
+        marked = _marked(rows, examples, attribute, values)
+        removed = ~rows["kept"].to_numpy().astype(bool)
+        for split, inside in split_masks(rows):
+            records.append((split, attribute, ", ".join(values), *_shares(inside, marked, removed)))
+    return table_of(records, _REMOVED)
+
+
+def planted_by_iteration(rows: pa.Table, examples: Examples, planted: Mapping[str, Collection[str]]) -> pa.Table:
+    """The same for what each iteration removed of the train rows that had entered it.
+
+    Returns:
+        Columns attribute, iteration, then the counts and shares of `planted_removed`, where rows and planted_rows are
+        those that entered the iteration; a row per iteration that removed train rows.
+
+    Raises:
+        InvalidInputError, DataError: as `planted_removed`.
+    """
+    train = rows.filter(pc.equal(rows["split"], "train"))
+    removed_in = pc.fill_null(train["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
+    iterations = np.unique(removed_in[~train["kept"].to_numpy().astype(bool)]).tolist()
+    records: list[tuple[Any, ...]] = []
+    for attribute, values in planted.items():
+        marked = _marked(train, examples, attribute, values)
+        for iteration in iterations:
+            shares = _shares(removed_in >= iteration, marked, removed_in == iteration)
+            records.append((attribute, iteration, *shares))
+    return table_of(records, _BY_ITERATION)
+
+
+def _marked(rows: pa.Table, examples: Examples, attribute: str, values: Collection[str]) -> np.ndarray:
+    column = f"attribute.{attribute}"
+    if column not in examples.table.column_names:
+        known = [
+            name.removeprefix("attribute.") for name in examples.table.column_names if name.startswith("attribute.")
+        ]
+        raise InvalidInputError(
+            f"planted names the attribute {attribute!r}, but the rows have {known}; correct planted"
+        )
+    # Only the column asked for: taking whole rows would copy images and features.
+    narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)
+    found = narrow.select(rows["row_id"].to_numpy()).table[column].cast(pa.string())
+    return pc.is_in(found, value_set=pa.array(list(values), pa.string())).to_numpy().astype(bool)
+
+
+def _shares(inside: np.ndarray, planted: np.ndarray, removed: np.ndarray) -> tuple[Any, ...]:
+    rows, marked = int(inside.sum()), int((inside & planted).sum())
+    gone, both = int((inside & removed).sum()), int((inside & removed & planted).sum())
+    return rows, marked, gone, both, _ratio(both, gone), _ratio(marked, rows), _ratio(both, marked), _ratio(gone, rows)
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,231 @@
+"""One simple model that the filter never used, tested before and after: did more than the filter's own shortcut go?"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.images import as_rgb, open_encoded
+from aflite_assets.diagnostics.tables import table_of
+from aflite_assets.errors import DataError, InvalidInputError
+
+FOLDS = 5
+MOST_ROWS = 20_000
+PIXELS = 16
+"""Height and width of the grey images."""
+
+NEIGHBOURS = 15
+
+NAMES = {
+    "text": "logistic regression on the TF-IDF weights of words and word pairs",
+    "image": f"logistic regression on {PIXELS} x {PIXELS} grey pixels",
+    "features": f"the {NEIGHBOURS} nearest neighbours by standardised features",
+}
+"""The adversary in words, by kind of input."""
+
+_MOST_CHARACTERS = 2_000
+_MOST_TERMS = 20_000
+_MOST_WEIGHTS = 1_000_000
+"""Terms x classes, which is what the solver keeps ten copies of."""
+
+_ACCURACIES = pa.schema(
+    {
+        "set": pa.string(),
+        "representation": pa.string(),
+        "rows": pa.int64(),
+        "used_rows": pa.int64(),
+        "accuracy": pa.float64(),
+        "deviation": pa.float64(),
+        "majority_share": pa.float64(),
+    }
+)
+
+
+@dataclass(frozen=True)
+class UnseenAdversary:
+    """What one simple model reaches on held-out fifths of the train rows, of the kept rows, and of as many at random.
+
+    `name`: the model in words. `accuracies`: columns set ("full", "random", "filtered"), representation (null for
+    full), rows, used_rows (fewer where a sample was drawn), accuracy (in [0, 1]; null where the rows are too few to be
+    held out in turn), deviation (standard deviation over the five held-out parts), majority_share (of the largest class
+    among the used rows: what a model reaches that looks at nothing; null without rows).
+    """
+
+    name: str
+    accuracies: pa.Table
+
+    def of(self, name: str, representation: str | None = None) -> Mapping[str, Any]:
+        """The row of one set."""
+        wanted = (name, representation)
+        return next(row for row in self.accuracies.to_pylist() if (row["set"], row["representation"]) == wanted)
+
+
+def unseen_adversary(
+    train: Examples, kept: Mapping[str, np.ndarray], *, seed: int, most_rows: int = MOST_ROWS
+) -> UnseenAdversary:
+    """Cross-validate one simple model on the train rows, on what each filter kept, and on random rows of that number.
+
+    Texts: TF-IDF of lower-cased words and word pairs of each column (the first 2,000 characters of a text, the 20,000
+    most frequent terms of a column, fewer with over 50 classes), multinomial logistic regression. Images: logistic
+    regression on grey pixels, standardised. Features: nearest neighbours. Five shuffled folds, stratified by label;
+    rows of a group are held out together.
+
+    Args:
+        train: the pool's train rows.
+        kept: by representation the ids of the rows that its filter kept, all among `train`.
+        seed: of samples, random sets and folds.
+        most_rows: larger sets are represented by a sample of so many rows.
+
+    Raises:
+        InvalidInputError: a filtered set holds rows that are not among `train`.
+        DataError: an image cannot be decoded.
+    """
+    sets = [
+        (name, representation, positions, _drawn(positions, most_rows, np.random.default_rng([seed, 2, number])))
+        for number, (name, representation, positions) in enumerate(_sets(train, kept, seed))
+    ]
+    inputs_of = _inputs(train, np.unique(np.concatenate([used for *_, used in sets])))
+    folds_seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
+    records = [
+        (name, representation, len(positions), len(used), *_measured(train, used, inputs_of, folds_seed))
+        for name, representation, positions, used in sets
+    ]
+    return UnseenAdversary(NAMES[train.modality], table_of(records, _ACCURACIES))
+
+
+def _sets(train: Examples, kept: Mapping[str, np.ndarray], seed: int) -> Iterator[tuple[str, str | None, np.ndarray]]:
+    """Every set's name, representation and positions among the train rows."""
+    yield "full", None, np.arange(len(train))
+    for number, (representation, row_ids) in enumerate(kept.items()):
+        inside = np.isin(train.row_ids, row_ids)
+        if inside.sum() != len(row_ids):
+            raise InvalidInputError(
+                f"{representation!r} keeps {len(row_ids)} rows, of which {inside.sum()} are among the {len(train)} "
+                "train rows; give each kept train row once"
+            )
+        rng = np.random.default_rng([seed, 1, number])
+        yield "random", representation, np.sort(rng.choice(len(train), len(row_ids), replace=False))
+        yield "filtered", representation, np.flatnonzero(inside)
+
+
+def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
+    return positions if len(positions) <= most else np.sort(rng.choice(positions, most, replace=False))
+
+
+def _measured(
+    train: Examples, rows: np.ndarray, inputs_of: Callable[[np.ndarray], Any], seed: int
+) -> tuple[float | None, float | None, float | None]:
+    """Accuracy, its deviation over the folds and the largest class's share."""
+    from threadpoolctl import threadpool_limits
+
+    labels = train.labels[rows]
+    if not len(rows):
+        return None, None, None
+    majority = float(np.bincount(labels).max() / len(labels))
+    folds = _folds(labels, None if train.groups is None else train.groups[rows], seed)
+    inputs = None if folds is None else inputs_of(rows)
+    if folds is None or inputs is None:
+        return None, None, majority
+    right = np.empty(len(rows), bool)
+    with threadpool_limits(limits=1, user_api="blas"):  # more only wait for each other on so few rows
+        for fold in np.unique(folds):
+            held_out = folds == fold
+            right[held_out] = _predicted(train.modality, inputs, labels, held_out) == labels[held_out]
+    by_fold = [right[folds == fold].mean() for fold in np.unique(folds)]
+    return float(right.mean()), float(np.std(by_fold, ddof=1)), majority
+
+
+def _folds(labels: np.ndarray, groups: np.ndarray | None, seed: int) -> np.ndarray | None:
+    """The fold of every row; None where the largest class has fewer rows, or the rows fewer groups, than folds."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+    if np.bincount(labels).max() < FOLDS or (groups is not None and len(np.unique(groups)) < FOLDS):
+        return None
+    cut = (StratifiedKFold if groups is None else StratifiedGroupKFold)(FOLDS, shuffle=True, random_state=seed)
+    folds = np.empty(len(labels), np.int64)
+    with warnings.catch_warnings():
+        # Of a class with fewer rows than folds, some folds have none, which is what happens to rare classes.
+        warnings.filterwarnings("ignore", "The least populated class")
+        for fold, (_, held_out) in enumerate(cut.split(np.zeros(len(labels)), labels, groups)):
+            folds[held_out] = fold
+    return folds if len(np.unique(folds)) > 1 else None
+
+
+def _predicted(modality: str, inputs: Any, labels: np.ndarray, held_out: np.ndarray) -> np.ndarray:
+    known = labels[~held_out]
+    if (known == known[0]).all():
+        return np.full(held_out.sum(), known[0])
+    predicted: np.ndarray = _new_model(modality, len(known)).fit(inputs[~held_out], known).predict(inputs[held_out])
+    return predicted
+
+
+def _new_model(modality: str, rows: int) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    if modality == "text":
+        return LogisticRegression(max_iter=1_000)
+    if modality == "image":
+        # Standardised pixels of so few rows are fitted by heart without strong regularisation.
+        return make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1_000))
+    return make_pipeline(StandardScaler(), KNeighborsClassifier(min(NEIGHBOURS, rows)))
+
+
+def _inputs(train: Examples, used: np.ndarray) -> Callable[[np.ndarray], Any]:
+    """The function that makes the model's inputs of rows at some positions, all of them among `used`; None: no word."""
+    if train.modality == "features":
+        features = train.features
+        return lambda rows: features[rows].astype(np.float64)
+    if train.modality == "text":
+        columns = [name for name in ("text", "text_pair") if name in train.table.column_names]
+        return lambda rows: _weights(train, rows, columns)
+    pixels = _grey_pixels(train, used)
+    return lambda rows: pixels[np.searchsorted(used, rows)]
+
+
+def _weights(train: Examples, rows: np.ndarray, columns: list[str]) -> Any:
+    """Rows x terms, sparse; the terms and their weights are those of the rows themselves, which takes no label."""
+    from scipy import sparse
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    matrices = []
+    for column in columns:
+        words = TfidfVectorizer(
+            ngram_range=(1, 2),
+            sublinear_tf=True,
+            token_pattern=r"(?u)\b\w+\b",
+            max_features=min(_MOST_TERMS, max(_MOST_WEIGHTS // len(train.label_names), 1)),
+        )
+        texts = [(text or "")[:_MOST_CHARACTERS] for text in train.table[column].take(rows).to_pylist()]
+        analyse = words.build_analyzer()
+        if any(analyse(text) for text in texts):
+            matrices.append(words.fit_transform(texts))
+    return sparse.hstack(matrices, format="csr") if matrices else None
+
+
+def _grey_pixels(train: Examples, rows: np.ndarray) -> np.ndarray:
+    """Rows x 256 float64 in [0, 1]: each image's mean brightness over a grid."""
+    from PIL import Image
+
+    pixels = np.empty((len(rows), PIXELS * PIXELS))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow's, about odd but readable files
+        for place, row in enumerate(rows.tolist()):
+            content = train.image_bytes(row)
+            try:
+                image = as_rgb(open_encoded(content)).convert("L")
+            except MemoryError:
+                raise
+            except Exception as error:  # of hostile bytes, Pillow's readers raise anything
+                raise DataError(
+                    f"the image of row {train.row_ids[row]} cannot be decoded ({error}); repair or remove it in the "
+                    "source and materialise raw_dataset again"
+                ) from error
+            pixels[place] = np.asarray(image.resize((PIXELS, PIXELS), Image.Resampling.BOX)).reshape(-1)
+    return pixels / 255

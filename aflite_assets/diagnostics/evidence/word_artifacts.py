@@ -1,0 +1,292 @@
+"""Which single words give a label away, before and after filtering: the competency z-statistic. No models.
+
+Gardner et al. 2021, "Competency Problems" (arXiv 2104.08646), section 3: in a task that needs understanding
+no single word should say anything about the label. For a word in n rows, of which a share p carries the label,
+
+    z = (p - p0) / sqrt(p0 (1 - p0) / n)
+
+The paper takes p0 = 1 / classes. Here p0 is the label's share in the set of rows that is looked at: the same
+on balanced data, and on others it keeps the class sizes themselves from marking every word.
+
+z grows with the square root of n, so that any smaller set has smaller z. What filtering did is therefore read beside
+random sets that have as many rows of each class as were kept. The random sets are ours, not the paper's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.evidence.among_draws import AmongDraws
+from aflite_assets.diagnostics.evidence.word_counts import Occurrences, WordScores, occurrences, word_scores
+from aflite_assets.diagnostics.tables import table_of
+from aflite_assets.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class WordArtifacts:
+    """Words that go with a label, in the full set, in random sets of the kept set's class sizes, and in the kept set.
+
+    `words`: the top words of each label in the full set; columns label, label_name, column (text, text_pair), word
+    (hostile: escape it), rank (from 1, by z in the full set), rows_full, rows_random (mean), rows_kept (with the word),
+    share_full, share_kept (p; null without rows), expected_full, expected_kept (p0; random sets have the kept one),
+    z_full, z_random (mean), random_deviation (of z over the random sets), z_kept (null without rows), and
+    drop_beyond_random (z_random - z_kept). In z_random and in the drop a word without rows has z = 0: it gives nothing
+    away. They are null where the class has none or all of the kept rows.
+    `over_line`: columns label, label_name, words_full, words_random (mean), random_deviation, random_least,
+    random_most, words_kept, drop_beyond_random: how many words have z over `line`; the last row, with null label, adds
+    the classes.
+    `mean_z`: the mean z of the rows of `words` whose z_full is over `line` and whose z_random is not null; None where
+    there are none.
+    `words_over_line`: the last row of `over_line`.
+    `line`: the z that by chance no word reaches, at the given significance over all `tests`.
+    `tests`: words tested x labels; the same tests for every set, so that counts can be compared.
+    """
+
+    words: pa.Table
+    over_line: pa.Table
+    mean_z: AmongDraws | None
+    words_over_line: AmongDraws
+    line: float
+    tests: int
+
+
+_WORDS = pa.schema(
+    {
+        "label": pa.int64(),
+        "label_name": pa.string(),
+        "column": pa.string(),
+        "word": pa.string(),
+        "rank": pa.int64(),
+        "rows_full": pa.int64(),
+        "rows_random": pa.float64(),
+        "rows_kept": pa.int64(),
+        "share_full": pa.float64(),
+        "share_kept": pa.float64(),
+        "expected_full": pa.float64(),
+        "expected_kept": pa.float64(),
+        "z_full": pa.float64(),
+        "z_random": pa.float64(),
+        "random_deviation": pa.float64(),
+        "z_kept": pa.float64(),
+        "drop_beyond_random": pa.float64(),
+    }
+)
+_OVER_LINE = pa.schema(
+    {
+        "label": pa.int64(),
+        "label_name": pa.string(),
+        "words_full": pa.int64(),
+        "words_random": pa.float64(),
+        "random_deviation": pa.float64(),
+        "random_least": pa.int64(),
+        "random_most": pa.int64(),
+        "words_kept": pa.int64(),
+        "drop_beyond_random": pa.float64(),
+    }
+)
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The words of the table as positions, words x 3: the tested word, the label, and the rank."""
+
+    places: np.ndarray
+
+    def z(self, tested: WordScores) -> np.ndarray:
+        """z of each; 0 for a word without rows, NaN where p0 is 0 or 1."""
+        words, labels, _ = self.places.T
+        gone = ~tested.counts[words].any(axis=1)
+        defined = (tested.expected[labels] > 0) & (tested.expected[labels] < 1)
+        return np.where(gone & defined, 0.0, tested.z[words, labels])
+
+    def rows(self, tested: WordScores) -> np.ndarray:
+        """Rows that hold each."""
+        rows: np.ndarray = tested.counts[self.places[:, 0]].sum(axis=1)
+        return rows
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """What is kept of each random set: draws x words listed (z, rows), draws x classes (words over the line)."""
+
+    z: np.ndarray
+    rows: np.ndarray
+    over_line: np.ndarray
+
+
+def word_artifacts(
+    examples: Examples,
+    kept: np.ndarray,
+    *,
+    seed: int,
+    draws: int = 20,
+    top: int = 20,
+    min_rows: int = 20,
+    significance: float = 0.01,
+) -> WordArtifacts:
+    r"""Test every word of the full set for every label, again in the kept set and in random sets of its class sizes.
+
+    Words are the lower-cased `\w+` runs of a text, counted once per row; the same word in `text` and in
+    `text_pair` is two words. Random sets are rows of `examples` drawn one by one within each class: where rows left in
+    whole groups, the random sets differ from each other by less than sets of groups would.
+
+    Args:
+        examples: the full set, with texts; usually the train rows.
+        kept: ids of the rows that filtering kept, all within `examples`.
+        seed: of the random sets; set i is drawn from (seed, i).
+        draws: how many random sets; at least 2.
+        top: words listed per label.
+        min_rows: words in fewer rows of the full set are not tested: z is no normal variable there.
+        significance: chance that any word at all passes the line when no word means anything (one-sided,
+            Bonferroni over `tests`), in (0, 1).
+
+    Raises:
+        InvalidInputError: the rows have no texts, `kept` holds other rows, or a setting is out of its range.
+    """
+    _check(examples, kept, draws, top, min_rows, significance)
+    found = occurrences(examples).in_rows(min_rows)
+    mask = np.isin(examples.row_ids, kept)
+    full = word_scores(found, examples, np.ones(len(examples), dtype=bool))
+    left = word_scores(found, examples, mask)
+    tests = len(found.vocabulary) * len(examples.label_names)
+    line = -NormalDist().inv_cdf(significance / max(tests, 1))
+    listed = _top_words(full, top)
+    random = _draws(found, examples, mask, listed, line, seed=seed, draws=draws)
+    over_line = [
+        AmongDraws(int((full.z[:, label] > line).sum()), tuple(counts), int((left.z[:, label] > line).sum()))
+        for label, counts in enumerate(random.over_line.T.tolist())
+    ]
+    together = AmongDraws(
+        sum(one.full for one in over_line),
+        tuple(random.over_line.sum(axis=1).tolist()),
+        sum(one.kept for one in over_line),
+    )
+    return WordArtifacts(
+        words=_words_table(full, left, random, listed, found.vocabulary, examples.label_names),
+        over_line=_over_line_table([*over_line, together], examples.label_names),
+        mean_z=_mean_z(full, left, random, listed, line),
+        words_over_line=together,
+        line=line,
+        tests=tests,
+    )
+
+
+def _top_words(full: WordScores, top: int) -> _Listed:
+    """For each class the words with the highest z; the more frequent word first on ties."""
+    rows = full.counts.sum(axis=1)
+    places = [np.empty((0, 3), dtype=np.int64)]
+    for label, scores in enumerate(full.z.T):
+        order = np.lexsort((-rows, -scores))
+        words = order[~np.isnan(scores[order])][:top]
+        places.append(np.stack([words, np.full_like(words, label), np.arange(1, len(words) + 1)], axis=1))
+    return _Listed(np.concatenate(places))
+
+
+def _draws(
+    found: Occurrences,
+    examples: Examples,
+    kept: np.ndarray,
+    listed: _Listed,
+    line: float,
+    *,
+    seed: int,
+    draws: int,
+) -> _Draws:
+    """Random sets with as many rows of each class as `kept`, one at a time."""
+    by_class = np.split(
+        np.argsort(examples.labels, kind="stable"),
+        np.cumsum(np.bincount(examples.labels, minlength=len(examples.label_names)))[:-1],
+    )
+    sizes = [int(kept[members].sum()) for members in by_class]
+    z, rows, over_line = [], [], []
+    for number in range(draws):
+        rng = np.random.default_rng([seed, number])
+        mask = np.zeros(len(examples), dtype=bool)
+        for members, size in zip(by_class, sizes, strict=True):
+            mask[rng.choice(members, size, replace=False)] = True
+        drawn = word_scores(found, examples, mask)
+        z.append(listed.z(drawn))
+        rows.append(listed.rows(drawn))
+        over_line.append((drawn.z > line).sum(axis=0))
+    return _Draws(np.array(z), np.array(rows), np.array(over_line))
+
+
+def _mean_z(full: WordScores, left: WordScores, random: _Draws, listed: _Listed, line: float) -> AmongDraws | None:
+    """Over the words listed that are over the line in the full set, of classes with some but not all kept rows."""
+    before, kept = listed.z(full), listed.z(left)
+    chosen = (before > line) & ~np.isnan(kept)
+    if not chosen.any():
+        return None
+    means = random.z[:, chosen].mean(axis=1)
+    return AmongDraws(float(before[chosen].mean()), tuple(means.tolist()), float(kept[chosen].mean()))
+
+
+def _words_table(
+    full: WordScores,
+    left: WordScores,
+    random: _Draws,
+    listed: _Listed,
+    vocabulary: list[tuple[str, str]],
+    label_names: Sequence[str],
+) -> pa.Table:
+    z_random, deviation, rows_random = random.z.mean(axis=0), random.z.std(axis=0, ddof=1), random.rows.mean(axis=0)
+    drop = z_random - listed.z(left)
+    records = []
+    for place, (word, label, rank) in enumerate(listed.places.tolist()):
+        rows, shares = zip(*(_rows_and_share(one, word, label) for one in (full, left)), strict=True)
+        records.append(
+            (
+                label,
+                label_names[label],
+                *vocabulary[word],
+                rank,
+                rows[0],
+                rows_random[place],
+                rows[1],
+                *shares,
+                full.expected[label],
+                left.expected[label],
+                full.z[word, label],
+                *(_or_none(value) for value in (z_random[place], deviation[place], left.z[word, label], drop[place])),
+            )
+        )
+    return table_of(records, _WORDS)
+
+
+def _rows_and_share(tested: WordScores, word: int, label: int) -> tuple[int, float | None]:
+    rows = int(tested.counts[word].sum())
+    return rows, tested.counts[word, label] / rows if rows else None
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _over_line_table(counts: Sequence[AmongDraws], label_names: Sequence[str]) -> pa.Table:
+    """A row per class, then the classes together."""
+    keys = [*enumerate(label_names), (None, None)]
+    records = [
+        (*key, one.full, one.mean, one.deviation, min(one.random), max(one.random), one.kept, one.drop)
+        for key, one in zip(keys, counts, strict=True)
+    ]
+    return table_of(records, _OVER_LINE)
+
+
+def _check(examples: Examples, kept: np.ndarray, draws: int, top: int, min_rows: int, significance: float) -> None:
+    if "text" not in examples.table.column_names:
+        raise InvalidInputError(f"rows of {examples.modality} have no words; give rows of texts")
+    foreign = np.setdiff1d(kept, examples.row_ids)
+    if foreign.size:
+        raise InvalidInputError(
+            f"{foreign.size} of the kept rows are not among the examples (first: {foreign[0]}); give the full set that "
+            "they were kept of"
+        )
+    if draws < 2 or top < 1 or min_rows < 1 or not 0 < significance < 1:
+        raise InvalidInputError(
+            f"draws={draws}, top={top}, min_rows={min_rows}, significance={significance}: the first must be at least "
+            "2, the next two at least 1, significance between 0 and 1"
+        )

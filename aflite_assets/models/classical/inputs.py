@@ -1,0 +1,92 @@
+"""Matrices for scikit-learn models: features, pixels, or TF-IDF weights; fitted on train rows only."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import DataError
+from aflite_assets.models.image.inputs import decode_image, open_image
+from aflite_assets.models.text.inputs import TextColumn, text_columns
+
+Matrix: TypeAlias = np.ndarray | sparse.csr_matrix
+"""Rows x width float64: in single precision the solvers stop short of the optimum."""
+
+MakeMatrix: TypeAlias = Callable[[Examples], Matrix]
+"""Fitted on train rows; gives one row per example."""
+
+_Fitted = TypeVar("_Fitted")
+
+FALLBACK_SIZE = (32, 32)
+"""Width and height of images that are not all of one size, in pixels."""
+
+
+def fit_inputs(
+    train: Examples,
+    tests: Sequence[Examples],
+    *,
+    inputs: Sequence[TextColumn] | None,
+    features: Sequence[int] | None = None,
+) -> MakeMatrix:
+    """The function that makes rows x width of examples.
+
+    Features: as they are, of some columns in the given order where `features` names them.
+
+    Texts: TF-IDF of lower-cased words and word pairs with sublinear term frequencies, each column with a
+    vocabulary of its own, learnt from `train`. Images: RGB in [0, 1], at their own size if it is the same
+    everywhere (`tests` are looked at for this only), else 32 x 32.
+
+    Raises:
+        DataError: a text column of the train rows has no word at all, or an image cannot be decoded.
+    """
+    if train.modality == "features":
+        chosen = slice(None) if features is None else list(features)
+        return lambda examples: examples.features[:, chosen].astype(np.float64)
+    if train.modality == "image":
+        size = _common_size([train, *tests])
+        return lambda examples: _pixels(examples, size)
+    columns = text_columns(train, inputs)
+    vectorizers = [_fit_words(train, column) for column in columns]
+    return lambda examples: sparse.hstack(
+        [words.transform(examples.texts(name)) for name, words in zip(columns, vectorizers, strict=True)],
+        format="csr",
+    )
+
+
+def _fit_words(train: Examples, column: TextColumn) -> Any:
+    words = TfidfVectorizer(
+        ngram_range=(1, 2), min_df=1, sublinear_tf=True, token_pattern=r"(?u)\b\w+\b", dtype=np.float64
+    )
+    return fitted_words(words.fit, train, column, purpose="weigh")
+
+
+def fitted_words(fit: Callable[[list[str]], _Fitted], train: Examples, column: TextColumn, *, purpose: str) -> _Fitted:
+    """What scikit-learn's `fit` of a vectorizer gives for the texts of a column; `purpose`: what the words are for.
+
+    Raises:
+        DataError: there is no word in them.
+    """
+    try:
+        return fit(train.texts(column))
+    except ValueError as error:
+        raise DataError(
+            f"column {column!r} of {len(train)} train rows has no words to {purpose} ({error}); "
+            "leave it out with inputs, or check the source"
+        ) from error
+
+
+def _common_size(tables: Sequence[Examples]) -> tuple[int, int]:
+    sizes = {open_image(table, position).size for table in tables for position in range(len(table))}
+    return sizes.pop() if len(sizes) == 1 else FALLBACK_SIZE
+
+
+def _pixels(examples: Examples, size: tuple[int, int]) -> np.ndarray:
+    width, height = size
+    pixels = np.empty((len(examples), height * width * 3), dtype=np.float64)
+    for position, row in enumerate(pixels):
+        row[:] = decode_image(examples, position, size=size).reshape(-1)
+    pixels /= 255
+    return pixels

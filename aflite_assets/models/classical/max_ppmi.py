@@ -1,0 +1,78 @@
+"""Max-PPMI: what the words of a text say about its class, one word at a time; which model reads it is `classical`'s.
+
+The association of single words with classes as an artifact of annotation: Gururangan et al. 2018 ("Annotation
+Artifacts in Natural Language Inference Data", section 3), pointwise mutual information with add-100 smoothing. As a
+baseline's only features: Le Bras et al. 2020 ("Adversarial Filters of Dataset Biases", section 4.2), which leaves the
+form open; here a row's features are, per class, the largest positive value among its words.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.models.classical.inputs import fitted_words
+from aflite_assets.models.text.inputs import TextColumn, text_columns
+
+
+def fit_word_information(
+    train: Examples, *, inputs: Sequence[TextColumn] | None, smoothing: float
+) -> Callable[[Examples], np.ndarray]:
+    """The function that makes rows x classes float64 of examples: each class's largest PPMI with a word of the row.
+
+    Words are lower-cased runs of letters, digits and underscores; in two columns they are two words. A row without
+    words of the train rows is all zeros. Classes are those among the train rows, ascending.
+
+    Raises:
+        DataError: a text column of the train rows has no word at all.
+    """
+    columns = text_columns(train, inputs)
+    vocabularies = [CountVectorizer(token_pattern=r"(?u)\w+", binary=True, dtype=np.int64) for _ in columns]
+    fitted = [
+        fitted_words(words.fit_transform, train, name, purpose="count")
+        for name, words in zip(columns, vocabularies, strict=True)
+    ]
+    train_words = sparse.hstack(fitted, format="csr")
+    information = positive_information(word_counts(train_words, train.labels), smoothing=smoothing)
+
+    def words_of(examples: Examples) -> sparse.csr_matrix:
+        if examples is train:
+            return train_words
+        found = [words.transform(examples.texts(name)) for name, words in zip(columns, vocabularies, strict=True)]
+        return sparse.hstack(found, format="csr")
+
+    return lambda examples: largest_information(words_of(examples), information)
+
+
+def word_counts(words: sparse.csr_matrix, labels: np.ndarray) -> np.ndarray:
+    """words x classes float64: rows of the class that hold the word. `words`: rows x words, 1 where one is held."""
+    _, column = np.unique(labels, return_inverse=True)
+    rows = np.arange(len(labels))
+    memberships = sparse.csr_matrix((np.ones(len(labels)), (rows, column)))
+    return np.asarray((words.T @ memberships).todense(), dtype=np.float64)
+
+
+def positive_information(counts: np.ndarray, *, smoothing: float) -> np.ndarray:
+    """Positive pointwise mutual information in nats, words x classes float64 of `counts` (likewise).
+
+    max(0, log(p(word, class) / (p(word) p(class)))) with the probabilities of a table to every cell of which
+    `smoothing` was added. Without smoothing, zero where a word and a class never meet; with it, it may be positive
+    there for a class that has few of all words, since smoothing gives a word to all classes alike.
+    """
+    table = counts + smoothing
+    by_word, by_class = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
+    ratio = np.ones_like(table)
+    np.divide(table * table.sum(), by_word * by_class, out=ratio, where=table > 0)
+    return np.log(np.maximum(ratio, 1.0))
+
+
+def largest_information(words: sparse.csr_matrix, information: np.ndarray) -> np.ndarray:
+    """rows x classes float64: the largest of `information` (words x classes) among each row's words, else zero."""
+    largest = np.zeros((words.shape[0], information.shape[1]))
+    filled = np.flatnonzero(np.diff(words.indptr))
+    if len(filled):
+        for column, values in enumerate(information.T):
+            largest[filled, column] = np.maximum.reduceat(values[words.indices], words.indptr[filled])
+    return largest

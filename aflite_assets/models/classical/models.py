@@ -1,0 +1,112 @@
+"""Evaluators that scikit-learn fits: logistic regression, also on Max-PPMI, and the RBF support vector machine."""
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import DataError
+from aflite_assets.models.classical.inputs import MakeMatrix, Matrix, fit_inputs
+from aflite_assets.models.classical.max_ppmi import fit_word_information
+from aflite_assets.models.training.predictions import Predictions
+from aflite_assets.specs.models import ClassicalModelSpec, MaxPpmiSpec, RbfSvmSpec
+
+MOST_ITERATIONS = 5_000
+"""Of the solver for logistic regression; raw pixels take some hundreds."""
+
+
+@dataclass(frozen=True)
+class ClassicalEvaluation:
+    """Predictions by test set name, and metrics: train_accuracy, converged (0 or 1), seconds, rows."""
+
+    predictions: Mapping[str, Predictions]
+    metrics: Mapping[str, float]
+
+
+def evaluate_classical(
+    settings: ClassicalModelSpec, train: Examples, tests: Mapping[str, Examples]
+) -> ClassicalEvaluation:
+    """Fit on `train` and predict each test set; nothing here is random.
+
+    With one class among the train rows the answer is always that class. Classes without train rows get
+    probability zero; support vector machines give no probabilities.
+
+    Raises:
+        DataError: there are no train rows, or texts or images cannot be read.
+    """
+    if not len(train):
+        raise DataError("there are no rows to train on; the train set of this evaluator is empty")
+    started = time.perf_counter()
+    make_matrix = _matrix_maker(settings, train, tests)
+    matrix = make_matrix(train)
+    model = _new_model(settings, train.labels)
+    converged = _fit(model, matrix, train.labels)
+    with_probabilities = not isinstance(settings, RbfSvmSpec)
+    predictions = {
+        name: _predict(
+            model, make_matrix(test), n_classes=len(train.label_names), with_probabilities=with_probabilities
+        )
+        if len(test)
+        else _no_predictions(n_classes=len(train.label_names), with_probabilities=with_probabilities)
+        for name, test in tests.items()
+    }
+    return ClassicalEvaluation(
+        predictions,
+        {
+            "train_accuracy": float(np.mean(model.predict(matrix) == train.labels)),
+            "converged": float(converged),
+            "seconds": time.perf_counter() - started,
+            "rows": float(len(train)),
+        },
+    )
+
+
+def _matrix_maker(settings: ClassicalModelSpec, train: Examples, tests: Mapping[str, Examples]) -> MakeMatrix:
+    if isinstance(settings, MaxPpmiSpec):
+        return fit_word_information(train, inputs=settings.inputs, smoothing=settings.smoothing)
+    return fit_inputs(train, list(tests.values()), inputs=settings.inputs, features=settings.features)
+
+
+def _new_model(settings: ClassicalModelSpec, labels: np.ndarray) -> Any:
+    if len(np.unique(labels)) == 1:
+        return DummyClassifier(strategy="most_frequent")
+    if isinstance(settings, RbfSvmSpec):
+        return SVC(C=settings.inverse_regularization, kernel="rbf", gamma=settings.gamma)
+    return LogisticRegression(C=settings.inverse_regularization, max_iter=MOST_ITERATIONS)
+
+
+def _fit(model: Any, matrix: Matrix, labels: np.ndarray) -> bool:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        # A second thread gains little on matrices of this size, and on a busy machine it waits for very long.
+        with threadpool_limits(limits=1, user_api="blas"):
+            model.fit(matrix, labels)
+    stopped_early = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
+    for other in caught:
+        if other not in stopped_early:
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    return not stopped_early
+
+
+def _predict(model: Any, matrix: Matrix, *, n_classes: int, with_probabilities: bool) -> Predictions:
+    predicted = model.predict(matrix).astype(np.int64)
+    if not with_probabilities:
+        return Predictions(predicted, None)
+    probabilities = np.zeros((len(predicted), n_classes), dtype=np.float32)
+    probabilities[:, model.classes_] = model.predict_proba(matrix)
+    return Predictions(predicted, probabilities)
+
+
+def _no_predictions(*, n_classes: int, with_probabilities: bool) -> Predictions:
+    # scikit-learn refuses tables without rows.
+    nothing = np.zeros((0, n_classes), dtype=np.float32)
+    return Predictions(np.zeros(0, dtype=np.int64), nothing if with_probabilities else None)

@@ -1,0 +1,229 @@
+"""Word vectors that depend on the text: a Hugging Face encoder's frozen layers, their mix, and the pieces it reads."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModel
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.hub.datasets import model_commit
+from aflite_assets.errors import ModelError
+from aflite_assets.models.esim.word_inputs import NO_PIECE, PAIR, SIDES, PairInputs, ragged, word_spans
+from aflite_assets.models.global_state import quiet_libraries
+from aflite_assets.models.text.inputs import TOKENIZED_AT_ONCE
+from aflite_assets.models.text.pretrained import (
+    LOADING_ERRORS,
+    POSITIONS_AFTER_PADDING,
+    check_text_checkpoint,
+    load_tokenizer,
+    unusable,
+)
+
+ENCODER_FOLDER = "contextual"
+
+
+class ContextualVectors(nn.Module):
+    """All layers of an encoder in evaluation mode, which no training changes.
+
+    They are computed anew for every batch: kept, they would take `layers` x `width` numbers for each word of each text.
+
+    Raises:
+        ModelError: the encoder does not give one vector per word piece and layer.
+    """
+
+    def __init__(self, encoder: Any) -> None:
+        super().__init__()
+        self.encoder = encoder.requires_grad_(False)
+        super().train(False)
+        self.layers = self._count_layers()
+
+    @property
+    def width(self) -> int:
+        """Numbers per word."""
+        return int(self.encoder.config.hidden_size)
+
+    def train(self, mode: bool = True) -> "ContextualVectors":
+        """Nothing changes."""
+        return self
+
+    def forward(self, words: torch.Tensor, pieces: torch.Tensor) -> torch.Tensor:
+        """What each layer has for each word's first piece, layers x rows x most words x width float32.
+
+        The first layer is what enters the encoder's first block: the pieces' embeddings. `words` rows x most words: the
+        position of that piece in its text, counted from 1, or 0 for no word; `pieces` rows x most pieces: word pieces,
+        or -1 for none. Both int64.
+        """
+        positions = (words - 1).clamp(min=0)[:, :, None].expand(-1, -1, self.width)
+        return torch.stack([states.gather(1, positions).float() for states in self._states(pieces)])
+
+    def _states(self, pieces: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        present = pieces != NO_PIECE
+        filled = pieces.masked_fill(~present, self.encoder.config.pad_token_id or 0)
+        with torch.no_grad():
+            output = self.encoder(
+                input_ids=filled, attention_mask=present.to(torch.int64), output_hidden_states=True, return_dict=True
+            )
+        return tuple(output.hidden_states or ())
+
+    def _count_layers(self) -> int:
+        """By asking: configurations do not name it alike."""
+        tried = torch.zeros(1, 2, dtype=torch.int64, device=self.encoder.device)
+        found = self._states(tried)
+        shapes = {tuple(states.shape) for states in found}
+        if shapes != {(1, 2, self.width)}:
+            raise ModelError(
+                f"contextual: a {type(self.encoder).__name__} gives layers of the shapes {sorted(shapes)} for two word "
+                f"pieces, not {self.width} numbers for each; choose an encoder such as a BERT, RoBERTa or DistilBERT"
+            )
+        return len(found)
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write the encoder into a folder of its own there."""
+        with quiet_libraries():
+            self.encoder.save_pretrained(folder / ENCODER_FOLDER)
+
+
+class LayerMix(nn.Module):
+    """A learnt mean of layers, times a learnt number (Peters et al., NAACL 2018, eq. 1).
+
+    It begins with all layers alike and the number 1. The optimizer's weight decay draws `weights` to 0, all layers
+    alike, as that paper's penalty on them does.
+    """
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.zeros(layers))
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def shares(self) -> torch.Tensor:
+        """What each layer counts, float32 (layers,), sums to 1."""
+        return self.weights.float().softmax(dim=0)
+
+    def forward(self, layers: torch.Tensor) -> torch.Tensor:
+        """`layers`, layers x rows x most words x width float32; the mix has the shape of one."""
+        with torch.autocast(layers.device.type, enabled=False):
+            return self.scale.float() * torch.tensordot(self.shares(), layers, dims=1)
+
+
+class PieceReader:
+    """Turns pairs of texts into word pieces and the positions of the words' first ones.
+
+    The encoder reads a text as it is written, up to the end of its last word that counts; the pieces of a word are
+    those that have one of its characters.
+    """
+
+    def __init__(self, tokenizer: Any, *, most_pieces: int | None) -> None:
+        self.tokenizer = tokenizer
+        self._most_pieces = most_pieces
+
+    def inputs(self, examples: Examples, *, max_length: int) -> PairInputs:
+        """`first_words`, `second_words`, `first_pieces` and `second_pieces`, as `ContextualVectors` takes them.
+
+        At most `max_length` words of each text, and those alone whose first piece is within what the encoder reads.
+        A word of which the tokenizer makes no piece is left out; for a text without words stands its first piece.
+        """
+        parts = []
+        for side, column in zip(SIDES, PAIR, strict=True):
+            words, pieces = self._read(examples.texts(column), max_length)
+            parts += [ragged(f"{side}_words", words), ragged(f"{side}_pieces", pieces, padding=NO_PIECE)]
+        return PairInputs(parts)
+
+    def _read(self, texts: Sequence[str], max_length: int) -> tuple[list[np.ndarray], list[list[int]]]:
+        words: list[np.ndarray] = []
+        pieces: list[list[int]] = []
+        for start in range(0, len(texts), TOKENIZED_AT_ONCE):
+            some = texts[start : start + TOKENIZED_AT_ONCE]
+            spans = [word_spans(text)[:max_length] for text in some]
+            encoded = self.tokenizer(
+                [text[: span[-1, 1]] if len(span) else "" for text, span in zip(some, spans, strict=True)],
+                truncation=self._most_pieces is not None,
+                max_length=self._most_pieces,
+                return_offsets_mapping=True,
+                return_special_tokens_mask=True,
+                verbose=False,
+            )
+            found = zip(spans, encoded["offset_mapping"], encoded["special_tokens_mask"], strict=True)
+            words += [_first_pieces(*row) for row in found]
+            pieces += [ids or [self.tokenizer.unk_token_id or 0] for ids in encoded["input_ids"]]
+        return words, pieces
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write the tokenizer beside its encoder."""
+        self.tokenizer.save_pretrained(folder / ENCODER_FOLDER)
+
+
+def _first_pieces(words: np.ndarray, offsets: Sequence[tuple[int, int]], special: Sequence[int]) -> np.ndarray:
+    """Positions, counted from 1, of the first piece that has a character of each word; at least one position."""
+    own = np.flatnonzero(np.array(special, dtype=np.int64) == 0)
+    starts, ends = np.array(offsets, dtype=np.int64).reshape(-1, 2)[own].T
+    first = np.searchsorted(ends, words[:, 0], side="right")
+    first, words = first[first < len(own)], words[first < len(own)]
+    found = own[first[starts[first] < words[:, 1]]] + 1
+    return found if len(found) else np.ones(1, dtype=np.int64)
+
+
+def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_length: int) -> None:
+    """Look at the configuration and the tokenizer, not at the weights.
+
+    Raises:
+        ModelError: neither a folder nor an id that the hub or its cache serves, no encoder of texts, one that reads
+            fewer word pieces than `max_length` words have, or a tokenizer that does not say where its pieces are.
+    """
+    check_text_checkpoint(checkpoint, revision=revision, max_length=max_length)
+    with quiet_libraries():
+        config = AutoConfig.from_pretrained(checkpoint, **_place(checkpoint, revision))
+        tokenizer = load_tokenizer(checkpoint, revision=revision)
+    if config.is_encoder_decoder:
+        raise ModelError(
+            f"contextual {checkpoint!r} is a {config.model_type!r}, which decodes what it has encoded; choose an "
+            "encoder such as a BERT, RoBERTa or DistilBERT"
+        )
+    if not tokenizer.is_fast:
+        raise ModelError(
+            f"the tokenizer of contextual {checkpoint!r} does not say which characters a word piece has; choose an "
+            "encoder with a tokenizer.json"
+        )
+
+
+def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[ContextualVectors, PieceReader]:
+    """The encoder in float32 and its reader.
+
+    Raises:
+        ModelError: the checkpoint cannot be loaded, or is not all of an encoder.
+    """
+    with quiet_libraries():
+        try:
+            encoder, report = AutoModel.from_pretrained(
+                checkpoint, **_place(checkpoint, revision), dtype=torch.float32, output_loading_info=True
+            )
+        except LOADING_ERRORS as error:
+            raise unusable(f"contextual {checkpoint!r}", checkpoint, error) from error
+        tokenizer = load_tokenizer(checkpoint, revision=revision)
+    # A pooler's output is not used, and many checkpoints have none.
+    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
+    if missing or report["mismatched_keys"]:
+        raise ModelError(
+            f"contextual {checkpoint!r} lacks {len(missing)} weights of a {type(encoder).__name__} (first: "
+            f"{[*missing, *report['mismatched_keys']][0]}); its config.json and its weights do not belong together"
+        )
+    return ContextualVectors(encoder), PieceReader(tokenizer, most_pieces=_most_pieces(encoder.config))
+
+
+def _place(checkpoint: str, revision: str | None) -> dict[str, Any]:
+    local = Path(checkpoint).is_dir()
+    return {
+        "revision": "main" if local else model_commit(checkpoint, revision),
+        "local_files_only": local,
+        "trust_remote_code": False,
+    }
+
+
+def _most_pieces(config: Any) -> int | None:
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions is None or positions < 1:
+        return None
+    return int(positions) - (config.pad_token_id + 1 if config.model_type in POSITIONS_AFTER_PADDING else 0)

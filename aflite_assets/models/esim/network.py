@@ -1,0 +1,137 @@
+"""ESIM, a classifier of pairs of texts, as a torch module; where its word vectors come from is up to another one."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from aflite_assets.models.esim.contextual_vectors import ContextualVectors, LayerMix
+from aflite_assets.models.esim.word_inputs import NO_PIECE, NO_WORD
+
+CONFIGURATION_FILE = "config.json"
+WEIGHTS_FILE = "model.safetensors"
+
+
+@dataclass(frozen=True)
+class EsimConfiguration:
+    """What a saved model is built from: `words` is the length of its table of vectors, None for contextual ones."""
+
+    label_names: tuple[str, ...]
+    vector_width: int
+    words: int | None
+    width: int
+    dropout: float
+
+
+class LearntVectors(nn.Module):
+    """A table with a vector for each word."""
+
+    def __init__(self, words: int, width: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(words, width, padding_idx=NO_WORD)
+
+    @property
+    def width(self) -> int:
+        """Numbers per word."""
+        return self.table.embedding_dim
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        """`words` rows x longest int64; rows x longest x width."""
+        return self.table(words)
+
+
+class Esim(nn.Module):
+    """Enhanced LSTM for natural language inference (Chen et al., ACL 2017, section 3, without its syntax trees).
+
+    One bidirectional LSTM reads both texts; each word attends to the words of the other text; of each word and what it
+    attends to, their difference and their product a second such LSTM composes what is pooled (means and maxima over
+    the words) for a hidden layer. Dropout is on the word vectors, on what enters the second LSTM and on what enters
+    the hidden and the last layer, as in the authors' code. The texts' padding changes nothing.
+
+    `vectors` makes rows x longest x `vector_width` of numbers of words; 0 stands for no word. What `ContextualVectors`
+    makes of each layer is mixed by weights that are this model's own and learnt with it. New weights are drawn from
+    torch's global generator.
+    """
+
+    def __init__(self, configuration: EsimConfiguration, vectors: nn.Module) -> None:
+        super().__init__()
+        self.configuration = configuration
+        self.num_labels = len(configuration.label_names)
+        width = configuration.width
+        self.vectors = vectors
+        self.mix = LayerMix(vectors.layers) if isinstance(vectors, ContextualVectors) else nn.Identity()
+        self.dropout = nn.Dropout(configuration.dropout)
+        self.encoder = nn.LSTM(configuration.vector_width, width, batch_first=True, bidirectional=True)
+        self.projection = nn.Linear(8 * width, width)
+        self.composer = nn.LSTM(width, width, batch_first=True, bidirectional=True)
+        self.hidden = nn.Linear(8 * width, width)
+        # Last, where `representations.final_layer` looks for it.
+        self.output = nn.Linear(width, self.num_labels)
+
+    def forward(
+        self,
+        first_words: torch.Tensor,
+        second_words: torch.Tensor,
+        first_pieces: torch.Tensor | None = None,
+        second_pieces: torch.Tensor | None = None,
+    ) -> SequenceClassifierOutput:
+        """Logits, rows x classes, of rows x longest int64 words (and word pieces, for contextual vectors)."""
+        words = _stacked(first_words, second_words, NO_WORD)
+        if first_pieces is None or second_pieces is None:
+            vectors = self.vectors(words)
+        else:
+            vectors = self.mix(self.vectors(words, _stacked(first_pieces, second_pieces, NO_PIECE)))
+        present = words != NO_WORD
+        encoded = _run(self.encoder, self.dropout(vectors), present)
+        attended = _attended(encoded, present)
+        compared = torch.cat([encoded, attended, encoded - attended, encoded * attended], dim=2)
+        composed = _run(self.composer, self.dropout(torch.relu(self.projection(compared))), present)
+        pooled = torch.cat(_pooled(composed, present).chunk(2), dim=1)
+        hidden = torch.tanh(self.hidden(self.dropout(pooled)))
+        return SequenceClassifierOutput(logits=self.output(self.dropout(hidden)))
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write the configuration and the weights; the encoder of contextual vectors is saved beside, by itself."""
+        folder.mkdir(parents=True, exist_ok=True)
+        content = {"model_type": "esim", **asdict(self.configuration)}
+        (folder / CONFIGURATION_FILE).write_text(json.dumps(content, indent=2), encoding="utf-8")
+        weights = {name: value.cpu() for name, value in self.state_dict().items()}
+        if isinstance(self.vectors, ContextualVectors):
+            self.vectors.save_pretrained(folder)
+            weights = {name: value for name, value in weights.items() if not name.startswith("vectors.")}
+        save_file(weights, folder / WEIGHTS_FILE)
+
+
+def _stacked(first: torch.Tensor, second: torch.Tensor, padding: int) -> torch.Tensor:
+    """First texts, then second texts, equally long: what is done to both alike is then done once."""
+    longest = max(first.shape[1], second.shape[1])
+    return torch.cat([nn.functional.pad(side, (0, longest - side.shape[1]), value=padding) for side in (first, second)])
+
+
+def _run(lstm: nn.LSTM, inputs: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
+    """Outputs of both directions, zero beyond a text's end; float32, as not every device has half-precision LSTMs."""
+    with torch.autocast(inputs.device.type, enabled=False):
+        packed = pack_padded_sequence(inputs.float(), present.sum(dim=1).cpu(), batch_first=True, enforce_sorted=False)
+        outputs, _ = pad_packed_sequence(lstm(packed)[0], batch_first=True, total_length=inputs.shape[1])
+    return outputs
+
+
+def _attended(encoded: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
+    """For each word the mean of the other text's words, weighted by the softmax of their dot products (eq. 11-13)."""
+    first, second = encoded.chunk(2)
+    in_first, in_second = present.chunk(2)
+    products = first @ second.transpose(1, 2)
+    to_second = products.masked_fill(~in_second[:, None, :], -torch.inf).softmax(dim=2) @ second
+    to_first = products.transpose(1, 2).masked_fill(~in_first[:, None, :], -torch.inf).softmax(dim=2) @ first
+    return torch.cat([to_second, to_first])
+
+
+def _pooled(composed: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
+    """Mean and maximum over the words of each text."""
+    mean = composed.sum(dim=1) / present.sum(dim=1, keepdim=True)
+    return torch.cat([mean, composed.masked_fill(~present[:, :, None], -torch.inf).amax(dim=1)], dim=1)

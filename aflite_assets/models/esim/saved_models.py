@@ -1,0 +1,123 @@
+"""ESIM models with the readers of their texts: made for train rows, and read from a folder."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import DataError, ModelError
+from aflite_assets.models.esim.contextual_vectors import ENCODER_FOLDER, pretrained_vectors
+from aflite_assets.models.esim.network import CONFIGURATION_FILE, WEIGHTS_FILE, Esim, EsimConfiguration, LearntVectors
+from aflite_assets.models.esim.word_inputs import PAIR, UNKNOWN_WORD, WordReader, frequent_words, is_one_word
+from aflite_assets.models.esim.word_vectors import WordVectors, read_word_vectors
+from aflite_assets.models.text.pretrained import TextModel
+from aflite_assets.models.weights_files import reading_problem
+from aflite_assets.specs.models import EsimSpec
+
+READING_ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError)
+"""What a folder that holds no such model, or half of one, leads to."""
+
+
+def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) -> TextModel:
+    """A model with random weights from torch's global generator, and the reader of its words or word pieces.
+
+    The vocabulary is the most frequent words of the train texts; where it has room left, and there is a file of
+    vectors, also the first other words of that file, so that words which the train texts lack are known by their
+    vectors. A word without a vector in the file gets normally distributed numbers as large as the file's.
+
+    Raises:
+        DataError: the texts have no words, or the file of vectors cannot be read or has none of them.
+        ModelError: the contextual checkpoint cannot be loaded.
+    """
+    if settings.contextual is not None:
+        vectors, pieces = pretrained_vectors(settings.contextual, revision=settings.revision)
+        log(f"word vectors: {vectors.layers} layers of {settings.contextual}, {vectors.width} wide, mixed; not trained")
+        return TextModel(Esim(_configuration(settings, train, vectors.width, None), vectors), pieces)
+    counts = _train_words(settings, train)
+    if settings.vectors is None:
+        reader = WordReader(list(counts))
+        table = LearntVectors(len(reader), settings.vector_width)
+        log(f"vocabulary: {len(counts)} words of the train texts, vectors learnt from them")
+    else:
+        found = _vectors(Path(settings.vectors), counts, settings.vocabulary, log)
+        reader = WordReader(list(dict.fromkeys([*counts, *found.words])))
+        table = _filled(reader, found, learning=settings.train_vectors)
+    return TextModel(Esim(_configuration(settings, train, table.width, len(reader)), table), reader)
+
+
+def saved_esim(folder: Path) -> TextModel:
+    """The model that was saved into `folder`, and its reader; nothing outside of the folder is read.
+
+    Raises:
+        ModelError: the folder does not hold one.
+    """
+    try:
+        configuration = _read_configuration(folder)
+        weights = load_file(folder / WEIGHTS_FILE)
+        if configuration.words is None:
+            vectors, pieces = pretrained_vectors(str(folder / ENCODER_FOLDER), revision=None)
+            return TextModel(_with_weights(Esim(configuration, vectors), weights, apart="vectors."), pieces)
+        table = LearntVectors(configuration.words, configuration.vector_width)
+        reader = WordReader.from_pretrained(folder)
+        if len(reader) != configuration.words:
+            raise ValueError(f"vectors of {configuration.words} words and a vocabulary of {len(reader)}")
+        return TextModel(_with_weights(Esim(configuration, table), weights), reader)
+    except READING_ERRORS as error:
+        raise ModelError(
+            f"{folder} holds no readable esim model ({reading_problem(folder, error)}); materialise warmup_models again"
+        ) from error
+
+
+def _configuration(settings: EsimSpec, train: Examples, vector_width: int, words: int | None) -> EsimConfiguration:
+    return EsimConfiguration(train.label_names, vector_width, words, settings.width, settings.dropout)
+
+
+def _read_configuration(folder: Path) -> EsimConfiguration:
+    content: dict[str, Any] = json.loads((folder / CONFIGURATION_FILE).read_text(encoding="utf-8"))
+    if content.pop("model_type") != "esim":
+        raise ValueError(f"{CONFIGURATION_FILE} is of another kind of model")
+    return EsimConfiguration(**content | {"label_names": tuple(content["label_names"])})
+
+
+def _with_weights(model: Esim, weights: Mapping[str, torch.Tensor], *, apart: str | None = None) -> Esim:
+    """The model with these weights; those whose names begin with `apart` it has already."""
+    report = model.load_state_dict(dict(weights), strict=False)
+    missing = [name for name in report.missing_keys if apart is None or not name.startswith(apart)]
+    if missing or report.unexpected_keys:
+        raise ValueError(f"{WEIGHTS_FILE} lacks {missing} and has {report.unexpected_keys}")
+    return model
+
+
+def _train_words(settings: EsimSpec, train: Examples) -> dict[str, int]:
+    counts = frequent_words((text for column in PAIR for text in train.texts(column)), settings.vocabulary)
+    if not counts:
+        raise DataError(
+            f"text and text_pair of {len(train)} train rows hold no words to make a vocabulary from; check the source"
+        )
+    return counts
+
+
+def _vectors(path: Path, counts: Mapping[str, int], most: int, log: Callable[[str], None]) -> WordVectors:
+    found = read_word_vectors(path, counts.keys(), most_others=most - len(counts), is_word=is_one_word)
+    covered = [word for word in found.words if word in counts]
+    share = sum(counts[word] for word in covered) / sum(counts.values())
+    log(
+        f"{path.name}: vectors of {len(covered)} of {len(counts)} words of the train texts ({share:.1%} of their "
+        f"occurrences) and of {len(found.words) - len(covered)} other words, {found.width} wide"
+    )
+    return found
+
+
+def _filled(reader: WordReader, found: WordVectors, *, learning: bool) -> LearntVectors:
+    table = LearntVectors(len(reader), found.width)
+    weights = table.table.weight.requires_grad_(learning)
+    numbers = torch.tensor([reader.number(word) for word in found.words])
+    with torch.no_grad():
+        weights[UNKNOWN_WORD:] *= float(found.values.std())
+        weights[numbers] = torch.from_numpy(found.values)
+    return table

@@ -1,0 +1,150 @@
+"""Words of texts, a vocabulary made of train texts, and pairs of texts as padded batches; vectors are elsewhere."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+from tokenizers import Regex, pre_tokenizers
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import ModelError
+from aflite_assets.models.text.inputs import TokenizedTexts
+
+NO_WORD = 0
+"""Fills the rows of a batch that are shorter than the longest."""
+
+UNKNOWN_WORD = 1
+"""Number of all words outside of the vocabulary; one of these stands for a text without words."""
+
+NO_PIECE = -1
+"""The same for word pieces, whose numbers begin at 0."""
+
+PAIR: tuple[Literal["text", "text_pair"], ...] = ("text", "text_pair")
+SIDES = ("first", "second")
+"""The same two, as the model's arguments are named."""
+
+VOCABULARY_FILE = "vocabulary.json"
+
+CURLY_APOSTROPHE = "\u2019"
+
+_ALONE = r"\p{Han}\p{Hiragana}\p{Katakana}"
+_LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}_]&&[^{_ALONE}]]"
+_APOSTROPHE = f"['{CURLY_APOSTROPHE}]"
+WORD_PATTERN = (
+    rf"(?i)[{_ALONE}]"
+    r"|\p{N}+(?:[.,]\p{N}+)+"
+    rf"|{_LETTER}+?(?=n{_APOSTROPHE}t\b)|n{_APOSTROPHE}t\b|{_APOSTROPHE}(?:s|re|ve|ll|d|m)\b"
+    rf"|{_LETTER}+"
+    r"|[^\s\p{C}]"
+)
+"""What a word is, in Oniguruma's syntax, the first that fits: a Chinese or Japanese sign; a number with its points
+and commas; of English contractions the verb, "n't" and "'s" apart, as in the Penn Treebank and so in GloVe's vectors;
+letters, marks and digits of any script; any other sign alone, control characters not."""
+
+_SPLITTER = pre_tokenizers.Split(Regex(WORD_PATTERN), "removed", invert=True)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text by `WORD_PATTERN`, in order, in small letters and with plain apostrophes."""
+    return [word for word, _ in _SPLITTER.pre_tokenize_str(text.lower().replace(CURLY_APOSTROPHE, "'"))]
+
+
+def word_spans(text: str) -> np.ndarray:
+    """Where the words of a text begin and end: words x 2 int64, in characters."""
+    spans = [span for _, span in _SPLITTER.pre_tokenize_str(text)]
+    return np.array(spans, dtype=np.int64).reshape(-1, 2)
+
+
+def is_one_word(text: str) -> bool:
+    """Whether texts can have this word; no other would ever be looked up."""
+    return words_of(text) == [text]
+
+
+def frequent_words(texts: Iterable[str], most: int) -> dict[str, int]:
+    """How often the `most` frequent words occur, the most frequent first and equally frequent ones by the alphabet."""
+    counts = Counter(word for text in texts for word in words_of(text))
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
+
+
+@dataclass(frozen=True)
+class PairInputs:
+    """Rows of two texts. Each of `parts` makes one argument of the model, padded by itself."""
+
+    parts: Sequence[TokenizedTexts]
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Numbers per row in all parts together, int64."""
+        return np.sum([part.lengths for part in self.parts], axis=0)
+
+    def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
+        """The model's arguments for these rows, each rows x longest row int64."""
+        return {name: values for part in self.parts for name, values in part.batch(positions).items()}
+
+
+def ragged(name: str, rows: Sequence[Sequence[int] | np.ndarray], *, padding: int = NO_WORD) -> TokenizedTexts:
+    """Rows of numbers as the argument `name`."""
+    return TokenizedTexts(
+        arrays={name: np.fromiter((number for row in rows for number in row), np.int32)},
+        padding={name: padding},
+        offsets=np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)]),
+        padding_side="right",
+    )
+
+
+class WordReader:
+    """Turns pairs of texts into the numbers of their words: `words[i]` has the number `i + 2`."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = tuple(words)
+        self._numbers = {word: number for number, word in enumerate(self.words, start=UNKNOWN_WORD + 1)}
+
+    def __len__(self) -> int:
+        """Rows that a table of these words' vectors has, padding and the unknown word included."""
+        return len(self.words) + 2
+
+    def inputs(self, examples: Examples, *, max_length: int) -> PairInputs:
+        """Both texts of each row, the first `max_length` words of each: `first_words` and `second_words`."""
+        return PairInputs(
+            [
+                ragged(f"{side}_words", [self.numbers(text)[:max_length] for text in examples.texts(column)])
+                for side, column in zip(SIDES, PAIR, strict=True)
+            ]
+        )
+
+    def numbers(self, text: str) -> list[int]:
+        """Of each of its words, never none."""
+        return [self.number(word) for word in words_of(text)] or [UNKNOWN_WORD]
+
+    def number(self, word: str) -> int:
+        """Of a word in small letters."""
+        return self._numbers.get(word, UNKNOWN_WORD)
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write `vocabulary.json`: the words in order, as a list."""
+        (folder / VOCABULARY_FILE).write_text(json.dumps(self.words, ensure_ascii=False, indent=0), encoding="utf-8")
+
+    @classmethod
+    def from_pretrained(cls, folder: Path) -> "WordReader":
+        """The reader that `save_pretrained` wrote.
+
+        Raises:
+            ModelError: the folder holds none.
+        """
+        try:
+            words = json.loads((folder / VOCABULARY_FILE).read_text(encoding="utf-8"))
+            if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+                raise ValueError("it is no list of words")
+        except (OSError, ValueError) as error:
+            raise ModelError(
+                f"{folder} holds no readable {VOCABULARY_FILE} ({error}); materialise warmup_models again"
+            ) from error
+        return cls(words)

@@ -1,0 +1,1 @@
+"""timm image classifiers: building, loading, and how images become pixels. Training: `training`."""

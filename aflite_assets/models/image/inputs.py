@@ -1,0 +1,120 @@
+"""From encoded images to pixel batches: decoding and keeping; how images are cut and changed is `image_transforms`'."""
+
+from collections.abc import Sequence
+from io import BytesIO
+
+import numpy as np
+import torch
+from PIL import Image
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import DataError
+from aflite_assets.models.image.transforms import ImagePreparation
+
+CACHE_BYTES = 2**30
+"""Decoded images are kept in memory up to this size; beyond it they are decoded again for every batch."""
+
+DECODING_ERRORS = (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError)
+"""What Pillow raises on hostile or broken files."""
+
+
+def open_image(examples: Examples, position: int) -> Image.Image:
+    """The image at `position` as Pillow opens it: size known, pixels not yet decoded.
+
+    Raises:
+        DataError: the bytes are no image that Pillow knows.
+    """
+    content = examples.image_bytes(position)
+    try:
+        return Image.open(BytesIO(content))
+    except DECODING_ERRORS as error:
+        raise _broken_image(examples, position, error) from error
+
+
+def decode_image(examples: Examples, position: int, *, size: tuple[int, int] | None = None) -> np.ndarray:
+    """Pixels of one image, height x width x 3 uint8, resized bilinearly to `size` (width, height) if given.
+
+    Transparency is dropped, grey and palette images become RGB.
+
+    Raises:
+        DataError: the image cannot be decoded; the message names its row id.
+    """
+    image = rgb_image(examples, position)
+    if size is not None and image.size != size:
+        image = image.resize(size, Image.Resampling.BILINEAR)
+    return np.asarray(image)
+
+
+def rgb_image(examples: Examples, position: int) -> Image.Image:
+    """The image at `position`, decoded, in RGB; transparency is dropped.
+
+    Raises:
+        DataError: the image cannot be decoded; the message names its row id.
+    """
+    image = open_image(examples, position)
+    try:
+        # Pillow warns when a palette with transparency goes to RGB directly.
+        image = image.convert("RGBA") if image.mode == "P" else image
+        return image.convert("RGB")
+    except DECODING_ERRORS as error:
+        raise _broken_image(examples, position, error) from error
+
+
+def _broken_image(examples: Examples, position: int, error: Exception) -> DataError:
+    return DataError(
+        f"the image of row {examples.row_ids[position]} cannot be decoded ({error}); "
+        "repair or remove it in the source and materialise raw_dataset again"
+    )
+
+
+class ImageInputs:
+    """Square RGB images of a table's rows, normalised to [-1, 1] (mean 0.5, standard deviation 0.5).
+
+    `augmentation` is a generator that the preparation's changes of each batch are drawn from (train rows), or None.
+    """
+
+    def __init__(
+        self,
+        examples: Examples,
+        preparation: ImagePreparation,
+        *,
+        augmentation: np.random.Generator | None = None,
+    ) -> None:
+        self._examples = examples
+        self._preparation = preparation
+        self._augmentation = augmentation if preparation.change is not None else None
+        self._of_originals = self._augmentation is not None and preparation.changes_originals
+        fits = len(examples) * 3 * preparation.image_size**2 <= CACHE_BYTES
+        self._decoded = self._squares(range(len(examples))) if fits and not self._of_originals else None
+
+    def __len__(self) -> int:
+        return len(self._examples)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """All alike: images of one size cost the same."""
+        return np.ones(len(self), dtype=np.int64)
+
+    def batch(self, positions: Sequence[int] | np.ndarray) -> dict[str, torch.Tensor]:
+        """`pixel_values`, rows x 3 x size x size float32.
+
+        Raises:
+            DataError: an image cannot be decoded; the message names its row id.
+        """
+        normalised = self._pixels(list(positions)).astype(np.float32) / 127.5 - 1.0
+        return {"pixel_values": torch.from_numpy(np.ascontiguousarray(normalised.transpose(0, 3, 1, 2)))}
+
+    def _pixels(self, rows: list[int]) -> np.ndarray:
+        change = self._preparation.change
+        if self._of_originals:
+            assert change is not None
+            return change((rgb_image(self._examples, row) for row in rows), rng=self._augmentation)
+        pixels = self._squares(rows) if self._decoded is None else self._decoded[rows]
+        return pixels if self._augmentation is None or change is None else change(pixels, rng=self._augmentation)
+
+    def _squares(self, positions: Sequence[int]) -> np.ndarray:
+        size = self._preparation.image_size
+        pixels = np.empty((len(positions), size, size, 3), dtype=np.uint8)
+        for target, position in zip(pixels, positions, strict=True):
+            target[:] = self._preparation.square(rgb_image(self._examples, position))
+        return pixels

@@ -1,0 +1,150 @@
+"""timm image classifiers in transformers' wrapper: naming, building and loading them; no training."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import timm
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file
+from transformers import TimmWrapperConfig, TimmWrapperForImageClassification
+
+from aflite_assets.errors import ModelError
+from aflite_assets.models.global_state import quiet_libraries
+from aflite_assets.models.representations import final_layer_name
+from aflite_assets.models.weights_files import reading_problem
+
+BUILDING_ERRORS = (AssertionError, RuntimeError, TypeError, ValueError, ImportError)
+"""What timm raises for an image size that an architecture cannot be built for."""
+
+LOADING_ERRORS = (*BUILDING_ERRORS, OSError, KeyError, SafetensorError)
+"""What transformers adds to these for a folder that holds no whole model."""
+
+SETTINGS = {"drop_rate": "dropout", "drop_path_rate": "drop_path"}
+"""What a dataset's file calls timm's arguments."""
+
+WRAPPER_PREFIX = "timm_model."
+
+
+class TimmClassifier(TimmWrapperForImageClassification):
+    """transformers' wrapper, with the initial weights that timm gives each architecture.
+
+    The wrapper redraws every convolution with standard deviation 0.02, meant for a head on pretrained weights.
+    """
+
+    def init_weights(self) -> None:
+        """Nothing: timm has initialised the model."""
+
+
+def check_image_model(architecture: str, *, checkpoint: str | None) -> None:
+    """Look at the name and at the checkpoint's table of contents.
+
+    Raises:
+        ModelError: timm has no such architecture, or the checkpoint is no safetensors file.
+    """
+    if not timm.is_model(architecture):
+        near = difflib.get_close_matches(architecture, timm.list_models(), n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "timm.list_models() lists the names"
+        raise ModelError(f"architecture {architecture!r} is not in timm {timm.__version__}; {hint}")
+    if checkpoint is not None:
+        _check_weights_file(checkpoint)
+
+
+def new_image_model(
+    architecture: str,
+    *,
+    checkpoint: str | None,
+    image_size: int,
+    label_names: Sequence[str],
+    dropout: float = 0.0,
+    drop_path: float = 0.0,
+) -> Any:
+    """The architecture for square RGB images; new weights are drawn from torch's generator.
+
+    `dropout` before the last layer and `drop_path`, stochastic depth, are timm's drop_rate and drop_path_rate.
+
+    Raises:
+        ModelError: the architecture cannot take this image size or has no such dropout, or the checkpoint does not
+            fit it.
+    """
+    check_image_model(architecture, checkpoint=checkpoint)
+    # Only architectures built for one size have the argument (position embeddings, windows).
+    fixed_size = getattr(timm.get_pretrained_cfg(architecture), "fixed_input_size", False)
+    rates = {name: rate for name, rate in (("drop_rate", dropout), ("drop_path_rate", drop_path)) if rate}
+    arguments = ({"img_size": image_size} if fixed_size else {}) | rates
+    configuration = TimmWrapperConfig(
+        architecture=architecture,
+        num_labels=len(label_names),
+        id2label=dict(enumerate(label_names)),
+        label2id={name: number for number, name in enumerate(label_names)},
+        model_args=arguments or None,
+    )
+    with quiet_libraries():
+        try:
+            model = TimmClassifier(configuration)
+            _try_one_image(model, image_size)
+        except BUILDING_ERRORS as error:
+            problem = _building_problem(error, image_size)
+            raise ModelError(f"architecture {architecture!r} {problem}, or choose another architecture") from error
+    if checkpoint is not None:
+        _load_weights(model, checkpoint)
+    return model
+
+
+def saved_image_model(folder: Path) -> Any:
+    """A model that `save_pretrained` wrote.
+
+    Raises:
+        ModelError: the folder does not hold one.
+    """
+    with quiet_libraries():
+        try:
+            return TimmWrapperForImageClassification.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
+            )
+        except LOADING_ERRORS as error:
+            raise ModelError(
+                f"{folder} holds no readable image encoder ({reading_problem(folder, error)}); "
+                "materialise warmup_models again"
+            ) from error
+
+
+def _building_problem(error: Exception, image_size: int) -> str:
+    refused = [name for name in SETTINGS if isinstance(error, TypeError) and f"'{name}'" in str(error)]
+    if refused:
+        return f"has no {refused[0]}; leave {SETTINGS[refused[0]]} out"
+    return f"cannot process images of {image_size} x {image_size} pixels ({error}); set image_size to one that it can"
+
+
+def _try_one_image(model: Any, image_size: int) -> None:
+    model.eval()
+    with torch.inference_mode():
+        model(torch.zeros(1, 3, image_size, image_size))
+
+
+def _check_weights_file(checkpoint: str) -> None:
+    try:
+        with safe_open(checkpoint, framework="pt"):
+            pass
+    except (OSError, SafetensorError) as error:
+        raise ModelError(
+            f"checkpoint {checkpoint!r} is not a safetensors file that can be read ({error}); give the path of "
+            "a file with a timm model's weights, or leave checkpoint out to train from scratch"
+        ) from error
+
+
+def _load_weights(model: Any, checkpoint: str) -> None:
+    stored = {key.removeprefix(WRAPPER_PREFIX): value for key, value in load_file(checkpoint).items()}
+    expected = model.timm_model.state_dict()
+    head = final_layer_name(model.timm_model, model.num_labels)
+    fitting = {key: value for key, value in stored.items() if key in expected and value.shape == expected[key].shape}
+    unfit = [key for key in sorted(expected) if key not in fitting and not key.startswith(f"{head}.")]
+    if unfit:
+        raise ModelError(
+            f"checkpoint {checkpoint!r} lacks {len(unfit)} of {len(expected)} weights of "
+            f"{model.config.architecture} or has them in another shape (first: {unfit[0]}); "
+            "give weights of the same architecture and image_size"
+        )
+    model.timm_model.load_state_dict(fitting, strict=False)

@@ -1,0 +1,195 @@
+"""How images become squares of pixels, as settings say: whole or cut, changed at random for training or not.
+
+timm makes what ImageNet's models are trained and tested on; decoding is in `image_inputs`.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from timm.data import create_transform, rand_augment_transform
+
+from aflite_assets.models.global_state import isolated_cpu_random_state
+from aflite_assets.specs.models import ImageModelSpec, RandAugmentSpec
+
+GREY = 128
+"""Half of the range of pixels, which is zero for a model."""
+
+SHIFT_PIXELS = 100
+"""How far RandAugment moves an image at magnitude 10, in the authors' code for EfficientNets of any size."""
+
+LARGEST_SHIFT = 0.5
+"""The most at any magnitude, as a share of the width: small images would else leave the picture."""
+
+LONGEST_SHAPE = 4
+"""Times its shorter side: of longer images the middle is enough, and all of one a pixel high would fill the memory."""
+
+
+@dataclass(frozen=True)
+class ImagePreparation:
+    """What an image model is given.
+
+    `square` makes image_size x image_size x 3 uint8 of an RGB image that the model is asked about.
+    `change(images, rng=)` makes rows x image_size x image_size x 3 of train images: of their squares or, with
+    `changes_originals`, of the RGB images as they are. None: train images are like others.
+    """
+
+    image_size: int
+    square: Callable[[Image.Image], np.ndarray]
+    change: Callable[..., np.ndarray] | None = None
+    changes_originals: bool = False
+
+
+def image_preparation(settings: ImageModelSpec) -> ImagePreparation:
+    """What these settings say."""
+    size, squeezed = settings.image_size, Squeezed(settings.image_size, settings.interpolation)
+    if settings.augmentation == "flip_crop":
+        return ImagePreparation(size, squeezed, flip_and_crop)
+    if settings.augmentation == "randaugment":
+        steps = [_flip(settings), _operations(settings, settings.randaugment or RandAugmentSpec())]
+        return ImagePreparation(size, squeezed, RandomChanges(tuple(steps)))
+    if settings.augmentation == "resized_crop":
+        steps = [LargeEnough(1 / settings.crop_area), _crop_and_flip(settings)]
+        if settings.randaugment is not None:
+            steps.append(_operations(settings, settings.randaugment))
+        return ImagePreparation(size, _centre(settings), RandomChanges(tuple(steps)), changes_originals=True)
+    return ImagePreparation(size, squeezed)
+
+
+@dataclass(frozen=True)
+class Squeezed:
+    """The whole image, resized to a square whatever its shape."""
+
+    image_size: int
+    interpolation: str
+
+    def __call__(self, image: Image.Image) -> np.ndarray:
+        """Its pixels, image_size x image_size x 3 uint8."""
+        size = (self.image_size, self.image_size)
+        return np.asarray(image if image.size == size else image.resize(size, _resampling(self.interpolation)))
+
+
+@dataclass(frozen=True)
+class Centre:
+    """The square in the middle of an image; `transform`, timm's for tests, gives 3 x size x size uint8."""
+
+    transform: Callable[[Image.Image], torch.Tensor]
+
+    def __call__(self, image: Image.Image) -> np.ndarray:
+        """Its pixels, size x size x 3 uint8."""
+        return self.transform(_middle(image)).permute(1, 2, 0).numpy()
+
+
+def _middle(image: Image.Image) -> Image.Image:
+    width, height = image.size
+    longest = LONGEST_SHAPE * min(width, height)
+    if max(width, height) <= longest:
+        return image
+    left, top = max(0, width - longest) // 2, max(0, height - longest) // 2
+    return image.crop((left, top, left + min(width, longest), top + min(height, longest)))
+
+
+@dataclass(frozen=True)
+class LargeEnough:
+    """Images of fewer than `pixels` pixels are enlarged, because timm would cut parts without any out of them."""
+
+    pixels: float
+
+    def __call__(self, image: Image.Image) -> Image.Image:
+        """The image, in its shape."""
+        times = math.ceil(math.sqrt(self.pixels / (image.width * image.height)))
+        return image if times <= 1 else image.resize((times * image.width, times * image.height))
+
+
+@dataclass(frozen=True)
+class RandomChanges:
+    """timm's random transforms, one after another, on each image; all global generators stay as they are."""
+
+    steps: tuple[Callable[[Image.Image], Image.Image], ...]
+
+    def __call__(self, images: Iterable[Image.Image | np.ndarray], *, rng: np.random.Generator) -> np.ndarray:
+        """Rows x size x size x 3 uint8, drawn from `rng` alone; `images` are RGB, Pillow's or their uint8 pixels."""
+        # timm draws from the generators of random, numpy and torch.
+        with isolated_cpu_random_state(int(rng.integers(2**63))):
+            return np.stack([np.asarray(self._changed(image)) for image in images])
+
+    def _changed(self, image: Image.Image | np.ndarray) -> Image.Image:
+        changed = Image.fromarray(image) if isinstance(image, np.ndarray) else image
+        for step in self.steps:
+            changed = step(changed)
+        return changed
+
+
+def _crop_and_flip(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
+    """A rectangle of 3:4 to 4:3 anywhere in the image, resized to the square, and half of them flipped."""
+    return _first_changes(settings, scale=(settings.crop_area, 1.0))
+
+
+def _flip(settings: ImageModelSpec) -> Callable[[Image.Image], Image.Image]:
+    return _first_changes(settings, scale=(1.0, 1.0), ratio=(1.0, 1.0))
+
+
+def _first_changes(settings: ImageModelSpec, **crop: Any) -> Callable[[Image.Image], Image.Image]:
+    first, _, _ = create_transform(
+        settings.image_size,
+        is_training=True,
+        color_jitter=None,
+        interpolation=settings.interpolation,
+        normalize=False,
+        separate=True,
+        **crop,
+    )
+    return first
+
+
+def _operations(settings: ImageModelSpec, operations: RandAugmentSpec) -> Callable[[Image.Image], Image.Image]:
+    """RandAugment with the strengths of the authors' code for EfficientNets, in which the magnitude goes beyond 10.
+
+    By itself timm would end at 10, leave out every second operation and, on large images, shift by more. As in that
+    code posterising and solarising get weaker as the magnitude rises. What comes in from beyond the border is grey.
+    """
+    number, magnitude = operations.operations, operations.magnitude
+    return rand_augment_transform(
+        f"rand-n{number}-m{magnitude}-p1-mmax{max(10, magnitude)}",
+        {
+            "translate_pct": min(SHIFT_PIXELS / settings.image_size, LARGEST_SHIFT / max(1, magnitude / 10)),
+            "img_mean": (GREY, GREY, GREY),
+            "interpolation": _resampling(settings.interpolation),
+        },
+    )
+
+
+def _centre(settings: ImageModelSpec) -> Centre:
+    return Centre(
+        create_transform(
+            settings.image_size,
+            crop_pct=settings.centre_share,
+            interpolation=settings.interpolation,
+            normalize=False,
+        )
+    )
+
+
+def _resampling(interpolation: str) -> Image.Resampling:
+    return Image.Resampling[interpolation.upper()]
+
+
+def flip_and_crop(pixels: np.ndarray, *, rng: np.random.Generator) -> np.ndarray:
+    """Random horizontal flips, then random crops of the reflected surroundings; shape and dtype stay.
+
+    `pixels` is rows x size x size x 3. The border is 4 pixels per 32, the usual CIFAR augmentation
+    (He et al. 2016, section 4.2), with reflection instead of zeros.
+    """
+    rows, size = pixels.shape[:2]
+    border = max(1, size * 4 // 32)
+    flips = rng.random(rows) < 0.5
+    flipped = pixels.copy()
+    flipped[flips] = pixels[flips][:, :, ::-1]
+    corners = rng.integers(0, 2 * border + 1, size=(rows, 2))
+    padded = np.pad(flipped, ((0, 0), (border, border), (border, border), (0, 0)), mode="reflect")
+    crops = [image[y : y + size, x : x + size] for image, (y, x) in zip(padded, corners, strict=True)]
+    return np.stack(crops)

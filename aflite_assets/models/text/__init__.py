@@ -1,0 +1,1 @@
+"""Transformers that classify texts: pretrained or made small, and their tokens. Training: `training`."""

@@ -1,0 +1,197 @@
+"""Hugging Face sequence classifiers and their tokenizers: finding, checking and loading them; no training."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import (
+    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+)
+
+from aflite_assets.data.hub.datasets import model_commit, resolve_commit
+from aflite_assets.errors import ModelError
+from aflite_assets.models.global_state import quiet_libraries
+from aflite_assets.models.weights_files import reading_problem
+
+LOADING_ERRORS = (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError)
+"""What transformers raises for folders and hub ids that it cannot load."""
+
+POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm")
+"""Architectures that number their positions from `pad_token_id + 1`."""
+
+
+@dataclass(frozen=True)
+class TextModel:
+    """A sequence classifier with the tokenizer that belongs to it."""
+
+    model: Any
+    tokenizer: Any
+
+
+def check_text_checkpoint(checkpoint: str, *, revision: str | None, max_length: int) -> None:
+    """Look at the configuration and the tokenizer, not at the weights.
+
+    Raises:
+        ModelError: neither a folder nor an id that the hub or its cache serves, an architecture without
+            a sequence classifier, a tokenizer without words, or fewer positions than `max_length`.
+    """
+    with quiet_libraries():
+        config = _load_configuration(checkpoint, revision=revision)
+        load_tokenizer(checkpoint, revision=revision)
+    if type(config) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
+        raise ModelError(
+            f"checkpoint {checkpoint!r} is a {config.model_type!r}, for which transformers has no sequence "
+            "classifier; choose a text encoder such as a BERT, RoBERTa or DistilBERT"
+        )
+    positions = _positions(config)
+    if positions is not None and max_length > positions:
+        raise ModelError(
+            f"max_length {max_length} is more than the {positions} tokens that checkpoint {checkpoint!r} can read; "
+            f"set max_length to {positions} or less"
+        )
+
+
+def pretrained_text_model(
+    checkpoint: str, *, revision: str | None, label_names: Sequence[str], log: Callable[[str], None]
+) -> TextModel:
+    """The checkpoint in float32 with an output layer for these labels; draws new weights from torch's generator.
+
+    Weights that the checkpoint lacks, or has for another number of labels, are new and named in the log.
+
+    Raises:
+        ModelError: the checkpoint cannot be loaded or is not one of this architecture.
+    """
+    names = dict(enumerate(label_names))
+    with quiet_libraries():
+        try:
+            model, report = AutoModelForSequenceClassification.from_pretrained(
+                checkpoint,
+                revision=_commit(checkpoint, revision),
+                num_labels=len(names),
+                id2label=names,
+                label2id={name: number for number, name in names.items()},
+                dtype=torch.float32,
+                trust_remote_code=False,
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
+                local_files_only=Path(checkpoint).is_dir(),
+            )
+        except LOADING_ERRORS as error:
+            raise unusable(f"checkpoint {checkpoint!r}", checkpoint, error) from error
+        tokenizer = load_tokenizer(checkpoint, revision=revision)
+    _check_loaded(checkpoint, model, report, n_labels=len(names))
+    new = sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
+    if new:
+        log(f"not in checkpoint {checkpoint}, drawn at random: {', '.join(new)}")
+    _agree_on_padding(checkpoint, model, tokenizer)
+    return TextModel(model, tokenizer)
+
+
+def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
+    if not Path(checkpoint).is_dir() and checkpoint.startswith(("/", "./", "../", "~")):
+        raise ModelError(
+            f"checkpoint folder {checkpoint!r} does not exist; give the folder that save_pretrained wrote "
+            "(config.json, model.safetensors, tokenizer files) or a hub id"
+        )
+    try:
+        # The cache first: without a network the hub's client retries for many seconds.
+        return _configuration(checkpoint, revision, local=True)
+    except LOADING_ERRORS as cache_error:
+        if Path(checkpoint).is_dir():
+            raise unusable(f"checkpoint {checkpoint!r}", checkpoint, cache_error) from cache_error
+    # One request, where transformers would ask many times before it says that nobody answers.
+    resolve_commit(checkpoint, None, kind="model")
+    try:
+        return _configuration(checkpoint, revision, local=False)
+    except LOADING_ERRORS as error:
+        raise ModelError(
+            f"checkpoint {checkpoint!r} is neither a folder nor a model that the hub or its cache serves ({error}); "
+            "give a local folder, correct the id, or download the model while there is a network"
+        ) from error
+
+
+def _configuration(checkpoint: str, revision: str | None, *, local: bool) -> Any:
+    return AutoConfig.from_pretrained(
+        checkpoint, revision=_commit(checkpoint, revision), trust_remote_code=False, local_files_only=local
+    )
+
+
+def _commit(checkpoint: str, revision: str | None) -> str:
+    """Of a hub id the commit that is loaded, the one that keys name; of a folder what transformers ignores."""
+    return "main" if Path(checkpoint).is_dir() else model_commit(checkpoint, revision)
+
+
+def load_tokenizer(checkpoint: str, *, revision: str | None) -> Any:
+    """The tokenizer of a folder or hub id.
+
+    Raises:
+        ModelError: there is none, or it knows no words.
+    """
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            checkpoint,
+            revision=_commit(checkpoint, revision),
+            trust_remote_code=False,
+            local_files_only=Path(checkpoint).is_dir(),
+        )
+    except LOADING_ERRORS as error:
+        raise unusable(f"checkpoint {checkpoint!r}", checkpoint, error) from error
+    # Without its files transformers makes a tokenizer that turns every word into "unknown".
+    if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
+        raise ModelError(
+            f"checkpoint {checkpoint!r} has no tokenizer vocabulary; put the tokenizer's files "
+            "(tokenizer.json or vocab.txt) beside config.json"
+        )
+    return tokenizer
+
+
+def _positions(config: Any) -> int | None:
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions is None or positions < 1:
+        return None
+    offset = config.pad_token_id + 1 if config.model_type in POSITIONS_AFTER_PADDING else 0
+    return int(positions) - offset
+
+
+def _check_loaded(checkpoint: str, model: Any, report: Any, *, n_labels: int) -> None:
+    expected = model.state_dict()
+    if len(report["missing_keys"]) > len(expected) / 2:
+        raise ModelError(
+            f"checkpoint {checkpoint!r} lacks {len(report['missing_keys'])} of {len(expected)} weights of a "
+            f"{type(model).__name__}; its config.json and its weights do not belong together"
+        )
+    for key, found, wanted in sorted(report["mismatched_keys"], key=str):
+        if wanted[0] != n_labels:
+            raise ModelError(
+                f"checkpoint {checkpoint!r} has {key} with shape {tuple(found)}, its config.json says "
+                f"{tuple(wanted)}; its config.json and its weights do not belong together"
+            )
+
+
+def _agree_on_padding(checkpoint: str, model: Any, tokenizer: Any) -> None:
+    if tokenizer.pad_token_id is None:
+        if tokenizer.eos_token_id is None:
+            raise ModelError(
+                f"the tokenizer of checkpoint {checkpoint!r} has neither a padding nor an end-of-text token, so rows "
+                "of different lengths cannot share a batch; set pad_token in its tokenizer_config.json"
+            )
+        tokenizer.pad_token = tokenizer.eos_token
+    model.config.get_text_config().pad_token_id = tokenizer.pad_token_id
+    model.config.pad_token_id = tokenizer.pad_token_id
+
+
+def unusable(what: str, checkpoint: str, error: Exception) -> ModelError:
+    """The error that says why the folder or hub id `checkpoint`, which the user knows as `what`, cannot be loaded."""
+    remedy = (
+        "copy or download the file again"
+        if isinstance(error, SafetensorError)
+        else "it needs config.json, model.safetensors and the tokenizer's files, written by a transformers version no "
+        "newer than the one installed"
+    )
+    return ModelError(f"{what} cannot be loaded ({reading_problem(checkpoint, error)}); {remedy}")

@@ -1,0 +1,109 @@
+"""A small BERT and its word-piece tokenizer, made from train texts alone; loading a saved one is in `text_models`."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from tokenizers import Tokenizer, models, trainers
+from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import DataError
+from aflite_assets.models.global_state import quiet_libraries
+from aflite_assets.models.text.inputs import text_columns
+from aflite_assets.models.text.pretrained import TextModel
+from aflite_assets.specs.models import SmallTransformerSpec
+
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+CHARACTER_COVERAGE = 0.9995
+"""Share of the characters that get pieces of their own; the rarest do not fill the vocabulary (as SentencePiece)."""
+
+LONGEST_WORD = 100
+"""Characters; the tokenizer reads longer words as unknown, so it need not learn from them."""
+
+
+def new_small_text_model(settings: SmallTransformerSpec, train: Examples) -> TextModel:
+    """A BERT with random weights from torch's global generator and a tokenizer of the columns that it sees.
+
+    Texts are read as uncased BERT models read them: control characters are dropped, letters lower-cased and stripped
+    of their accents (NFD), punctuation and CJK characters stand alone. There is no dropout, the feed-forward layers are
+    four times as wide as the others, and the weights' standard deviation is `1 / sqrt(width)`, which keeps a layer's
+    outputs as large as its inputs (LeCun et al. 1998, Efficient BackProp): BERT's 0.02 is for 768 units, and with it
+    models of 32 to 64 units were seen to learn pairs of texts far more slowly.
+
+    Raises:
+        DataError: the columns hold no character that the tokenizer keeps.
+    """
+    columns = text_columns(train, settings.inputs)
+    vocabulary = train_word_pieces((text for column in columns for text in train.texts(column)), settings.vocabulary)
+    if len(vocabulary) == len(SPECIAL_TOKENS):
+        raise DataError(
+            f"{' and '.join(columns)} of {len(train)} train rows hold no words to make a vocabulary from; "
+            "leave the column out with inputs, or check the source"
+        )
+    names = dict(enumerate(train.label_names))
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=settings.width,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        intermediate_size=4 * settings.width,
+        max_position_embeddings=settings.max_length,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        initializer_range=settings.width**-0.5,
+        num_labels=len(names),
+        id2label=names,
+        label2id={name: number for number, name in names.items()},
+    )
+    with quiet_libraries():
+        return TextModel(BertForSequenceClassification(config), _tokenizer(vocabulary, settings.max_length))
+
+
+def train_word_pieces(texts: Iterable[str], size: int) -> dict[str, int]:
+    """Word pieces and their numbers from 0, special tokens first; the same for the same texts in any order.
+
+    At most `size` pieces: each of the most frequent characters at the start of a word and within one, then the
+    merges of pairs that occur twice or more. Texts without words give the special tokens alone.
+    """
+    words = _count_words(texts)
+    characters = _frequent_characters(words, (size - len(SPECIAL_TOKENS)) // 2)
+    known = frozenset(characters)
+    # The trainer would number the pieces within words in the order of a randomly seeded hash table, and these
+    # numbers break the ties between equally frequent pairs. Pieces that it is given keep their order.
+    given = [*SPECIAL_TOKENS, *characters, *(f"##{character}" for character in characters)]
+    trainer = trainers.WordPieceTrainer(vocab_size=size, min_frequency=2, special_tokens=given, show_progress=False)
+    learner = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # nothing is split: each text is one word
+    learner.train_from_iterator(
+        (word for word, count in words.items() if known.issuperset(word) for _ in range(count)), trainer
+    )
+    return dict(sorted(learner.get_vocab().items(), key=lambda item: item[1]))
+
+
+def _count_words(texts: Iterable[str]) -> Counter[str]:
+    backend = _tokenizer({token: number for number, token in enumerate(SPECIAL_TOKENS)}, 4).backend_tokenizer
+    words: Counter[str] = Counter()
+    for text in texts:
+        split = backend.pre_tokenizer.pre_tokenize_str(backend.normalizer.normalize_str(text))
+        words.update(word for word, _ in split if len(word) <= LONGEST_WORD)
+    return words
+
+
+def _frequent_characters(words: Counter[str], limit: int) -> list[str]:
+    counts: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            counts[character] += count
+    wanted, covered = CHARACTER_COVERAGE * counts.total(), 0
+    kept: list[str] = []
+    for character, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        if covered >= wanted or len(kept) == limit:
+            break
+        kept.append(character)
+        covered += count
+    return sorted(kept)
+
+
+def _tokenizer(vocabulary: dict[str, int], max_length: int) -> Any:
+    # A text that spells out "[SEP]" is a text and no separator.
+    return BertTokenizer(vocab=vocabulary, model_max_length=max_length, split_special_tokens=True)

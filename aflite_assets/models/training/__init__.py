@@ -1,0 +1,1 @@
+"""The one trainer of all neural models: batches, stopping, checkpoints, memory, predictions. Knows no architecture."""

@@ -1,0 +1,184 @@
+"""In which order train rows are presented, and how they become batches; what is done with a batch is `trainer`'s."""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import current_process
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier
+from aflite_assets.models.global_state import library_seed
+from aflite_assets.processors import threads_per_step
+from aflite_assets.specs.models import ImageModelSpec
+
+BUCKET_BATCHES = 50
+"""Batches among which rows of like length find each other; more would tie an epoch's batches to the lengths."""
+
+MOST_WORKERS = 16
+"""Processes that build batches of images beside a GPU."""
+
+WORKER_MEMORY = 2**28
+"""Bytes of shared memory that have to be free for each; containers often have 64 MiB, and end a process at more."""
+
+FEWEST_WORKERS_MEMORY = 4
+"""Workers whose memory has to be free before there are any."""
+
+MOST_THREADS = 8
+"""Threads that decode images beside a GPU that only answers; each holds a batch in main memory."""
+
+_ORDER, _AUGMENTATION = 0, 1
+"""Streams of the seed."""
+
+RowKey = tuple[int, int]
+"""Epoch from 0 and position of a row: a batch is a function of its keys, whichever process builds it."""
+
+
+def epoch_order(n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int, epoch: int) -> np.ndarray:
+    """Every row position once, int64, in the order of this epoch; batches are cut from the front.
+
+    With `lengths` (rows,), a batch holds rows of about the same length: shuffled rows are cut into stretches of
+    `BUCKET_BATCHES` batches (a quarter of the rows where that is fewer), each is sorted and cut into batches, and
+    the batches are shuffled; the one with the longest row comes first, so that memory runs out at once if at all.
+    What does not fill a batch comes last, whatever its lengths. A function of `seed` and `epoch` alone.
+    """
+    rng = np.random.default_rng([library_seed(seed), _ORDER, epoch])
+    order = rng.permutation(n_rows)
+    if lengths is None or n_rows < 2 * batch_size or lengths.min() == lengths.max():
+        return order
+    whole = n_rows // batch_size * batch_size
+    stretch = batch_size * min(BUCKET_BATCHES, max(1, n_rows // (4 * batch_size)))
+    pieces = [_by_length(order[start : min(start + stretch, whole)], lengths) for start in range(0, whole, stretch)]
+    batches = rng.permutation(np.concatenate(pieces).reshape(-1, batch_size))
+    longest = int(lengths[batches].max(axis=1).argmax())
+    batches[[0, longest]] = batches[[longest, 0]]
+    return np.concatenate([batches.ravel(), _by_length(order[whole:], lengths)])
+
+
+def _by_length(rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    return rows[np.argsort(lengths[rows], kind="stable")]
+
+
+class EpochSampler(Sampler[RowKey]):
+    """The keys of all rows in the order of `epoch`, which whoever iterates sets before."""
+
+    def __init__(self, n_rows: int, *, batch_size: int, lengths: np.ndarray | None, seed: int) -> None:
+        self.epoch = 0
+        self._n_rows = n_rows
+        self._batch_size = batch_size
+        self._lengths = lengths
+        self._seed = seed
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def __iter__(self) -> Iterator[RowKey]:
+        order = epoch_order(
+            self._n_rows, batch_size=self._batch_size, lengths=self._lengths, seed=self._seed, epoch=self.epoch
+        )
+        return ((self.epoch, row) for row in order.tolist())
+
+
+class _Keys(Dataset[RowKey]):
+    """Hands the sampler's keys on, so that the collator builds a batch at once instead of row by row."""
+
+    def __init__(self, n_rows: int) -> None:
+        self._n_rows = n_rows
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def __getitem__(self, key: RowKey) -> RowKey:
+        return key
+
+
+@dataclass(frozen=True)
+class Collator:
+    """Builds batches from keys; `augmentation` is the generator that `inputs` draws from, seeded anew for each."""
+
+    inputs: ModelInputs
+    labels: torch.Tensor
+    seed: int
+    augmentation: np.random.Generator | None
+
+    def __call__(self, keys: Sequence[RowKey]) -> dict[str, torch.Tensor]:
+        """The model's arguments for these rows, with `labels` and `positions` int64 (rows,)."""
+        positions = [row for _, row in keys]
+        if self.augmentation is not None:
+            entropy = [library_seed(self.seed), _AUGMENTATION, *keys[0]]
+            self.augmentation.bit_generator.state = np.random.PCG64(entropy).state
+        rows = torch.as_tensor(positions, dtype=torch.int64)
+        return {**self.inputs.batch(positions), "labels": self.labels[rows], "positions": rows}
+
+
+@dataclass(frozen=True)
+class TrainBatches:
+    """Train rows as loaders present them; made once, however often a training starts."""
+
+    collator: Collator
+    lengths: np.ndarray | None
+    workers: int
+    pinned: bool
+
+    def sampler(self, *, batch_size: int) -> EpochSampler:
+        """The order of rows when `batch_size` of them make an optimiser step."""
+        return EpochSampler(
+            len(self.collator.labels), batch_size=batch_size, lengths=self.lengths, seed=self.collator.seed
+        )
+
+    def loader(self, sampler: EpochSampler, *, part_size: int) -> DataLoader:
+        """Batches of `part_size` rows; the last one of an epoch may have fewer."""
+        return DataLoader(
+            _Keys(len(sampler)),
+            batch_size=part_size,
+            sampler=sampler,
+            collate_fn=self.collator,
+            num_workers=self.workers,
+            persistent_workers=self.workers > 0,
+            pin_memory=self.pinned,
+        )
+
+
+def train_batches(classifier: NeuralClassifier, examples: Examples, *, seed: int, device: torch.device) -> TrainBatches:
+    """The rows as this classifier is trained on them, augmented and bucketed as its settings say.
+
+    Raises:
+        DataError: an image cannot be decoded.
+    """
+    settings = classifier.settings
+    augmentation = np.random.default_rng(seed) if isinstance(settings, ImageModelSpec) else None
+    inputs = classifier.inputs(examples, augmentation_seed=augmentation or seed)
+    bucketed = settings.length_bucketing and examples.modality == "text"
+    return TrainBatches(
+        Collator(inputs, torch.from_numpy(examples.labels.copy()), seed, augmentation),
+        inputs.lengths if bucketed else None,
+        loader_workers(images=augmentation is not None, device=device),
+        pinned=device.type == "cuda",
+    )
+
+
+def loader_workers(*, images: bool, device: torch.device) -> int:
+    """Processes that decode and augment while the GPU computes; 0 for texts, on the CPU and where none can be had."""
+    # A daemon, as a grid's worker process is, may have no children.
+    if not images or device.type != "cuda" or current_process().daemon:
+        return 0
+    return max(0, min(MOST_WORKERS, threads_per_step() - 1, _workers_with_memory()))
+
+
+def _workers_with_memory() -> int:
+    shared = Path("/dev/shm")
+    if not shared.is_dir():
+        return MOST_WORKERS
+    workers = shutil.disk_usage(shared).free // WORKER_MEMORY
+    return workers if workers >= FEWEST_WORKERS_MEMORY else 0
+
+
+def reading_threads(*, images: bool, device: torch.device) -> int:
+    """Threads that decode the next images while the GPU answers; 0 for texts and on the CPU."""
+    if not images or device.type != "cuda":
+        return 0
+    return max(0, min(MOST_THREADS, threads_per_step() - 1))

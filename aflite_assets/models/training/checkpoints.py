@@ -1,0 +1,173 @@
+"""What an unfinished training leaves on the disk, so that it goes on from its last finished epoch. No training here."""
+
+import hashlib
+import json
+import os
+import pickle
+import random
+import shutil
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.training.dynamics import EpochDynamics
+from aflite_assets.models.training.early_stopping import TrainingRows
+from aflite_assets.results.files import flush_entry, write_json
+from aflite_assets.specs.models import TrainingSpec
+
+Weights = Mapping[str, torch.Tensor]
+
+UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, TypeError, ValueError, pickle.UnpicklingError)
+"""What torch raises on a file that is cut short or of another version."""
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """A training after a finished epoch: all that its next epoch depends on.
+
+    `accuracies` on the held-back rows and `epochs`, an element per finished epoch; `parts` that a batch was computed
+    in; `weights`, `optimizer`, `scheduler` as their `state_dict` gives them; `generators` as `generator_states` does.
+    """
+
+    epochs: list[EpochDynamics]
+    accuracies: list[float]
+    parts: int
+    weights: Weights
+    optimizer: Mapping[str, Any]
+    scheduler: Mapping[str, Any]
+    generators: Mapping[str, Any]
+
+
+class TrainingFiles:
+    """The folder of one training; what another one left in it (another `fingerprint`) is deleted at once.
+
+    `fingerprint.json`, `state.pt` of the last finished epoch, and `best-<epoch>.pt` with weights. Files are written
+    aside and renamed, so that a training killed at any time leaves a whole state or none; they are read without
+    unpickling anything but tensors and plain values.
+    """
+
+    def __init__(self, folder: Path, fingerprint: str, log: Callable[[str], None]) -> None:
+        self.folder = folder
+        self._log = log
+        if self._found_fingerprint() != fingerprint:
+            self.delete()
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "fingerprint.json", {"fingerprint": fingerprint})
+
+    def load(self) -> TrainingState | None:
+        """The state of the last finished epoch, tensors in main memory; None if there is none that can be read."""
+        path = self.folder / "state.pt"
+        if not path.is_file():
+            return None
+        try:
+            values = torch.load(path, map_location="cpu", weights_only=True)
+            epochs = [EpochDynamics(**epoch) for epoch in values.pop("epochs")]
+            return TrainingState(epochs=epochs, **values)
+        except UNREADABLE as error:
+            self._log(f"the training starts anew: {path} cannot be read ({error})")
+            return None
+
+    def save(self, state: TrainingState, *, best_epoch: int | None) -> None:
+        """Replace the state, then drop weights that are not those of `best_epoch`."""
+        values = {name: getattr(state, name) for name in (field.name for field in fields(state))}
+        self._write("state.pt", {**values, "epochs": [vars(epoch) for epoch in state.epochs]})
+        for path in self.folder.glob("best-*.pt"):
+            if path.name != f"best-{best_epoch}.pt":
+                path.unlink()
+
+    def save_best(self, epoch: int, weights: Weights) -> None:
+        """Keep the weights of this epoch."""
+        self._write(f"best-{epoch}.pt", dict(weights))
+
+    def best(self, epoch: int) -> Weights:
+        """The weights that were kept of this epoch, in main memory."""
+        return dict(torch.load(self.folder / f"best-{epoch}.pt", map_location="cpu", weights_only=True))
+
+    def delete(self) -> None:
+        """Remove the folder."""
+        if self.folder.exists():
+            shutil.rmtree(self.folder)
+
+    def _found_fingerprint(self) -> str | None:
+        try:
+            return str(json.loads((self.folder / "fingerprint.json").read_text(encoding="utf-8"))["fingerprint"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _write(self, name: str, values: Mapping[str, Any]) -> None:
+        aside = self.folder / f".{name}"
+        with aside.open("wb") as stream:
+            torch.save(dict(values), stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        aside.replace(self.folder / name)
+        flush_entry(self.folder)
+
+
+def fingerprint(
+    settings: TrainingSpec, rows: TrainingRows, weights: Weights, *, seed: int, device: DeviceSettings
+) -> str:
+    """sha256 over all that a training's numbers depend on: settings, rows, first weights, seed, device, libraries."""
+    parts = {
+        "settings": settings.model_dump(mode="json"),
+        "seed": seed,
+        "device": [device.resolve().type, device.precision],
+        "libraries": [torch.__version__, transformers.__version__],
+        "train": _rows_digest(rows.train),
+        "held_back": None if rows.held_back is None else _rows_digest(rows.held_back),
+        "weights": _weights_digest(weights),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _rows_digest(examples: Examples) -> str:
+    digest = hashlib.sha256(np.ascontiguousarray(examples.row_ids).tobytes())
+    digest.update(np.ascontiguousarray(examples.labels).tobytes())
+    # The source's ids, or hashes of the contents.
+    digest.update("\n".join(map(str, examples.table["source_id"].to_pylist())).encode())
+    return digest.hexdigest()
+
+
+def _weights_digest(weights: Weights) -> str:
+    digest = hashlib.sha256()
+    for name, tensor in sorted(weights.items()):
+        # A checksum per tensor: sha256 over all weights would take as long as some steps of the training.
+        bits = zlib.crc32(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().data)
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} {bits}".encode())
+    return digest.hexdigest()
+
+
+def copied_weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """The model's weights as they are now, in main memory."""
+    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
+
+
+def generator_states() -> dict[str, Any]:
+    """The global generators of Python, numpy and torch (main memory and the current GPU), as plain values."""
+    version, words, gauss = random.getstate()
+    name, keys, *rest = np.random.get_state(legacy=True)
+    return {
+        "python": [version, list(words), gauss],
+        "numpy": [str(name), torch.from_numpy(np.asarray(keys, dtype=np.int64)), *rest],
+        "torch": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state() if torch.cuda.is_available() else None,
+    }
+
+
+def restore_generators(states: Mapping[str, Any]) -> None:
+    """Put the global generators back to what `generator_states` gave."""
+    version, words, gauss = states["python"]
+    random.setstate((version, tuple(words), gauss))
+    name, keys, *rest = states["numpy"]
+    np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))
+    torch.set_rng_state(states["torch"])
+    if states["cuda"] is not None and torch.cuda.is_available():
+        torch.cuda.set_rng_state(states["cuda"])

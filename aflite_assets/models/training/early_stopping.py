@@ -1,0 +1,109 @@
+"""Stopping by rows that are not trained on: which rows, and when. Keeping the best weights is `resume`'s."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.rows import rows_at
+from aflite_assets.data.sampling import stratified_sample
+from aflite_assets.errors import DataError, ModelError
+from aflite_assets.models.global_state import library_seed
+from aflite_assets.specs.models import EarlyStoppingSpec
+
+FEWEST_TRAIN_ROWS = 2
+
+_HELD_BACK = 2
+"""Stream of the seed; those of `batches` are other ones."""
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Rows trained on, and rows to stop by (None: every epoch is trained)."""
+
+    train: Examples
+    held_back: Examples | None
+
+
+def training_rows(
+    examples: Examples, stopping: EarlyStoppingSpec | None, held_back: Examples | None, *, seed: int
+) -> TrainingRows:
+    """Take `held_back` as the rows to stop by, or a share of the train rows.
+
+    The share is drawn from `seed`: stratified by label, whole groups where there are groups, in which case it may
+    fall short.
+
+    Raises:
+        DataError: no row would be held back, or fewer than 2 would be left to train on.
+        ModelError: a split is to be stopped by, and its rows were not given.
+    """
+    if stopping is None:
+        return TrainingRows(examples, None)
+    if held_back is None and stopping.split is not None:
+        raise ModelError(
+            f"early_stopping.split names {stopping.split!r}, but its rows were not given; "
+            "leave split out to hold back a share of the train rows"
+        )
+    rows = _share(examples, stopping.share, seed=seed) if held_back is None else TrainingRows(examples, held_back)
+    _check(rows, stopping)
+    return rows
+
+
+def _share(examples: Examples, share: float, *, seed: int) -> TrainingRows:
+    rng = np.random.default_rng([library_seed(seed), _HELD_BACK])
+    drawn = stratified_sample(examples.labels, examples.groups, round(share * len(examples)), rng=rng)
+    left = np.delete(np.arange(len(examples)), drawn)
+    return TrainingRows(
+        Examples(rows_at(examples.table, left), examples.label_names),
+        Examples(rows_at(examples.table, drawn), examples.label_names),
+    )
+
+
+def _check(rows: TrainingRows, stopping: EarlyStoppingSpec) -> None:
+    held, left = len(rows.held_back or ()), len(rows.train)
+    if held and left >= FEWEST_TRAIN_ROWS:
+        return
+    source = f"share {stopping.share}" if stopping.split is None else f"split {stopping.split!r}"
+    raise DataError(
+        f"early_stopping with {source} holds {held} rows back and leaves {left} of {held + left} to train on; it needs "
+        f"at least 1 and {FEWEST_TRAIN_ROWS}: choose another share or split (whole groups are held back), give the "
+        "dataset more rows, or leave early_stopping out"
+    )
+
+
+@dataclass
+class EarlyStopping:
+    """Accuracies on the held-back rows, one per finished epoch, and what follows from them.
+
+    `score` gives the model's accuracy as it is now, in [0, 1].
+    """
+
+    patience: int
+    rows: int
+    score: Callable[[], float]
+    accuracies: list[float] = field(default_factory=list)
+
+    def end_epoch(self) -> float:
+        """Ask the model, and keep and return its accuracy."""
+        self.accuracies.append(self.score())
+        return self.accuracies[-1]
+
+    @property
+    def best_epoch(self) -> int:
+        """Counted from 1; of several the first."""
+        return int(np.argmax(self.accuracies)) + 1
+
+    @property
+    def patience_is_over(self) -> bool:
+        """Whether the last `patience` epochs brought no higher accuracy."""
+        return len(self.accuracies) - self.best_epoch >= self.patience
+
+    def metrics(self) -> Mapping[str, float]:
+        """held_back_rows, best_epoch (from 1), held_back_accuracy of that epoch, epochs trained."""
+        return {
+            "held_back_rows": float(self.rows),
+            "best_epoch": float(self.best_epoch),
+            "held_back_accuracy": self.accuracies[self.best_epoch - 1],
+            "epochs": float(len(self.accuracies)),
+        }

@@ -1,0 +1,92 @@
+"""Further stages of a trained model, each with its own optimiser and schedule; a killed run goes on in its stage.
+
+One stage's training is `training`'s; which rows and settings a stage has is said by `sources.recipes`.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.models.classifiers import NeuralClassifier
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.models.global_state import isolated_random_state
+from aflite_assets.models.training.checkpoints import TrainingFiles, copied_weights, fingerprint
+from aflite_assets.models.training.early_stopping import TrainingRows
+from aflite_assets.models.training.train import train_classifier
+from aflite_assets.results.files import write_json
+from aflite_assets.specs.models import NeuralModelSpec
+
+_METRICS = "metrics.json"
+_LAST = 0
+"""Under this number `TrainingFiles` keeps the weights that a finished stage ended with."""
+
+
+@dataclass(frozen=True)
+class FineTuning:
+    """One stage: rows with the classes that the model has, and settings of the model's kind. `name`: the rows'."""
+
+    name: str
+    rows: Examples
+    settings: NeuralModelSpec
+
+
+def fine_tune(
+    classifier: NeuralClassifier,
+    stages: Sequence[FineTuning],
+    *,
+    seed: int,
+    device: DeviceSettings,
+    scratch: Path,
+    log: Callable[[str], None],
+) -> tuple[NeuralClassifier, dict[str, float]]:
+    """The classifier, trained in place on each stage's rows in turn, and what every stage's training said.
+
+    The metrics of `train_classifier` are named stage_1.train_loss and so on. Every stage starts from `seed`, so that it
+    gives the same bits whether the stage before it was trained by this process or found finished below `scratch`.
+
+    Raises:
+        ModelError: a stage diverged or needs more memory than there is.
+        DataError: texts or images cannot be read.
+    """
+    metrics: dict[str, float] = {}
+    folders = [scratch / f"stage_{number}" for number in range(1, len(stages) + 1)]
+    for number, (stage, folder) in enumerate(zip(stages, folders, strict=True), 1):
+        log(f"stage {number} of {len(stages)}: {len(stage.rows)} rows of {stage.name}")
+        classifier = replace(classifier, settings=stage.settings)
+        found = _stage(classifier, stage, seed, device, folder, log, keep=number < len(stages))
+        metrics |= {f"stage_{number}.{name}": value for name, value in found.items()}
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+    return classifier, metrics
+
+
+def _stage(
+    classifier: NeuralClassifier,
+    stage: FineTuning,
+    seed: int,
+    device: DeviceSettings,
+    folder: Path,
+    log: Callable[[str], None],
+    *,
+    keep: bool,
+) -> dict[str, float]:
+    """Train one stage, or take up what it ended with; `keep`: another stage follows, so its end must outlive a kill."""
+    start = copied_weights(classifier.model)
+    mark = fingerprint(stage.settings, TrainingRows(stage.rows, None), start, seed=seed, device=device)
+    del start
+    ended = TrainingFiles(folder / "ended", mark, log)
+    if (ended.folder / f"best-{_LAST}.pt").is_file():
+        log(f"found finished: {stage.name}")
+        classifier.model.load_state_dict(ended.best(_LAST))
+        metrics: dict[str, float] = json.loads((ended.folder / _METRICS).read_text(encoding="utf-8"))
+        return metrics
+    with isolated_random_state(seed):
+        result = train_classifier(classifier, stage.rows, seed=seed, device=device, scratch=folder, log=log)
+    if keep:
+        # The weights come last: where they are, all is.
+        write_json(ended.folder / _METRICS, dict(result.metrics))
+        ended.save_best(_LAST, copied_weights(classifier.model))
+    return dict(result.metrics)

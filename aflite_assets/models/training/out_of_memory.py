@@ -1,0 +1,104 @@
+"""Telling that memory ran out, making room again, and how to go on in smaller parts."""
+
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+import torch
+
+from aflite_assets.errors import ModelError
+from aflite_assets.models.training.prefetch import read_ahead
+
+MESSAGES = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed")
+"""Of errors that torch's libraries raise without the name for it: CUDA, the CPU's allocator, cuBLAS and cuDNN."""
+
+Batch = TypeVar("Batch")
+Answer = TypeVar("Answer")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an operation failed for want of memory on the card or on the CPU."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(message in str(error).lower() for message in MESSAGES)
+
+
+def more_parts(parts: int, *, batch_size: int) -> int | None:
+    """The fewest parts that are at least twice as many and divide `batch_size`; None when they are single rows."""
+    return next((more for more in range(2 * parts, batch_size + 1) if batch_size % more == 0), None)
+
+
+def release_memory() -> None:
+    """Give back what nobody uses any more; call it outside the `except` block, whose traceback holds tensors."""
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+@dataclass(frozen=True)
+class Answered(Generic[Answer]):
+    """`rows` int64, the rows that were asked about at once, and what was answered of them."""
+
+    rows: np.ndarray
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class _RanOut:
+    problem: str
+
+
+@dataclass
+class RowsAtOnce:
+    """How many rows a model is asked about at once: `most`, and half as many from where memory ran out.
+
+    `log` hears of it. `threads` make the next batches meanwhile (see `read_ahead`).
+    """
+
+    log: Callable[[str], None]
+    most: int = sys.maxsize
+    threads: int = 0
+
+    def ask(
+        self, rows: np.ndarray, batch: Callable[[np.ndarray], Batch], answer: Callable[[Batch], Answer]
+    ) -> Iterator[Answered[Answer]]:
+        """`answer(batch(rows))` of all `rows` int64, in order and in pieces.
+
+        Raises:
+            ModelError: memory does not suffice for a single row.
+        """
+        start = 0
+        while start < len(rows):
+            pieces = [rows[first : first + self.most] for first in range(start, len(rows), self.most)]
+            with closing(read_ahead(batch, pieces, threads=self.threads)) as batches:
+                for piece, made in zip(pieces, batches, strict=True):
+                    found = _tried(answer, made)
+                    if isinstance(found, _RanOut):
+                        break
+                    yield Answered(piece, found)
+                    start += len(piece)
+            if isinstance(found, _RanOut):
+                self._halve(len(piece), found.problem)
+
+    def _halve(self, rows: int, problem: str) -> None:
+        release_memory()
+        if rows == 1:
+            raise ModelError(
+                f"memory ran out when the model was asked about a single row ({problem}); "
+                "lower max_length or image_size, choose a smaller model or free the device's memory"
+            )
+        self.most = rows // 2
+        self.log(f"memory ran out: the model is now asked about {self.most} rows at once instead of {rows}")
+
+
+def _tried(answer: Callable[[Batch], Answer], batch: Batch) -> Answer | _RanOut:
+    try:
+        return answer(batch)
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        return _RanOut(str(error))

@@ -1,0 +1,107 @@
+"""What a classifier says about test rows, and how a neural one is asked; scores are computed in `reports`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import ModelError
+from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier
+from aflite_assets.models.devices import DeviceSettings, torch_threads_for
+from aflite_assets.models.training.batches import reading_threads
+from aflite_assets.models.training.out_of_memory import RowsAtOnce
+from aflite_assets.specs.models import ImageModelSpec
+
+INFERENCE_BATCH = 128
+"""Rows asked about at once, and fewer where memory does not suffice."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """`predicted` int64, one class number per row; `probabilities` rows x classes float32 in label order, or None."""
+
+    predicted: np.ndarray
+    probabilities: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """`probabilities` rows x classes float32; `finite` bool (rows,): whether all of a row's logits are."""
+
+    probabilities: np.ndarray
+    finite: np.ndarray
+
+
+def silent(_: str) -> None:
+    """For those who want no log lines."""
+
+
+def on_device(batch: dict[str, torch.Tensor], device: torch.device) -> dict[str, torch.Tensor]:
+    """The same arguments on the device; from pinned memory the copy goes on while the program does."""
+    return {name: values.to(device, non_blocking=True) for name, values in batch.items()}
+
+
+def predict(
+    classifier: NeuralClassifier, examples: Examples, *, device: DeviceSettings, log: Callable[[str], None] = silent
+) -> Predictions:
+    """Softmax of the logits in evaluation mode, for all rows in order.
+
+    `log` hears when memory runs out and fewer rows are asked about at once.
+
+    Raises:
+        ModelError: memory does not suffice for a single row, or a logit is not a finite number.
+        DataError: an image cannot be decoded.
+    """
+    return predict_inputs(classifier, classifier.inputs(examples), device=device, log=log)
+
+
+def predict_inputs(
+    classifier: NeuralClassifier, inputs: ModelInputs, *, device: DeviceSettings, log: Callable[[str], None] = silent
+) -> Predictions:
+    """`predict` for rows that are in the model's form already."""
+    answers = _answers(classifier, inputs, device, log)
+    wrong = int((~answers.finite).sum())
+    if wrong:
+        remedy = "" if device.precision == "float32" else f" or ask for float32 instead of {device.precision}"
+        raise ModelError(
+            f"the model's outputs are not finite numbers for {wrong} of {len(inputs)} rows, as after a training that "
+            f"diverged; lower learning_rate (now {classifier.settings.learning_rate}){remedy}"
+        )
+    return Predictions(answers.probabilities.argmax(axis=1).astype(np.int64), answers.probabilities)
+
+
+def accuracy(
+    classifier: NeuralClassifier,
+    inputs: ModelInputs,
+    labels: np.ndarray,
+    *,
+    device: DeviceSettings,
+    log: Callable[[str], None] = silent,
+) -> float:
+    """Share of rows whose label, int64 (rows,), is predicted, in [0, 1]; a row without finite logits is not right."""
+    answers = _answers(classifier, inputs, device, log)
+    return float(np.mean((answers.probabilities.argmax(axis=1) == labels) & answers.finite))
+
+
+def _answers(
+    classifier: NeuralClassifier, inputs: ModelInputs, device: DeviceSettings, log: Callable[[str], None]
+) -> _Answers:
+    target = device.resolve()
+    classifier.model.to(target).eval()
+    found = _Answers(np.zeros((len(inputs), classifier.n_classes), np.float32), np.ones(len(inputs), bool))
+    threads = reading_threads(images=isinstance(classifier.settings, ImageModelSpec), device=target)
+
+    def answer(batch: dict[str, torch.Tensor]) -> _Answers:
+        # Not inference_mode: tensors that a model keeps from it cannot be trained with afterwards.
+        with torch.no_grad(), device.autocast():
+            logits = classifier.model(**on_device(batch, target)).logits.float()
+            return _Answers(logits.softmax(dim=1).cpu().numpy(), logits.isfinite().all(dim=1).cpu().numpy())
+
+    order = np.argsort(inputs.lengths, kind="stable")
+    with torch_threads_for(classifier.model, device):
+        for piece in RowsAtOnce(log, INFERENCE_BATCH, threads).ask(order, inputs.batch, answer):
+            found.probabilities[piece.rows] = piece.answer.probabilities
+            found.finite[piece.rows] = piece.answer.finite
+    return found

@@ -1,0 +1,276 @@
+"""The plan of a refresh: which stages of which datasets are found, which would be made, why, and how long it took last.
+
+Nothing is made, nothing is written but the hashes of files, and neither torch nor Dagster is imported.
+
+    for plan in plan_datasets(load_registry(), store, hashes=FileHashes(most_bytes=..., watch=Watch())):
+        plan.dataset, plan.failure, plan.notes        # failure: why its YAML file was not understood
+        for stage in plan.stages:                     # a StagePlan each, in an order in which they can be run
+            stage.state, [str(reason) for reason in stage.reasons], stage.seconds
+
+What a plan means for a refresh (the switch, `refresh` of the YAML file, tries) is in `due`; what is kept between
+refreshes is in `refresh_state`. A sensor's tick is: load the registry, plan with a budget and a watch, then
+`due.what_is_due(plan, spec.refresh, now=..., state=...)` of each, a run for `Due.stages`, and in the run
+`run_stage(..., on_making=...)` that calls `state.note_try(...)`. After a run the next plan finds what it made; where a
+data version came out equal, what follows is found again and not due.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from aflite_assets.data.hub.datasets import asked_anew
+from aflite_assets.errors import AfliteError, SpecError, StoreError, UnsettledDataError
+from aflite_assets.refresh.changes import Change, changes
+from aflite_assets.results import PublishedResult, ResultKey, ResultStore
+from aflite_assets.results.file_hashes import FileHashes
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import Registry
+from aflite_assets.specs.sources import HubSource
+from aflite_assets.stages.pipeline import STAGES, Stage, next_attempt, stage_key
+from aflite_assets.stages.shared.content_hashes import MISSING, FieldContents, is_hub_id, named_models
+
+_log = logging.getLogger(__name__)
+
+State = Literal["found", "made", "after", "waiting", "refused"]
+"""found: the result is there. made: it would be made. after: that depends on a stage before it that is not found.
+waiting: a file is still being written, or not hashed yet. refused: it cannot be made, as the reasons say."""
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """What a refresh would do about one stage of one dataset.
+
+    `reasons`: why it is not simply found. `seconds`: how long the current result took to make, None where unknown.
+    `key`: digest of the key that it has now, None where inputs or files do not tell it yet. `current`: it is found and
+    is what is read downstream. `made_before`: there is a current result, of whatever key. `data_version`: of what is
+    found.
+    """
+
+    dataset: str
+    stage: str
+    state: State
+    reasons: tuple[Change, ...] = ()
+    seconds: float | None = None
+    key: str | None = None
+    current: bool = False
+    made_before: bool = False
+    data_version: str | None = None
+
+    @property
+    def stale(self) -> bool:
+        """Whether running the stage now would change what is read downstream."""
+        return self.state == "made" or (self.state == "found" and not self.current)
+
+
+@dataclass(frozen=True)
+class DatasetPlan:
+    """The stages of one dataset in order; none where `failure` says why its file was not understood.
+
+    `notes`: what the plan had to assume, such as a commit that the hub was not there to confirm. `contents`: what was
+    looked at of its files and commits.
+    """
+
+    dataset: str
+    stages: tuple[StagePlan, ...]
+    failure: str | None = None
+    notes: tuple[str, ...] = ()
+    contents: FieldContents | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def stale(self) -> tuple[StagePlan, ...]:
+        """The stages that could be run now and would change something."""
+        return tuple(stage for stage in self.stages if stage.stale)
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether every stage is found and current."""
+        return self.failure is None and all(stage.current for stage in self.stages)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long all that is not found took last time; None where that is unknown of any stage."""
+        open_ = [stage.seconds for stage in self.stages if stage.state != "found"]
+        known = [seconds for seconds in open_ if seconds is not None]
+        return sum(known) if len(known) == len(open_) else None
+
+    def __getitem__(self, stage: str) -> StagePlan:
+        return next(each for each in self.stages if each.stage == stage)
+
+
+def plan_datasets(
+    registry: Registry,
+    store: ResultStore,
+    names: Iterable[str] | None = None,
+    *,
+    hashes: FileHashes | None = None,
+    hub_seconds: float = 15.0,
+) -> Iterator[DatasetPlan]:
+    """The plans of these datasets, by default of all, and a plan with a `failure` for each file not understood.
+
+    The hub is asked anew for every commit, all questions together within `hub_seconds`; files are hashed by `hashes`,
+    whose budget the datasets share. One dataset's trouble is never another's.
+
+    Raises:
+        SpecError: a name that no file has.
+    """
+    wanted = list(registry.specs) if names is None else list(names)
+    failures = {path.stem: message for path, message in registry.failures.items() if path.stem not in registry.specs}
+    for name in wanted:
+        if name not in failures:
+            registry[name]
+    with asked_anew(seconds=hub_seconds) as asking:
+        for name in [name for name in wanted if name in registry.specs]:
+            asking.unanswered.clear()
+            contents = FieldContents(registry[name], hashes=hashes or FileHashes())
+            try:
+                plan = plan_dataset(registry[name], store, contents=contents)
+            except Exception as error:  # of one dataset's folders, for one a manifest that is no JSON
+                _log.exception("%s could not be planned", name)
+                plan = DatasetPlan(name, (), failure=f"{name} could not be planned: {type(error).__name__}: {error}")
+            notes = tuple(f"{what} is taken at its last known commit: {why}" for what, why in asking.unanswered.items())
+            yield replace(plan, notes=notes, contents=contents)
+    for name, message in failures.items():
+        if names is None or name in wanted:
+            yield DatasetPlan(name, (), failure=message)
+
+
+def plan_dataset(
+    spec: DatasetSpec,
+    store: ResultStore,
+    *,
+    contents: FieldContents | None = None,
+    stages: Mapping[str, Stage] = STAGES,
+) -> DatasetPlan:
+    """What a refresh of one dataset would do, stage by stage.
+
+    A stage is found where the key that follows from the found results before it has a complete result, whatever is
+    current. `contents`: what its files and commits are; default: looked at now, without a limit.
+    """
+    looked = contents or FieldContents(spec)
+    plans: dict[str, StagePlan] = {}
+    found: dict[str, PublishedResult] = {}
+    for name, stage in stages.items():
+        plans[name] = _Planner(spec, store, looked, stage, plans, found).plan()
+    return DatasetPlan(spec.name, tuple(plans.values()))
+
+
+class _Planner:
+    """One stage's plan, given those of the stages before it; adds its result to `found`."""
+
+    def __init__(
+        self,
+        spec: DatasetSpec,
+        store: ResultStore,
+        contents: FieldContents,
+        stage: Stage,
+        plans: Mapping[str, StagePlan],
+        found: dict[str, PublishedResult],
+    ) -> None:
+        self._spec, self._store, self._contents, self._stage = spec, store, contents, stage
+        self._plans, self._found = plans, found
+        self._current = _current(store, stage.name, spec.name)
+
+    def plan(self) -> StagePlan:
+        stage = self._stage
+        inputs = {name: self._found[name] for name in stage.inputs if name in self._found}
+        open_ = [name for name in stage.inputs if name not in self._found]
+        try:
+            key = stage_key(stage, self._spec, inputs, contents=self._contents)
+            if open_:
+                return self._planned("after", (*self._own_changes(key, open_), *self._after(open_)))
+            lost = self._not_given(key)
+            if lost:
+                return self._planned("waiting", lost, key=key.digest)
+            wanted = next_attempt(self._store, stage.name, self._spec.name, key)
+            result = self._store.find(stage.name, self._spec.name, wanted)
+            if result is not None:
+                return self._is_found(key, result)
+            _check_models(self._spec, stage)
+        except UnsettledDataError as error:
+            return self._planned("waiting", (Change("note", str(error)),))
+        except AfliteError as error:
+            return self._planned("refused", (Change("note", str(error)),))
+        return self._planned("made", self._why_made(key, again=wanted != key), key=key.digest)
+
+    def _is_found(self, key: ResultKey, result: PublishedResult) -> StagePlan:
+        self._found[self._stage.name] = result
+        current = self._current is not None and self._current.key == result.key
+        reasons: tuple[Change, ...] = ()
+        if not current:
+            reasons = (Change("note", "found, but not what is current"), *self._own_changes(key, ()))
+        return self._planned("found", reasons, key=key.digest, current=current, data_version=result.data_version)
+
+    def _why_made(self, key: ResultKey, *, again: bool) -> tuple[Change, ...]:
+        if self._current is None:
+            return (Change("never made", "never made"),)
+        different = self._own_changes(key, ())
+        if again and not different:
+            return (Change("incomplete", "its result lacks parts that failed; they are tried again"),)
+        return different or (Change("lost", "its folder is gone"),)
+
+    def _not_given(self, key: ResultKey) -> tuple[Change, ...]:
+        """Sets of the hub that the current result has and the hub does not give now: an outage is no change."""
+        if self._current is None or "challenge_sets" not in self._stage.reads:
+            return ()
+        had = self._current.manifest["made_from"]["fields"].get("contents", {}).get("challenge_sets", {})
+        has = key.fields["contents"]["challenge_sets"]
+        return tuple(
+            Change("note", f"challenge_sets.{name}: the hub does not give it now; it is asked again later")
+            for name, one in self._spec.challenge_sets.items()
+            if isinstance(one.source, HubSource) and has[name] == MISSING and had.get(name, MISSING) != MISSING
+        )
+
+    def _after(self, names: Sequence[str]) -> Iterator[Change]:
+        """In words: which stages before this one are not found."""
+        wording = {"after {}": ("made", "after"), "{} waiting": ("waiting",), "{} refused": ("refused",)}
+        for words, states in wording.items():
+            named = [name for name in names if self._plans[name].state in states]
+            if named:
+                yield Change("note", words.format(", ".join(named)))
+
+    def _own_changes(self, key: ResultKey, unknown_inputs: Iterable[str]) -> tuple[Change, ...]:
+        """What differs from the current result; of inputs only those whose data version is known."""
+        if self._current is None:
+            return (Change("never made", "never made"),) if unknown_inputs else ()
+        made_from = self._current.manifest["made_from"]
+        unknown = set(unknown_inputs)
+        known = {name: version for name, version in made_from["inputs"].items() if name not in unknown}
+        return changes(
+            {**made_from, "inputs": known},
+            key,
+            old_files=self._current.manifest["provenance"].get("files", {}),
+            new_files=self._contents.files(self._stage.reads),
+        )
+
+    def _planned(self, state: State, reasons: tuple[Change, ...], **rest: Any) -> StagePlan:
+        made_before = self._current is not None
+        seconds = self._current.manifest["provenance"].get("seconds") if self._current is not None else None
+        return StagePlan(
+            self._spec.name, self._stage.name, state, reasons, seconds=seconds, made_before=made_before, **rest
+        )
+
+
+def _current(store: ResultStore, stage: str, dataset: str) -> PublishedResult | None:
+    try:
+        return store.current(stage, dataset)
+    except StoreError:
+        return None
+
+
+def _check_models(spec: DatasetSpec, stage: Stage) -> None:
+    """Refuse a model's folder or file that is not there: a stage would only say so after it has begun.
+
+    Raises:
+        SpecError: names the field, and what it names.
+    """
+    models = {
+        **{f"{field}.{name}": one for field in ("representations", "evaluators") if field in stage.reads
+           for name, one in getattr(spec, field).items()},
+        **({"distance_encoder": spec.distance_encoder} if "distance_encoder" in stage.reads else {}),
+    }  # fmt: skip
+    for place, settings in models.items():
+        for named in named_models(settings):
+            if not is_hub_id(named, settings) and not Path(named).exists():
+                raise SpecError(f"{place} names {named!r}, which is not there; put the model back or correct the path")

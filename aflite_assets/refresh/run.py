@@ -1,0 +1,159 @@
+"""A refresh of one dataset without Dagster: plan, run what is due, plan again, until nothing of it is due."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from aflite_assets.data.hub.datasets import asked_anew
+from aflite_assets.errors import AfliteError
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.refresh.due import Due, what_is_due
+from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_dataset
+from aflite_assets.refresh.state import RefreshState
+from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results.file_hashes import FileHashes, Watch
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.stages.pipeline import STAGES, record_if_whole, run_stage
+from aflite_assets.stages.shared.content_hashes import FieldContents
+from aflite_assets.stages.shared.progress import Progress, silent
+from aflite_assets.tracking import Tracker
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What a refresh of one dataset did.
+
+    `made`: the stages that were run, with whether each was found after all; `failed`: why others failed, by stage.
+    `plan` and `due`: how things stand afterwards.
+    """
+
+    dataset: str
+    made: tuple[tuple[StagePlan, Obtained], ...]
+    failed: dict[str, str]
+    plan: DatasetPlan
+    due: Due
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What stages are run with. `run`: the name under which tries are counted, another one for each refresh."""
+
+    store: ResultStore
+    run: str
+    tracker: Tracker | None = None
+    device: DeviceSettings | None = None
+    progress: Progress = silent
+
+
+def refresh_dataset(
+    spec: DatasetSpec,
+    machine: Machine,
+    *,
+    state: RefreshState,
+    at_once: bool = False,
+    watch: Watch | None = None,
+    settle: float | None = 5.0,
+    hub_seconds: float = 15.0,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    sleep: Callable[[float], None] = time.sleep,
+) -> Refreshed:
+    """Run what is due of one dataset, stage by stage; stops where data versions came out equal and where one failed.
+
+    `at_once`: whatever the dataset's cron says. A file that is new or changed is looked at again by `watch` after
+    `settle` seconds, and waited for no longer; with None not even that. A stage is tried once. The state keeps tries
+    and when the dataset was looked at.
+
+    Raises:
+        DatasetBusyError: another run of the dataset is going on.
+        StoreError: the state cannot be used.
+    """
+    what = f"aflite refresh {machine.run}"
+    with machine.store.dataset_lock(spec.name, what=what, wait=0):
+        refreshed = _refresh(
+            spec,
+            machine,
+            state,
+            watch or Watch(),
+            settle,
+            at_once=at_once,
+            hub_seconds=hub_seconds,
+            clock=clock,
+            sleep=sleep,
+        )
+        if refreshed.made:
+            made = [stage.stage for stage, obtained in refreshed.made if not obtained.reused]
+            record_if_whole(machine.store, spec.name, made=made, what=what)
+    return refreshed
+
+
+def _refresh(
+    spec: DatasetSpec,
+    machine: Machine,
+    state: RefreshState,
+    watch: Watch,
+    settle: float | None,
+    *,
+    at_once: bool,
+    hub_seconds: float,
+    clock: Callable[[], datetime],
+    sleep: Callable[[float], None],
+) -> Refreshed:
+    made: list[tuple[StagePlan, Obtained]] = []
+    failed: dict[str, str] = {}
+    begun: set[tuple[str, str | None]] = set()
+    settled = settle is None
+    while True:
+        with asked_anew(seconds=hub_seconds):
+            plan = plan_dataset(
+                spec, machine.store, contents=FieldContents(spec, hashes=FileHashes(watch=watch)), stages=STAGES
+            )
+        due = what_is_due(plan, spec.refresh, now=clock(), state=state, at_once=at_once)
+        todo = [stage for stage in due.stages if stage.stage not in failed and (stage.stage, stage.key) not in begun]
+        if todo:
+            begun.add((todo[0].stage, todo[0].key))
+            outcome = _run(todo[0], spec, machine, state, clock())
+            if isinstance(outcome, str):
+                failed[todo[0].stage] = outcome
+            else:
+                made.append((todo[0], outcome))
+        elif not settled and any(stage.state == "waiting" for stage in plan.stages) and not due.closed:
+            settled = True
+            sleep(settle or 0)
+        else:
+            state.note_look(spec.name, now=clock(), stale=tuple(one.stage for one in plan.stages if not one.current))
+            return Refreshed(spec.name, tuple(made), failed, plan, due)
+
+
+def _run(stage: StagePlan, spec: DatasetSpec, machine: Machine, state: RefreshState, now: datetime) -> Obtained | str:
+    """The stage's result, or why it failed; a failure of whatever kind is this stage's alone."""
+    key = stage.key or ""
+    if stage.state == "made":
+        state.note_try(spec.name, stage.stage, key, run=machine.run, now=now)
+    try:
+        obtained = run_stage(
+            stage.stage,
+            spec,
+            store=machine.store,
+            tracker=machine.tracker,
+            device=machine.device,
+            progress=machine.progress,
+        )
+    except AfliteError as error:
+        problem = str(error)
+    except Exception as error:
+        _log.exception("%s of %s failed", stage.stage, spec.name)
+        problem = f"{type(error).__name__}: {error}"
+    except BaseException:
+        state.forget_try(spec.name, stage.stage, key, run=machine.run)
+        raise
+    else:
+        if not obtained.result.summary.get("incomplete"):
+            state.forget_tries(spec.name, stage.stage)
+            return obtained
+        problem = "its result lacks parts that failed"
+    state.note_error(spec.name, stage.stage, key, run=machine.run, error=problem)
+    return problem

@@ -1,0 +1,133 @@
+"""Which rows a report shows as examples, and how each is put: cut text, thumbnail or short vector."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import DataError
+from aflite_assets.reports.figures.thumbnails import thumbnail_uri
+from aflite_assets.reports.inputs.records import FilteredSet
+from aflite_assets.reports.text import printable, truncated
+
+DEFAULT_SHOWN = {"text": 8, "features": 8, "image": 24}
+"""Rows shown per side (kept, removed), by kind of input."""
+
+_MAX_VALUES = 8
+
+
+@dataclass(frozen=True)
+class ShownExample:
+    """One row as a report shows it: exactly one of `texts`, `image` (a data URI) and `vector` is set.
+
+    `problem` says why an image cannot be shown. `predictability` in [0, 1]; `removed_in_iteration` is None
+    for kept rows.
+    """
+
+    row_id: int
+    label: str
+    predictability: float | None
+    removed_in_iteration: int | None
+    texts: tuple[str, ...] | None = None
+    image: str | None = None
+    vector: str | None = None
+    problem: str | None = None
+
+
+def shown_examples(
+    examples: Examples, filtered: FilteredSet, *, kept: bool, seed: int, rows: int | None = None
+) -> tuple[ShownExample, ...]:
+    """Train rows of one side, drawn at random, classes in turn, so that small classes appear too.
+
+    `rows`: how many at most; default by kind of input.
+
+    Raises:
+        DataError: a drawn row is not in `examples`.
+    """
+    wanted = DEFAULT_SHOWN[examples.modality] if rows is None else rows
+    side = filtered.rows.filter(
+        pc.and_(pc.equal(filtered.rows["split"], "train"), pc.equal(filtered.rows["kept"], kept))
+    )
+    drawn = side.take(_classes_in_turn(side["label"].to_numpy(), wanted, seed))
+    inputs = examples.select(drawn["row_id"].to_pylist())
+    return tuple(_shown(inputs, position, record) for position, record in enumerate(_records(drawn)))
+
+
+def shown_rows(examples: Examples, filtered: FilteredSet, row_ids: Sequence[int]) -> tuple[ShownExample, ...]:
+    """These rows of the filtered set, in the order given.
+
+    Raises:
+        DataError: a row is not in `examples` or not in the filtered set.
+    """
+    wanted = pa.array(row_ids, pa.int64())
+    places = pc.index_in(wanted, value_set=filtered.rows["row_id"])
+    if places.null_count:
+        absent = wanted.filter(pc.is_null(places))[0]
+        raise DataError(
+            f"row {absent} is not in the filtered set of {filtered.representation!r}; materialise bias_evidence again"
+        )
+    records = _records(filtered.rows.take(places))
+    inputs = examples.select(row_ids)
+    return tuple(_shown(inputs, position, record) for position, record in enumerate(records))
+
+
+def example_images(examples: Examples, shown: tuple[ShownExample, ...]) -> list[bytes]:
+    """The encoded images of shown rows, for a grid; empty bytes where one cannot be read."""
+    inputs = examples.select([example.row_id for example in shown])
+    return [_image(inputs, position)[0] or b"" for position in range(len(shown))]
+
+
+def _records(table: pa.Table) -> list[dict[str, Any]]:
+    return table.select(["row_id", "label", "predictability", "removed_in_iteration"]).to_pylist()
+
+
+def _classes_in_turn(labels: np.ndarray, wanted: int, seed: int) -> np.ndarray:
+    shuffled = np.random.default_rng(seed).permutation(len(labels))
+    turn = np.empty(len(labels), dtype=np.int64)
+    for c in np.unique(labels):
+        members = shuffled[labels[shuffled] == c]
+        turn[members] = np.arange(len(members))
+    chosen = np.lexsort((shuffled.argsort(), labels, turn))[:wanted]
+    return chosen[np.argsort(labels[chosen], kind="stable")]
+
+
+def _shown(inputs: Examples, position: int, record: dict[str, Any]) -> ShownExample:
+    score, iteration = record["predictability"], record["removed_in_iteration"]
+    common: dict[str, Any] = {
+        "row_id": int(inputs.row_ids[position]),
+        "label": inputs.label_names[int(inputs.labels[position])],
+        "predictability": float(score) if isinstance(score, float) and score == score else None,
+        "removed_in_iteration": iteration,
+    }
+    if inputs.modality == "text":
+        return ShownExample(**common, texts=_texts(inputs, position))
+    if inputs.modality == "features":
+        return ShownExample(**common, vector=_vector(inputs.features[position]))
+    encoded, problem = _image(inputs, position)
+    uri = None if encoded is None else thumbnail_uri(encoded)
+    if uri is None and problem is None:
+        problem = "the image cannot be decoded"
+    return ShownExample(**common, image=uri, problem=problem)
+
+
+def _texts(inputs: Examples, position: int) -> tuple[str, ...]:
+    columns = [name for name in ("text", "text_pair") if name in inputs.table.column_names]
+    values = [inputs.table[name][position].as_py() for name in columns]
+    return tuple(truncated(printable(value)) for value in values if value is not None)
+
+
+def _vector(values: np.ndarray) -> str:
+    numbers = [f"{value:.3g}" for value in values[:_MAX_VALUES].tolist()]
+    rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
+    return f"({', '.join(numbers)}{rest})"
+
+
+def _image(inputs: Examples, position: int) -> tuple[bytes | None, str | None]:
+    try:
+        return inputs.image_bytes(position), None
+    except DataError as error:
+        return None, str(error)

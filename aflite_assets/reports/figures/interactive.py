@@ -1,0 +1,117 @@
+"""The interactive filtering curve as plotly.js data and layout, and the script that draws it."""
+
+import json
+from functools import cache
+
+from aflite_assets.reports.inputs.records import FilteredSet
+from aflite_assets.reports.json_values import JsonValue, to_plain
+from aflite_assets.reports.sentences.summary import chance_by_iteration
+from aflite_assets.reports.tables.main_tables import filter_table
+
+DRAW_SCRIPT = """
+(function () {
+  "use strict";
+  var coarse = window.matchMedia("(pointer: coarse)").matches;
+  var dark = window.matchMedia("(prefers-color-scheme: dark)");
+  function draw() {
+    var style = getComputedStyle(document.documentElement);
+    function colour(name) { return style.getPropertyValue("--" + name).trim(); }
+    document.querySelectorAll(".chart").forEach(function (box) {
+      var figure = JSON.parse(document.getElementById(box.dataset.figure).textContent);
+      var layout = figure.layout;
+      layout.font.color = colour("ink");
+      figure.data.forEach(function (trace) {
+        trace.line.color = trace.marker.color = colour(trace.meta);
+      });
+      ["xaxis", "yaxis", "yaxis2"].forEach(function (axis) {
+        layout[axis].gridcolor = colour("line");
+        layout[axis].linecolor = colour("line");
+      });
+      layout.dragmode = coarse ? false : "zoom";
+      Plotly.react(box, figure.data, layout, {responsive: true, displayModeBar: false});
+    });
+  }
+  draw();
+  dark.addEventListener("change", draw);
+})();
+"""
+"""Draws every `.chart` from the JSON element its `data-figure` names, in the page's colours."""
+
+
+@cache
+def plotly_script() -> str:
+    """plotly.js (MIT licence) as shipped inside the plotly package, in the form an HTML parser hands to scripts."""
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs()).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def curve_figure(filtered: FilteredSet) -> dict[str, JsonValue]:
+    """Data and layout: representation bias and chance above, pool rows left below, on one iteration axis."""
+    table = filter_table(filtered)
+    iterations = [row.iteration for row in table]
+    bias = [row.representation_bias for row in table]
+    left = [row.rows_in for row in table]
+    removed = [row.removed for row in table]
+    traces = [
+        _trace("representation bias", iterations, bias, meta="series-bias", hover="%{y:.1%}"),
+        _trace(
+            "chance (most frequent class)",
+            iterations,
+            chance_by_iteration(filtered),
+            meta="series-chance",
+            hover="%{y:.1%}",
+        )
+        | {"line": {"width": 2, "dash": "dash"}, "mode": "lines"},
+        _trace("pool rows left", iterations, left, meta="series-rows", hover="%{y:,} (%{customdata:,} go)")
+        | {"yaxis": "y2", "customdata": removed, "line": {"width": 2, "shape": "hv"}},
+    ]
+    return {"data": to_plain(traces), "layout": _layout(max(left, default=1))}
+
+
+def script_json(value: JsonValue) -> str:
+    """JSON that can stand inside a script element: nothing in it can end the element or start a comment."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _trace(name: str, x: object, y: object, *, meta: str, hover: str) -> dict[str, object]:
+    """`meta` names the page's colour, without the leading dashes, that the script gives the trace."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "cliponaxis": False,
+        "name": name,
+        "meta": meta,
+        "x": x,
+        "y": y,
+        "line": {"width": 2},
+        "marker": {"size": 6},
+        "hovertemplate": f"{hover}<extra>{name}</extra>",
+    }
+
+
+def _layout(most_rows: int) -> JsonValue:
+    plain = {"fixedrange": False, "zeroline": False, "automargin": True, "showline": True}
+    return to_plain(
+        {
+            "font": {"family": "system-ui, sans-serif", "size": 13},
+            "height": 460,
+            "margin": {"l": 10, "r": 10, "t": 10, "b": 10},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "hovermode": "x unified",
+            "hoverlabel": {"font": {"color": "#17212b"}, "bgcolor": "#ffffff"},
+            "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+            "xaxis": plain | {"title": {"text": "iteration"}, "anchor": "y2", "tickformat": "d", "rangemode": "tozero"},
+            "yaxis": plain
+            | {"title": {"text": "predictable rows"}, "domain": [0.42, 1], "range": [0, 1.03], "tickformat": ".0%"},
+            "yaxis2": plain
+            | {
+                "title": {"text": "pool rows left"},
+                "domain": [0, 0.34],
+                "range": [0, 1.08 * most_rows],
+                "tickformat": ",d",
+            },
+        }
+    )

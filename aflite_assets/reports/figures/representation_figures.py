@@ -1,0 +1,173 @@
+"""Figures of one filtered set as PNG bytes: filtering curve, histogram, scatter, image grid; no shared state."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from aflite_assets.reports.figures.drawing import (
+    BLUE,
+    DPI,
+    GREY,
+    MAX_BYTES,
+    ORANGE,
+    SERIES_COLOURS,
+    SERIES_MARKERS,
+    VERMILION,
+    literal,
+    new_figure,
+    png,
+    thousands,
+    whole_ticks,
+)
+from aflite_assets.reports.inputs.records import FilteredSet
+from aflite_assets.reports.inputs.score_counts import bin_edges, binned
+from aflite_assets.reports.sentences.summary import chance_by_iteration
+from aflite_assets.reports.tables.main_tables import filter_table
+from aflite_assets.reports.text import one_line, truncated
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MAX_POINTS = 2_000
+
+
+def filtering_curve(filtered: FilteredSet) -> bytes:
+    """Representation bias (with the chance line) above, pool rows left below, by iteration."""
+    table, chance = filter_table(filtered), chance_by_iteration(filtered)
+    figure = new_figure(height=4.4)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    iterations = [row.iteration for row in table]
+    bias = [100 * row.representation_bias for row in table]
+    upper.plot(iterations, bias, color=BLUE, marker="o", ms=4, label="representation bias")
+    upper.plot(iterations, [100 * c for c in chance], color=GREY, ls="--", label="chance: most frequent class")
+    upper.set(ylabel="predictable rows (%)", ylim=(0, 102))
+    upper.legend(frameon=False, loc="best", fontsize=9)
+    lower.step(iterations, [row.rows_in for row in table], color=VERMILION, where="post")
+    lower.set(xlabel="iteration", ylabel="pool rows left")
+    lower.set_ylim(bottom=0)
+    lower.yaxis.set_major_formatter(thousands)
+    whole_ticks(lower)
+    return png(figure)
+
+
+def predictability_histogram(filtered: FilteredSet, *, bins: int = 20) -> bytes:
+    """Last known predictability of the train rows, kept stacked on removed; rows without a score are left out."""
+    edges, kept, removed = predictability_counts(filtered, bins=bins)
+    figure = new_figure()
+    axes = figure.subplots()
+    style: dict[str, Any] = {"width": np.diff(edges), "align": "edge", "edgecolor": "white", "linewidth": 0.6}
+    axes.bar(edges[:-1], removed, color=ORANGE, hatch="///", label=f"removed ({removed.sum():,})", **style)
+    axes.bar(edges[:-1], kept, bottom=removed, color=BLUE, label=f"kept ({kept.sum():,})", **style)
+    axes.set(xlabel="predictability (share of held-out predictions that were right)", ylabel="train rows", xlim=(0, 1))
+    axes.set_ylim(0, 1.08 * max(1, int((kept + removed).max())))
+    axes.yaxis.set_major_formatter(thousands)
+    axes.legend(frameon=False, fontsize=9)
+    return png(figure)
+
+
+def predictability_counts(filtered: FilteredSet, *, bins: int = 20) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bin edges in [0, 1], and the train rows kept and removed in each bin, int64."""
+    rows = filtered.rows.filter(
+        pc.and_(pc.equal(filtered.rows["split"], "train"), pc.is_finite(filtered.rows["predictability"]))
+    )
+    scores, kept = rows["predictability"].to_numpy(), rows["kept"].to_numpy(zero_copy_only=False)
+    return bin_edges(bins), binned(scores[kept], bins), binned(scores[~kept], bins)
+
+
+def scatter(
+    points: np.ndarray,
+    labels: np.ndarray,
+    label_names: Sequence[str],
+    *,
+    title: str,
+    axis_names: tuple[str, str],
+    limits: tuple[float, float, float, float] | None = None,
+    notes: Sequence[str] = (),
+) -> bytes:
+    """Points (rows x 2) coloured and marked by class, every n-th beyond 2,000; `limits`: x0, x1, y0, y1.
+
+    `notes`: lines under the title. Both axes have one scale where their lengths differ by a factor of two at most.
+    """
+    figure = new_figure(height=4.2 + 0.17 * len(notes), width=4.5)
+    axes = figure.subplots()
+    _scatter_into(axes, points, labels, label_names, limits or scatter_limits(points))
+    axes.set(xlabel=one_line(axis_names[0]), ylabel=one_line(axis_names[1]))
+    figure.suptitle(title, fontsize=12)
+    axes.set_title("\n".join(notes), fontsize=9)
+    _class_legend(figure, axes)
+    literal(figure)
+    return png(figure)
+
+
+def scatter_limits(points: np.ndarray) -> tuple[float, float, float, float]:
+    """x0, x1, y0, y1 around all points (rows x 2) with a margin of 5 %."""
+    if not len(points):
+        return (0.0, 1.0, 0.0, 1.0)
+    low, high = points.min(axis=0).astype(float), points.max(axis=0).astype(float)
+    margin = np.where(high > low, 0.05 * (high - low), 0.5)
+    (x0, y0), (x1, y1) = low - margin, high + margin
+    return (x0, x1, y0, y1)
+
+
+def image_grid(images: Sequence[bytes], captions: Sequence[str], *, columns: int = 8, side: int = 72) -> bytes:
+    """Thumbnails in rows of `columns`, each over its caption; an unreadable image is a crossed-out square."""
+    from aflite_assets.reports.figures.thumbnails import square_pixels
+
+    n_rows = max(1, -(-len(images) // columns))
+    figure = new_figure(width=columns * (side + 12) / DPI, height=n_rows * (side + 34) / DPI)
+    for place, axes in enumerate(figure.subplots(n_rows, columns, squeeze=False).flat):
+        axes.set_axis_off()
+        if place >= len(images):
+            continue
+        pixels = square_pixels(images[place], side)
+        if pixels is None:
+            axes.plot([0, 1, np.nan, 0, 1], [0, 1, np.nan, 1, 0], color=GREY)
+        else:
+            axes.imshow(pixels)
+        axes.set_title(truncated(one_line(captions[place]), 14), fontsize=7, y=-0.28, parse_math=False)
+    return png(figure)
+
+
+def _scatter_into(
+    axes: "Axes",
+    points: np.ndarray,
+    labels: np.ndarray,
+    label_names: Sequence[str],
+    limits: tuple[float, float, float, float],
+) -> None:
+    step = max(1, -(-len(points) // _MAX_POINTS))
+    points, labels = points[::step], labels[::step]
+    for c, name in enumerate(label_names):
+        style: dict[str, Any] = {
+            "color": SERIES_COLOURS[c % 6],
+            "marker": SERIES_MARKERS[c % 8],
+            "s": 14,
+            "alpha": 0.75,
+            "lw": 0,
+        }
+        axes.scatter(*points[labels == c].T, label=truncated(one_line(name), 24), **style)
+    axes.axis(limits)
+    if 0.5 <= (limits[3] - limits[2]) / (limits[1] - limits[0]) <= 2:
+        axes.set_aspect("equal")
+
+
+def _class_legend(figure: "Figure", axes: "Axes") -> None:
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+
+
+__all__ = [
+    "BLUE",
+    "GREY",
+    "MAX_BYTES",
+    "ORANGE",
+    "VERMILION",
+    "filtering_curve",
+    "image_grid",
+    "predictability_counts",
+    "predictability_histogram",
+    "scatter",
+    "scatter_limits",
+]

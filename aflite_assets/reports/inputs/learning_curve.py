@@ -1,0 +1,137 @@
+"""Learning curves in the low-data regime, and where they stop rising; the encoders are trained in `stages`.
+
+The papers choose the warm-up rows "based on the learning curve in low-data regime" (ICML 2020, section 2) and do not
+say how; the rule here is this project's.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.intervals import Interval, wilson_interval
+from aflite_assets.reports.text import count, counted, percent
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """How many of the same held-back rows one representation's encoder got right, by the rows it was trained on.
+
+    `rows`: sizes of the samples, ascending; `right`: held-back rows predicted right after each; `largest_class`:
+    held-back rows of the most frequent class, which guessing gets right.
+
+    Raises:
+        InvalidInputError: no point, sizes that do not ascend, or counts that the held-back rows cannot give.
+    """
+
+    representation: str
+    rows: tuple[int, ...]
+    right: tuple[int, ...]
+    held_back_rows: int
+    largest_class: int
+
+    def __post_init__(self) -> None:
+        ascending = all(before < after for before, after in zip((0, *self.rows), self.rows, strict=False))
+        counted_right = all(0 <= right <= self.held_back_rows for right in (*self.right, self.largest_class))
+        if not self.rows or not ascending or len(self.rows) != len(self.right) or not counted_right:
+            raise InvalidInputError(
+                f"the learning curve of {self.representation!r} has the sizes {list(self.rows)} with "
+                f"{list(self.right)} of {self.held_back_rows} held-back rows right; give a count for each of the "
+                "ascending sizes"
+            )
+
+    @property
+    def elbow(self) -> int:
+        """The rows after which it rises no more than noise, see `elbow`."""
+        return elbow(self.rows, self.right, self.held_back_rows)
+
+    @property
+    def accuracies(self) -> tuple[float, ...]:
+        """In [0, 1], one per size."""
+        return tuple(right / self.held_back_rows for right in self.right)
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        """Wilson's, one per size: how much the choice of held-back rows could move the accuracy."""
+        return tuple(wilson_interval(accuracy, self.held_back_rows) for accuracy in self.accuracies)
+
+    def cautions(self) -> Iterator[str]:
+        """What must be known before the elbow is trusted; nothing where the curve rises and flattens."""
+        best = max(self.intervals, key=lambda interval: interval.low)
+        guessing = self.largest_class / self.held_back_rows
+        if best.low <= guessing:
+            yield (
+                f"{self.representation}: no sample taught its encoder more than the most frequent class gives "
+                f"({percent(guessing)} %), so the curve does not say how many rows it needs; train it longer, or set "
+                "warmup.size to a number"
+            )
+        elif self.elbow == self.rows[-1]:
+            yield (
+                f"{self.representation}: accuracy still rises at {count(self.rows[-1])} rows, the largest sample; its "
+                "encoder may learn more from more rows: set warmup.size to a number to spend them"
+            )
+
+
+def elbow(rows: Sequence[int], right: Sequence[int], held_back_rows: int) -> int:
+    """The smallest sample whose accuracy the best one does not clearly surpass.
+
+    `rows`: sizes of the samples, ascending; `right`: of `held_back_rows` rows, those that were predicted right.
+    More rows do not make an encoder worse but by chance of training, so accuracies are first replaced by the
+    non-decreasing values next to them (isotonic regression by pooling adjacent violators: Ayer et al. 1955). The elbow
+    is the first size at which this value reaches the lower end of Wilson's 95 % interval around the last, highest one.
+    A flat curve has its elbow at the smallest size, one that still rises at the largest.
+
+    Source: the rule of one standard error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3:
+    the simplest model that noise does not tell from the best) with Wilson's interval for the error.
+    """
+    fitted = [min(total / (size * held_back_rows), 1.0) for total, size in _pooled(right) for _ in range(size)]
+    lowest = wilson_interval(fitted[-1], held_back_rows).low
+    return next(size for size, accuracy in zip(rows, fitted, strict=True) if accuracy >= lowest)
+
+
+def _pooled(values: Sequence[int]) -> list[tuple[int, int]]:
+    """Neighbours whose means would fall, together: (sum, how many), with means that ascend."""
+    blocks: list[tuple[int, int]] = []
+    for value in values:
+        total, size = value, 1
+        while blocks and blocks[-1][0] * size >= total * blocks[-1][1]:
+            total, size = total + blocks[-1][0], size + blocks[-1][1]
+            blocks.pop()
+        blocks.append((total, size))
+    return blocks
+
+
+def chosen_rows(curves: Iterable[LearningCurve]) -> int:
+    """The largest elbow: one warm-up split serves all representations, and none gets fewer rows than it needs."""
+    return max(curve.elbow for curve in curves)
+
+
+def curve_rows(curves: Sequence[LearningCurve]) -> list[dict[str, Any]]:
+    """A row per representation and size: accuracy and bounds in [0, 1], whether it is the curve's elbow and chosen."""
+    return [
+        {
+            "representation": curve.representation,
+            "rows": rows,
+            "held_back_rows": curve.held_back_rows,
+            "right": right,
+            "accuracy": accuracy,
+            "interval_low": interval.low,
+            "interval_high": interval.high,
+            "most_frequent_class": curve.largest_class / curve.held_back_rows,
+            "elbow": rows == curve.elbow,
+            "chosen": rows == chosen_rows(curves),
+        }
+        for curve in curves
+        for rows, right, accuracy, interval in zip(
+            curve.rows, curve.right, curve.accuracies, curve.intervals, strict=True
+        )
+    ]
+
+
+def choice_text(curves: Sequence[LearningCurve]) -> str:
+    """One sentence: what was chosen and how many rows are spent in all."""
+    chosen, held_back = chosen_rows(curves), curves[0].held_back_rows
+    return (
+        f"By their learning curves the encoders need a sample of {counted(chosen, 'row')}; with the {count(held_back)} "
+        f"held-back rows that tell so, {counted(chosen + held_back, 'train row')} are spent on warm-up."
+    )

@@ -1,0 +1,327 @@
+"""What a report is made from: the input records, checked when made; nothing here computes a result."""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.inputs.fine_tuned import FineTuned
+from aflite_assets.reports.inputs.planted import PlantedRemoval
+from aflite_assets.reports.inputs.score_counts import ScoreCounts
+from aflite_assets.reports.inputs.similarity import ClassSimilarity
+from aflite_assets.reports.inputs.train_sets import TRAIN_SETS, is_train_set
+
+if TYPE_CHECKING:
+    from aflite_assets.reports.inputs.learning_curve import LearningCurve
+
+CellStatus = Literal["done", "failed", "not run"]
+Collapse = Literal["label", "probability"]
+
+_PREDICTION_COLUMNS = ("test_set", "row_id", "predicted")
+_ITERATION_COLUMNS = (
+    "iteration", "rows_in", "train_rows_in", "scored_rows_in", "removed", "train_removed", "scored_removed", "cutoff",
+    "representation_bias",
+    "rows_never_held_out",
+)  # fmt: skip
+_ROW_COLUMNS = (
+    "row_id", "split", "label", "kept", "removed_in_iteration", "predictability", "label_probability",
+)  # fmt: skip
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise InvalidInputError(message)
+
+
+def _require_columns(table: pa.Table, names: tuple[str, ...], where: str) -> None:
+    missing = [name for name in names if name not in table.column_names]
+    _require(not missing, f"{where} lacks the columns {missing}; it has {table.column_names}")
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One evaluator trained on one train set with one seed, and what it predicted.
+
+    `representation` names the filtering that the train set belongs to; None for `full` only.
+    `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
+    number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
+    `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
+    their place (`ranks.with_ranks`).
+
+    Raises:
+        InvalidInputError: the fields contradict each other.
+    """
+
+    evaluator: str
+    train_set: str
+    representation: str | None
+    seed: int
+    train_rows: int
+    status: CellStatus
+    reason: str | None = None
+    predictions: pa.Table | None = None
+
+    def __post_init__(self) -> None:
+        where = f"cell {self.evaluator!r}, train set {self.train_set!r}, seed {self.seed}"
+        _require(
+            is_train_set(self.train_set),
+            f"{where}: train set must be one of {TRAIN_SETS}, or filtered_<name> or random_<name>",
+        )
+        _require(
+            (self.representation is None) == (self.train_set == "full"),
+            f"{where}: representation is {self.representation!r}; only 'full' has none",
+        )
+        _require(
+            self.status in ("done", "failed", "not run"),
+            f"{where}: status is {self.status!r}; use 'done', 'failed' or 'not run'",
+        )
+        _require(
+            (self.predictions is not None) == (self.status == "done"),
+            f"{where}: status {self.status!r} and predictions "
+            f"{'given' if self.predictions is not None else 'missing'}; only done cells have predictions",
+        )
+        _require(self.status != "failed" or bool(self.reason), f"{where}: a failed cell needs a reason")
+        if self.predictions is not None:
+            _require_columns(self.predictions, _PREDICTION_COLUMNS, f"{where}: predictions table")
+
+
+@dataclass(frozen=True, eq=False)
+class TestSet:
+    """Rows that evaluators are tested on, natural (a split of the dataset) or a challenge set.
+
+    `row_ids` and `labels` are int64, one per row; labels number the set's own `label_names`.
+    `kept[representation]` (natural sets) marks the rows that survived filtering, bool; `own_kept[representation,
+    train set]` those left by the law that made another train set (a single pass, an earlier size).
+    `categories[column]` (a text per row, None or empty for none) splits a challenge set, one way per column.
+    `class_map[c]`, int64, is this set's class for the dataset's class `c`, -1 for none; None when both have the same
+    classes. `collapse` says what is mapped: "label" the predicted class, which is wrong where it counts as none;
+    "probability" the probabilities, of which those that count as one class are added up and the largest sum is the
+    prediction. `notes`: what must be read beside the numbers. `groups`, int64, one per row: rows with the same number
+    belong together (one premise, one template); None where every row is its own. `pooled`: whether the rows entered the
+    filter's pool with the train rows, so that a difference on them is no evidence of help or harm.
+
+    Raises:
+        InvalidInputError: lengths or class numbers do not fit, row ids repeat, a challenge set has `kept` or is
+        `pooled`.
+    """
+
+    __test__ = False  # the name starts with "Test", which pytest would collect
+
+    name: str
+    challenge: bool
+    row_ids: np.ndarray
+    labels: np.ndarray
+    label_names: tuple[str, ...]
+    kept: Mapping[str, np.ndarray]
+    categories: Mapping[str, np.ndarray] = field(default_factory=dict)
+    class_map: np.ndarray | None = None
+    collapse: Collapse = "label"
+    notes: tuple[str, ...] = ()
+    groups: np.ndarray | None = None
+    pooled: bool = False
+    own_kept: Mapping[tuple[str, str], np.ndarray] = field(default_factory=dict)
+
+    @property
+    def adds_probabilities(self) -> bool:
+        """Whether predictions come from probabilities: not where every class counts as one of its own."""
+        if self.class_map is None or self.collapse == "label":
+            return False
+        return bool((self.class_map < 0).any()) or len(np.unique(self.class_map)) < len(self.class_map)
+
+    def __post_init__(self) -> None:
+        where, rows, classes = f"test set {self.name!r}", len(self.row_ids), len(self.label_names)
+        _require(len(self.labels) == rows, f"{where}: {rows} row ids but {len(self.labels)} labels")
+        _require(len(np.unique(self.row_ids)) == rows, f"{where}: row ids repeat; each row counts once")
+        inside = bool(np.all((self.labels >= 0) & (self.labels < classes)))
+        _require(inside, f"{where}: labels must lie in [0, {classes}), the set's own class numbers")
+        _require(not (self.challenge and self.kept), f"{where}: challenge sets are not filtered, leave kept empty")
+        _require(
+            not (self.challenge and self.pooled), f"{where}: challenge sets never enter the pool, leave pooled out"
+        )
+        if self.groups is not None:
+            _require(
+                self.groups.dtype == np.int64 and self.groups.shape == (rows,),
+                f"{where}: groups must be int64 of shape ({rows},), got {self.groups.dtype} of shape "
+                f"{self.groups.shape}",
+            )
+        for representation, kept in (*self.kept.items(), *self.own_kept.items()):
+            _require(
+                kept.dtype == np.bool_ and kept.shape == (rows,),
+                f"{where}: kept[{representation!r}] must be bool of shape ({rows},), "
+                f"got {kept.dtype} of shape {kept.shape}",
+            )
+        for column, values in self.categories.items():
+            _require(len(values) == rows, f"{where}: {rows} rows but {len(values)} categories of {column!r}")
+        _require(
+            self.collapse in get_args(Collapse),
+            f"{where}: collapse is {self.collapse!r}; use one of {get_args(Collapse)}",
+        )
+        if self.class_map is not None:
+            inside = bool(np.all((self.class_map >= -1) & (self.class_map < classes)))
+            _require(inside, f"{where}: class_map must lie in [-1, {classes}), got {self.class_map.tolist()}")
+
+
+@dataclass(frozen=True, eq=False)
+class FilteredSet:
+    """The outcome of filtering with one representation.
+
+    `iterations`: iteration int64, rows_in (of the pool), train_rows_in (of these), scored_rows_in, removed,
+    train_removed, scored_removed, cutoff (nullable),
+    representation_bias in [0, 1], rows_never_held_out. `rows`, every row of the pool and of the scored
+    splits: row_id, split, label, kept, removed_in_iteration (nullable), predictability (nullable, in
+    [0, 1]), label_probability (nullable). `runs` of the filter with draws of their own; of several, `kept_jaccard` says
+    how alike the train rows are that they kept: mean and least over pairs, by_chance, in [0, 1].
+
+    Raises:
+        InvalidInputError: a column is missing.
+    """
+
+    representation: str
+    iterations: pa.Table
+    stop_reason: str
+    warnings: tuple[str, ...]
+    rows: pa.Table
+    settings: Mapping[str, object]
+    runs: int = 1
+    kept_jaccard: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        where = f"filtered set of {self.representation!r}"
+        _require_columns(self.iterations, _ITERATION_COLUMNS, f"{where}: iterations table")
+        _require_columns(self.rows, _ROW_COLUMNS, f"{where}: rows table")
+
+    def policy(self, split: str) -> str:
+        """What the filter did with the rows of a split other than train: pooled, scored or kept."""
+        policies = self.settings.get("evaluation_rows")
+        return policies.get(split, "kept") if isinstance(policies, Mapping) else "kept"
+
+    @property
+    def filtered_splits(self) -> tuple[str, ...]:
+        """The splits other than train that it took part in."""
+        splits = dict.fromkeys(self.rows["split"].to_pylist())
+        return tuple(split for split in splits if split != "train" and self.policy(split) != "kept")
+
+    @property
+    def pool(self) -> np.ndarray:
+        """Which of `rows` were filtered as train rows are: those, and the rows of pooled splits; bool."""
+        splits = self.rows["split"].to_numpy(zero_copy_only=False)
+        pooled = [split for split in self.filtered_splits if self.policy(split) == "pooled"]
+        return np.isin(splits, ["train", *pooled])
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceTable:
+    """A table of statistics to show as it is, with what it says in one or two sentences."""
+
+    title: str
+    caption: str
+    table: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkData:
+    """Everything that one report shows.
+
+    `split_rows`: rows per split as loaded; `warmup_rows`: train rows spent on the encoders; `notes`: what
+    must be read first (a trial run, for instance); `scatter_features`: the two feature columns to plot,
+    or None; `provenance`: versions, data version and seeds as text; `missing_sets`: challenge sets that could
+    not be had, each with the reason. `families`: of "evaluators.<name>" and "representations.<name>" what the model is,
+    the same text for models of one make; `architectures` likewise, the same text for models of one architecture.
+    `held_back`: evaluators that stop by a share of their train rows, in (0, 1). `published`: name of the paper's own
+    figures (`published_tables`), or None. `fine_tuned`: evaluators that went on training on challenge sets, which stand
+    in no table about train sets alone. By representation: `similarities` of the rows of some classes, `score_counts` of
+    every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given. `primary`: the
+    evaluator and test set whose comparison is judged by itself, None to take the first that can be judged;
+    `smallest_effect`: points under which no difference is called one. `planted`: what each filtering removed of rows
+    known to carry a shortcut. `filter_runs`: which run of the filter each seed's `filtered` is of;
+    empty where there is one.
+
+    Raises:
+        InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
+            set do not fit the dataset's.
+    """
+
+    name: str
+    title: str
+    description: str
+    label_names: tuple[str, ...]
+    split_rows: Mapping[str, int]
+    warmup_rows: int
+    notes: tuple[str, ...]
+    filtered: tuple[FilteredSet, ...]
+    cells: tuple[Cell, ...]
+    test_sets: tuple[TestSet, ...]
+    examples: Examples
+    scatter_features: tuple[int, int] | None
+    evidence: tuple[EvidenceTable, ...]
+    provenance: Mapping[str, str]
+    missing_sets: Mapping[str, str] = field(default_factory=dict)
+    families: Mapping[str, str] = field(default_factory=dict)
+    architectures: Mapping[str, str] = field(default_factory=dict)
+    held_back: Mapping[str, float] = field(default_factory=dict)
+    published: str | None = None
+    similarities: Mapping[str, tuple[ClassSimilarity, ...]] = field(default_factory=dict)
+    score_counts: Mapping[str, ScoreCounts] = field(default_factory=dict)
+    fine_tuned: Mapping[str, FineTuned] = field(default_factory=dict)
+    warmup_curves: tuple["LearningCurve", ...] = ()
+    primary: tuple[str, str] | None = None
+    smallest_effect: float = 1.0
+    filter_runs: Mapping[int, int] = field(default_factory=dict)
+    planted: tuple[PlantedRemoval, ...] = ()
+
+    def __post_init__(self) -> None:
+        _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")
+        _require_unique(list(self.representations), "representation")
+        _require_unique(
+            [(cell.evaluator, cell.train_set, cell.representation, cell.seed) for cell in self.cells], "cell"
+        )
+        stray = {cell.representation for cell in self.cells} - {None, *self.representations}
+        _require(not stray, f"cells name representations {sorted(map(str, stray))} that have no filtered set")
+        for test_set in self.test_sets:
+            _require_fitting_classes(test_set, self.label_names)
+        if self.primary is not None:
+            _require_tested(self.primary[1], [test_set.name for test_set in self.test_sets], self.missing_sets)
+
+    @property
+    def representations(self) -> tuple[str, ...]:
+        """Names of the representations filtered with, in the order given."""
+        return tuple(filtered.representation for filtered in self.filtered)
+
+    @property
+    def evaluators(self) -> tuple[str, ...]:
+        """Names of the evaluators, in the order of their first cell."""
+        return tuple(dict.fromkeys(cell.evaluator for cell in self.cells))
+
+    @property
+    def plain_evaluators(self) -> tuple[str, ...]:
+        """Those that were trained on a train set and nothing else."""
+        return tuple(name for name in self.evaluators if name not in self.fine_tuned)
+
+
+def _require_tested(name: str, tested: list[str], missing: Collection[str]) -> None:
+    message = f"the primary comparison is on {name!r}, which is no test set; report.primary may name one of {tested}"
+    _require(name in (*tested, *missing), message)
+
+
+def _require_unique(names: Sequence[Hashable], what: str) -> None:
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    _require(not repeated, f"{what} given more than once: {repeated}")
+
+
+def _require_fitting_classes(test_set: TestSet, label_names: tuple[str, ...]) -> None:
+    where = f"test set {test_set.name!r}"
+    if test_set.class_map is None:
+        _require(
+            test_set.label_names == label_names,
+            f"{where} has classes {test_set.label_names}, the dataset has {label_names}; give a class_map",
+        )
+    else:
+        _require(
+            len(test_set.class_map) == len(label_names),
+            f"{where}: class_map has {len(test_set.class_map)} entries for the dataset's {len(label_names)} classes",
+        )

@@ -1,0 +1,149 @@
+"""The numbers of the report as one JSON-serialisable dict, from the same tables that the page shows."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+import numpy as np
+
+from aflite_assets.reports.figures.representation_figures import predictability_counts
+from aflite_assets.reports.inputs.learning_curve import curve_rows
+from aflite_assets.reports.inputs.published_tables import published_tables
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
+from aflite_assets.reports.inputs.score_counts import ScoreCounts
+from aflite_assets.reports.inputs.similarity import ClassSimilarity
+from aflite_assets.reports.json_values import JsonValue, to_plain
+from aflite_assets.reports.page.markdown import table_json
+from aflite_assets.reports.sentences.headlines import headlines
+from aflite_assets.reports.sentences.interpretation import meaning
+from aflite_assets.reports.sentences.summary import chance_by_iteration, plain_summary, verdict_sentence
+from aflite_assets.reports.sentences.wording import set_notes
+from aflite_assets.reports.tables.in_distribution import in_distribution_tables
+from aflite_assets.reports.tables.main_tables import challenge_table, filter_table, main_table
+from aflite_assets.reports.tables.paired import PairedDifference, paired_differences, primary_comparison
+from aflite_assets.reports.tables.top_k import top_k_tables
+from aflite_assets.reports.tables.transfer import transfer_tables
+from aflite_assets.reports.tables.zero_shot import zero_shot_tables
+
+SCHEMA_VERSION = 2
+
+
+def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
+    """All numbers of the page: accuracies, predictabilities and shares in [0, 1], drops in points.
+
+    Missing numbers are None; NaN never appears. Dataset text is as it came, not escaped.
+    """
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "dataset": _dataset(data),
+        "notes": list(data.notes),
+        "warmup_curve": to_plain(curve_rows(data.warmup_curves)),
+        "summary": list(plain_summary(data)),
+        "representations": {filtered.representation: _representation(data, filtered) for filtered in data.filtered},
+        "in_distribution": to_plain(in_distribution_tables(data)),
+        "top_5": to_plain(top_k_tables(data)),
+        "published": to_plain(published_tables(data.published)),
+        "families": dict(data.families),
+        "architectures": dict(data.architectures),
+        "held_back": dict(data.held_back),
+        "fine_tuned": to_plain(data.fine_tuned),
+        "planted": [to_plain(one.record()) for one in data.planted],
+        "cells": [_cell(cell) for cell in data.cells],
+        "evidence": [
+            {
+                "title": evidence.title,
+                "caption": evidence.caption,
+                "columns": list(evidence.table.column_names),
+                "rows": to_plain(evidence.table.to_pylist()),
+            }
+            for evidence in data.evidence
+        ],
+        "provenance": dict(data.provenance),
+    }
+
+
+def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
+    return {
+        "name": data.name,
+        "title": data.title,
+        "description": data.description,
+        "label_names": list(data.label_names),
+        "split_rows": to_plain(data.split_rows),
+        "warmup_rows": data.warmup_rows,
+        "test_sets": [
+            {
+                "name": test_set.name,
+                "challenge": test_set.challenge,
+                "rows": len(test_set.row_ids),
+                "filtered_rows": {name: int(kept.sum()) for name, kept in test_set.kept.items()},
+                "label_names": list(test_set.label_names),
+                "class_map": _class_map(test_set, data.label_names),
+                "collapse": test_set.collapse,
+                "category_columns": list(test_set.categories),
+                "notes": list(set_notes(test_set, data.label_names)),
+                "groups": None if test_set.groups is None else len(np.unique(test_set.groups)),
+                "took_part_in_the_filter": test_set.pooled,
+            }
+            for test_set in data.test_sets
+        ],
+        "missing_sets": dict(data.missing_sets),
+        "primary_comparison": to_plain(primary_comparison(data)),
+        "smallest_effect": data.smallest_effect,
+    }
+
+
+def _class_map(test_set: TestSet, label_names: Sequence[str]) -> JsonValue:
+    """The set's label that each label of the dataset counts as, None for none; None where both have the same."""
+    if test_set.class_map is None:
+        return None
+    targets = [None if target < 0 else test_set.label_names[target] for target in test_set.class_map.tolist()]
+    return dict(zip(label_names, targets, strict=True))
+
+
+def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, JsonValue]:
+    edges, kept, removed = predictability_counts(filtered)
+    return {
+        "main_table": to_plain(table_json(main_table(data, filtered.representation))),
+        "headlines": to_plain(headlines(data, filtered.representation)),
+        "challenge_table": to_plain(table_json(challenge_table(data, filtered.representation))),
+        "zero_shot": to_plain(zero_shot_tables(data, filtered.representation)),
+        "transfer": to_plain(transfer_tables(data, filtered.representation)),
+        "paired": [_plain_record(one) for one in paired_differences(data, filtered.representation)],
+        "verdict": verdict_sentence(data, filtered.representation),
+        "meaning": meaning(data, filtered.representation),
+        "iterations": to_plain(table_json(filter_table(filtered))),
+        "chance": to_plain(chance_by_iteration(filtered)),
+        "predictability_by_iteration": _score_counts(data.score_counts.get(filtered.representation)),
+        "similarity": [_similarity(one) for one in data.similarities.get(filtered.representation, ())],
+        "predictability_histogram": to_plain({"edges": edges, "kept": kept, "removed": removed}),
+        "stop_reason": filtered.stop_reason,
+        "warnings": list(filtered.warnings),
+        "settings": to_plain(filtered.settings),
+    }
+
+
+def _score_counts(counts: ScoreCounts | None) -> JsonValue:
+    """Edges of the bins, and per iteration the rows in each and those removed; None where none were counted."""
+    if counts is None:
+        return None
+    iterations = [
+        {"iteration": iteration, "rows": rows, "removed": removed}
+        for iteration, rows, removed in zip(counts.iterations, counts.rows, counts.removed, strict=True)
+    ]
+    return to_plain({"edges": counts.edges, "iterations": iterations})
+
+
+def _similarity(one: ClassSimilarity) -> JsonValue:
+    blocks = {
+        block.side: {"rows": block.rows, "used_rows": block.used_rows, "mean": block.mean, "row_ids": block.row_ids}
+        for block in one.blocks
+    }
+    return to_plain({"label": one.name, **blocks})
+
+
+def _plain_record(record: PairedDifference) -> dict[str, JsonValue]:
+    return {field.name: to_plain(getattr(record, field.name)) for field in fields(record)}
+
+
+def _cell(cell: Cell) -> JsonValue:
+    names = ("evaluator", "train_set", "representation", "seed", "train_rows", "status", "reason")
+    return {name: to_plain(getattr(cell, name)) for name in names}

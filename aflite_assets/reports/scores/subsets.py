@@ -1,0 +1,52 @@
+"""Into which parts a challenge set is split: by gold label, by category column, and by both; no scores."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.reports.inputs.records import TestSet
+
+MAX_LABELS_APART = 4
+"""Challenge sets with more gold labels than this are split by category alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows of a challenge set: `mask`, bool per row; the names are those of `tables.ChallengePart`."""
+
+    column: str | None
+    category: str | None
+    label: str | None
+    mask: np.ndarray
+
+
+def parts_of(test_set: TestSet) -> list[Part]:
+    """Gold labels, then per category column: its rows with any value, where some have none, then each value.
+
+    Each of these is followed by its gold labels, where there are two to `MAX_LABELS_APART` of them in the set.
+    """
+    labels = _labels_apart(test_set)
+    parts = [Part(None, None, name, mask) for name, mask in labels]
+    for column, values in test_set.categories.items():
+        texts = np.array([value or "" for value in values.tolist()], dtype=object)
+        filled = texts != ""
+        if filled.any() and not filled.all():
+            parts += _with_labels(column, None, filled, labels)
+        for category in sorted(set(texts[filled].tolist())):
+            parts += _with_labels(column, category, np.asarray(texts == category), labels)
+    return parts
+
+
+def _labels_apart(test_set: TestSet) -> list[tuple[str, np.ndarray]]:
+    present = [c for c in range(len(test_set.label_names)) if np.any(test_set.labels == c)]
+    if not 2 <= len(present) <= MAX_LABELS_APART:
+        return []
+    return [(test_set.label_names[c], test_set.labels == c) for c in present]
+
+
+def _with_labels(
+    column: str, category: str | None, inside: np.ndarray, labels: list[tuple[str, np.ndarray]]
+) -> list[Part]:
+    halves = [Part(column, category, name, inside & mask) for name, mask in labels if np.any(inside & mask)]
+    # a category with one gold label is that half already
+    return halves if len(halves) == 1 else [Part(column, category, None, inside), *halves]

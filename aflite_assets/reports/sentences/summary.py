@@ -1,0 +1,193 @@
+"""What the numbers say, as plain sentences computed from the tables, with what they do not say."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.reports.inputs.planted import planted_sentence
+from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.reports.scores.groups import control
+from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
+from aflite_assets.reports.sentences.interpretation import headline_split, meaning
+from aflite_assets.reports.sentences.warnings import ONE_ANSWER, SMALL_TEST_SET, cautions
+from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text, verdict_text
+from aflite_assets.reports.tables.main_tables import FilterRow, filter_table
+from aflite_assets.reports.tables.paired import PairedDifference, paired_differences, primary_comparison
+from aflite_assets.reports.text import count, listed, one_line, percent, truncated
+
+
+def plain_summary(data: BenchmarkData) -> tuple[str, ...]:
+    """What the numbers say and then what to mind: `findings` and `cautions`."""
+    return findings(data) + cautions(data)
+
+
+def findings(data: BenchmarkData) -> tuple[str, ...]:
+    """Sentences per representation: verdict, filtering, planted rows, each evaluator, the pairs, what it means."""
+    sentences: list[str] = []
+    for filtered in data.filtered:
+        sentences.append(verdict_sentence(data, filtered.representation))
+        sentences.append(filtering_sentence(filtered))
+        sentences += [runs] if (runs := runs_sentence(filtered)) else []
+        sentences += [planted_sentence(one) for one in data.planted if one.representation == filtered.representation]
+        sentences += [headline_sentence(headline) for headline in headlines(data, filtered.representation)]
+        sentences += _paired_sentences(data, filtered.representation)
+        paragraph = meaning(data, filtered.representation)
+        sentences += [] if paragraph is None else [paragraph]
+    return tuple(sentences)
+
+
+_MEANS = {
+    "above": "Rows chosen this way train better there than as many random ones.",
+    "below": "As many random rows train better there than rows chosen this way.",
+    "open": "No difference is shown there: there may be none, or one too small to see.",
+}
+
+
+def verdict_sentence(data: BenchmarkData, representation: str) -> str:
+    """Whether filtering helps or harms training, by the primary comparison, and how many of the others say so."""
+    lead = f"Verdict on representation {representation}"
+    differences = paired_differences(data, representation)
+    primary = next((one for one in differences if one.primary), None)
+    if primary is None:
+        return f"{lead}: none, as {_no_primary(data)}."
+    who = f"{primary.evaluator} trained on filtered instead of {primary.against}, on {primary.test_set}"
+    why = "" if primary.verdict.why is None else f" ({primary.verdict.why})"
+    text = f"{lead}: {primary.verdict.side or 'none'}{why}, by the primary comparison ({who}"
+    text += f": {paired_text(primary.interval)})." if primary.interval is not None else ")."
+    if primary.verdict.side is not None:
+        text += f" {_MEANS[primary.verdict.side]}"
+        if primary.tested_on != "all":
+            text += (
+                f" {primary.test_set} is drawn from the same data and shares its shortcuts, so a loss there may be the "
+                "price of leaving them out; only a test set where a shortcut is absent or misleads shows a gain."
+            )
+    others = [one for one in differences if one.whole and not one.primary and one.verdict.side is not None]
+    return f"{text} {_others(others)}" if others else text
+
+
+def _no_primary(data: BenchmarkData) -> str:
+    if primary_comparison(data) is None and data.test_sets and data.plain_evaluators:
+        return (
+            "the rows of every test set took part in the filter; a challenge set can be judged, or a split with "
+            "evaluation_rows: kept"
+        )
+    if data.primary is not None and data.primary[1] in data.missing_sets:
+        return f"the primary comparison is on {data.primary[1]}, which is not available"
+    return "nothing was trained that could be compared"
+
+
+def _others(others: Sequence[PairedDifference]) -> str:
+    sides = {side: sum(one.verdict.side == side for one in others) for side in ("above", "below", "open")}
+    counted_sides = listed([f"{count(number)} {side}" for side, number in sides.items()])
+    return f"{_other_comparisons(len(others))}, judged together with all of the report: {counted_sides}."
+
+
+def _other_comparisons(number: int) -> str:
+    return "One other comparison on a whole set" if number == 1 else f"{count(number)} other comparisons on whole sets"
+
+
+def _paired_sentences(data: BenchmarkData, representation: str) -> list[str]:
+    """A sentence per evaluator about the natural test set of the headlines and every challenge set."""
+    natural = headline_split([one.name for one in data.test_sets if not one.challenge])
+    found = [
+        one
+        for one in paired_differences(data, representation)
+        if (one.train_set, one.against) == ("filtered", control(data, representation))
+        and (one.test_set == natural or one.tested_on == "all")
+    ]
+    by_evaluator = ([one for one in found if one.evaluator == name] for name in data.plain_evaluators)
+    return [text for pairs in by_evaluator if (text := paired_sentence(pairs))]
+
+
+def runs_sentence(filtered: FilteredSet) -> str:
+    """How alike several runs of the filter are; empty for one."""
+    if filtered.kept_jaccard is None:
+        return ""
+    mean, least, chance = (filtered.kept_jaccard[name] for name in ("mean", "least", "by_chance"))
+    return (
+        f"Filtering with representation {filtered.representation} was run {filtered.runs} times, with other draws each "
+        f"time: of the train rows that either of two runs kept, {percent(mean)} % were kept by both (least "
+        f"{percent(least)} %; two random sets of these sizes: {percent(chance)} %). Differences count this."
+    )
+
+
+def filtering_sentence(filtered: FilteredSet) -> str:
+    """How much was kept, why filtering stopped, and what became of representation bias."""
+    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    kept, rows = int(pc.sum(train["kept"]).as_py() or 0), train.num_rows
+    share = f" ({percent(kept / rows)} %)" if rows else ""
+    text = (
+        f"Filtering with representation {filtered.representation} kept {count(kept)} of {count(rows)} train rows{share}"
+    )
+    table = filter_table(filtered)
+    text += f" and stopped because {stop_text(filtered.stop_reason)}."
+    return f"{text} {_bias_sentence(table, chance_by_iteration(filtered))}" if table else text
+
+
+def _bias_sentence(table: Sequence[FilterRow], chance: Sequence[float]) -> str:
+    first, last = table[0].representation_bias, table[-1].representation_bias
+    verb = "fell" if last < first else "rose" if last > first else "stayed"
+    return (
+        f"Over {len(table)} passes representation bias {verb} from {percent(first)} % to {percent(last)} %; "
+        f"the most frequent class makes up {percent(chance[-1])} % of the rows left in the pool."
+    )
+
+
+def chance_by_iteration(filtered: FilteredSet) -> tuple[float, ...]:
+    """Share in [0, 1] of the most frequent class among the rows of the pool that entered each iteration.
+
+    These are the rows whose mean predictability is the representation bias.
+    """
+    pool = filtered.rows.filter(pa.array(filtered.pool))
+    labels = pool["label"].to_numpy()
+    removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
+    pools = [labels[removed_in >= row.iteration] for row in filter_table(filtered)]
+    return tuple(float(np.bincount(pool).max() / len(pool)) if len(pool) else 0.0 for pool in pools)
+
+
+def paired_sentence(differences: Sequence[PairedDifference]) -> str | None:
+    """One evaluator's differences between filtered and random in words; None where no pair has a result.
+
+    Of the parts of challenge sets only gold labels are spoken of, where they go in opposite directions.
+    """
+    said = [text for one in differences if one.whole and (text := _paired_text(one, differences))]
+    if not said:
+        return None
+    return (
+        f"{differences[0].evaluator}, trained on filtered against as many random rows ({differences[0].against}), both "
+        f"tested on the same rows: {'; '.join(said)}."
+    )
+
+
+def _paired_text(one: PairedDifference, differences: Sequence[PairedDifference]) -> str | None:
+    if one.interval is None:
+        return None
+    labels = [part for part in differences if part.test_set == one.test_set and part.is_label]
+    sides = [part for part in labels if part.verdict.found]
+    if len({part.verdict.side for part in sides}) == 2:
+        apart = [f"{paired_text(part.interval)} on {_label(part)}" for part in sides if part.interval is not None]
+        return (
+            f"in opposite directions on the gold labels of {one.test_set}, {listed(apart)} (all its rows: "
+            f"{interval_points(one.interval)}, {verdict_text(one.verdict)})"
+        )
+    rows = f"the filtered rows of {one.test_set}" if one.tested_on == "filtered" else one.test_set
+    return f"{paired_text(one.interval)} on {rows} ({verdict_text(one.verdict)})"
+
+
+def _label(part: PairedDifference) -> str:
+    return truncated(one_line(part.label or ""), 60)
+
+
+__all__ = [
+    "ONE_ANSWER",
+    "SMALL_TEST_SET",
+    "cautions",
+    "chance_by_iteration",
+    "filtering_sentence",
+    "findings",
+    "paired_sentence",
+    "plain_summary",
+    "verdict_sentence",
+]

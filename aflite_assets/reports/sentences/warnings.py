@@ -1,0 +1,164 @@
+"""What the numbers do not say: effects built in, near relations, small or missing sets, unfinished cells."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow.compute as pc
+
+from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.scores.subsets import parts_of
+from aflite_assets.reports.tables.main_tables import TestColumns, main_table
+from aflite_assets.reports.text import count, counted, listed
+
+ONE_ANSWER = 0.95
+"""A model that gives one class to this share of a test set is named in the cautions."""
+
+SMALL_TEST_SET = 300
+"""Test sets with fewer rows are named in the summary: their 95 % interval is over 5 points to either side."""
+
+
+@remembered
+def cautions(data: BenchmarkData) -> tuple[str, ...]:
+    """What these numbers do not say: effects built in, single seeds, small or missing sets, unfinished cells."""
+    said = []
+    if any(test.filtered is not None for name in data.representations for test in _natural_columns(data, name)):
+        said.append(
+            "Filtered test rows were kept because a linear classifier could not predict them, so part of a fall on "
+            "them is built in, and no difference on them is called help or harm."
+        )
+    pooled = [test.name for test in data.test_sets if test.pooled]
+    if pooled:
+        said.append(
+            f"The rows of {listed(pooled)} entered the filter's pool, so they took part in choosing the train rows: "
+            "differences on them are shown and support no verdict."
+        )
+    grouped = [test.name for test in data.test_sets if test.groups is not None]
+    if grouped:
+        said.append(f"Rows of {listed(grouped)} belong together in groups, and their intervals count groups.")
+    said += _related_cautions(data)
+    said += [
+        f"Trained on about {100 * (1 - share):.4g} % of the train rows that the tables name, and stopped by the rest: "
+        f"{listed(names)}."
+        for share, names in _held_back(data).items()
+    ]
+    collapsed = _one_answer_cells(data)
+    if collapsed:
+        said.append(
+            f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, so their accuracy is "
+            f"that class's share and says that they learnt little: {listed(collapsed)}."
+        )
+    single = _single_seed_evaluators(data)
+    if single:
+        said.append(
+            "One seed only, so how much the numbers move with the seed is unknown and there is no verdict: "
+            f"{listed(single)}."
+        )
+    small = _small_test_sets(data)
+    if small:
+        said.append(f"Under {SMALL_TEST_SET} test rows, so wide intervals: {listed(small)}.")
+    parts = _small_parts(data)
+    if parts:
+        said.append(f"Parts of challenge sets with under {SMALL_TEST_SET} test rows: {listed(parts)}.")
+    if data.missing_sets:
+        said.append(f"Challenge sets not available and so not tested on: {listed(list(data.missing_sets))}.")
+    unfinished = sum(cell.status != "done" for cell in data.cells)
+    if unfinished:
+        said.append(f"{unfinished} of {len(data.cells)} cells have no result; the tables say which and why.")
+    return tuple(said)
+
+
+def _natural_columns(data: BenchmarkData, representation: str) -> tuple[TestColumns, ...]:
+    rows = main_table(data, representation)
+    return rows[0].tests if rows else ()
+
+
+def _related_cautions(data: BenchmarkData) -> list[str]:
+    """Evaluators that are what a representation was made with, then those that only share its architecture."""
+    same = _related(data, data.families)
+    near = {
+        name: others
+        for name, found in _related(data, data.architectures).items()
+        if (others := [one for one in found if one not in same.get(name, ())])
+    }
+    said = []
+    if same:
+        said.append(
+            "These evaluators have the make of a model that filtered, so the rows were chosen against them and they "
+            f"fall more than others would: {_as_representations(same)}. Judge by other evaluators."
+        )
+    if near:
+        said.append(
+            "These evaluators are of the adversary's family, another size or copy of its architecture, so they may "
+            f"fall more than others would: {_as_representations(near)}."
+        )
+    return said
+
+
+def _related(data: BenchmarkData, kinds: Mapping[str, str]) -> dict[str, list[str]]:
+    """Evaluators with the representations that `kinds` has the same text for."""
+    found = {}
+    for name in data.evaluators:
+        kind = kinds.get(f"evaluators.{name}")
+        adversaries = [one for one in data.representations if kind and kinds.get(f"representations.{one}") == kind]
+        if adversaries:
+            found[name] = adversaries
+    return found
+
+
+def _as_representations(related: Mapping[str, list[str]]) -> str:
+    return listed([f"{name} (as representation {listed(found)})" for name, found in related.items()])
+
+
+def _held_back(data: BenchmarkData) -> dict[float, list[str]]:
+    """Evaluators by the share of their train rows that they stop by."""
+    found: dict[float, list[str]] = {}
+    for name in data.evaluators:
+        if name in data.held_back:
+            found.setdefault(data.held_back[name], []).append(name)
+    return found
+
+
+def _small_parts(data: BenchmarkData) -> list[str]:
+    """Challenge sets that are split into parts, with how many parts are small."""
+    found = []
+    for test_set in data.test_sets:
+        sizes = [int(part.mask.sum()) for part in parts_of(test_set)] if test_set.challenge else []
+        small = [rows for rows in sizes if rows < SMALL_TEST_SET]
+        if small:
+            found.append(f"{test_set.name} ({count(len(small))} of {counted(len(sizes), 'part')})")
+    return found
+
+
+def _one_answer_cells(data: BenchmarkData) -> list[str]:
+    """Evaluators and train sets with a seed that answers a natural test set of several classes with one class."""
+    mixed = {one.name for one in data.test_sets if not one.challenge and len(np.unique(one.labels)) > 1}
+    found = []
+    for cell in data.cells:
+        if (table := cell.predictions) is None:
+            continue
+        for name in sorted(mixed):
+            answers = table.filter(pc.equal(table["test_set"], name))["predicted"].to_numpy()
+            if len(answers) and np.bincount(answers).max() >= ONE_ANSWER * len(answers):
+                found.append(" ".join([cell.evaluator, "trained on", cell.train_set, *_of(cell.representation)]))
+    return list(dict.fromkeys(found))
+
+
+def _of(representation: str | None) -> list[str]:
+    return [] if representation is None else [f"({representation})"]
+
+
+def _single_seed_evaluators(data: BenchmarkData) -> list[str]:
+    seeds = Counter(
+        (cell.evaluator, cell.train_set, cell.representation) for cell in data.cells if cell.status == "done"
+    )
+    return [name for name in data.evaluators if any(n == 1 for key, n in seeds.items() if key[0] == name)]
+
+
+def _small_test_sets(data: BenchmarkData) -> list[str]:
+    sizes = [(test_set.name, len(test_set.row_ids)) for test_set in data.test_sets]
+    for test_set in data.test_sets:
+        for representation, kept in test_set.kept.items():
+            sizes.append((f"{test_set.name} filtered with {representation}", int(kept.sum())))
+    return [f"{name} ({count(rows)})" for name, rows in sizes if rows < SMALL_TEST_SET]

@@ -1,0 +1,1 @@
+"""The report's tables as records. How they are written down: `page`."""

@@ -1,0 +1,242 @@
+"""Filtered against its control on the same test rows: differences in accuracy, their intervals and verdicts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal
+
+import numpy as np
+
+from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.reports.inputs.train_sets import compared_pairs, control_of
+from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
+from aflite_assets.reports.scores.accuracy import correct_rows
+from aflite_assets.reports.scores.groups import cell_groups
+from aflite_assets.reports.scores.subsets import Part, parts_of
+from aflite_assets.reports.scores.verdicts import Bar, Claim, Family, Verdict, judge
+from aflite_assets.reports.tables.zero_shot import zero_shot_parts
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """Accuracy trained on `train_set` minus trained on `against`, on the same `test_rows` rows.
+
+    `train_set` is filtered or filtered_<name>, `against` its control (`train_sets.control_of`) or other random rows of
+    its size. `tested_on` is "full" or "filtered" rows of a natural test set, "all" of a challenge set or of its part;
+    `column`, `category` and `label` say which, as in `tables.ChallengePart`, all None for the whole set.
+    `filtered_seeds` and `random_seeds` count finished seeds of the two sides. `interval` is None where either has none
+    or no row is left.
+    """
+
+    representation: str
+    evaluator: str
+    train_set: str
+    against: str
+    test_set: str
+    tested_on: Literal["full", "filtered", "all"]
+    column: str | None
+    category: str | None
+    label: str | None
+    test_rows: int
+    filtered_seeds: int
+    random_seeds: int
+    interval: CrossedInterval | None
+    verdict: Verdict
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is about no part of a challenge set."""
+        return self.column is None and self.label is None
+
+    @property
+    def is_label(self) -> bool:
+        """Whether it is about the rows of one gold label, whatever their category."""
+        return self.column is None and self.label is not None
+
+    @property
+    def primary(self) -> bool:
+        """Whether it is the comparison that its representation is judged by."""
+        return self.verdict.primary
+
+
+@dataclass(frozen=True)
+class PairedParts:
+    """The parts of one challenge set, `train_set` against `against`: a row per part, in it one per evaluator."""
+
+    train_set: str
+    against: str
+    test_set: str
+    evaluators: tuple[str, ...]
+    rows: tuple[tuple[PairedDifference, ...], ...]
+
+
+def paired_differences(data: BenchmarkData, representation: str) -> tuple[PairedDifference, ...]:
+    """Filtered against its control, and the same of earlier iterations, for every evaluator on every test set.
+
+    Of natural test sets the full and the filtered rows; challenge sets whole and then by `compared_parts`. Where the
+    control is random_matched, random is compared too, on whole sets and without a verdict: it differs from filtered in
+    the shares of classes as well. Verdicts are given over all representations together (`verdicts.judge`).
+
+    Raises:
+        InvalidInputError: the dataset was not filtered with `representation`.
+        DataError: predictions do not fit their test sets.
+    """
+    cell_groups(data, representation)
+    return tuple(one for one in _judged(data) if one.representation == representation)
+
+
+def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
+    """Evaluator and test set whose whole comparison with the control is judged by itself, for each representation.
+
+    The one given, else the first evaluator trained on a train set alone, on the first challenge set, or without one on
+    the first split that did not enter the filter's pool, which shares the shortcuts of its data; None where
+    there is no such evaluator or set.
+    """
+    if data.primary is not None:
+        return data.primary
+    free = [one.name for one in sorted(data.test_sets, key=lambda one: not one.challenge) if not one.pooled]
+    return (data.plain_evaluators[0], free[0]) if free and data.plain_evaluators else None
+
+
+@remembered
+def _judged(data: BenchmarkData) -> tuple[PairedDifference, ...]:
+    found = [one for representation in data.representations for one in _unjudged(data, representation)]
+    verdicts = judge([claim for _, claim in found], smallest_effect=data.smallest_effect)
+    return tuple(replace(one, verdict=verdict) for (one, _), verdict in zip(found, verdicts, strict=True))
+
+
+def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[PairedDifference, Claim]]:
+    cells = {(evaluator, train_set): found for evaluator, train_set, found in cell_groups(data, representation)}
+    names = list(dict.fromkeys(name for _, name in cells))
+    pairs = [pair for pair in compared_pairs(names) if pair[1] != "full"]
+    primary = primary_comparison(data)
+    for evaluator in data.evaluators:
+        for train_set, against in pairs:
+            for test_set in data.test_sets:
+                yield from _compared(
+                    (representation, evaluator, train_set, against),
+                    _trainings(data, cells[evaluator, train_set], test_set),
+                    _trainings(data, cells[evaluator, against], test_set),
+                    test_set,
+                    control=against == control_of(train_set, names),
+                    primary=train_set == "filtered" and (evaluator, test_set.name) == primary,
+                )
+
+
+def _compared(
+    names: tuple[str, str, str, str],
+    first: Sequence[np.ndarray],
+    second: Sequence[np.ndarray],
+    test_set: TestSet,
+    *,
+    control: bool,
+    primary: bool,
+) -> Iterator[tuple[PairedDifference, Claim]]:
+    """Of one pair on one test set the whole differences, and with the control those of its parts."""
+    for tested_on, part in _tested(test_set, names[0]):
+        where = (*names, test_set.name, tested_on, part.column, part.category, part.label)
+        interval = _interval(first, second, part.mask, test_set.groups)
+        rows = int(part.mask.sum())
+        one = PairedDifference(*where, rows, len(first), len(second), interval, _UNJUDGED)
+        if not (one.whole or control):
+            continue
+        family: Family = "whole sets" if one.whole else "parts of sets"
+        if primary and control and one.whole and tested_on != "filtered":
+            family = "primary"
+        yield one, Claim(interval, rows, family, _barred(test_set, tested_on, control=control))
+
+
+_UNJUDGED = Verdict(None, "not judged")
+
+
+def _barred(test_set: TestSet, tested_on: str, *, control: bool) -> Bar | None:
+    """Filtered rows were chosen by what chose the train rows, so a gain on them says that the two are alike."""
+    if not control:
+        return "not the control"
+    if test_set.pooled:
+        return "took part in the filter"
+    return "chosen by the filter" if tested_on == "filtered" else None
+
+
+def compared_parts(test_set: TestSet) -> list[Part]:
+    """Parts of a challenge set that are compared: gold labels alone, then those of the zero-shot table; two or none.
+
+    On the whole set a gain on one gold label hides a loss on another (HANS's halves).
+    """
+    if not test_set.challenge:
+        return []
+    labels = [part for part in parts_of(test_set) if part.column is None]
+    parts = labels + [part for part in zero_shot_parts(test_set) if part.column is not None]
+    return parts if len(parts) > 1 else []
+
+
+def part_tables(differences: Sequence[PairedDifference]) -> tuple[PairedParts, ...]:
+    """The differences on parts of challenge sets side by side; sets without any interval are left out."""
+    tables: dict[tuple[str, str, str], dict[tuple[str | None, ...], list[PairedDifference]]] = {}
+    for one in differences:
+        if not one.whole:
+            rows = tables.setdefault((one.train_set, one.against, one.test_set), {})
+            rows.setdefault((one.column, one.category, one.label), []).append(one)
+    return tuple(
+        PairedParts(*key, tuple(one.evaluator for one in next(iter(rows.values()))), tuple(map(tuple, rows.values())))
+        for key, rows in tables.items()
+        if any(one.interval is not None for row in rows.values() for one in row)
+    )
+
+
+def whole_groups(
+    differences: Sequence[PairedDifference],
+) -> list[tuple[tuple[str, str, str], list[PairedDifference]]]:
+    """The differences on whole sets by evaluator and the two train sets."""
+    whole = [one for one in differences if one.whole]
+    return [
+        (key, list(group)) for key, group in groupby(whole, lambda one: (one.evaluator, one.train_set, one.against))
+    ]
+
+
+def _tested(test_set: TestSet, representation: str) -> list[tuple[Literal["full", "filtered", "all"], Part]]:
+    """Which rows are compared, the whole set first."""
+    everything = Part(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
+    if test_set.challenge:
+        return [("all", part) for part in (everything, *compared_parts(test_set))]
+    if representation not in test_set.kept:
+        return [("full", everything)]
+    return [("full", everything), ("filtered", Part(None, None, None, test_set.kept[representation]))]
+
+
+def paired_cells(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet) -> CrossedInterval | None:
+    """Accuracy of `cells` minus that of `others` on all rows of a test set, each a mean over seeds; None without both.
+
+    Raises:
+        DataError: predictions do not fit the test set.
+    """
+    rows = np.ones(len(test_set.row_ids), dtype=bool)
+    return _interval(_finished(cells, test_set), _finished(others, test_set), rows, test_set.groups)
+
+
+def _interval(
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], rows: np.ndarray, groups: np.ndarray | None
+) -> CrossedInterval | None:
+    if not first or not second or not rows.any():
+        return None
+    chosen = [[one[rows] for one in trained] for trained in (first, second)]
+    return crossed_interval(chosen[0], chosen[1], None if groups is None else groups[rows])
+
+
+def _trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
+    """Per training which rows it got right; of filtered per run of the filter the share of its trainings that did.
+
+    Trainings on one run's rows have its draw in common, so that where there are several runs, they are what varies.
+    """
+    runs: dict[int, list[Cell]] = {}
+    for place, cell in enumerate(cells):
+        run = data.filter_runs.get(cell.seed, 0) if cell.train_set == "filtered" and data.filter_runs else place
+        runs.setdefault(run, []).append(cell)
+    finished = [_finished(group, test_set) for group in runs.values()]
+    return [group[0] if len(group) == 1 else np.mean(group, axis=0) for group in finished if group]
+
+
+def _finished(cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
+    correct = [correct_rows(cell, test_set) for cell in cells]
+    return [rows for rows in correct if isinstance(rows, np.ndarray)]

@@ -1,1 +1,0 @@
-"""Where datasets come from: specs, their registry, loading into the raw table, synthetic data. Trains nothing."""

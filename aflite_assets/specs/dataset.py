@@ -1,0 +1,373 @@
+"""What a dataset's YAML file may say: the pydantic model of one dataset. Reading YAML is in `registry`."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, StrictFloat, StrictInt, model_validator
+
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, StrictSpec
+from aflite_assets.specs.recipes import check_recipes
+from aflite_assets.specs.refresh import RefreshSpec
+from aflite_assets.specs.report import ReportSpec
+from aflite_assets.specs.sources import Files, SourceSpec, SplitName, TableFormat, as_tuple
+from aflite_assets.wording import LONGEST_NAME, is_printable_name
+
+Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, le=1)]
+"""A whole number is a count of rows, a number with a decimal point a share (`1.0` is all, `1` is one row)."""
+
+
+LabelValue = int | str | None
+"""A label as the source writes it; values are compared as text, so that 1 and "1" are one."""
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError(f"{list(names)} names a class twice; every class needs a name of its own")
+    return names
+
+
+def _printable(name: str) -> str:
+    if not is_printable_name(name):
+        raise ValueError(
+            f"{name[:LONGEST_NAME]!r} is no name to print: it is blank, longer than {LONGEST_NAME} characters or holds "
+            "control characters; rename the class"
+        )
+    return name
+
+
+ClassName = Annotated[str, AfterValidator(_printable)]
+ClassNames = Annotated[tuple[ClassName, ...], Field(min_length=2), AfterValidator(_distinct)]
+"""Names of the classes in class order."""
+
+ClassValues = Annotated[
+    dict[ClassName, LabelValue | Annotated[tuple[LabelValue, ...], Field(min_length=1)]], Field(min_length=2)
+]
+"""Names of the classes in class order, each with the value or values that stand for it in the source."""
+
+
+PlantedValues = str | Annotated[tuple[str, ...], Field(min_length=1)]
+"""The values of an attribute, as text, whose rows carry a planted shortcut."""
+
+
+class ColumnsSpec(StrictSpec):
+    """Names of the source's columns; image folders and feature files need none."""
+
+    label: str = "label"
+    text: str | None = None
+    text_pair: str | None = None
+    image: str | None = None
+    features: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None, description="a list column, or one column per feature"
+    )
+    id: str | None = Field(None, description="the source's own row ids; default: a hash of the row's content")
+    group: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="rows with the same value belong together and are never split; with several columns, rows that "
+        "share a value of any of them",
+    )
+    annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None, description="single annotators' labels: a list column, or one column per annotator"
+    )
+    attributes: tuple[str, ...] = Field((), description="columns carried along for reports only")
+
+    @model_validator(mode="after")
+    def _one_kind_of_input(self) -> Self:
+        given = [name for name in ("text", "image", "features") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"a row has one kind of input, but columns names {' and '.join(given)}; keep one")
+        if self.text_pair is not None and self.text is None:
+            raise ValueError("text_pair is the second of two texts; name the first as text")
+        return self
+
+
+class AnnotationsSpec(TableFormat):
+    """Single annotators' labels from files of their own, matched to the dataset's rows by named columns.
+
+    Several rows for one row of the dataset are several annotators. Rows that match nothing are left out.
+    """
+
+    files: Files
+    match: dict[str, str] = Field(min_length=1, description="the dataset's column: the files' column")
+    annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description="a column of one label or a list of labels, or one column per annotator"
+    )
+    required: bool = Field(
+        True,
+        description="false: where a file is missing the labels are left out and reported so",
+        exclude_if=lambda required: required,  # so that results which it does not concern are found again
+    )
+
+    def paths(self) -> list[Path]:
+        """The files, in their order."""
+        return [Path(name) for name in as_tuple(self.files)]
+
+
+class WarmupSpec(StrictSpec):
+    """Rows of the train split spent on training the encoders and then never used again (ICML 2020, section 2)."""
+
+    size: Count | Literal["auto"] = Field(
+        0.1, description="auto: chosen by the encoders' learning curves on samples of growing size"
+    )
+
+
+EvaluationRows = Literal["pooled", "scored", "kept"]
+"""What the filter does with rows of splits other than train.
+
+pooled: they are filtered as train rows are, so that train and test stay one distribution (ICML 2020, section 1).
+scored: nothing is trained on them, and they leave by the law by which train rows leave. kept: they are left alone.
+"""
+
+
+class FilterSpec(StrictSpec):
+    """AFLite's settings. The target is about train rows; other shares are of the pool, the rows that are filtered."""
+
+    target_size: Count = Field(0.5, description="train rows to keep at least; a share is of those in the pool")
+    train_size: Count | None = Field(None, description="default: as many as the warm-up rows, or a tenth of the pool")
+    slice_size: Count = Field(0.02, description="most rows of the pool to remove per iteration")
+    n_partitions: int = Field(64, ge=1)
+    threshold: float = Field(0.75, ge=0, le=1)
+    selection: Literal["greedy", "gumbel", "gumbel_over_threshold"] = "greedy"
+    classifier: Literal["logistic", "linear_svm", "both"] = "logistic"
+    inverse_regularization: float = Field(1.0, gt=0)
+    remove: Literal["rows", "groups"] = "rows"
+    evaluation_rows: EvaluationRows | dict[SplitName, EvaluationRows] = Field(
+        "pooled",
+        description="what the filter does with the rows of the other splits, or of each named one (the others are "
+        "pooled): pooled filters them with the train rows, scored lets them leave by the same law without training on "
+        "them, kept leaves them alone, as independent evidence",
+    )
+
+    def evaluation_rows_of(self, split: str) -> EvaluationRows:
+        """What is done with the rows of one split other than train."""
+        return (
+            self.evaluation_rows.get(split, "pooled")
+            if isinstance(self.evaluation_rows, dict)
+            else self.evaluation_rows
+        )
+
+
+class ChallengeSpec(StrictSpec):
+    """An out-of-distribution test set with labels of its own."""
+
+    source: SourceSpec
+    split: SplitName = Field("test", description="the split that is tested on")
+    columns: ColumnsSpec = ColumnsSpec()
+    labels: ClassNames | ClassValues | None = None
+    unlabelled: tuple[LabelValue, ...] = ()
+    category: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None, description="column or columns by which results are also shown apart"
+    )
+    limit: int | None = Field(None, ge=1)
+    map: dict[str, str | None] | None = Field(
+        None,
+        description="each label of the dataset: the label of this set that it counts as, or null for none; "
+        "default: labels of the same name",
+    )
+    collapse: Literal["label", "probability"] = Field(
+        "label",
+        description="label: the predicted label is mapped; probability: the mapped labels' probabilities are added up, "
+        "labels that count as none are left out, and the largest sum is the prediction",
+    )
+    required: bool = Field(True, description="false: where its files are missing the set is left out and reported so")
+    fine_tune: SplitName | None = Field(
+        None,
+        description="a split of source that evaluators of kind fine_tuned may be trained on, never tested on",
+        exclude_if=lambda split: split is None,  # so that results which it does not concern are found again
+    )
+    fine_tune_limit: int | None = Field(
+        None, ge=1, description="rows of that split to try with", exclude_if=lambda rows: rows is None
+    )
+
+    @model_validator(mode="after")
+    def _splits_exist(self) -> Self:
+        splits = list(self.source.splits)
+        if self.split not in splits:
+            raise ValueError(f"source has no split {self.split!r} (it has {splits}); set split")
+        if self.fine_tune is not None and self.fine_tune not in splits:
+            raise ValueError(f"source has no split {self.fine_tune!r} (it has {splits}); correct fine_tune or add it")
+        if self.fine_tune is None and self.fine_tune_limit is not None:
+            raise ValueError("fine_tune_limit is about rows to train on, but fine_tune names none; set fine_tune")
+        if self.fine_tune == self.split:
+            raise ValueError(f"fine_tune names {self.fine_tune!r}, the split that is tested on; name another split")
+        return self
+
+
+class DatasetSpec(StrictSpec):
+    """One dataset, from its source to the models it is judged by."""
+
+    name: Name
+    title: str = Field("", max_length=200)
+    description: str = ""
+    source: SourceSpec
+    columns: ColumnsSpec = ColumnsSpec()
+    annotations: AnnotationsSpec | None = None
+    labels: ClassNames | ClassValues | None = Field(
+        None, description="class names in class order, or a mapping of names to the source's values; default: as found"
+    )
+    unlabelled: tuple[LabelValue, ...] = Field((), description="label values of rows to drop and count")
+    undecodable_images: float = Field(
+        0.01, ge=0, lt=1, description="largest share of images that may fail to decode; they are dropped and counted"
+    )
+    holdout: dict[SplitName, Count] = Field(
+        default_factory=dict, description="splits to draw from train, in whole groups, for a source without them"
+    )
+    limit: dict[SplitName, Annotated[int, Field(ge=1)]] | None = Field(None, description="rows per split to try with")
+    seed: int = Field(0, ge=0, description="of the limit, the warm-up split, the filter and the controls")
+    warmup: WarmupSpec = WarmupSpec()
+    representations: dict[Name, EncoderSpec] = Field(min_length=1)
+    filter: FilterSpec = FilterSpec()
+    evaluators: dict[Name, EvaluatorSpec] = Field(min_length=1)
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="of the evaluators")
+    filter_seeds: int = Field(
+        1,
+        ge=1,
+        description="runs of the filter, each with draws of its own; the evaluators' seeds take them in turn, so that "
+        "intervals count how much another run would have changed",
+        exclude_if=lambda runs: runs == 1,  # so that results which it does not concern are found again
+    )
+    train_sets: dict[Name, Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict,
+        description="further train sets: the rows that the filter had left when it was down to exactly this many train "
+        "rows, as filtered_<name>, and as many random rows, as random_<name>",
+    )
+    full_includes_warmup: bool = Field(False, description="whether the full train set has the warm-up rows (paper's D)")
+    challenge_sets: dict[Name, ChallengeSpec] = Field(default_factory=dict)
+    distance_encoder: EncoderSpec | None = Field(
+        None,
+        description="an encoder trained on all train rows, the warm-up's too, in whose features distances to the "
+        "nearest train rows are measured as well",
+        exclude_if=lambda encoder: encoder is None,  # so that results which it does not concern are found again
+    )
+    planted: dict[str, PlantedValues] = Field(
+        default_factory=dict,
+        description="where it is known which rows carry a shortcut: an attribute column, and the value or values that "
+        "mark them; the evidence then holds precision and recall of what filtering removed",
+        exclude_if=lambda planted: not planted,  # so that results which it does not concern are found again
+    )
+    report: ReportSpec = ReportSpec()
+    refresh: Literal["never"] | RefreshSpec = Field(
+        RefreshSpec(), description="when a refresh acts on what changed; never: a refresh leaves the dataset alone"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        splits = (*self.source.splits, *self.holdout)
+        if "train" not in self.source.splits:
+            raise ValueError(f"source has no split named train (it has {list(splits)}); name the split to filter train")
+        if len(splits) < 2:
+            raise ValueError(
+                "source has the split train only; add a split to test on, such as test, or draw one from train with "
+                "holdout: {test: 0.2}"
+            )
+        for split in self.holdout:
+            if split in self.source.splits:
+                raise ValueError(f"holdout names {split!r}, which source already has; drop it or choose another name")
+        for split in self.limit or ():
+            if split not in splits:
+                raise ValueError(f"limit names a split {split!r} that source lacks (it has {list(splits)})")
+        for name in self.challenge_sets:
+            if name in splits:
+                raise ValueError(f"challenge_sets names {name!r}, which is a split of source; rename the challenge set")
+        if "matched" in self.train_sets:
+            raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
+        self._check_evaluation_rows(splits)
+        if len(self.seeds) % self.filter_seeds:
+            raise ValueError(
+                f"filter_seeds is {self.filter_seeds}, but the {len(self.seeds)} seeds of the evaluators cannot be "
+                "shared out evenly among so many runs of the filter; give a multiple of it, or lower filter_seeds"
+            )
+        self._check_early_stopping(splits)
+        self._check_primary(splits)
+        self._check_planted()
+        check_recipes(self.evaluators, {name: one.fine_tune for name, one in self.challenge_sets.items()})
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
+        if self.annotations is not None and self.columns.annotators is not None:
+            raise ValueError("columns.annotators and annotations both give single annotators' labels; keep one")
+        return self
+
+    def _check_evaluation_rows(self, splits: tuple[str, ...]) -> None:
+        named = self.filter.evaluation_rows if isinstance(self.filter.evaluation_rows, dict) else {}
+        others = [split for split in splits if split != "train"]
+        for split in named:
+            if split not in others:
+                raise ValueError(
+                    f"filter.evaluation_rows names {split!r}, which is no split to test on; name some of {others}"
+                )
+
+    def _check_planted(self) -> None:
+        implied: tuple[str, ...] = getattr(self.source, "attributes", ())
+        known = self.columns.attributes if "attributes" in self.columns.model_fields_set else implied
+        for attribute in self.planted:
+            if attribute not in known:
+                raise ValueError(
+                    f"planted names the attribute {attribute!r}, but the rows carry {list(known)}; correct it, or add "
+                    "the column to columns.attributes"
+                )
+
+    def _check_early_stopping(self, splits: tuple[str, ...]) -> None:
+        for field in ("representations", "evaluators"):
+            for name, settings in getattr(self, field).items():
+                stopping = getattr(settings, "early_stopping", None)
+                if stopping is None or stopping.split is None:
+                    continue
+                if field == "representations":
+                    raise ValueError(
+                        f"representations.{name}.early_stopping names the split {stopping.split!r}, but an encoder "
+                        "sees warm-up rows alone; leave split out, and a share of these is held back"
+                    )
+                if stopping.split == "train" or stopping.split not in splits:
+                    raise ValueError(
+                        f"evaluators.{name}.early_stopping.split is {stopping.split!r}; name a split other than train "
+                        f"(there are {[one for one in splits if one != 'train']}), or leave it out"
+                    )
+
+    def _check_primary(self, splits: tuple[str, ...]) -> None:
+        primary = self.report.primary
+        if primary is None:
+            return
+        if primary.evaluator not in self.evaluators:
+            raise ValueError(
+                f"report.primary.evaluator is {primary.evaluator!r}; name one of the evaluators {list(self.evaluators)}"
+            )
+        tested = [one for one in (*splits, *self.challenge_sets) if one != "train"]
+        if primary.test_set not in tested:
+            raise ValueError(f"report.primary.test_set is {primary.test_set!r}; name one of the test sets {tested}")
+        if primary.test_set in splits and self.filter.evaluation_rows_of(primary.test_set) == "pooled":
+            raise ValueError(
+                f"report.primary.test_set is {primary.test_set!r}, whose rows enter the filter's pool, so nothing can "
+                "be judged on them; name a challenge set, or a split with filter.evaluation_rows: kept"
+            )
+
+    def view(self, fields: Iterable[str]) -> "SpecView":
+        """The same spec with only these fields readable.
+
+        Raises:
+            InvalidInputError: a field that specs do not have.
+        """
+        declared = tuple(fields)
+        unknown = [name for name in declared if name not in type(self).model_fields]
+        if unknown:
+            raise InvalidInputError(f"a spec has no fields {unknown}; declare some of {list(type(self).model_fields)}")
+        return SpecView(self, declared)
+
+
+class SpecView:
+    """A spec of which only the declared fields can be read, so that a result's key holds all that it depends on."""
+
+    def __init__(self, spec: DatasetSpec, fields: tuple[str, ...]) -> None:
+        self._spec = spec
+        self._fields = fields
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # a copy is asked for these before it has its fields
+            raise AttributeError(name)
+        if name not in self._fields:
+            raise AttributeError(f"this stage declares that it reads {list(self._fields)}, not {name!r}")
+        return getattr(self._spec, name)
+
+    def as_json(self) -> dict[str, Any]:
+        """The declared fields as JSON values."""
+        return self._spec.model_dump(mode="json", include=set(self._fields))

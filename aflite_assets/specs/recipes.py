@@ -1,0 +1,100 @@
+"""Evaluators of several stages: what each stage trains with, and which recipes are refused. Training is in `models`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, FineTuneStage, NeuralModelSpec
+from aflite_assets.wording import did_you_mean
+
+
+@dataclass(frozen=True)
+class RecipeStage:
+    """One later stage: the challenge set whose fine-tune rows it trains on, and the settings that it trains with."""
+
+    rows: str
+    settings: NeuralModelSpec
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An evaluator of kind `fine_tuned`: the evaluator `start`, with its settings, and the stages after it."""
+
+    start: str
+    settings: NeuralModelSpec
+    stages: tuple[RecipeStage, ...]
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The challenge sets trained on, each once, in the stages' order."""
+        return tuple(dict.fromkeys(stage.rows for stage in self.stages))
+
+
+def recipes_of(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, Recipe]:
+    """The evaluators of several stages by name; the spec has checked that they fit together."""
+    found = {}
+    for name, settings in evaluators.items():
+        if isinstance(settings, FineTunedSpec):
+            start = evaluators[settings.start]
+            assert isinstance(start, NeuralModelSpec)
+            stages = tuple(RecipeStage(stage.rows, _stage_settings(start, stage)) for stage in settings.stages)
+            found[name] = Recipe(settings.start, start, stages)
+    return found
+
+
+def _stage_settings(start: NeuralModelSpec, stage: FineTuneStage) -> NeuralModelSpec:
+    """The start's settings with what the stage says otherwise; a stage trains all its epochs.
+
+    The start stops by rows of the dataset, which say nothing of another set's.
+    """
+    changes = stage.model_dump(exclude={"rows"}, exclude_none=True)
+    return start.model_copy(update={"early_stopping": None, **changes})
+
+
+def check_recipes(evaluators: Mapping[str, EvaluatorSpec], fine_tune: Mapping[str, str | None]) -> None:
+    """Refuse recipes that cannot be followed; `fine_tune` is the split to train on of every challenge set, or None.
+
+    Raises:
+        ValueError: a start or rows that are unknown or cannot serve, or a batch that its parts do not divide.
+    """
+    for name, settings in evaluators.items():
+        if isinstance(settings, FineTunedSpec):
+            start = _check_start(f"evaluators.{name}.start", settings.start, evaluators)
+            for number, stage in enumerate(settings.stages):
+                place = f"evaluators.{name}.stages.{number}"
+                _check_rows(f"{place}.rows", stage.rows, fine_tune)
+                _check_batch(place, stage, start)
+
+
+def _check_start(place: str, name: str, evaluators: Mapping[str, EvaluatorSpec]) -> NeuralModelSpec:
+    start = evaluators.get(name)
+    if isinstance(start, NeuralModelSpec):
+        return start
+    neural = [one for one, settings in evaluators.items() if isinstance(settings, NeuralModelSpec)]
+    remedy = f"name a neural evaluator of this spec (it has {neural})"
+    if start is None:
+        raise ValueError(f"{place} names {name!r}, which is no evaluator; {remedy}{did_you_mean(name, neural)}")
+    if isinstance(start, FineTunedSpec):
+        raise ValueError(f"{place} names {name!r}, which is fine_tuned itself; {remedy} and list all stages here")
+    raise ValueError(f"{place} names {name!r} of kind {start.kind!r}, which cannot be trained further; {remedy}")
+
+
+def _check_rows(place: str, name: str, fine_tune: Mapping[str, str | None]) -> None:
+    ready = [one for one, split in fine_tune.items() if split is not None]
+    if name not in fine_tune:
+        raise ValueError(
+            f"{place} names {name!r}, which challenge_sets lacks; name one with fine_tune (there are {ready})"
+            f"{did_you_mean(name, ready)}"
+        )
+    if fine_tune[name] is None:
+        raise ValueError(
+            f"{place} names {name!r}, which has no rows to train on; set challenge_sets.{name}.fine_tune to a split of "
+            "its source"
+        )
+
+
+def _check_batch(place: str, stage: FineTuneStage, start: NeuralModelSpec) -> None:
+    if stage.batch_size is not None and stage.batch_size % start.gradient_accumulation:
+        raise ValueError(
+            f"{place}.batch_size {stage.batch_size} is no multiple of gradient_accumulation "
+            f"{start.gradient_accumulation} of the evaluator that it starts from; choose one"
+        )

@@ -1,0 +1,83 @@
+"""What a dataset's YAML file may say about refreshes: whether and when changes are acted on. No part of any key."""
+
+import re
+from datetime import UTC, datetime
+from typing import Self
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import Field, model_validator
+
+from aflite_assets.specs.models import StrictSpec
+from aflite_assets.wording import did_you_mean
+
+_RANDOM = re.compile(r"\b[rR]\b")
+"""croniter's sign for a time drawn anew each time it is asked."""
+
+
+class RefreshSpec(StrictSpec):
+    """When a refresh acts on what changed."""
+
+    start: bool = Field(
+        False, description="whether a refresh also makes what was never made; default: a person makes it the first time"
+    )
+    cron: str | None = Field(
+        None,
+        max_length=200,
+        description="minute, hour, day, month, weekday: changes are acted on from these times on; default: at once",
+    )
+    timezone: str | None = Field(None, description="of cron, such as Europe/Berlin; default: UTC")
+
+    @model_validator(mode="after")
+    def _times_exist(self) -> Self:
+        if self.timezone is not None:
+            _check_timezone(self.timezone)
+        if self.cron is None and self.timezone is not None:
+            raise ValueError(
+                f"timezone is {self.timezone!r}, but there is no cron that it could be of; add it or drop it"
+            )
+        if self.cron is not None:
+            _check_cron(self.cron)
+        return self
+
+    def last_time(self, now: datetime) -> datetime | None:
+        """The last time at or before `now` (with a time zone) that `cron` names, in UTC; None without `cron`."""
+        if self.cron is None:
+            return None
+        from croniter import croniter
+
+        local = now.astimezone(ZoneInfo(self.timezone or "UTC"))
+        if croniter.match(self.cron, local):
+            return local.replace(second=0, microsecond=0).astimezone(UTC)
+        found: datetime = croniter(self.cron, local).get_prev(datetime)
+        return found.astimezone(UTC)
+
+    def next_time(self, now: datetime) -> datetime | None:
+        """The first time after `now` (with a time zone) that `cron` names, in UTC; None without `cron`."""
+        if self.cron is None:
+            return None
+        from croniter import croniter
+
+        found: datetime = croniter(self.cron, now.astimezone(ZoneInfo(self.timezone or "UTC"))).get_next(datetime)
+        return found.astimezone(UTC)
+
+
+def _check_timezone(name: str) -> None:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(
+            f"timezone {name[:60]!r} is unknown"
+            + (did_you_mean(name[:60], sorted(available_timezones())) or "; give a name such as Europe/Berlin")
+        ) from None
+
+
+def _check_cron(cron: str) -> None:
+    from croniter import CroniterError, croniter
+
+    wanted = 'give five: minute, hour, day, month, weekday, such as "0 3 * * 1" for Mondays at three'
+    if len(cron.split()) != 5 or _RANDOM.search(cron):
+        raise ValueError(f"cron {cron!r} is no cron expression of five fields; {wanted}")
+    try:
+        croniter(cron, datetime(2024, 1, 1, tzinfo=UTC)).get_next(datetime)
+    except (CroniterError, ValueError) as error:
+        raise ValueError(f"cron {cron!r} names no time ({error}); {wanted}") from None

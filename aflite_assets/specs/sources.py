@@ -1,0 +1,282 @@
+"""The places a dataset can be read from, as its YAML writes them; reading itself is in `loading` and `synthetic`."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, SecretStr, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from aflite_assets.specs.models import SplitName, StrictSpec
+
+DIGIT_SIZE = 8
+"""Side of scikit-learn's images of digits, in pixels."""
+
+MARK_SIZE = 3
+"""Side of the square that a mark on an image of a digit takes, in pixels."""
+
+Files = str | Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class TableFormat(StrictSpec):
+    """How files of rows and columns are written."""
+
+    format: Literal["parquet", "csv", "tsv", "jsonl"]
+    delimiter: str | None = Field(
+        None, min_length=1, max_length=1, description="csv and tsv; default: a comma for csv, a tab for tsv"
+    )
+    quoted: bool | None = Field(
+        None, description="csv and tsv: whether double quotes enclose fields; default: yes for csv, no for tsv"
+    )
+
+
+class TableSource(TableFormat):
+    """Files of rows and columns, one or more per split; paths are relative to the YAML file."""
+
+    splits: dict[SplitName, Files] = Field(min_length=1)
+
+    def files(self) -> list[Path]:
+        """Every file that the source consists of."""
+        return [Path(name) for names in self.splits.values() for name in as_tuple(names)]
+
+
+class HubSource(StrictSpec):
+    """A dataset of the Hugging Face hub; code that comes with it is never run.
+
+    A split names one or more of the hub's own splits, or files of the repository (anything with a dot in it, patterns
+    included). The result's key holds the commit that the revision stands for.
+    """
+
+    format: Literal["hub"]
+    id: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$", description="owner/name")
+    revision: str | None = Field(
+        None, min_length=1, max_length=200, description="commit, tag or branch; needed unless newest is set"
+    )
+    newest: bool = Field(False, description="take the newest commit at every materialisation; `refresh` before")
+    config: str | None = Field(None, description="the hub's name for a part of the dataset, also called subset")
+    class_numbers: bool = Field(
+        False, description="read labels that the hub stores with class names as their numbers instead of their names"
+    )
+    splits: dict[SplitName, Files] = Field(min_length=1)
+    token: SecretStr | None = Field(
+        None, exclude=True, description="for gated datasets: ${secret:VARIABLE}; default: the one `hf auth login` keeps"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _under_its_old_name(cls, values: Any) -> Any:
+        """A dataset's own `refresh` is another thing, but files that were written before keep their meaning."""
+        if isinstance(values, dict) and "refresh" in values:
+            if "newest" in values:
+                raise ValueError("newest and refresh are two names of one key; keep newest")
+            return {("newest" if name == "refresh" else name): value for name, value in values.items()}
+        return values
+
+    @model_serializer(mode="wrap")
+    def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Results are found by the name that the key had when they were made."""
+        return {("refresh" if name == "newest" else name): value for name, value in serialize(self).items()}
+
+    @model_validator(mode="after")
+    def _pinned(self) -> Self:
+        if self.revision is None and not self.newest:
+            raise ValueError(
+                f"{self.id} has no revision, so it could change unseen; set revision to a commit of the hub's page "
+                "'Files and versions', or newest: true to take the newest at every materialisation"
+            )
+        names = [name for value in self.splits.values() for name in as_tuple(value)]
+        if any("." in name for name in names) and not all("." in name for name in names):
+            raise ValueError(f"splits {names} mix the hub's splits with files; use one or the other")
+        if self.config is not None and "." in names[0]:
+            raise ValueError(f"splits name files of the repository, so config {self.config!r} says nothing; drop it")
+        return self
+
+    def files(self) -> list[Path]:
+        """None: the rows come from the hub's cache."""
+        return []
+
+
+class LabelledFolder(StrictSpec):
+    """A flat folder of images and the file that says their labels.
+
+    The file has a line per image: its name (with or without suffix), then its label, separated by a comma, a tab or
+    spaces; boxes after the label are ignored (as in ImageNet's lists), and so is a first line that names no image. Or
+    every line is one label and nothing else, in the order of the images' names.
+    """
+
+    folder: str = Field(min_length=1)
+    labels: str = Field(min_length=1, description="the label file")
+
+
+class ImageFolderSource(StrictSpec):
+    """A folder per split with a folder of images per class, or a flat folder of images with a label file."""
+
+    format: Literal["image_folder"]
+    splits: dict[SplitName, str | LabelledFolder] = Field(min_length=1)
+
+    def files(self) -> list[Path]:
+        """The label files; the images are found by `image_folders.image_paths`."""
+        return [Path(place.labels) for place in self.splits.values() if isinstance(place, LabelledFolder)]
+
+    def folders(self) -> list[Path]:
+        """The splits' folders."""
+        return [Path(place.folder if isinstance(place, LabelledFolder) else place) for place in self.splits.values()]
+
+
+class FeatureFiles(StrictSpec):
+    """The `.npy` files of one split: features rows x width, labels and groups one number per row."""
+
+    features: str
+    labels: str
+    groups: str | None = None
+
+
+class FeatureSource(StrictSpec):
+    """Features computed elsewhere."""
+
+    format: Literal["features"]
+    splits: dict[SplitName, FeatureFiles] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _grouped_alike(self) -> Self:
+        without = [split for split, files in self.splits.items() if files.groups is None]
+        if 0 < len(without) < len(self.splits):
+            raise ValueError(f"groups are given for some splits, but not for {without}; give them for all or none")
+        return self
+
+    def files(self) -> list[Path]:
+        """Every file that the source consists of."""
+        names = [(split.features, split.labels, split.groups) for split in self.splits.values()]
+        return [Path(name) for split in names for name in split if name is not None]
+
+
+class CirclesSource(StrictSpec):
+    """Two concentric circles with planted artifacts, drawn from a seed (ICML 2020, section 3).
+
+    The class is the circle. Beside the two coordinates every row has `bias_width` features: on biased rows drawn
+    around `+bias_mean` or `-bias_mean` by the row's given label, on the others around zero. On a share of the biased
+    train rows the given label is flipped, and the bias features follow the given label.
+    """
+
+    format: Literal["circles"]
+    splits: dict[SplitName, Annotated[int, Field(ge=4)]] = Field(min_length=1, description="rows per split")
+    inner_radius: float = Field(gt=0)
+    outer_radius: float = Field(gt=0)
+    radius_deviation: float = Field(ge=0, description="standard deviation of a row's distance from its circle")
+    biased_share: float = Field(ge=0, le=1, description="share of each class's rows with bias features")
+    bias_width: int = Field(ge=1)
+    bias_mean: float = Field(gt=0)
+    bias_deviation: float = Field(gt=0)
+    noise_deviation: float = Field(gt=0, description="of the features that stand in for bias on the other rows")
+    flipped_share: float = Field(ge=0, lt=0.5, description="share of the biased train rows whose label is flipped")
+    seed: int = Field(0, ge=0)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that are carried along where the spec names none."""
+        return ("biased", "flipped")
+
+    def files(self) -> list[Path]:
+        """None: the rows are drawn."""
+        return []
+
+
+class DegradedSpec(StrictSpec):
+    """How images of digits are made harder to read: moved, then blurred, then covered in part, then noisy."""
+
+    shift: int = Field(0, ge=0, le=56, description="most pixels that the digit is moved up, and likewise to the left")
+    blur: float = Field(0.0, ge=0, le=8, description="standard deviation of the Gaussian blur, in pixels")
+    occlusion: int = Field(
+        0, ge=0, le=8, description="side of a black square at a random place of the digit, in pixels"
+    )
+    noise: float = Field(
+        0.0, ge=0, le=255, description="standard deviation of Gaussian noise, in grey levels of 0 to 255"
+    )
+
+
+class MarksSpec(StrictSpec):
+    """A planted artifact: bright pixels in the upper left corner that name a class, mostly the image's own."""
+
+    share: float = Field(ge=0, le=1, description="share of each class's images of each split that carry a mark")
+    wrong_share: float = Field(0.0, ge=0, le=1, description="share of these whose mark names another class")
+
+
+class DigitsSource(StrictSpec):
+    """scikit-learn's 1,797 real images of handwritten digits, 8 x 8 pixels, split by a seeded stratified draw.
+
+    They may be made harder to read and carry a mark. The draws of split, degradation and marks are apart from one
+    another: the same image with other marks has the same split, and the same pixels beside its mark.
+    """
+
+    format: Literal["digits"]
+    test_share: float = Field(0.25, gt=0, lt=1)
+    seed: int = Field(0, ge=0)
+    canvas: int = Field(
+        DIGIT_SIZE,
+        ge=DIGIT_SIZE,
+        le=64,
+        description="side of the images in pixels; the digit stands in the lower right corner, on black",
+        exclude_if=lambda side: side == DIGIT_SIZE,  # so that results without it are found again
+    )
+    degraded: DegradedSpec | None = Field(None, exclude_if=lambda degraded: degraded is None)
+    marks: MarksSpec | None = Field(None, exclude_if=lambda marks: marks is None)
+
+    @model_validator(mode="after")
+    def _room_for_all(self) -> Self:
+        shift = 0 if self.degraded is None else self.degraded.shift
+        mark = 0 if self.marks is None else MARK_SIZE
+        if self.canvas < DIGIT_SIZE + shift + mark:
+            raise ValueError(
+                f"canvas is {self.canvas}, but a digit of {DIGIT_SIZE} pixels, a shift of {shift} and a mark of {mark} "
+                f"need {DIGIT_SIZE + shift + mark}; set it to that or more"
+            )
+        return self
+
+    @property
+    def splits(self) -> dict[str, None]:
+        """The splits that the source gives."""
+        return {"train": None, "test": None}
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that are carried along where the spec names none."""
+        return () if self.marks is None else ("mark",)
+
+    def files(self) -> list[Path]:
+        """None: the images come with scikit-learn."""
+        return []
+
+
+class TemplateNliSource(StrictSpec):
+    """Sentence pairs from a small grammar, with planted artifacts on a stated share of the train rows.
+
+    The relation of a pair follows from its words. On a planted row one cue of the three known from NLI datasets is
+    added: a negation word in contradictions, a word of the hypothesis alone that goes with the label, or a hypothesis
+    made of the premise's words in entailments (Gururangan et al., NAACL 2018; McCoy et al., ACL 2019).
+    """
+
+    format: Literal["template_nli"]
+    splits: dict[SplitName, Annotated[int, Field(ge=6)]] = Field(min_length=1, description="rows per split")
+    planted_share: float = Field(ge=0, le=1, description="share of each class's rows that carry a cue")
+    cues: Literal["aligned", "reversed"] = Field(
+        "aligned", description="aligned: a cue goes with its label; reversed: it stands on rows of the other labels"
+    )
+    seed: int = Field(0, ge=0)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns that are carried along where the spec names none."""
+        return ("cue",)
+
+    def files(self) -> list[Path]:
+        """None: the rows are drawn."""
+        return []
+
+
+SourceSpec = Annotated[
+    TableSource | HubSource | ImageFolderSource | FeatureSource | CirclesSource | DigitsSource | TemplateNliSource,
+    Field(discriminator="format"),
+]
+
+
+def as_tuple(names: Files) -> tuple[str, ...]:
+    """One name or several, as a tuple."""
+    return (names,) if isinstance(names, str) else names

@@ -1,0 +1,89 @@
+"""What a spec may not say though its types allow it: secrets in the open, booleans for numbers, what is no path."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+
+from aflite_assets.specs.yaml.annotations import Location, members, typed_values
+from aflite_assets.specs.yaml.safe_text import BOOLEANS, received, shown_field
+
+_LONGEST_PATH = 4096
+_LARGEST = 2**63
+_FREE_TEXT = (("title",), ("description",))
+
+
+def check_values(content: Mapping[str, Any], model: type[BaseModel]) -> dict[Location, str]:
+    """One message per place of `content` that holds what `model` would take and nobody can have meant."""
+    return {
+        location: f"{shown_field(location)}: {problem} ({received(value, location)})"
+        for location, value, place in typed_values(model, content)
+        if (problem := _problem(location, value, place)) is not None
+    }
+
+
+def _problem(location: Location, value: Any, place: Any) -> str | None:
+    """What is wrong with the value, without the field's name."""
+    types = members(place)
+    if SecretStr in types:
+        return _token_problem(value)
+    match value:
+        case SecretStr():
+            return "a secret may only stand in source.token; write ${NAME} for a variable that may be shown"
+        case bool():
+            return None if bool in types else _boolean_problem(types)
+        case int() | float():
+            return _number_problem(value, types)
+        case str():
+            return _text_problem(location, value, types)
+    return None
+
+
+def _token_problem(value: Any) -> str | None:
+    """The value itself is never part of the message."""
+    if value is None or isinstance(value, SecretStr):
+        return None
+    return "a token in a file leaks; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
+
+
+def _boolean_problem(types: list[Any]) -> str | None:
+    if str in types:
+        return f"{BOOLEANS}; put it in quotes"
+    return f"must be a number; {BOOLEANS}" if {int, float} & set(types) else None
+
+
+def _number_problem(value: float, types: list[Any]) -> str | None:
+    if not abs(value) < _LARGEST:
+        return f"must be a finite number below {_LARGEST}"
+    # pydantic would take 1.0 for the text "1", which is not how a source writes it.
+    if isinstance(value, float) and value.is_integer() and {int, str} <= set(types):
+        return "must be a whole number or text; write it without a fraction"
+    return None
+
+
+def _text_problem(location: Location, value: str, types: list[Any]) -> str | None:
+    if "\0" in value and location not in _FREE_TEXT:
+        return "holds a NUL character, which no file, column or model has in its name; remove it"
+    if {int, float} & set(types) and str not in types:
+        return _number_problem(_as_number(value), types)
+    if str in types and _names_a_file(location):
+        if not value.strip():
+            return "names nothing; write a path or leave the key out"
+        if len(value) > _LONGEST_PATH:
+            return f"is {len(value)} characters long, and a path has at most {_LONGEST_PATH}"
+    return None
+
+
+def _as_number(text: str) -> float:
+    """The number that pydantic would read in a text; 0 for what it will refuse."""
+    try:
+        return float(text)
+    except ValueError:
+        return 0
+
+
+def _names_a_file(location: Location) -> bool:
+    pairs = set(pairwise(location))
+    named = bool(pairs & {("source", "splits"), ("annotations", "files")})
+    return named or location[-1:] in {("checkpoint",), ("contextual",), ("vectors",)}

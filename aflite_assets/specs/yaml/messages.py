@@ -1,0 +1,171 @@
+"""From what pydantic refused in a spec to messages that name the YAML's field, the value and the remedy."""
+
+import ast
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+from aflite_assets.specs.yaml.annotations import Location, is_model, locate, members, tags
+from aflite_assets.specs.yaml.expected_types import is_count, wish_of_kind
+from aflite_assets.specs.yaml.safe_text import BOOLEANS, cut, received, shown_field, shown_key
+from aflite_assets.wording import did_you_mean
+
+NAME_RULE = "use lower-case letters, digits and underscores only, no underscore first, at most 64 characters"
+
+_LONGEST = 600
+_PATTERNS = {
+    "^[a-z0-9][a-z0-9_]*$": NAME_RULE,
+    r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$": "must be owner/name, as on the hub's page",
+}
+_WRONG_KIND = {
+    *("string_type", "int_type", "float_type", "bool_type", "tuple_type", "dict_type", "model_type"),
+    *("model_attributes_type", "int_from_float", "int_parsing", "float_parsing", "bool_parsing", "literal_error"),
+}  # fmt: skip
+
+
+class _Problem(NamedTuple):
+    """One refusal of pydantic's, with the place it is about."""
+
+    location: Location
+    place: Any
+    error: Any
+
+    @property
+    def wrong_kind(self) -> bool:
+        return self.error["type"] in _WRONG_KIND and not self.is_key
+
+    @property
+    def is_key(self) -> bool:
+        return self.error["type"] == "invalid_key" or self.error["loc"][-1:] == ("[key]",)
+
+
+def explain(
+    error: ValidationError, model: type[BaseModel], *, known: Collection[Location] = frozenset()
+) -> Iterator[str]:
+    """One message per refused field of `model`; what each alternative of a field wants is joined with "or".
+
+    Places in `known` are left out, and what is below them.
+    """
+    problems = [_Problem(*locate(model, each["loc"]), each) for each in error.errors(include_url=False)]
+    told = {place for problem in problems for place in _above(problem.location)}
+    told |= {problem.location for problem in problems if not problem.wrong_kind}
+    grouped: dict[Location, list[_Problem]] = {}
+    for problem in problems:
+        place = problem.location
+        if _matters(problem, told) and place not in known and not any(above in known for above in _above(place)):
+            grouped.setdefault(place, []).append(problem)
+    for location, group in grouped.items():
+        field = shown_field(location)
+        for message in _of_field(group, field, model):
+            yield cut(message, _LONGEST)
+
+
+def _above(location: Location) -> list[Location]:
+    return [location[:length] for length in range(len(location))]
+
+
+def _matters(problem: _Problem, told: Collection[Location]) -> bool:
+    """False for what pydantic says only because it tried an alternative that nobody meant, or lost refused entries.
+
+    `told` are the places about which, or about something below, more is known than that the kind is wrong.
+    """
+    if problem.wrong_kind:
+        return problem.location not in told
+    error = problem.error
+    return not (error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
+
+
+def _of_field(group: list[_Problem], field: str, model: type[BaseModel]) -> Iterator[str]:
+    wishes: dict[str, list[str]] = {}
+    for problem in group:
+        whole = _whole_message(problem, field, model)
+        if whole is not None:
+            yield whole
+        else:
+            wishes.setdefault(received(problem.error["input"], problem.location), []).append(_wish(problem))
+    for given, wanted in wishes.items():
+        yield _about(field, f"{', or '.join(dict.fromkeys(wanted))} ({given})")
+
+
+def _whole_message(problem: _Problem, field: str, model: type[BaseModel]) -> str | None:
+    """The whole message for the kinds of mistake that have one of their own."""
+    match problem.error["type"]:
+        case "missing":
+            return f"{field} is missing; add it"
+        case "value_error":
+            return _about(field, problem.error["msg"].removeprefix("Value error, "))
+        case "extra_forbidden":
+            return f"{field}: unknown key{_where_it_belongs(problem, model)}"
+        case "union_tag_invalid" | "union_tag_not_found":
+            return _tag_message(problem, field)
+        case "invalid_key" | "string_type" if problem.is_key:
+            return _key_message(problem.error["input"], shown_field(problem.location[:-1]))
+    return None
+
+
+def _where_it_belongs(problem: _Problem, model: type[BaseModel]) -> str:
+    key, keys = str(problem.location[-1]), list(problem.place.model_fields)
+    if len(problem.location) > 1 and key in model.model_fields:
+        return "; it belongs at the beginning of a line, under no other key"
+    parts = {name: members(field.annotation)[0] for name, field in model.model_fields.items()}
+    homes = [name for name, part in parts.items() if is_model(part) and key in part.model_fields]
+    elsewhere = f"; it is known under {' and '.join(homes)}" if len(problem.location) == 1 and homes else ""
+    return elsewhere + did_you_mean(key, keys) or f" (known keys: {keys})"
+
+
+def _tag_message(problem: _Problem, field: str) -> str:
+    key = ast.literal_eval(problem.error["ctx"]["discriminator"])
+    known = tags(members(problem.place), key)
+    tag = problem.error["input"].get(key)
+    if tag is None:
+        return f"{field}.{key} is missing; add it, one of {known}"
+    near = did_you_mean(tag, known) if isinstance(tag, str) else ""
+    return f"{field}.{key}: is unknown{near} ({received(tag, problem.location)}; known: {known})"
+
+
+def _wish(problem: _Problem) -> str:
+    error = problem.error
+    if problem.wrong_kind or is_count(problem.place):
+        return wish_of_kind(problem.place, error["input"])
+    return _wish_of_limit(error["type"], error.get("ctx", {})) or error["msg"]
+
+
+def _wish_of_limit(kind: str, limit: dict[str, Any]) -> str | None:
+    match kind:
+        case "greater_than_equal":
+            return f"must be at least {limit['ge']:g}"
+        case "greater_than":
+            return f"must be more than {limit['gt']:g}"
+        case "less_than_equal":
+            return f"must be at most {limit['le']:g}"
+        case "less_than":
+            return f"must be less than {limit['lt']:g}"
+        case "too_short":
+            return f"must have at least {_counted(limit['min_length'], 'entry', 'entries')}"
+        case "too_long":
+            return f"must have at most {_counted(limit['max_length'], 'entry', 'entries')}"
+        case "string_too_short":
+            return f"must have at least {_counted(limit['min_length'], 'character', 'characters')}"
+        case "string_too_long":
+            return f"must have at most {_counted(limit['max_length'], 'character', 'characters')}"
+        case "string_pattern_mismatch":
+            return _PATTERNS.get(limit["pattern"], f"must fit the pattern {limit['pattern']}")
+        case "string_unicode":
+            return "must be text in UTF-8; remove what is no character"
+        case "int_parsing_size":
+            return "must be a whole number below 9223372036854775808"
+    return None
+
+
+def _key_message(key: Any, field: str) -> str:
+    why = f"; {BOOLEANS}" if isinstance(key, bool) else ""
+    return _about(field, f"the key {shown_key(key)} must be text{why}; put it in quotes")
+
+
+def _about(field: str, message: str) -> str:
+    return f"{field}: {message}" if field else message
+
+
+def _counted(number: int, one: str, several: str) -> str:
+    return f"{number} {one if number == 1 else several}"

@@ -1,0 +1,285 @@
+"""One YAML file as plain values, read with suspicion. Which files there are, and what they mean, is in `registry`.
+
+Beside what a safe loader refuses: tags, equal keys, keys that are no text, several documents, and anything that is
+small as a file and large when read. Dates, numbers with leading zeros and numbers with colons stay the text they are.
+"""
+
+import re
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+from pydantic import SecretStr
+
+from aflite_assets.errors import SpecError
+from aflite_assets.specs.yaml.safe_text import BOOLEANS, cut, shown_field, shown_key, shown_path
+from aflite_assets.specs.yaml.variables import fill_in
+
+_MOST_BYTES = 2**20
+_MOST_VALUES = 100_000
+_DEEPEST = 50
+_MERGE = "<<"
+
+_NULLS = {"", "~", "null", "Null", "NULL"}
+_BOOLEANS = {
+    form: value
+    for word, value in {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}.items()
+    for form in (word, word.capitalize(), word.upper())
+}
+# Up to 18 digits fit every integer there is; longer ones are names of something, and stay exact as text.
+_INTEGER = re.compile(r"[-+]?(0|[1-9](_?[0-9]){0,17})")
+# An exponent without a sign or a point could be part of a hash, such as 12e4567.
+_FLOAT = re.compile(r"[-+]?(([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[0-9]+[eE][-+][0-9]+)")
+_NO_NUMBER = re.compile(r"[-+]?\.(inf|Inf|INF|nan|NaN|NAN)")
+
+_REMEDIES = {
+    "mapping values are not allowed": "put text that holds ': ' in quotes, and see that the indentation is right",
+    "'\\t' that cannot start": "indent with spaces, not with tabs",
+    "that cannot start any token": "put text that begins with this character in quotes",
+    "undefined alias": "put text that begins with * in quotes, or define the name with & further up",
+    "another document": "a file describes one dataset; remove the line --- and what follows, or make two files",
+    "expected ',' or": "close the bracket; text that holds a comma, a bracket or ${ stands in quotes there",
+    "end of stream": "close the quotes",
+    "expected the node content": "write a value there, or close the bracket",
+    "expected <block end>": "indent the keys of one mapping alike, and put text with quotes in it in quotes",
+    "could not find expected ':'": "write a key, a colon and a space; put text that goes on over lines in quotes",
+    "unknown escape character": "write the text in single quotes, or double the backslash",
+}
+
+
+def read_yaml(path: Path, *, environment: Mapping[str, str]) -> Any:
+    """What a YAML file holds: mappings with text for keys, lists, text, numbers, booleans, None, and secrets.
+
+    Aliases and merges (`<<`) give values of their own. `environment` fills in the variables (see `variables`) of
+    values; one without quotes is read as YAML after that, so that it may be a number, and never as several values.
+
+    Raises:
+        SpecError: the file cannot be read or is refused; the message names the file, and the line where there is one.
+    """
+    text = _text(path)
+    root = _composed(path, text)
+    reader = _Reader(path, environment)
+    if root is None:
+        return None
+    reader.measure(root)
+    return reader.value(root, ())
+
+
+def _text(path: Path) -> str:
+    content = _bytes(path)
+    if len(content) > _MOST_BYTES:
+        raise SpecError(f"{shown_path(path)}: is over 1 MiB; a dataset's description is a few kilobytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        _refuse(path, line, f"byte {content[error.start]:#04x} is not UTF-8; save the file as text in UTF-8")
+
+
+def _bytes(path: Path) -> bytes:
+    """The beginning of the file: one byte more than may be read. A pipe would be waited for without end."""
+    try:
+        if stat.S_ISREG(path.stat().st_mode):
+            with path.open("rb") as file:
+                return file.read(_MOST_BYTES + 1)
+        problem = f"is {'a folder' if path.is_dir() else 'no ordinary file'}; a dataset is described in a text file"
+    except FileNotFoundError:
+        problem = "there is no such file; correct the name or the link"
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        problem = f"cannot be read: {reason}; correct the name or the rights"
+    raise SpecError(f"{shown_path(path)}: {problem}")
+
+
+def _composed(path: Path, text: str) -> yaml.Node | None:
+    forbidden = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if forbidden:
+        line = text.count("\n", 0, forbidden.start()) + 1
+        _refuse(path, line, f"holds the character U+{ord(forbidden[0]):04X}, which YAML forbids; remove it")
+    if yaml.__with_libyaml__:
+        # Six times as fast. What it does not read is told below, in the words that the remedies know.
+        with suppress(yaml.YAMLError, ValueError, OverflowError):
+            return _quick_composer()(text).get_single_node()
+    composer = _Composer(text)
+    try:
+        return composer.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        _refuse(path, composer.line + 1 if error.problem_mark is None else error.problem_mark.line + 1, _syntax(error))
+    except (ValueError, OverflowError) as error:  # an escape beyond all characters, a version of 5,000 digits
+        _refuse(path, composer.line + 1, f"cannot be read as YAML: {cut(str(error))}")
+
+
+def _syntax(error: yaml.MarkedYAMLError) -> str:
+    """What PyYAML found, from where on, and what to do; without the line's text, which may hold a secret."""
+    problem = cut(" ".join(filter(None, (error.context, error.problem))))
+    remedy = next((remedy for known, remedy in _REMEDIES.items() if known in problem), None)
+    start, end = error.context_mark, error.problem_mark
+    begun = f" (in what begins at line {start.line + 1})" if start and end and start.line != end.line else ""
+    return f"{problem}{begun}; {remedy}" if remedy else f"{problem}{begun}"
+
+
+class _Guarded:
+    """Of a loader's way to nodes: no tags, and no nesting that would exhaust the stack."""
+
+    _depth = 0
+    _count = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()  # type: ignore[attr-defined]
+        self._count += 1
+        self._depth += 1
+        problem = self._problem(getattr(event, "tag", None))
+        if problem is not None:
+            raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
+        node: yaml.Node | None = super().compose_node(parent, index)  # type: ignore[misc]
+        self._depth -= 1
+        return node
+
+    def _problem(self, tag: str | None) -> str | None:
+        if tag is not None:
+            shown = cut(tag.replace("tag:yaml.org,2002:", "!!"))
+            return f"the tag {shown} is not allowed; remove it, and put text in quotes"
+        if self._depth > _DEEPEST:
+            return f"is nested more than {_DEEPEST} deep; no dataset needs that"
+        return f"is over {_MOST_VALUES} values; no dataset needs that" if self._count > _MOST_VALUES else None
+
+
+class _Composer(_Guarded, yaml.SafeLoader):
+    """PyYAML's safe loader up to nodes."""
+
+
+@cache
+def _quick_composer() -> Any:
+    """The same with libyaml's parser, in C, below PyYAML's own steps from events to nodes."""
+    from yaml.cyaml import CParser  # type: ignore[attr-defined]
+
+    class QuickComposer(_Guarded, yaml.composer.Composer, CParser, yaml.resolver.Resolver):
+        def __init__(self, text: str) -> None:
+            CParser.__init__(self, text)
+            yaml.composer.Composer.__init__(self)
+            yaml.resolver.Resolver.__init__(self)
+
+    return QuickComposer
+
+
+class _Reader:
+    """From YAML's nodes to plain values, with the place of a value for messages."""
+
+    def __init__(self, path: Path, environment: Mapping[str, str]) -> None:
+        self._path = path
+        self._environment = environment
+        self._sizes: dict[int, tuple[int, int]] = {}
+        self._open: set[int] = set()
+
+    def measure(self, node: yaml.Node) -> tuple[int, int]:
+        """How many values a node stands for when its aliases are written out, and how deep they are nested."""
+        if id(node) in self._open:
+            self._refuse(node, (), "a value contains itself; remove the alias")
+        if id(node) not in self._sizes:
+            self._open.add(id(node))
+            below = [self.measure(inner) for inner in _inner(node)]
+            self._open.remove(id(node))
+            size, depth = 1 + sum(size for size, _ in below), 1 + max((depth for _, depth in below), default=0)
+            if size > _MOST_VALUES:
+                self._refuse(node, (), f"stands for over {_MOST_VALUES} values; no dataset needs that")
+            if depth > _DEEPEST:
+                self._refuse(node, (), f"is nested more than {_DEEPEST} deep by aliases; no dataset needs that")
+            self._sizes[id(node)] = (size, depth)
+        return self._sizes[id(node)]
+
+    def value(self, node: yaml.Node, place: tuple[str, ...]) -> Any:
+        """The plain value of a node; `place` are the keys that lead to it."""
+        match node:
+            case yaml.MappingNode():
+                return self._mapping(node, place)
+            case yaml.SequenceNode():
+                return [self.value(item, (*place, str(number))) for number, item in enumerate(node.value)]
+        return self._scalar(node, place)
+
+    def _mapping(self, node: yaml.MappingNode, place: tuple[str, ...]) -> dict[str, Any]:
+        own: dict[str, Any] = {}
+        merged: dict[str, Any] | None = None
+        for key_node, value_node in node.value:
+            if _is_merge(key_node) and merged is None:
+                merged = self._merged(value_node, place)
+                continue
+            key = self._key(key_node, place)
+            if key in own or _is_merge(key_node):
+                self._refuse(key_node, place, f"key {shown_key(key)!r} stands twice; remove one")
+            own[key] = self.value(value_node, (*place, key))
+        return {**(merged or {}), **own}
+
+    def _merged(self, node: yaml.Node, place: tuple[str, ...]) -> dict[str, Any]:
+        """The keys that `<<` brings in; of several mappings the first has precedence."""
+        mappings = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        merged: dict[str, Any] = {}
+        for mapping in reversed(mappings):
+            if not isinstance(mapping, yaml.MappingNode):
+                self._refuse(mapping, place, "<< takes a mapping or a list of mappings, such as <<: *name")
+            merged |= self._mapping(mapping, place)
+        return merged
+
+    def _key(self, node: yaml.Node, place: tuple[str, ...]) -> str:
+        if not isinstance(node, yaml.ScalarNode):
+            self._refuse(node, place, "a mapping or a list stands where a key is wanted; write a name")
+        if "${" in node.value:
+            self._refuse(node, place, f"the key {shown_key(node.value)!r}: variables stand in values, not in keys")
+        key = node.value if node.style else _plain(node.value)
+        if not isinstance(key, str):
+            why = f"; {BOOLEANS}" if isinstance(key, bool) else ""
+            shown = "an empty key" if not node.value else f"the key {shown_key(node.value)}"
+            self._refuse(node, place, f"{shown} must be text{why}; put it in quotes")
+        return self._characters(key, node, place)
+
+    def _scalar(self, node: Any, place: tuple[str, ...]) -> Any:
+        try:
+            filled = fill_in(node.value, environment=self._environment)
+        except SpecError as error:
+            self._refuse(node, place, str(error))
+        if isinstance(filled, SecretStr):
+            self._characters(filled.get_secret_value(), node, place)
+            return filled
+        self._characters(filled, node, place)
+        return filled if node.style else _plain(filled)
+
+    def _characters(self, text: str, node: yaml.Node, place: tuple[str, ...]) -> str:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            self._refuse(node, place, "holds what is no character; write or set it as text in UTF-8")
+        return text
+
+    def _refuse(self, node: yaml.Node, place: tuple[str, ...], problem: str) -> NoReturn:
+        _refuse(self._path, node.start_mark.line + 1, f"{shown_field(place)}: {problem}" if place else problem)
+
+
+def _refuse(path: Path, line: int, problem: str) -> NoReturn:
+    raise SpecError(f"{shown_path(path)}: line {line}: {problem}") from None
+
+
+def _plain(text: str) -> Any:
+    """What a scalar without quotes is: null, a boolean, a number, or the text itself."""
+    stripped = text.strip()
+    if stripped in _NULLS:
+        return None
+    if stripped in _BOOLEANS:
+        return _BOOLEANS[stripped]
+    if _INTEGER.fullmatch(stripped):
+        return int(stripped)
+    if _FLOAT.fullmatch(stripped):
+        return float(stripped)
+    return float(stripped.replace(".", "").lower()) if _NO_NUMBER.fullmatch(stripped) else text
+
+
+def _is_merge(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.value == _MERGE and not node.style
+
+
+def _inner(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [inner for pair in node.value for inner in pair]
+    return node.value if isinstance(node, yaml.SequenceNode) else []

@@ -1,0 +1,241 @@
+"""A stage made in a process of its own, which gives its memory back and keeps torch and MLflow out of the caller's.
+
+What is said on the way (log lines, iterations) and what comes out (a result, or an error of its own type) goes through
+a pipe. What a stage is: `pipeline`.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Lock, Thread
+from types import FrameType, MappingProxyType
+from typing import Any
+
+from aflite_assets.errors import AfliteError, MemoryRanOutError, TimeLimitError, WorkerLostError
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.paths import prepare_libraries
+from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.stages.display import prepare_shown
+from aflite_assets.stages.pipeline import run_stage
+from aflite_assets.stages.shared.progress import IterationReport, Progress
+from aflite_assets.tracking import NullTracker, Tracker
+
+_GRACE = 10.0
+"""Seconds in which a process that is told to end may write down that it was ended."""
+
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed", "unable to allocate")
+
+
+@dataclass(frozen=True)
+class StageJob:
+    """All that `run_stage` is given, but its progress."""
+
+    name: str
+    spec: DatasetSpec
+    store: ResultStore
+    tracker: Tracker = field(default_factory=NullTracker)
+    device: DeviceSettings = field(default_factory=DeviceSettings)
+    options: Mapping[str, Any] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.spec.name!r}"
+
+    def run(self, *, progress: Progress, on_making: Callable[[str], None] = lambda key: None) -> Obtained:
+        """`run_stage` here; `on_making` is given the key's digest."""
+        return run_stage(
+            self.name,
+            self.spec,
+            store=self.store,
+            tracker=self.tracker,
+            device=self.device,
+            progress=progress,
+            options=self.options,
+            on_making=lambda key: on_making(key.digest),
+        )
+
+
+class ChildTraceback(Exception):
+    """Where in the child an error was raised, as text: the cause of the error that is raised here."""
+
+    def __str__(self) -> str:
+        return f"in the process of the stage:\n{self.args[0]}"
+
+
+def make_in_child(
+    job: StageJob,
+    *,
+    progress: Progress,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    seconds: float | None = None,
+    on_making: Callable[[str], None] = lambda key: None,
+) -> Obtained:
+    """`run_stage` in a child process, which ends when this one does, and with the call whatever ends that.
+
+    `environment`: variables that the child has beside this process's. `seconds`: how long it may take. `on_making` is
+    called here, with the key's digest, when the stage begins to be made; the child ends if it raises.
+
+    Raises:
+        WorkerLostError: the child was killed or ended by itself.
+        MemoryRanOutError: memory did not suffice.
+        TimeLimitError: it took longer than `seconds`.
+        AfliteError: whatever the stage refuses.
+        OSError, RuntimeError: any other error; those of libraries as a RuntimeError with their type and text.
+    """
+    ours, theirs = Pipe()
+    with ours, _started(theirs, environment) as process:
+        try:
+            ours.send(job)
+            return _listen(ours, job, progress, seconds, on_making)
+        except (EOFError, ConnectionError) as error:
+            raise _lost(process, job) from error
+
+
+def _listen(
+    connection: Connection,
+    job: StageJob,
+    progress: Progress,
+    seconds: float | None,
+    on_making: Callable[[str], None],
+) -> Obtained:
+    deadline = None if seconds is None else time.monotonic() + seconds
+    while True:
+        left = None if deadline is None else deadline - time.monotonic()
+        if (left is not None and left <= 0) or not connection.poll(left):
+            raise TimeLimitError(
+                f"{job} was ended after {seconds:g} seconds, its time limit; materialise it again to go on from its "
+                "checkpoint, with a higher limit"
+            )
+        kind, value = connection.recv()
+        match kind:
+            case "log":
+                progress.log(value)
+            case "making":
+                on_making(value)
+            case "iteration":
+                progress.on_iteration(value)
+            case "error":
+                error, where = value
+                raise error from ChildTraceback(where)
+            case _:
+                obtained: Obtained = value
+                return obtained
+
+
+def _lost(process: "subprocess.Popen[bytes]", job: StageJob) -> WorkerLostError:
+    try:
+        code: int | str = process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        code = "none yet"
+    return WorkerLostError(
+        f"the process that made {job} ended with exit code {code} (-9 is what the system's memory guard leaves); "
+        "materialise it again to go on from its checkpoint; if memory ran out, lower batch_size"
+    )
+
+
+@contextmanager
+def _started(theirs: Connection, environment: Mapping[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
+    """The child, which is gone afterwards.
+
+    Not by `multiprocessing`, whose children import the program that started this one: Dagster, for most.
+    """
+    folder = str(Path(__file__).parents[2])
+    searched = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
+    code = f"from aflite_assets.stages.child_process import serve; serve({theirs.fileno()})"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.DEVNULL,
+        pass_fds=[theirs.fileno()],
+        env={**os.environ, "PYTHONPATH": searched, **environment},
+    )
+    theirs.close()
+    try:
+        yield process
+    except BaseException:
+        process.terminate()
+        raise
+    finally:
+        _wait_for(process)
+
+
+def _wait_for(process: "subprocess.Popen[bytes]") -> None:
+    try:
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        process.kill()
+        process.wait()
+
+
+def serve(descriptor: int) -> None:
+    """The child's side: make the stage that comes through the pipe, tell what happens, and end."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent says what it means
+    signal.signal(signal.SIGTERM, _interrupted)
+    prepare_libraries()
+    connection = Connection(descriptor)
+    job: StageJob = connection.recv()
+    Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
+    parent = _Parent(connection)
+    progress = Progress(log=parent.log, on_iteration=parent.on_iteration)
+    try:
+        obtained = job.run(progress=progress, on_making=lambda key: parent.say("making", key))
+        prepare_shown(obtained.result)
+    except Exception as error:
+        parent.say("error", (_sendable(error, job), traceback.format_exc()))
+    else:
+        parent.say("done", obtained)
+
+
+@dataclass(frozen=True)
+class _Parent:
+    """Who is told; several threads may do so."""
+
+    connection: Connection
+    lock: Any = field(default_factory=Lock)
+
+    def say(self, kind: str, value: Any) -> None:
+        with self.lock:
+            self.connection.send((kind, value))
+
+    def log(self, line: str) -> None:
+        self.say("log", line)
+
+    def on_iteration(self, report: IterationReport) -> None:
+        self.say("iteration", report)
+
+
+def _end_with_parent(connection: Connection) -> None:
+    """End this process as soon as nobody holds the pipe's other end, which would be noticed after the stage only."""
+    try:
+        connection.poll(None)
+    finally:
+        os._exit(1)
+
+
+def _interrupted(signal_number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + signal_number)
+
+
+def _sendable(error: Exception, job: StageJob) -> Exception:
+    """The error as its own type where that is ours or Python's; unpickling another would load its library."""
+    if isinstance(error, AfliteError):
+        return error
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, MemoryError) or any(said in text.lower() for said in _OUT_OF_MEMORY):
+        return MemoryRanOutError(
+            f"memory ran out while {job} was made ({text}); lower batch_size, or free memory, and materialise it again "
+            "to go on from its checkpoint"
+        )
+    if isinstance(error, OSError) and type(error).__module__ == "builtins":
+        return error
+    return RuntimeError(str(error) if type(error) is RuntimeError else text)

@@ -1,0 +1,1 @@
+"""Stages of the group `data`: the raw table and the challenge sets."""

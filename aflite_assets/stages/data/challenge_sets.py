@@ -1,0 +1,231 @@
+"""The stage of `challenge_sets`: out-of-distribution test sets in the form of the raw dataset."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.loading import at_content, load_source
+from aflite_assets.data.raw_table.columns import NO_VALUE
+from aflite_assets.data.raw_table.decodable_images import DecodableExamples, drop_undecodable
+from aflite_assets.data.raw_table.storage import load_examples, save_examples
+from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
+from aflite_assets.errors import DataError, MissingDataError
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Draft
+from aflite_assets.results.files import write_json
+from aflite_assets.specs.dataset import ChallengeSpec, SpecView
+from aflite_assets.specs.sources import as_tuple
+from aflite_assets.stages.data.fine_tune_rows import build_fine_tune, in_dataset_classes, without_test_rows
+from aflite_assets.stages.shared.label_mapping import class_map, is_identity
+from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.stages.shared.published import CHALLENGE_SETS, FINE_TUNE, category_column, category_columns
+from aflite_assets.stages.stage import Inputs
+from aflite_assets.tracking import TrackedRun
+
+MOST_CATEGORIES = 200
+"""Results are shown apart for each."""
+
+
+def run(
+    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
+) -> dict[str, Any]:
+    """Load every challenge set into a folder of its name, with its category columns and its own labels.
+
+    A set with `required: false` whose files are missing is left out, with the reason; it is looked for again. Rows of a
+    set that evaluators may train on stand in a folder of their own below the set's.
+    """
+    raw = load_examples(inputs["raw_dataset"].path)
+    sets: dict[str, dict[str, Any]] = {}
+    missing: dict[str, str] = {}
+    to_train_on: dict[str, tuple[ChallengeSpec, RawTable]] = {}
+    keyed = draft.key.fields["contents"]["challenge_sets"]
+    for name, challenge in spec.challenge_sets.items():
+        challenge = challenge.model_copy(update={"source": at_content(challenge.source, keyed[name])})
+        try:
+            tables = load_challenge(name, challenge)
+        except MissingDataError as error:
+            if challenge.required:
+                raise
+            missing[name] = str(error)
+            progress.log(f"challenge set {name} is left out: {error}")
+            continue
+        built = build_challenge(name, challenge, tables, raw, seed=spec.seed)
+        decodable = decodable_challenge(name, built, largest_share=spec.undecodable_images, log=progress.log)
+        built = replace(built, examples=decodable.examples)
+        (draft.path / name).mkdir()
+        save_examples(built.examples, draft.path / name)
+        broken = sum(images.rows for images in decodable.dropped.values())
+        sets[name] = _describe(name, challenge, built, raw) | {"undecodable_images": broken}
+        progress.log(f"challenge set {name}: {len(built.examples)} rows")
+        if challenge.fine_tune is not None:
+            to_train_on[name] = challenge, build_fine_tune(name, challenge, tables, seed=spec.seed)
+    for name, (challenge, built) in to_train_on.items():
+        sets[name]["fine_tune"] = _save_fine_tune(spec, name, challenge, built, raw, draft, list(sets), progress)
+    # Reports print these, so a change in them must be a change of the data version. Reasons name paths, so that they
+    # would train all models anew in another folder: they stand in the summary.
+    write_json(draft.path / CHALLENGE_SETS, {"sets": sets, "missing": sorted(missing)})
+    rows = {name: facts["rows"] for name, facts in sets.items()}
+    # A set that came or vanished after the key was made contradicts the key, so this result must not be found again.
+    contradicted = any((name in missing) != ("missing" in keyed[name]) for name in keyed)
+    summary = {"sets": len(sets), "rows": rows, "missing": missing, "incomplete": contradicted}
+    return summary | ({"fine_tune": {name: sets[name]["fine_tune"] for name in to_train_on}} if to_train_on else {})
+
+
+def _save_fine_tune(
+    spec: SpecView,
+    name: str,
+    challenge: ChallengeSpec,
+    built: RawTable,
+    raw: Examples,
+    draft: Draft,
+    tested: list[str],
+    progress: Progress,
+) -> dict[str, Any]:
+    """Keep a set's rows to train on, none of which is a row of a split other than train or of a set in `tested`."""
+    _check_inputs(name, built.examples, raw)
+    decodable = decodable_challenge(name, built, largest_share=spec.undecodable_images, log=progress.log)
+    rows = in_dataset_classes(name, challenge, decodable.examples, raw.label_names)
+    splits = dict.fromkeys(raw.table["split"].to_pylist())
+    tests = [raw.in_split(split) for split in splits if split != "train"]
+    found = without_test_rows(name, rows, [*tests, *(load_examples(draft.path / one) for one in tested)])
+    (draft.path / name / FINE_TUNE).mkdir()
+    save_examples(found.examples, draft.path / name / FINE_TUNE)
+    progress.log(
+        f"challenge set {name}: {len(found.examples)} rows to fine-tune on, {found.repeats_dropped} dropped because "
+        "a test set has their input"
+    )
+    return {
+        "split": challenge.fine_tune,
+        "rows": len(found.examples),
+        "source_rows": sum(built.source_rows.values()),
+        "unlabelled_rows": sum(built.unlabelled_rows.values()),
+        "undecodable_images": sum(images.rows for images in decodable.dropped.values()),
+        "repeats_dropped": found.repeats_dropped,
+    }
+
+
+def load_challenge(name: str, challenge: ChallengeSpec, *, first_rows: int | None = None) -> dict[str, pa.Table]:
+    """The source's tables of one challenge set; of a large source only the first rows, if asked for.
+
+    Raises:
+        MissingDataError: the files are not there.
+        DataError: the files are not what the spec says.
+    """
+    try:
+        tables = load_source(challenge.source, rows=first_rows)
+    except DataError as error:
+        raise type(error)(f"challenge set {name!r}: {error}") from error
+    if challenge.split not in tables:
+        raise DataError(f"challenge set {name!r} has no split {challenge.split!r} (it has {sorted(tables)}); set split")
+    return tables
+
+
+def build_challenge(
+    name: str,
+    challenge: ChallengeSpec,
+    tables: Mapping[str, pa.Table],
+    raw: Examples,
+    *,
+    seed: int,
+    complete: bool = True,
+) -> RawTable:
+    """One challenge set in the raw dataset's form, with its category columns and its own labels.
+
+    `complete=False` says that `tables` hold the first rows only.
+
+    Raises:
+        DataError: the rows are not what the spec says, or their input is not the dataset's kind.
+    """
+    columns = implied_columns(challenge.source, challenge.columns)
+    categories = as_tuple(challenge.category or ())
+    columns = columns.model_copy(update={"attributes": (*columns.attributes, *categories)})
+    try:
+        built = build_raw_table(
+            {challenge.split: tables[challenge.split]},
+            columns=columns,
+            label_names=challenge.labels,
+            unlabelled=challenge.unlabelled,
+            limit=None if challenge.limit is None else {challenge.split: challenge.limit},
+            seed=seed,
+            complete=complete,
+        )
+    except DataError as error:
+        raise DataError(f"challenge set {name!r}: {error}") from error
+    built = replace(built, examples=_with_categories(name, categories, built.examples))
+    _check_inputs(name, built.examples, raw)
+    return built
+
+
+def decodable_challenge(
+    name: str,
+    built: RawTable,
+    *,
+    largest_share: float,
+    complete: bool = True,
+    log: Callable[[str], None] = lambda line: None,
+) -> DecodableExamples:
+    """The rows of a set whose image decodes; rows of other inputs are left as they are.
+
+    Raises:
+        DataError: over `largest_share` of the images do not.
+    """
+    try:
+        return drop_undecodable(built.examples, largest_share=largest_share, complete=complete, log=log)
+    except DataError as error:
+        raise DataError(f"challenge set {name!r}: {error}") from error
+
+
+def _describe(name: str, challenge: ChallengeSpec, built: RawTable, raw: Examples) -> dict[str, Any]:
+    """What readers of the set must know of it; `map` and `collapse` stay in the spec, which predictions outlive."""
+    own = built.examples.label_names
+    found = class_map(name, challenge, built.examples, raw.label_names)
+    return {
+        "rows": len(built.examples),
+        "source_rows": built.source_rows[challenge.split],
+        "unlabelled_rows": built.unlabelled_rows[challenge.split],
+        "label_names": list(own),
+        "dataset_classes": is_identity(found, own, raw.label_names),
+    }
+
+
+def _with_categories(name: str, categories: tuple[str, ...], examples: Examples) -> Examples:
+    """The examples with their category columns under the names that reports look for, null for no value."""
+    table = examples.table
+    for category in categories:
+        place = table.column_names.index(f"attribute.{category}")
+        texts = table.column(place)
+        texts = pc.if_else(pc.equal(texts, NO_VALUE), pa.scalar(None, texts.type), texts)
+        table = table.set_column(place, category_column(category), texts)
+    found = Examples(table, examples.label_names)
+    for category, texts in category_columns(found).items():
+        values = len(set(texts.tolist()) - {None, ""})
+        if values > MOST_CATEGORIES:
+            raise DataError(
+                f"challenge set {name!r}: category {category!r} has {values} different values in {len(found)} rows, "
+                f"which no table can show; name a column of at most {MOST_CATEGORIES} values, or carry it in "
+                "columns.attributes"
+            )
+    return found
+
+
+def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:
+    if examples.modality != raw.modality:
+        raise DataError(
+            f"challenge set {name!r} holds {examples.modality}, but the dataset {raw.modality}; "
+            "a model reads one kind of input, correct the set's columns"
+        )
+    if raw.modality == "text":
+        for column in ("text", "text_pair"):
+            if (column in raw.table.column_names) != (column in examples.table.column_names):
+                raise DataError(
+                    f"challenge set {name!r} and the dataset do not both have {column}; set columns.{column}"
+                )
+    if raw.modality == "features" and examples.features.shape[1] != raw.features.shape[1]:
+        raise DataError(
+            f"challenge set {name!r} has {examples.features.shape[1]} features, the dataset {raw.features.shape[1]}; "
+            "both need the same columns"
+        )

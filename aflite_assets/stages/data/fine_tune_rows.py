@@ -1,0 +1,110 @@
+"""Rows of challenge sets that evaluators are trained on: in the dataset's own classes, none of them a test row.
+
+Test rows are built in `challenge_sets`; which evaluators train on these rows is said by `sources.recipes`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
+from aflite_assets.data.rows import rows_at
+from aflite_assets.diagnostics.data_checks.repeats import input_codes
+from aflite_assets.errors import DataError
+from aflite_assets.specs.dataset import ChallengeSpec
+
+_INPUTS = ("text", "text_pair", "image", "features")
+
+
+@dataclass(frozen=True)
+class FineTuneRows:
+    """Rows to train on with the dataset's classes, and how many were dropped because a test set has their input."""
+
+    examples: Examples
+    repeats_dropped: int
+
+
+def build_fine_tune(
+    name: str, challenge: ChallengeSpec, tables: Mapping[str, pa.Table], *, seed: int, complete: bool = True
+) -> RawTable:
+    """The rows of the split `fine_tune` in the raw dataset's form, with the set's own labels.
+
+    `limit` and `category` are about test rows and have no say here; `fine_tune_limit` rows are drawn, stratified.
+    `complete=False` says that `tables` hold the first rows only.
+
+    Raises:
+        DataError: the source has no such split, or the rows are not what the spec says.
+    """
+    split = challenge.fine_tune
+    assert split is not None
+    if split not in tables:
+        raise DataError(f"challenge set {name!r} has no split {split!r} (it has {sorted(tables)}); set fine_tune")
+    try:
+        return build_raw_table(
+            {split: tables[split]},
+            columns=implied_columns(challenge.source, challenge.columns).model_copy(update={"attributes": ()}),
+            label_names=challenge.labels,
+            unlabelled=challenge.unlabelled,
+            limit=None if challenge.fine_tune_limit is None else {split: challenge.fine_tune_limit},
+            seed=seed,
+            complete=complete,
+        )
+    except DataError as error:
+        raise DataError(f"challenge set {name!r}, rows to fine-tune on: {error}") from error
+
+
+def in_dataset_classes(
+    name: str, challenge: ChallengeSpec, examples: Examples, dataset_labels: tuple[str, ...]
+) -> Examples:
+    """The same rows with the dataset's classes in place of the set's, by the spec's `map` read backwards.
+
+    Raises:
+        DataError: not exactly one label of the dataset counts as a label that rows have.
+    """
+    given = {label: label for label in dataset_labels} if challenge.map is None else challenge.map
+    classes = np.full(len(examples.label_names), -1, np.int64)
+    rows = np.bincount(examples.labels, minlength=len(classes))
+    for number, own in enumerate(examples.label_names):
+        sources = [label for label in dataset_labels if given.get(label) == own]
+        if len(sources) == 1:
+            classes[number] = dataset_labels.index(sources[0])
+        elif rows[number]:
+            raise _no_class(name, own, sources, int(rows[number]), dataset_labels)
+    place = examples.table.column_names.index("label")
+    labels = pa.array(classes[examples.labels])
+    return Examples(examples.table.set_column(place, "label", labels), dataset_labels)
+
+
+def _no_class(name: str, own: str, sources: Sequence[str], rows: int, dataset_labels: tuple[str, ...]) -> DataError:
+    what = f"{' and '.join(map(repr, sources))} both count" if sources else "no label of the dataset counts"
+    return DataError(
+        f"challenge set {name!r}: {rows} rows to fine-tune on have the label {own!r}, and {what} as it, so it is not "
+        f"known which of the dataset's labels {list(dataset_labels)[:10]} to train on; leave fine_tune out (the set is "
+        "then tested on alone), or let map count exactly one label of the dataset as each label of these rows"
+    )
+
+
+def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> FineTuneRows:
+    """Leave out the rows whose whole input, byte for byte, is that of a test row, whatever their labels.
+
+    `tests`: every set that evaluators are tested on, since a stage on one set may follow a stage on another.
+
+    Raises:
+        DataError: no row is left.
+    """
+    columns = [column for column in _INPUTS if column in rows.table.column_names]
+    own = rows.table.select(columns)
+    # Tables that were read back name the elements of their lists otherwise.
+    others = [one.table.select(columns).cast(own.schema) for one in tests]
+    codes = input_codes(Examples(pa.concat_tables([own, *others]), rows.label_names))
+    seen = np.isin(codes[: len(rows)], codes[len(rows) :])
+    if seen.all():
+        raise DataError(
+            f"challenge set {name!r}: all {len(rows)} rows to fine-tune on are test rows too; name another split as "
+            "fine_tune"
+        )
+    kept = replace(rows, table=rows_at(rows.table, np.flatnonzero(~seen)))
+    return FineTuneRows(kept, int(seen.sum()))

@@ -1,0 +1,111 @@
+"""The stage of `raw_dataset`: the source as one checked table, with the splits that are drawn from train."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.loading import at_content, load_source
+from aflite_assets.data.raw_table.annotators import why_left_out
+from aflite_assets.data.raw_table.decodable_images import UndecodableImages, drop_undecodable
+from aflite_assets.data.raw_table.storage import save_examples
+from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Draft
+from aflite_assets.results.files import write_json
+from aflite_assets.specs.dataset import DatasetSpec, SpecView
+from aflite_assets.specs.sources import SourceSpec
+from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.stages.stage import Inputs
+from aflite_assets.tracking import TrackedRun
+
+
+@dataclass(frozen=True)
+class LoadedTable(RawTable):
+    """The raw table as it is published: without images that do not decode, which are counted by split.
+
+    `annotations_left_out`: why there are no single annotators' labels though the spec names files, else None.
+    """
+
+    undecodable_images: Mapping[str, UndecodableImages]
+    annotations_left_out: str | None = None
+
+
+def run(
+    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
+) -> dict[str, Any]:
+    """Read the source, check it against the spec and publish the rows as Parquet shards."""
+    source = at_content(spec.source, draft.key.fields["contents"]["source"])
+    raw = read_raw(spec, source=source, log=progress.log)
+    save_examples(raw.examples, draft.path)
+    summary = describe(raw.examples)
+    dropped = raw.undecodable_images
+    limited = {
+        split: rows + (dropped[split].rows if split in dropped else 0) for split, rows in summary["rows"].items()
+    }
+    summary |= {
+        "source_rows": dict(raw.source_rows),
+        "unlabelled_rows": dict(raw.unlabelled_rows),
+        "labelled_rows": dict(raw.labelled_rows),
+        "undecodable_images": {split: asdict(images) for split, images in raw.undecodable_images.items()},
+        "trial_run": limited != raw.labelled_rows,
+    }
+    # Reports print these numbers, so a change in them must be a change of the data version.
+    write_json(draft.path / "summary.json", summary)
+    if raw.annotations_left_out is not None:
+        progress.log(raw.annotations_left_out)
+        summary["annotations_left_out"] = raw.annotations_left_out
+    progress.log(f"raw dataset: {summary['rows']}")
+    return summary
+
+
+def read_raw(
+    spec: DatasetSpec | SpecView,
+    *,
+    source: SourceSpec | None = None,
+    first_rows: int | None = None,
+    log: Callable[[str], None] = lambda line: None,
+) -> LoadedTable:
+    """Read the source and give it the raw dataset's form: columns, labels, held-out splits, limit, sound images.
+
+    `source` is read in place of the spec's, where that is to be pinned. With `first_rows` only about so many rows of
+    each split are looked at where reading all is slow. Then classes may be missing, the held-out splits get equal parts
+    of the train rows, and any share of the images may be broken.
+
+    Raises:
+        DataError: the source is not what the spec says, a split cannot be drawn, or too many images do not decode.
+    """
+    complete, source = first_rows is None, source or spec.source
+    left_out = None if spec.annotations is None else why_left_out(spec.annotations)
+    raw = build_raw_table(
+        load_source(source, rows=first_rows),
+        columns=implied_columns(source, spec.columns),
+        label_names=spec.labels,
+        unlabelled=spec.unlabelled,
+        limit=spec.limit,
+        seed=spec.seed,
+        holdout=spec.holdout,
+        annotations=spec.annotations if left_out is None else None,
+        complete=complete,
+    )
+    decodable = drop_undecodable(raw.examples, largest_share=spec.undecodable_images, complete=complete, log=log)
+    return LoadedTable(
+        decodable.examples, raw.source_rows, raw.unlabelled_rows, raw.labelled_rows, decodable.dropped, left_out
+    )
+
+
+def describe(examples: Examples) -> dict[str, Any]:
+    """Row counts per split and class, and what kind of input the rows have."""
+    splits = examples.table["split"].to_pylist()
+    classes = Counter(zip(splits, examples.labels.tolist(), strict=True))
+    return {
+        "rows": dict(Counter(splits)),
+        "rows_per_class": {
+            split: {name: classes[split, number] for number, name in enumerate(examples.label_names)}
+            for split in dict.fromkeys(splits)
+        },
+        "label_names": list(examples.label_names),
+        "modality": examples.modality,
+        "groups": None if examples.groups is None else len(set(examples.groups.tolist())),
+    }

@@ -1,0 +1,1 @@
+"""Stage of the group `embedding`: features of every row not spent on warm-up."""

@@ -1,0 +1,153 @@
+"""The stage of `bias_evidence`: statistics about kept and removed rows, as tables."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.reports.inputs.planted import PlantedRemoval
+from aflite_assets.reports.inputs.records import EvidenceTable
+from aflite_assets.reports.text import counted
+from aflite_assets.results import Draft
+from aflite_assets.results.files import write_json
+from aflite_assets.specs.dataset import SpecView
+from aflite_assets.specs.sources import as_tuple
+from aflite_assets.stages.evaluation.distance_features import distance_features
+from aflite_assets.stages.evaluation.evidence_tables import (
+    adversary_tables,
+    annotator_tables,
+    neighbour_tables,
+    overlap_tables,
+    paper_neighbour_tables,
+    planted_removals,
+    planted_tables,
+    similarities,
+    similarity_tables,
+    suspect_tables,
+)
+from aflite_assets.stages.evaluation.word_evidence import word_tables
+from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.stages.shared.report_inputs import filtered_set
+from aflite_assets.stages.stage import Inputs
+from aflite_assets.tracking import TrackedRun, table_metrics, table_name
+
+_OVERALL = "all-representations"
+"""Begins the files of tables about every representation; with its hyphen it is no representation's name."""
+
+
+def run(
+    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
+) -> dict[str, Any]:
+    """Compute every table that applies to the dataset, per representation and over all, and publish them.
+
+    Similarities of pairs of rows, which a report draws, are files of their own. Every table goes to the tracker whole
+    and number by number, a representation's to a nested run.
+    """
+    raw = load_examples(inputs["raw_dataset"].path)
+    embeddings = inputs["embeddings"]
+    sets = {name: filtered_set(name, part) for name, part in inputs["filtered_sets"].parts.items()}
+    filtered = {name: one.rows for name, one in sets.items()}
+    everything = distance_features(
+        spec,
+        raw,
+        draft,
+        raw_version=inputs["raw_dataset"].data_version,
+        tracker=tracker,
+        device=device,
+        progress=progress,
+    )
+    planted = {attribute: as_tuple(values) for attribute, values in spec.planted.items()}
+    index: list[dict[str, str]] = []
+    pairs: dict[str, str] = {}
+    found: list[PlantedRemoval] = []
+    summary: dict[str, Any] = {}
+    names = raw.label_names
+    for name, rows in filtered.items():
+        with tracker.child(name) as tracked:
+            alike = similarities(rows, embeddings.part(name), names, seed=spec.seed)
+            pairs[name] = f"{name}-similarities.parquet"
+            pq.write_table(alike, draft.path / pairs[name])
+            tables = chain(
+                planted_tables(name, rows, raw, planted),
+                _own_tables(name, rows, raw),
+                word_tables(sets[name], raw, seed=spec.seed),
+                neighbour_tables(name, rows, embeddings.part(name), names, seed=spec.seed),
+                () if everything is None else paper_neighbour_tables(name, rows, everything, names, seed=spec.seed),
+                similarity_tables(name, alike),
+                annotator_tables(name, rows, raw),
+                suspect_tables(name, rows, raw),
+            )
+            published = _publish(name, tables, draft, tracked, progress)
+        removals = planted_removals(name, rows, raw, planted)
+        found += removals
+        summary[name] = {"tables": len(published), **_described(removals)}
+        index += published
+    overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=spec.seed))
+    index += _publish(_OVERALL, overall, draft, tracker, progress)
+    of_planted = {"planted": [asdict(one) for one in found]} if found else {}
+    write_json(draft.path / "evidence.json", {"tables": index, "similarities": pairs, **of_planted})
+    tracker.log_artifact(draft.path / "evidence.json")
+    return summary
+
+
+def _described(removals: Sequence[PlantedRemoval]) -> dict[str, Any]:
+    """Precision and recall by attribute, for the tracker; nothing where nothing was planted."""
+    names = ("precision", "precision_by_chance", "recall", "recall_by_chance")
+    planted = {one.attribute: {name: getattr(one, name) for name in names} for one in removals}
+    return {"planted": planted} if planted else {}
+
+
+def _publish(
+    name: str, tables: Iterable[EvidenceTable], draft: Draft, tracked: TrackedRun, progress: Progress
+) -> list[dict[str, str]]:
+    """Write and track each table as it is made, with a line; the index entries."""
+    index = []
+    for number, evidence in enumerate(tables):
+        file = f"{name}-{number:02d}.parquet"
+        pq.write_table(evidence.table, draft.path / file)
+        title = evidence.title.removesuffix(f" ({name})")
+        tracked.log_table(table_name(title), evidence.table)
+        tracked.log_metrics(table_metrics(title, evidence.table))
+        index.append({"title": evidence.title, "caption": evidence.caption, "file": file})
+        progress.log(f"bias evidence: {evidence.title}: {counted(evidence.table.num_rows, 'row')}")
+    return index
+
+
+def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
+    """What stands in the rows of one filtered set; tables without rows (no attributes, no texts) are left out."""
+    from aflite_assets.diagnostics.evidence.kept_vs_removed import (
+        attribute_shares,
+        label_shares,
+        mean_scores,
+        text_lengths,
+    )
+
+    tables = [
+        EvidenceTable(
+            f"Classes kept and removed ({representation})",
+            "Each class's rows and its share of the kept and of the removed rows.",
+            label_shares(rows, label_names=raw.label_names).drop_columns(["label"]),
+        ),
+        EvidenceTable(
+            f"Attributes kept and removed ({representation})",
+            "Columns that the spec carries along. share_kept is the share of the value's rows that filtering kept.",
+            attribute_shares(rows, raw),
+        ),
+        EvidenceTable(
+            f"Scores of kept and removed rows ({representation})",
+            "Means of the last known predictability, and of the first iteration's probability of the row's own label.",
+            mean_scores(rows),
+        ),
+        EvidenceTable(
+            f"Text lengths ({representation})",
+            "Mean number of words of kept and removed rows.",
+            text_lengths(rows, raw),
+        ),
+    ]
+    yield from (evidence for evidence in tables if evidence.table.num_rows)

@@ -1,0 +1,186 @@
+"""One cell trained and asked about every test set: the work that a worker process does. Keys and publishing: `grid`.
+
+Cells that begin with the same training share its weights, which are then a work of their own.
+"""
+
+import shutil
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import PublishedResult
+from aflite_assets.specs.recipes import RecipeStage
+from aflite_assets.stages.shared.published import fine_tune_examples, read_challenge_sets, test_examples
+
+_MODEL = "model"
+"""The folder of a trained model, below a part of its own."""
+
+
+@dataclass(frozen=True)
+class WeightsJob:
+    """Everything a process needs to train what several cells start from, and to keep it.
+
+    `train_rows`: int64 ids of rows of `raw`.
+    """
+
+    settings: Any
+    train_rows: np.ndarray
+    seed: int
+    device: DeviceSettings
+    raw: PublishedResult
+    target: Path
+    scratch: Path
+
+
+@dataclass(frozen=True)
+class CellJob:
+    """Everything a process needs to train one cell: settings, rows, where the data are and where the files go.
+
+    `train_rows`: int64 ids of rows of `raw`. `unreported`: splits that evaluators stop by, not tested on. `weights`:
+    where a `WeightsJob` has trained this cell's settings on its rows; then `stages` are trained next.
+    """
+
+    settings: Any
+    train_rows: np.ndarray
+    seed: int
+    device: DeviceSettings
+    raw: PublishedResult
+    challenge_sets: PublishedResult
+    unreported: frozenset[str]
+    target: Path
+    scratch: Path
+    weights: PublishedResult | None = None
+    stages: tuple[RecipeStage, ...] = ()
+
+
+def train_weights(job: WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
+    """Train and write the model and dynamics.parquet into the target folder; returns the training's metrics.
+
+    Raises:
+        AfliteError: whatever the evaluator refuses.
+    """
+    from aflite_assets.models.evaluators import train_and_save
+
+    raw = _raw(job.raw)
+    result = train_and_save(
+        job.settings,
+        raw.select(job.train_rows),
+        job.target / _MODEL,
+        seed=job.seed,
+        device=job.device,
+        scratch=job.scratch,
+        log=log,
+        validation=_validation(job.settings, raw),
+    )
+    pq.write_table(result.dynamics, job.target / "dynamics.parquet")
+    return dict(result.metrics)
+
+
+def train_cell(job: CellJob, log: Callable[[str], None]) -> dict[str, float]:
+    """Train, predict every test set and write predictions.parquet (and dynamics.parquet) into the target folder.
+
+    A cell of several stages has no dynamics: those of its first are with its weights, and the rows of the others are
+    none of the dataset's. Returns the evaluator's metrics and its accuracy on each test set whose classes are the
+    dataset's own.
+
+    Raises:
+        AfliteError: whatever the evaluator refuses.
+    """
+    raw = _raw(job.raw)
+    tests = tests_of(raw, job.challenge_sets, job.unreported)
+    evaluation = _evaluated(job, raw, tests, log) if job.weights is None else _continued(job, raw, tests, log)
+    pq.write_table(_predictions(evaluation.predictions, tests), job.target / "predictions.parquet")
+    if evaluation.dynamics is not None:
+        pq.write_table(evaluation.dynamics, job.target / "dynamics.parquet")
+    mapped = read_challenge_sets(job.challenge_sets).mapped
+    return {**evaluation.metrics, **_accuracies(evaluation.predictions, tests, mapped)}
+
+
+def _evaluated(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]) -> Any:
+    from aflite_assets.models.evaluators import evaluate
+
+    return evaluate(
+        job.settings,
+        raw.select(job.train_rows),
+        tests,
+        seed=job.seed,
+        device=job.device,
+        scratch=job.scratch,
+        log=log,
+        validation=_validation(job.settings, raw),
+    )
+
+
+def _continued(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]) -> Any:
+    """The evaluation of trained weights, after further stages if there are any."""
+    from aflite_assets.models.evaluators import FineTuning, evaluate_saved
+
+    assert job.weights is not None
+    if not job.stages:
+        shutil.copyfile(job.weights.file("dynamics.parquet"), job.target / "dynamics.parquet")
+    evaluation = evaluate_saved(
+        job.settings,
+        job.weights.path / _MODEL,
+        [
+            FineTuning(stage.rows, fine_tune_examples(job.challenge_sets, stage.rows), stage.settings)
+            for stage in job.stages
+        ],
+        tests,
+        label_names=raw.label_names,
+        seed=job.seed,
+        device=job.device,
+        scratch=job.scratch,
+        log=log,
+    )
+    return replace(evaluation, metrics={**job.weights.summary, **evaluation.metrics})
+
+
+def _validation(settings: Any, raw: Examples) -> Examples | None:
+    stopping = getattr(settings, "early_stopping", None)
+    return None if stopping is None or stopping.split is None else raw.in_split(stopping.split)
+
+
+def tests_of(raw: Examples, challenge_sets: PublishedResult, unreported: Collection[str]) -> dict[str, Examples]:
+    """Every test set by name, but the splits that evaluators stop by."""
+    return {name: test for name, test in test_examples(raw, challenge_sets).items() if name not in unreported}
+
+
+@lru_cache(maxsize=1)
+def _raw(result: PublishedResult) -> Examples:
+    return load_examples(result.path)
+
+
+def _accuracies(predictions: Mapping[str, Any], tests: Mapping[str, Examples], mapped: Collection[str]) -> dict:
+    """Accuracy where classes are the dataset's own; where they are mapped it is the report's to compute."""
+    return {
+        f"accuracy.{name}": float((one.predicted == tests[name].labels).mean())
+        for name, one in predictions.items()
+        if name not in mapped and len(one.predicted)
+    }
+
+
+def _predictions(predictions: Mapping[str, Any], tests: Mapping[str, Examples]) -> pa.Table:
+    tables = []
+    for name, one in predictions.items():
+        rows = len(one.predicted)
+        probabilities = None if one.probabilities is None else list(one.probabilities)
+        tables.append(
+            pa.table(
+                {
+                    "test_set": pa.array([name] * rows, pa.string()),
+                    "row_id": tests[name].row_ids,
+                    "predicted": one.predicted.astype(np.int64),
+                    "probabilities": pa.array(probabilities or [None] * rows, pa.list_(pa.float32())),
+                }
+            )
+        )
+    return pa.concat_tables(tables)

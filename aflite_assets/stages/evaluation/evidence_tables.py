@@ -1,0 +1,295 @@
+"""The tables of `bias_evidence` that make a comparison fair, each with what its numbers mean and what they do not."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.reports.inputs.planted import PlantedRemoval, planted_sentence
+from aflite_assets.reports.inputs.records import EvidenceTable
+from aflite_assets.reports.text import counted, percent
+from aflite_assets.results import PublishedResult
+from aflite_assets.stages.shared.published import open_features, read_rows
+
+if TYPE_CHECKING:
+    from aflite_assets.diagnostics.evidence.neighbours import NeighbourDistances
+
+_NEIGHBOURS_SHOWN = 10
+"""The k whose distances the caption names, and the only one by class where all k are too many to read."""
+
+_MOST_COMPARED, _COMPARED_MEMORY = 1_000_000, 2**33
+"""Rows and bytes for distances that are to stand beside a paper's: on a sample every neighbour is farther."""
+
+_MOST_ROWS = 50
+"""Of a table by class, which is left out beyond that; a report shows as many."""
+
+
+def neighbour_tables(
+    representation: str, rows: pa.Table, embedded: PublishedResult, label_names: tuple[str, ...], *, seed: int
+) -> Iterator[EvidenceTable]:
+    """Distances to the nearest train rows before and after filtering, over all queries and by class."""
+    found = _neighbours(rows, embedded, label_names, seed=seed)
+    yield from _distance_tables(representation, found)
+
+
+def paper_neighbour_tables(
+    representation: str, rows: pa.Table, features: PublishedResult, label_names: tuple[str, ...], *, seed: int
+) -> Iterator[EvidenceTable]:
+    """The same in features of a model trained on all train rows, and as the numbers of the source may be meant."""
+    from aflite_assets.diagnostics.evidence.neighbours import similarity_sums
+
+    most: dict[str, Any] = {"most_rows": _MOST_COMPARED, "memory_limit": _COMPARED_MEMORY}
+    found = _neighbours(rows, features, label_names, seed=seed, **most)
+    yield from _distance_tables(f"{representation}, in features of a model trained on all rows", found)
+    kept = _neighbours(rows, features, label_names, seed=seed, kept_queries=True, **most)
+    if not found.held_out or not kept.queries:
+        return
+    sampled = " On a random sample, which makes sums smaller." if found.sampled or kept.sampled else ""
+    yield EvidenceTable(
+        f"Nearest train rows as sums of similarities ({representation})",
+        "Sums of the cosine similarities to the 1, 5, 10 and 50 nearest train rows, in features of a model trained on "
+        f"all train rows: before, {counted(found.queries, 'row')} of the other splits to all train rows; after, the "
+        f"{counted(kept.queries, 'row')} that filtering kept to the train rows that it kept. To stand beside Table 3 "
+        "of the ICLR 2020 submission: what it prints as distances grows with the number of neighbours as sums of "
+        f"similarities do and sums of distances cannot; what it sums is not said there.{sampled}",
+        similarity_sums(found, kept),
+    )
+
+
+def _neighbours(
+    rows: pa.Table,
+    embedded: PublishedResult,
+    label_names: tuple[str, ...],
+    *,
+    seed: int,
+    kept_queries: bool = False,
+    **limits: Any,
+) -> "NeighbourDistances":
+    from aflite_assets.diagnostics.evidence.neighbours import neighbour_distances
+
+    places = read_rows(embedded)
+    kept = np.isin(places["row_id"].to_numpy(), rows.filter(rows["kept"])["row_id"].to_numpy())
+    return neighbour_distances(
+        open_features(embedded),
+        places["label"].to_numpy(),
+        in_train=_in_train(places).to_numpy(),
+        kept=kept,
+        label_names=label_names,
+        seed=seed,
+        asked=kept if kept_queries else None,
+        **limits,
+    )
+
+
+def _distance_tables(representation: str, found: "NeighbourDistances") -> Iterator[EvidenceTable]:
+    whose = counted(found.queries, "row") + " of the other splits" if found.held_out else "the train rows themselves"
+    sampled = (
+        f" On a random sample: {found.queries:,} of {found.all_queries:,} rows measured from, {found.train_rows:,} of "
+        f"{found.all_train_rows:,} train rows."
+        if found.sampled
+        else ""
+    )
+    yield EvidenceTable(
+        f"Distance to the nearest train rows ({representation})",
+        f"Mean cosine distance from {whose} to their k nearest train rows of the same class and of the others, "
+        f"{_distances(found.overall)}. What goes beyond the random rows is the filter's doing and not that of fewer "
+        f"rows; the scale is the representation's own and cannot be compared with another's.{sampled}",
+        found.overall,
+    )
+    by_class = found.by_class
+    if by_class.num_rows > _MOST_ROWS:
+        by_class = by_class.filter(pc.equal(by_class["k"], _NEIGHBOURS_SHOWN))
+    if by_class.num_rows <= _MOST_ROWS:
+        yield EvidenceTable(
+            f"Distance to the nearest train rows by class ({representation})",
+            "The same for the rows of each class; train_rows are those of the class. Rows of a class that lost more of "
+            "them than others are farther from it for that alone.",
+            by_class,
+        )
+
+
+def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[str, ...], *, seed: int) -> pa.Table:
+    """Similarities of kept, removed and random rows of some classes: `diagnostics.similarity` with label_name first."""
+    from aflite_assets.diagnostics.evidence.similarity import class_similarities
+
+    places = read_rows(embedded)
+    row_ids = places["row_id"].to_numpy()
+    found = class_similarities(
+        open_features(embedded),
+        places["label"].to_numpy(),
+        row_ids,
+        in_train=_in_train(places).to_numpy(),
+        kept=np.isin(row_ids, rows.filter(rows["kept"])["row_id"].to_numpy()),
+        seed=seed,
+    )
+    names = pa.array([label_names[label] for label in found["label"].to_pylist()], pa.string())
+    return found.add_column(0, "label_name", names)
+
+
+def similarity_tables(representation: str, alike: pa.Table) -> Iterator[EvidenceTable]:
+    """The mean similarities of `similarities`, without the pairs; nothing where no class lost and kept two rows."""
+    if not alike.num_rows:
+        return
+    whole = alike["rows"].equals(alike["used_rows"])
+    yield EvidenceTable(
+        f"Similarity of kept and removed rows ({representation})",
+        "Mean cosine similarity over all pairs of a class's train rows; of the classes with most rows on both sides. "
+        "Random is as many rows of the class as were kept: what kept has less than random is the filter's doing and "
+        "not that of fewer rows, which leave this mean as it is. Part of it is built in, for rows that a linear "
+        "classifier gets right lie together in the features it sees, and wrong labels lie apart too; of few rows a "
+        "small difference may be chance."
+        + ("" if whole else " Of sides with more rows than used_rows a random sample."),
+        alike.select(["label_name", "side", "rows", "used_rows", "mean_similarity"]),
+    )
+
+
+def _distances(overall: pa.Table) -> str:
+    means = {row["when"]: row["within_class"] for row in overall.to_pylist() if row["k"] == _NEIGHBOURS_SHOWN}
+    before, random, after = (_distance(means[when]) for when in ("before", "random", "after"))
+    return (
+        f"within the class at k = {_NEIGHBOURS_SHOWN} {before} before filtering, {after} after it, and {random} among "
+        "as many train rows drawn at random"
+    )
+
+
+def _distance(mean: float | None) -> str:
+    return "none" if mean is None else f"{mean:.4f}"
+
+
+def overlap_tables(filtered: Mapping[str, pa.Table]) -> Iterator[EvidenceTable]:
+    """Whether the representations removed the same train rows; nothing with one representation."""
+    from aflite_assets.diagnostics.evidence.removal_overlap import removal_overlap
+
+    table = removal_overlap(filtered)
+    known = table.filter(pc.is_valid(table["jaccard"]))
+    if not table.num_rows:
+        return
+    found = (
+        f"the overlap (Jaccard) is {_range(known['jaccard'])}, where as many rows drawn at random would have "
+        f"{_range(known['expected_jaccard'])}"
+        if known.num_rows
+        else "none was removed in any pair"
+    )
+    yield EvidenceTable(
+        "Overlap of the rows that representations removed",
+        f"Of the train rows removed with one representation and with another {found}. Little more than chance says "
+        "that what is easy depends on the representation, much more that both find the same rows easy, and neither "
+        "that the rows carry an artifact; tau is the agreement of the two orders by predictability, 1 when they are "
+        "the same.",
+        table,
+    )
+
+
+def _range(column: pa.ChunkedArray) -> str:
+    low, high = (f"{value:.2f}" for value in pc.min_max(column).as_py().values())
+    return low if low == high else f"{low} to {high}"
+
+
+def annotator_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
+    """Annotators' agreement on kept and on removed rows; nothing where no row has annotators."""
+    from aflite_assets.diagnostics.evidence.kept_vs_removed_annotators import annotator_shares
+
+    table = annotator_shares(rows, raw)
+    if table.num_rows:
+        yield EvidenceTable(
+            f"Annotators on kept and removed rows ({representation})",
+            f"Share of single annotators who gave the row's label: {_agreement(table)}. Where they agree less on kept "
+            "rows, a lower accuracy after filtering is in part doubt about the labels and not difficulty of the task; "
+            "a row's only annotator mostly gave its label and says nothing, so see unanimous, over rows_of_several.",
+            table,
+        )
+
+
+def _agreement(table: pa.Table) -> str:
+    return "; ".join(
+        f"{_share(row['kept_accuracy'])} of kept and {_share(row['removed_accuracy'])} of removed {row['split']} rows"
+        for row in table.to_pylist()
+    )
+
+
+def _share(share: float | None) -> str:
+    return "none" if share is None else f"{percent(share)} %"
+
+
+def suspect_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
+    """The rows of lowest label probability; nothing where no row has one."""
+    from aflite_assets.diagnostics.evidence.label_errors import suspects
+
+    table = suspects(rows, raw)
+    if table.num_rows:
+        probabilities = table["label_probability"].to_pylist()
+        yield EvidenceTable(
+            f"Possible label errors ({representation})",
+            f"The {counted(table.num_rows, 'row')} whose own label had the lowest probability before anything was "
+            f"removed ({probabilities[0]:.2g} to {probabilities[-1]:.2g}), {pc.sum(table['kept']).as_py()} of them "
+            "kept. A wrong label looks like this and so does a hard row, so read them before you drop any.",
+            table,
+        )
+
+
+def planted_removals(
+    representation: str, rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]]
+) -> list[PlantedRemoval]:
+    """What filtering removed of the train rows of each planted attribute."""
+    from aflite_assets.diagnostics.evidence.planted import planted_removed
+
+    table = planted_removed(rows.filter(_in_train(rows)), raw, planted)
+    counts = table.select(["attribute", "rows", "planted_rows", "removed_rows", "removed_planted_rows"]).to_pylist()
+    return [PlantedRemoval(representation=representation, values=planted[row["attribute"]], **row) for row in counts]
+
+
+def planted_tables(
+    representation: str, rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]]
+) -> Iterator[EvidenceTable]:
+    """Precision and recall of what was removed against what was planted; nothing where the spec names nothing."""
+    from aflite_assets.diagnostics.evidence.planted import planted_by_iteration, planted_removed
+
+    if not planted:
+        return
+    sentences = map(planted_sentence, planted_removals(representation, rows, raw, planted))
+    yield EvidenceTable(
+        f"Planted rows among the removed ({representation})",
+        f"{' '.join(sentences)} A row that is not planted may be removed for being easy without a shortcut, so a "
+        "precision under 100 % need not be a mistake.",
+        planted_removed(rows, raw, planted),
+    )
+    by_iteration = planted_by_iteration(rows, raw, planted)
+    if by_iteration.num_rows:
+        yield EvidenceTable(
+            f"Planted rows removed in each iteration ({representation})",
+            "The same for the train rows that each iteration removed of those that had entered it. Where precision "
+            "falls to precision_by_chance the shortcut is used up, and what goes from then on is easy in other ways.",
+            by_iteration,
+        )
+
+
+def adversary_tables(filtered: Mapping[str, pa.Table], raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
+    """A simple model that no filter used, on all train rows, on the kept ones, and on as many at random."""
+    from aflite_assets.diagnostics.evidence.unseen_adversary import unseen_adversary
+
+    trains = {name: rows.filter(_in_train(rows)) for name, rows in filtered.items()}
+    pool = raw.select(next(iter(trains.values()))["row_id"].to_numpy())
+    kept = {name: train.filter(train["kept"])["row_id"].to_numpy() for name, train in trains.items()}
+    found = unseen_adversary(pool, kept, seed=seed)
+    reached = "; ".join(
+        f"of those kept with {name} {_share(found.of('filtered', name)['accuracy'])}, of as many at random "
+        f"{_share(found.of('random', name)['accuracy'])}"
+        for name in kept
+    )
+    sampled = any(row["used_rows"] < row["rows"] for row in found.accuracies.to_pylist())
+    yield EvidenceTable(
+        "A simple model that the filter did not use",
+        f"Held-out accuracy, by fifths, of {found.name}: {_share(found.of('full')['accuracy'])} of all train rows; "
+        f"{reached}. What kept rows lack against random ones is what this model shares with the filter, be it a "
+        "shortcut or the task itself; what it still has over majority_share may be either too. Differences no larger "
+        "than deviation, which is over the five parts, may be chance."
+        + (" Larger sets were measured on a random sample of used_rows." if sampled else ""),
+        found.accuracies,
+    )
+
+
+def _in_train(rows: pa.Table) -> Any:
+    return pc.equal(rows["split"], "train")

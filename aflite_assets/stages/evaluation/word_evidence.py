@@ -1,0 +1,119 @@
+"""The tables of `bias_evidence` about single words, each with what a reader may conclude from it and what not."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet
+
+if TYPE_CHECKING:
+    from aflite_assets.diagnostics.evidence.among_draws import AmongDraws
+    from aflite_assets.diagnostics.evidence.word_artifacts import WordArtifacts
+
+DRAWS = 99
+"""Random sets: a kept set that is itself drawn at random is the lowest of all 100 in at most 1 % of cases."""
+
+_WORDS_PER_CLASS = 10
+
+
+def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
+    """Words that go with a class among all train rows, among random ones and among the kept ones.
+
+    Nothing for rows that are no texts, where no word stands in enough rows, and where there is one class alone.
+    """
+    if raw.modality != "text":
+        return
+    from aflite_assets.diagnostics.evidence.word_artifacts import word_artifacts
+
+    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    found = word_artifacts(
+        raw.select(train["row_id"].to_numpy()),
+        train.filter(train["kept"])["row_id"].to_numpy(),
+        seed=seed,
+        draws=DRAWS,
+        top=_WORDS_PER_CLASS,
+    )
+    if not found.words.num_rows:
+        return
+    groups = (
+        " Rows left in whole groups but are drawn one by one, so the random sets differ less than they should: take "
+        "conclusions with care."
+        if filtered.settings.get("remove") == "groups"
+        else ""
+    )
+    yield EvidenceTable(
+        f"Words that go with a class ({filtered.representation})",
+        f"The {_WORDS_PER_CLASS} words per class whose rows carry it most beyond its share, by z-statistic (Gardner et "
+        f"al. 2021) among the train rows; by chance no word exceeds {found.line:.1f}. z falls with the number of rows, "
+        f"so z_random is its mean over {DRAWS} random sets with as many rows of each class as were kept, and "
+        "drop_beyond_random is z_random less z_kept: what fewer rows do not explain. A single word's drop of under "
+        f"about two random_deviation may be chance. {_mean_z(found)}{groups}",
+        found.words.drop_columns(["label"]),
+    )
+    yield EvidenceTable(
+        f"Words over the line ({filtered.representation})",
+        f"How many words exceed z = {found.line:.1f} for a class; the last row adds the classes. {_over_line(found)}"
+        f"{groups}",
+        _counts(found),
+    )
+
+
+def _counts(found: "WordArtifacts") -> pa.Table:
+    """`over_line` with a name for the row of all classes, and the line."""
+    table = found.over_line.drop_columns(["label"])
+    names = pc.fill_null(table["label_name"], "all classes")
+    line = pa.array([found.line] * table.num_rows, pa.float64())
+    return table.set_column(0, "label_name", names).append_column("line", line)
+
+
+def _mean_z(found: "WordArtifacts") -> str:
+    means = found.mean_z
+    if means is None:
+        return "No word listed exceeds that among all train rows, so nothing can be concluded about filtering."
+    numbers = (
+        f"The mean z of the words listed that exceed it among all train rows is {means.full:.1f} there, "
+        f"{means.mean:.1f} ({min(means.random):.1f} to {max(means.random):.1f}) among random rows and {means.kept:.1f} "
+        "among the kept ones, "
+    )
+    if means.kept_is_lowest:
+        return (
+            f"{numbers}lower than in any random set, which by chance happens at most one time in {DRAWS + 1}: with the "
+            "rows that filtering removed these words lost more of their tie to the class than fewer rows explain. It "
+            "does not say whether a word is an artifact or belongs to the task, nor that nothing else gives the class "
+            "away."
+        )
+    if means.kept_is_highest:
+        return (
+            f"{numbers}higher than in any random set: among the rows that filtering kept these words are tied to the "
+            "class more closely than among as many others."
+        )
+    return f"{numbers}no more and no less than random sets have: nothing can be concluded about filtering."
+
+
+def _over_line(found: "WordArtifacts") -> str:
+    counts = found.words_over_line
+    numbers = (
+        f"Of all train rows {counts.full:,}, of {DRAWS} random sets with as many rows of each class as were kept "
+        f"{_range(counts)}, of the kept rows {counts.kept:,}"
+    )
+    if counts.kept_is_lowest:
+        return (
+            f"{numbers}: fewer than in any random set, so filtering did more to the words than leave fewer rows. Words "
+            "under the line may still be tied to a class: fewer rows show less."
+        )
+    if counts.kept_is_highest:
+        return f"{numbers}: more than in any random set, so among the rows kept more words are tied to a class."
+    none = " Sets of this size show no word over the line whichever rows they hold." if not max(counts.random) else ""
+    return f"{numbers}: as random sets have it, so nothing can be concluded from this count.{none}"
+
+
+def _range(counts: "AmongDraws") -> str:
+    least, most = min(counts.random), max(counts.random)
+    shown = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    return f"{shown} (mean {counts.mean:,.1f})"
+
+
+__all__ = ["DRAWS", "word_tables"]

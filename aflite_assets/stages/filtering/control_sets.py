@@ -1,0 +1,189 @@
+"""The stage of `control_sets`: train sets of the filtered set's size that were not chosen by the filter."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.algorithm import remove_highest
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.diagnostics.data_checks.balance import class_shares_moved
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Draft
+from aflite_assets.specs.dataset import SpecView
+from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.stages.shared.published import ControlSet, first_scores, full_rows, kept_rows, read_rows
+from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, filter_runs, why_not_earlier
+from aflite_assets.stages.stage import Inputs
+from aflite_assets.tracking import TrackedRun
+
+NO_MODEL = "the representation has no warm-up model"
+
+
+def run(
+    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
+) -> dict[str, Any]:
+    """Draw the controls of every representation's filtered set."""
+    raw = load_examples(inputs["raw_dataset"].path)
+    full = full_rows(raw, inputs["warmup_split"], include_warmup=spec.full_includes_warmup)
+    controls: list[ControlSet] = []
+    summary: dict[str, Any] = {}
+    for name, part in inputs["filtered_sets"].parts.items():
+        rows = pq.read_table(part.file("rows.parquet"))
+        scores = SinglePassScores.of(rows, read_rows(inputs["embeddings"].part(name)), first_scores(part))
+        filter_run = FilterRun.of(part)
+        kept = {seed: kept_rows(part, run) for seed, run in filter_runs(spec).items()}
+        made, notes = _controls(name, rows, full, scores, kept, splits=filter_run.filtered_splits, seed=spec.seed)
+        earlier = {one: earlier_set(rows, size, run=filter_run) for one, size in spec.train_sets.items()}
+        made += _earlier_controls(name, earlier, full.in_split("train").row_ids, spec.seeds)
+        notes["earlier_sets"] = {one: _described(found, rows, spec.train_sets[one]) for one, found in earlier.items()}
+        controls += made
+        summary[name] = {"sets": len(made), **notes}
+        progress.log(f"controls of {name}: {sorted({control.name for control in made})}")
+    pq.write_table(pa.concat_tables([_table(control) for control in controls]), draft.path / "sets.parquet")
+    return summary
+
+
+@dataclass(frozen=True)
+class SinglePassScores:
+    """How predictable every embedded row is in a single pass, float in [0, 1], beside the rows of the filtered set.
+
+    `model`: probability of the row's label under the warm-up model's own output layer; None without a model. `linear`:
+    predictability in the filter's first iteration. NaN where there is none.
+    """
+
+    model: np.ndarray | None
+    linear: np.ndarray
+
+    @classmethod
+    def of(cls, rows: pa.Table, embedded: pa.Table, first: pa.Table) -> "SinglePassScores":
+        """In the order of `rows`; `first`: row_id and predictability of the first iteration."""
+        row_ids = rows["row_id"].to_numpy()
+        model = _in_order(row_ids, embedded["row_id"].to_numpy(), _floats(embedded["warmup_label_probability"]))
+        linear = _in_order(row_ids, first["row_id"].to_numpy(), _floats(first["predictability"]))
+        return cls(None if np.isnan(model).all() else model, linear)
+
+
+def _floats(column: pa.ChunkedArray) -> np.ndarray:
+    return column.cast(pa.float32()).to_numpy().astype(np.float64)
+
+
+def _in_order(wanted: np.ndarray, row_ids: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The values of the wanted rows, NaN for those that have none."""
+    order = np.argsort(row_ids, kind="stable")
+    places = np.minimum(np.searchsorted(row_ids[order], wanted), len(order) - 1)
+    found = order[places]
+    return np.where(row_ids[found] == wanted, values[found], np.nan)
+
+
+def _controls(
+    name: str,
+    rows: pa.Table,
+    full: Examples,
+    scores: SinglePassScores,
+    kept: Mapping[int, Mapping[str, np.ndarray]],
+    *,
+    splits: Sequence[str],
+    seed: int,
+) -> tuple[list[ControlSet], dict[str, Any]]:
+    """`kept`: for each of the evaluators' seeds what the run of the filter that it trains on kept, ids by split."""
+    made = [
+        ControlSet(name, "random", each, split, _draw(full.in_split(split).row_ids, len(left), [each, number]))
+        for each, by_split in kept.items()
+        for number, (split, left) in enumerate(by_split.items())
+    ]
+    train, classes = full.in_split("train"), len(full.label_names)
+    labels = {each: train.labels[np.isin(train.row_ids, by_split["train"])] for each, by_split in kept.items()}
+    made += [
+        ControlSet(
+            name,
+            "random_matched",
+            each,
+            "train",
+            _draw_matched(train, np.bincount(kept_labels, minlength=classes), each),
+        )
+        for each, kept_labels in labels.items()
+    ]
+    if scores.model is not None:
+        made += _single_pass(name, "single_pass_model", scores.model, rows, splits=splits, seed=seed)
+    made += _single_pass(name, "single_pass_linear", scores.linear, rows, splits=splits, seed=seed)
+    points = class_shares_moved(train.labels, next(iter(labels.values())), classes=classes)
+    reason = NO_MODEL if scores.model is None else None
+    return made, {"class_shares_moved": float(np.abs(points).max() / 100), "no_single_pass_model": reason}
+
+
+def _earlier_controls(
+    representation: str, earlier: Mapping[str, EarlierSet | None], row_ids: np.ndarray, seeds: Sequence[int]
+) -> list[ControlSet]:
+    """What the filter had left when it was down to some sizes, each with random sets of its size."""
+    made = []
+    for number, (name, found) in enumerate(earlier.items()):
+        if found is None:
+            continue
+        made += [
+            ControlSet(representation, f"filtered_{name}", None, split, left) for split, left in found.row_ids.items()
+        ]
+        size = len(found.row_ids["train"])
+        made += [
+            ControlSet(representation, f"random_{name}", seed, "train", _draw(row_ids, size, [seed, 3, number]))
+            for seed in seeds
+        ]
+    return made
+
+
+def _described(found: EarlierSet | None, rows: pa.Table, size: int) -> dict[str, Any]:
+    if found is None:
+        return {"reason": why_not_earlier(rows, size)}
+    return {
+        "iteration": found.iteration,
+        "rows": {split: len(left) for split, left in found.row_ids.items()},
+        "cutoff": found.cutoff,
+    }
+
+
+def _draw(row_ids: np.ndarray, size: int, seed: list[int]) -> np.ndarray:
+    return np.sort(np.random.default_rng(seed).choice(row_ids, size, replace=False))
+
+
+def _draw_matched(train: Examples, wanted: np.ndarray, seed: int) -> np.ndarray:
+    drawn = [
+        _draw(train.row_ids[train.labels == label], size, [seed, 1, label])
+        for label, size in enumerate(wanted.tolist())
+    ]
+    return np.sort(np.concatenate(drawn))
+
+
+def _single_pass(
+    representation: str, name: str, scores: np.ndarray, rows: pa.Table, *, splits: Sequence[str], seed: int
+) -> list[ControlSet]:
+    """What is left when the rows of the highest scores go at once: as many train rows as filtered has (ICML 4.2).
+
+    Of the other `splits`, those that the filter took part in, rows leave by the same law.
+    """
+    split_of, row_ids = rows["split"].to_numpy(zero_copy_only=False), rows["row_id"].to_numpy()
+    train = np.flatnonzero(split_of == "train")
+    n_removed = int((~rows["kept"].to_numpy(zero_copy_only=False)[train]).sum())
+    sets = []
+    for split in splits:
+        inside = np.flatnonzero(split_of == split)
+        gone = remove_highest(scores[train], n_removed, others=scores[inside], seed=seed)
+        left = np.delete(row_ids[inside], gone.rows if split == "train" else gone.others)
+        sets.append(ControlSet(representation, name, None, split, np.sort(left)))
+    return sets
+
+
+def _table(control: ControlSet) -> pa.Table:
+    rows = len(control.row_ids)
+    return pa.table(
+        {
+            "representation": [control.representation] * rows,
+            "name": [control.name] * rows,
+            "seed": pa.array([control.seed] * rows, pa.int64()),
+            "split": [control.split] * rows,
+            "row_id": control.row_ids,
+        }
+    )

@@ -1,0 +1,351 @@
+"""The stage of `filtered_sets`: AFLite's loop per representation, a checkpoint per iteration; resumes there."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.algorithm import FilterResult, FilterSettings, FilterState, IterationRecord, filter_dataset
+from aflite_assets.diagnostics.evidence.kept_like_train import kept_shares, unlike_train
+from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Draft, PublishedResult, ResultKey
+from aflite_assets.results.files import link_or_copy, write_json
+from aflite_assets.specs.dataset import FilterSpec, SpecView
+from aflite_assets.stages.shared.progress import IterationReport, Progress
+from aflite_assets.stages.shared.published import FILTER_RUNS, open_features, read_rows, report_iterations
+from aflite_assets.stages.shared.sizes import filter_settings, in_pool, only_scored
+from aflite_assets.stages.stage import Inputs
+from aflite_assets.tracking import TrackedRun
+
+
+def run(
+    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
+) -> dict[str, Any]:
+    """Filter each representation's rows on its own; iterations of results found again are reported again."""
+    warmup = inputs["warmup_split"].summary["rows"]
+    summary = {}
+    for name, embedded in inputs["embeddings"].parts.items():
+        fields = {"filter": spec.filter.model_dump(mode="json"), "seed": spec.seed, "warmup_rows": warmup}
+        if spec.filter_seeds > 1:
+            fields["filter_seeds"] = spec.filter_seeds
+        part = draft.part(
+            name,
+            ResultKey(draft.key.code_version, fields, {"embeddings": embedded.data_version}),
+            partial(_filter, name, embedded, spec, warmup=warmup, tracker=tracker, device=device, progress=progress),
+        )
+        if part.reused:
+            report_iterations(name, part.result, progress)
+            _track_found(name, part.result, tracker)
+        summary[name] = part.result.summary
+    return summary
+
+
+@dataclass(frozen=True)
+class FilterInputs:
+    """What every run of one representation's filter is given, but for the seed; arrays have an entry per row entering.
+
+    `entering`: their places among the embedded `rows`. `policies`: what is done with each split other than train.
+    """
+
+    rows: pa.Table
+    entering: np.ndarray
+    features: np.ndarray
+    split: np.ndarray
+    score_only: np.ndarray
+    settings: FilterSettings
+    policies: Mapping[str, str]
+
+    @classmethod
+    def of(cls, embedded: PublishedResult, spec: FilterSpec, *, warmup: int) -> "FilterInputs":
+        """From the embedded rows; `warmup`: rows spent on the encoders."""
+        rows, features = read_rows(embedded), open_features(embedded)
+        splits = rows["split"].to_numpy(zero_copy_only=False)
+        pool, scored = in_pool(spec, splits), only_scored(spec, splits)
+        entering = np.flatnonzero(pool | scored)
+        train_rows = int((splits == "train").sum())
+        return cls(
+            rows,
+            entering,
+            features if len(entering) == len(splits) else features[entering],
+            splits[entering],
+            scored[entering],
+            filter_settings(spec, int(pool.sum()), warmup, train_rows=train_rows),
+            {split: spec.evaluation_rows_of(split) for split in dict.fromkeys(splits) if split != "train"},
+        )
+
+    def kept(self, result: FilterResult) -> np.ndarray:
+        """Which rows entering a run kept, bool."""
+        kept = np.zeros(len(self.entering), dtype=bool)
+        kept[result.kept_rows] = True
+        return kept
+
+    @property
+    def row_ids(self) -> np.ndarray:
+        """int64."""
+        row_ids: np.ndarray = self.rows["row_id"].to_numpy()[self.entering]
+        return row_ids
+
+    def run(
+        self,
+        seed: int,
+        *,
+        device: DeviceSettings,
+        resume: FilterState | None,
+        on_iteration: Callable[[IterationRecord, FilterState], None],
+    ) -> FilterResult:
+        """One run of the loop."""
+        return filter_dataset(
+            self.features,
+            self.rows["label"].to_numpy()[self.entering],
+            settings=self.settings,
+            seed=seed,
+            groups=self.rows["group"].to_numpy()[self.entering] if "group" in self.rows.column_names else None,
+            score_only=self.score_only if self.score_only.any() else None,
+            counted=self.split == "train",
+            device=device.device,
+            on_iteration=on_iteration,
+            resume=resume,
+        )
+
+
+def _filter(
+    name: str,
+    embedded: PublishedResult,
+    spec: SpecView,
+    part: Draft,
+    *,
+    warmup: int,
+    tracker: TrackedRun,
+    device: DeviceSettings,
+    progress: Progress,
+) -> Mapping[str, Any]:
+    given = FilterInputs.of(embedded, spec.filter, warmup=warmup)
+    checkpoint = Checkpoint(part.scratch)
+    (part.path / "scores").mkdir()
+    resume = checkpoint.load()
+    if resume is not None:
+        progress.log(f"filtering {name} resumes at iteration {resume.next_iteration}")
+        for record in resume.iterations:
+            progress.on_iteration(_report(name, record))
+    with tracker.child(name) as run:
+        run.log_parameters(asdict(given.settings))
+        if resume is not None:  # a kill may have come between the checkpoint and these
+            run.log_metrics(_metrics(resume.iterations[-1]), step=resume.iterations[-1].iteration)
+
+        def on_iteration(record: IterationRecord, state: FilterState) -> None:
+            checkpoint.save(record, state, given.row_ids)
+            progress.on_iteration(_report(name, record))
+            progress.log(_line(name, record))
+            run.log_metrics(_metrics(record), step=record.iteration)
+
+        result = given.run(spec.seed, device=device, resume=resume, on_iteration=on_iteration)
+        checkpoint.publish_scores(part.path / "scores")
+        warnings = _write(result, given, part.path)
+        summary = _summary(result, given, warnings)
+        if spec.filter_seeds > 1:
+            seeds = range(spec.seed + 1, spec.seed + spec.filter_seeds)
+            further = [_run_again(name, given, seed, part.scratch, device=device, progress=progress) for seed in seeds]
+            summary |= _write_runs([given.kept(result), *further], given, part.path)
+            run.log_metrics({"kept_jaccard_mean": summary["kept_jaccard"]["mean"]})
+    return summary
+
+
+def _run_again(
+    name: str, given: FilterInputs, seed: int, scratch: Path, *, device: DeviceSettings, progress: Progress
+) -> np.ndarray:
+    """What another run of the filter keeps, bool per row entering; it resumes at its iteration too."""
+    folder = scratch / f"seed-{seed}"
+    folder.mkdir(exist_ok=True)
+    checkpoint = Checkpoint(folder)
+    result = given.run(
+        seed,
+        device=device,
+        resume=checkpoint.load(),
+        on_iteration=lambda record, state: checkpoint.save(record, state, given.row_ids),
+    )
+    kept = given.kept(result)
+    progress.log(f"filtering {name} with seed {seed}: kept {kept[given.split == 'train'].sum()} train rows")
+    return kept
+
+
+def _write_runs(kept: Sequence[np.ndarray], given: FilterInputs, folder: Path) -> dict[str, Any]:
+    """Publish what each run kept, and say how alike the train rows are (Jaccard), beside what chance would give."""
+    table = pa.table(
+        {
+            "filter_run": np.concatenate([np.full(int(rows.sum()), number) for number, rows in enumerate(kept)]),
+            "split": np.concatenate([given.split[rows] for rows in kept]),
+            "row_id": np.concatenate([given.row_ids[rows] for rows in kept]),
+        }
+    )
+    pq.write_table(table, folder / FILTER_RUNS)
+    train = [rows[given.split == "train"] for rows in kept]
+    alike = [float((one & other).sum() / (one | other).sum()) for one, other in combinations(train, 2)]
+    chance = [
+        expected_jaccard(len(one), int(one.sum()), int(other.sum())) or 0.0 for one, other in combinations(train, 2)
+    ]
+    jaccard = {"mean": float(np.mean(alike)), "least": min(alike), "by_chance": float(np.mean(chance))}
+    return {"filter_runs": len(kept), "kept_train_rows": [int(rows.sum()) for rows in train], "kept_jaccard": jaccard}
+
+
+def _track_found(name: str, part: PublishedResult, tracker: TrackedRun) -> None:
+    """Give the run of a new result the curve of a part that was found."""
+    with tracker.child(name, tags={"aflite.found": "true"}) as run:
+        for row in pq.read_table(part.file("iterations.parquet")).to_pylist():
+            metrics = {field: float(row[field]) for field in _TRACKED if row[field] is not None}
+            run.log_metrics(metrics, step=row["iteration"])
+
+
+class Checkpoint:
+    """The loop's state and the scores of its finished iterations, in the scratch folder of an unfinished result."""
+
+    def __init__(self, folder: Path) -> None:
+        self._state = folder / "state.npz"
+        self._scores = folder / "scores"
+        self._scores.mkdir(exist_ok=True)
+
+    def save(self, record: IterationRecord, state: FilterState, row_ids: np.ndarray) -> None:
+        """Write an iteration's scores, then replace the state: a kill in between repeats the iteration."""
+        entered = np.ones(len(row_ids), bool)
+        entered[state.removed_rows[state.removed_in_iteration < record.iteration]] = False
+        scored = entered & ~np.isnan(state.predictability)
+        table = pa.table({"row_id": row_ids[scored], "predictability": state.predictability[scored]})
+        pq.write_table(table, self._scores / f"{record.iteration:03d}.parquet")
+        aside = self._state.with_suffix(".tmp")
+        with aside.open("wb") as stream:
+            np.savez(stream, allow_pickle=False, **state.to_arrays())
+            stream.flush()
+            os.fsync(stream.fileno())
+        aside.replace(self._state)
+
+    def load(self) -> FilterState | None:
+        """The state after the last finished iteration, or None at the start."""
+        if not self._state.is_file():
+            return None
+        with np.load(self._state, allow_pickle=False) as arrays:
+            return FilterState.from_arrays(dict(arrays))
+
+    def publish_scores(self, folder: Path) -> None:
+        """Put the scores of all iterations into the result: the last known score of every row that entered each."""
+        for path in sorted(self._scores.iterdir()):
+            link_or_copy(path, folder / path.name)
+
+
+def _report(name: str, record: IterationRecord) -> IterationReport:
+    return IterationReport(
+        name,
+        iteration=record.iteration,
+        rows_in=record.rows_in,
+        train_rows_in=record.counted_rows_in,
+        removed=record.removed,
+        train_removed=record.counted_removed,
+        scored_rows_in=record.scored_rows_in,
+        scored_removed=record.scored_removed,
+        cutoff=record.cutoff,
+        representation_bias=record.representation_bias,
+    )
+
+
+def _line(name: str, record: IterationRecord) -> str:
+    return (
+        f"filtering {name}, iteration {record.iteration:03d}: {record.rows_in} rows "
+        f"({record.counted_rows_in} of train), representation bias {record.representation_bias:.3f}, "
+        f"removed {record.removed}"
+    )
+
+
+_TRACKED = (
+    "rows_in",
+    "train_rows_in",
+    "removed",
+    "train_removed",
+    "scored_rows_in",
+    "scored_removed",
+    "representation_bias",
+    "rows_never_held_out",
+    "cutoff",
+)
+
+
+def _metrics(record: IterationRecord) -> dict[str, float]:
+    values = _published(record)
+    return {field: float(values[field]) for field in _TRACKED if values[field] is not None}
+
+
+def _published(record: IterationRecord) -> dict[str, Any]:
+    """The record's fields under the names that tables and metrics have."""
+    named = {
+        "train_rows_in": record.counted_rows_in,
+        "train_removed": record.counted_removed,
+        "rows_never_held_out": record.never_held_out,
+        "rows_per_class": list(record.rows_per_class),
+    }
+    # A duration is no content: the same run must give the same data version.
+    own = {"counted_rows_in", "counted_removed", "never_held_out", "seconds"}
+    return {name: value for name, value in asdict(record).items() if name not in own} | named
+
+
+def _write(result: FilterResult, given: FilterInputs, folder: Path) -> list[str]:
+    """Publish every embedded row with its fate, the iterations, and how the filter ended; the warnings."""
+    rows, entering, policies = given.rows, given.entering, given.policies
+    total = rows.num_rows
+    scores = np.full(total, np.nan, np.float32)
+    scores[entering] = result.predictability
+    own = np.full(total, np.nan, np.float32)
+    if result.label_probability is not None:
+        own[entering] = result.label_probability
+    held_out = np.zeros(total, np.int64)
+    held_out[entering] = result.held_out_count
+    removed_in = np.full(total, -1, np.int64)
+    removed_in[entering[result.removed_rows]] = result.removed_in_iteration
+    columns = [column for column in ("row_id", "split", "label", "group") if column in rows.column_names]
+    table = rows.select(columns).replace_schema_metadata(None)
+    for name, values in (
+        ("kept", pa.array(removed_in < 0)),
+        ("removed_in_iteration", pa.array(removed_in, mask=removed_in < 0)),
+        ("predictability", pa.array(scores, mask=np.isnan(scores))),
+        ("held_out_count", pa.array(held_out)),
+        ("label_probability", pa.array(own, mask=np.isnan(own))),
+    ):
+        table = table.append_column(name, values)
+    pq.write_table(table, folder / "rows.parquet")
+    records = pa.Table.from_pylist([_published(record) for record in result.iterations])
+    pq.write_table(records, folder / "iterations.parquet")
+    filtered_splits = tuple(split for split, policy in policies.items() if policy != "kept")
+    shares = kept_shares(table, splits=filtered_splits)
+    warnings = [*result.warnings, *unlike_train(shares)]
+    write_json(
+        folder / "filter.json",
+        {
+            "stop_reason": result.stop_reason.name,
+            "warnings": warnings,
+            "settings": {**asdict(result.settings), "evaluation_rows": dict(policies)},
+            "seed": result.seed,
+        },
+    )
+    return warnings
+
+
+def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> dict[str, Any]:
+    rows, entering = given.rows, given.entering
+    kept = np.ones(rows.num_rows, bool)
+    kept[entering[result.removed_rows]] = False
+    splits = rows["split"].to_numpy(zero_copy_only=False)
+    names = list(dict.fromkeys(splits))
+    return {
+        "rows": {split: int((splits == split).sum()) for split in names},
+        "kept": {split: int(kept[splits == split].sum()) for split in names},
+        "iterations": len(result.iterations),
+        "stop_reason": result.stop_reason.name,
+        "bias_before": float(result.iterations[0].representation_bias),
+        "bias_after": float(result.iterations[-1].representation_bias),
+        "warnings": warnings,
+        "seconds": round(sum(record.seconds for record in result.iterations), 2),
+    }

@@ -1,0 +1,1 @@
+"""Stage of the group `report`: the page to read."""

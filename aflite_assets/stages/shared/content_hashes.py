@@ -1,0 +1,170 @@
+"""What stands behind the files and hub ids that spec fields name, so that a result's key sees content and not names."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from aflite_assets.data.hub.datasets import check_available, model_commit
+from aflite_assets.data.loading import content_fingerprint
+from aflite_assets.data.raw_table.annotators import why_left_out
+from aflite_assets.errors import AfliteError, DataError, MissingDataError
+from aflite_assets.results.file_hashes import FileHashes, HashedFile, check_unchanged
+from aflite_assets.specs.dataset import AnnotationsSpec, ChallengeSpec, DatasetSpec
+from aflite_assets.specs.models import EsimSpec, TextModelSpec
+from aflite_assets.specs.sources import HubSource
+
+MISSING = {"missing": 1}
+"""The content of a challenge set or of annotations that need not be there and are not."""
+
+CONTENT_FIELDS = ("source", "annotations", "challenge_sets", "representations", "evaluators", "distance_encoder")
+"""The fields that name files, or datasets and models of the hub."""
+
+
+class FieldContents:
+    """The content of one spec's fields, each looked at once; what was refused is refused again whenever it is asked.
+
+    `hashes` knows the files' hashes or computes them; default: those kept below `AFLITE_HOME`.
+    """
+
+    def __init__(self, spec: DatasetSpec, *, hashes: FileHashes | None = None) -> None:
+        self._spec = spec
+        self._hashes = hashes or FileHashes()
+        self._contents: dict[str, Any] = {}
+        self._files: dict[str, tuple[HashedFile, ...]] = {}
+        self._refusals: dict[str, AfliteError] = {}
+
+    def of(self, fields: Iterable[str]) -> dict[str, Any]:
+        """Content hashes of the files, and commits of the hub's datasets and models, that these fields name.
+
+        Raises:
+            DataError: a file is missing, or a dataset of the hub cannot be had or does not exist.
+            UnsettledDataError: a file cannot be hashed yet.
+            ModelError: a checkpoint is neither a file or folder nor a model that the hub or its cache has.
+        """
+        contents = {}
+        for field in fields:
+            unset = field == "distance_encoder" and self._spec.distance_encoder is None
+            if field in CONTENT_FIELDS and not unset:
+                contents[field] = self._look(field)
+        return contents
+
+    def files(self, fields: Iterable[str]) -> dict[str, tuple[HashedFile, ...]]:
+        """The files that the content of these fields consists of; of fields that `of` was asked for."""
+        return {field: self._files[field] for field in fields if self._files.get(field)}
+
+    def check_unchanged(self, fields: Iterable[str]) -> None:
+        """Refuse files that no longer have the content that `of` saw, and files that were absent then and are there.
+
+        Raises:
+            DataError: names the file.
+        """
+        named = list(fields)
+        for files in self.files(named).values():
+            check_unchanged(files)
+        annotations = self._spec.annotations
+        was_missing = "annotations" in named and self._contents["annotations"] == MISSING
+        if was_missing and annotations is not None and why_left_out(annotations) is None:
+            raise DataError("annotations: the missing file came while the dataset was read; try again")
+
+    def _look(self, field: str) -> Any:
+        if field in self._refusals:
+            raise self._refusals[field]
+        if field not in self._contents:
+            before = len(self._hashes.noted)
+            try:
+                self._contents[field] = _content(self._spec, field, self._hashes)
+            except AfliteError as error:
+                self._refusals[field] = error
+                raise
+            self._files[field] = tuple(self._hashes.noted[before:])
+        return self._contents[field]
+
+
+def field_contents(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, Any]:
+    """What `FieldContents.of` gives, looked at now."""
+    return FieldContents(spec).of(fields)
+
+
+def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> Any:
+    match field:
+        case "source":
+            return content_fingerprint(spec.source, hashes=hashes)
+        case "annotations":
+            return {} if spec.annotations is None else annotations_content(spec.annotations, hashes=hashes)
+        case "challenge_sets":
+            return {name: challenge_content(one, hashes=hashes) for name, one in spec.challenge_sets.items()}
+        case "representations" | "evaluators":
+            models = getattr(spec, field)
+            return {name: checkpoint_content(settings, hashes=hashes) for name, settings in models.items()}
+    return checkpoint_content(spec.distance_encoder, hashes=hashes)
+
+
+def annotations_content(annotations: AnnotationsSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
+    """How many files of single annotators' labels there are, and one sha256 over their contents in their order.
+
+    `MISSING` where they need not be there and a file is not.
+
+    Raises:
+        MissingDataError: a required file is missing.
+    """
+    if why_left_out(annotations) is not None:
+        return dict(MISSING)
+    paths = annotations.paths()
+    for path in paths:
+        if not path.is_file():
+            raise MissingDataError(f"annotations: file {str(path)!r} does not exist; correct the path in the spec")
+    digests = "\n".join((hashes or FileHashes()).of(paths))
+    return {"files": len(paths), "sha256": hashlib.sha256(digests.encode()).hexdigest()}
+
+
+def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = None) -> dict[str, str | int]:
+    """The content of a challenge set's source; `MISSING` where it need not be there and is not.
+
+    Raises:
+        MissingDataError: a required set's file is missing, or its dataset cannot be had from the hub.
+        DataError: the hub knows no such dataset or revision.
+    """
+    try:
+        if isinstance(challenge.source, HubSource) and not challenge.required:
+            # A pinned commit is known without the hub, and would be the same content when the set is there at last.
+            check_available(challenge.source)
+        return content_fingerprint(challenge.source, hashes=hashes)
+    except MissingDataError:
+        if challenge.required:
+            raise
+        return dict(MISSING)
+
+
+def checkpoint_content(settings: Any, *, hashes: FileHashes | None = None) -> dict[str, str]:
+    """sha256 of the files of a model's local checkpoint, or the commit of a hub id; empty for models from scratch.
+
+    Raises:
+        ModelError: a hub id that neither the hub nor its cache has.
+    """
+    contents: dict[str, str] = {}
+    for named in named_models(settings):
+        contents |= _named_content(named, settings, hashes or FileHashes())
+    return contents
+
+
+def named_models(settings: Any) -> list[str]:
+    """The checkpoints and files of vectors that a model's settings name: paths, or ids of the hub."""
+    named = (getattr(settings, field, None) for field in ("checkpoint", "contextual", "vectors"))
+    return [name for name in named if name is not None]
+
+
+def is_hub_id(named: str, settings: Any) -> bool:
+    """Whether what the settings name is a model of the hub and no path."""
+    of_the_hub = isinstance(settings, TextModelSpec | EsimSpec) and named != getattr(settings, "vectors", None)
+    return of_the_hub and not Path(named).exists() and not named.startswith(("/", ".", "~"))
+
+
+def _named_content(named: str, settings: Any, hashes: FileHashes) -> dict[str, str]:
+    if is_hub_id(named, settings):
+        return {"commit": model_commit(named, settings.revision)}
+    place = Path(named)
+    files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    root = place.parent if place.is_file() else place
+    names = [path.relative_to(root).as_posix() for path in files]
+    return dict(zip(names, hashes.of(files), strict=True))

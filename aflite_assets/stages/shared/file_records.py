@@ -1,0 +1,39 @@
+"""What each source file was when a result was made from it, kept beside the key so that a change can be named.
+
+Which files a key is made from is in `content_hashes`; what changed since is told by `refresh`.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from aflite_assets.results.file_hashes import HashedFile
+
+MOST_FILES = 1000
+"""Of more files than this a result keeps one record per folder."""
+
+OWN_RECORDS = ("source", "annotations", "challenge_sets")
+"""Fields whose content is one hash over many files, so that what each file was is kept beside the key."""
+
+
+def file_records(files: Mapping[str, Sequence[HashedFile]]) -> dict[str, dict[str, dict[str, Any]]]:
+    """By field what each file was, `bytes` and `sha256` by path; of over `MOST_FILES` one record per folder."""
+    return {field: records(files[field]) for field in OWN_RECORDS if files.get(field)}
+
+
+def records(files: Sequence[HashedFile], *, folded: bool | None = None) -> dict[str, dict[str, Any]]:
+    """`bytes` and `sha256` by path, or by folder where `folded`; default: where there are over `MOST_FILES`."""
+    if not (len(files) > MOST_FILES if folded is None else folded):
+        return {str(file.path): {"bytes": file.mark.size, "sha256": file.sha256} for file in files}
+    records = {}
+    by_folder = sorted(files, key=lambda file: str(file.path.parent))
+    for folder, group in groupby(by_folder, key=lambda file: str(file.path.parent)):
+        members = sorted(group, key=lambda file: file.path.name)
+        digest = hashlib.sha256("\n".join(f"{file.path.name}\0{file.sha256}" for file in members).encode())
+        records[folder] = {
+            "files": len(members),
+            "bytes": sum(file.mark.size for file in members),
+            "sha256": digest.hexdigest(),
+        }
+    return records

@@ -1,0 +1,107 @@
+"""Which label of the dataset counts as which label of a challenge set. What that makes of predictions: `reports`."""
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import DataError
+from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.wording import did_you_mean
+
+_MOST_NAMED = 10
+
+
+def class_map(name: str, challenge: ChallengeSpec, examples: Examples, dataset_labels: tuple[str, ...]) -> np.ndarray:
+    """The class of the set `name` that each class of the dataset counts as, int64, -1 for none.
+
+    Raises:
+        DataError: as `counts_as`.
+    """
+    targets = counts_as(name, challenge, examples, dataset_labels)
+    numbers = {label: number for number, label in enumerate(examples.label_names)}
+    return np.array([-1 if target is None else numbers[target] for target in targets.values()], np.int64)
+
+
+def counts_as(
+    name: str,
+    challenge: ChallengeSpec,
+    examples: Examples,
+    dataset_labels: tuple[str, ...],
+    *,
+    complete: bool = True,
+) -> dict[str, str | None]:
+    """The label of the set `name` that each label of the dataset counts as, None for none; in the dataset's order.
+
+    By the spec's `map`; without one labels of the same name correspond, in whatever order, and labels of the dataset
+    that the set lacks count as none (ImageNet-A has 200 of ImageNet's 1,000 classes). `complete=False` says that only
+    the first rows of the set or the dataset were read, so that labels may be missing: then nothing is refused.
+
+    Raises:
+        DataError: without `map`, the set has a label that the dataset lacks; with it, a label of the dataset is not
+            mapped, a name is unknown, or rows have a label of the set that nothing counts as.
+    """
+    where, own = f"challenge set {name!r}", examples.label_names
+    given: Mapping[str, str | None] = {label: label for label in own} if challenge.map is None else challenge.map
+    if complete and challenge.map is None:
+        _check_names(where, own, dataset_labels)
+    elif complete:
+        _check_map(where, given, own, dataset_labels)
+    targets = {label: given.get(label) for label in dataset_labels}
+    if complete:
+        _check_reachable(where, set(targets.values()), examples)
+    return targets
+
+
+def is_identity(found: np.ndarray, own: tuple[str, ...], dataset_labels: tuple[str, ...]) -> bool:
+    """Whether a set has the dataset's classes by name and number, each counting as itself."""
+    return own == dataset_labels and bool(np.array_equal(found, np.arange(len(own))))
+
+
+def _check_names(where: str, own: tuple[str, ...], dataset_labels: tuple[str, ...]) -> None:
+    strange = [label for label in own if label not in dataset_labels]
+    if strange:
+        raise DataError(
+            f"{where} has labels {_some(own)}, of which {_some(strange)} are no labels of the dataset "
+            f"({_some(dataset_labels)}); set map to say for each label of the dataset "
+            "which label of the set it counts as, or null for none (or name the set's classes like the "
+            "dataset's, by labels: {name: value in the source})"
+        )
+
+
+def _check_map(
+    where: str, given: Mapping[str, str | None], own: tuple[str, ...], dataset_labels: tuple[str, ...]
+) -> None:
+    for label, target in given.items():
+        if label not in dataset_labels:
+            raise DataError(
+                f"{where}: map names {label!r}, which is no label of the dataset ({_some(dataset_labels)})"
+                f"{did_you_mean(label, dataset_labels)}"
+            )
+        if target is not None and target not in own:
+            raise DataError(
+                f"{where}: map counts {label!r} as {target!r}, which is no label of the set ({_some(own)})"
+                f"{did_you_mean(target, own)}"
+            )
+    missing = [label for label in dataset_labels if label not in given]
+    if missing:
+        raise DataError(
+            f"{where}: map lacks the dataset's labels {_some(missing)}; "
+            f"add each with a label of the set ({_some(own)}), or with null if it counts as none"
+        )
+
+
+def _check_reachable(where: str, reached: Collection[str | None], examples: Examples) -> None:
+    rows = np.bincount(examples.labels, minlength=len(examples.label_names))
+    for number, label in enumerate(examples.label_names):
+        if rows[number] and label not in reached:
+            raise DataError(
+                f"{where}: no label of the dataset counts as {label!r}, which {rows[number]} of its {len(examples)} "
+                "rows have, so no prediction could be right there; map a label to it, or list it in the set's "
+                "unlabelled to drop its rows (a label without rows needs none)"
+            )
+
+
+def _some(labels: tuple[str, ...] | list[str]) -> str:
+    shown = str(list(labels[:_MOST_NAMED]))
+    return shown if len(labels) <= _MOST_NAMED else f"{shown[:-1]}, ... {len(labels)} in all]"

@@ -1,0 +1,173 @@
+"""How published results are read back, by later stages and by assets. Imports nothing heavy, computes nothing."""
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.reports.inputs.learning_curve import LearningCurve
+from aflite_assets.results import PublishedResult
+from aflite_assets.stages.shared.progress import IterationReport, Progress
+
+_CATEGORY = "attribute.category."
+
+CHALLENGE_SETS = "sets.json"
+"""The file of `ChallengeSets`."""
+
+FILTER_RUNS = "filter_runs.parquet"
+"""What each run of the filter kept, the first one included; only where there are several."""
+
+FINE_TUNE = "fine_tune"
+"""Below a challenge set's folder, the folder of the rows that evaluators may be trained on."""
+
+
+@dataclass(frozen=True)
+class ChallengeSets:
+    """What `challenge_sets` holds beside the rows.
+
+    `sets` by name: rows, source_rows (before rows without a label were dropped and a limit drew), unlabelled_rows,
+    label_names, undecodable_images (dropped), and dataset_classes: whether its classes are the dataset's by name and
+    number; of a set that evaluators may be trained on also fine_tune: split, rows, source_rows, unlabelled_rows,
+    undecodable_images and repeats_dropped (rows whose input a test set has). `missing` by name: why a set that is not
+    required could not be had.
+    """
+
+    sets: Mapping[str, Mapping[str, Any]]
+    missing: Mapping[str, str]
+
+    @property
+    def mapped(self) -> frozenset[str]:
+        """The sets on which a prediction must be mapped before it can be right."""
+        return frozenset(name for name, facts in self.sets.items() if not facts["dataset_classes"])
+
+
+@dataclass(frozen=True)
+class ControlSet:
+    """One control: a train set beside the filtered set of one representation.
+
+    `name` is random, random_matched, single_pass_model or single_pass_linear, or random_<name> and filtered_<name> for
+    what the filter had left earlier; `seed` is None where no draw per seed is involved; `row_ids` int64.
+    """
+
+    representation: str
+    name: str
+    seed: int | None
+    split: str
+    row_ids: np.ndarray
+
+
+def category_column(name: str) -> str:
+    """The column of a challenge set's table that holds the categories of its source's column `name`."""
+    return f"{_CATEGORY}{name}"
+
+
+def category_columns(examples: Examples) -> dict[str, np.ndarray]:
+    """A challenge set's category columns by the source's names: a text per row, None for none (object arrays)."""
+    return {
+        column.removeprefix(_CATEGORY): np.array(examples.table[column].to_pylist(), dtype=object)
+        for column in examples.table.column_names
+        if column.startswith(_CATEGORY)
+    }
+
+
+def read_warmup_rows(result: PublishedResult) -> np.ndarray:
+    """The ids of the warm-up rows, int64, ascending."""
+    return pq.read_table(result.file("rows.parquet"))["row_id"].to_numpy()
+
+
+def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
+    """The curves by which `warmup.size: auto` chose the warm-up rows; none where a size was given."""
+    found = result.summary.get("learning_curve", {"curves": ()})
+    return tuple(
+        LearningCurve(**{**curve, "rows": tuple(curve["rows"]), "right": tuple(curve["right"])})
+        for curve in found["curves"]
+    )
+
+
+def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
+    """The examples whose ids are not among `row_ids`, in order."""
+    return Examples(examples.table.filter(pa.array(~np.isin(examples.row_ids, row_ids))), examples.label_names)
+
+
+def full_rows(raw: Examples, warmup: PublishedResult, *, include_warmup: bool) -> Examples:
+    """All rows but the warm-up rows: what `full` is drawn from, every split (the paper's D with `include_warmup`)."""
+    return raw if include_warmup else without_rows(raw, read_warmup_rows(warmup))
+
+
+def read_control_sets(result: PublishedResult) -> list[ControlSet]:
+    """Every control of every representation."""
+    table = pq.read_table(result.file("sets.parquet"))
+    keys = ["representation", "name", "seed", "split"]
+    controls = []
+    for key in table.group_by(keys, use_threads=False).aggregate([]).to_pylist():
+        chosen = functools.reduce(pc.and_, (_equal(table[column], value) for column, value in key.items()))
+        controls.append(ControlSet(**key, row_ids=table["row_id"].filter(chosen).to_numpy()))
+    return controls
+
+
+def _equal(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
+    return pc.is_null(column) if value is None else pc.fill_null(pc.equal(column, value), False)
+
+
+def open_features(part: PublishedResult) -> np.ndarray:
+    """A representation's features, rows x width float32, memory-mapped; rows as in `read_rows`."""
+    features: np.ndarray = np.load(part.file("features.npy"), mmap_mode="r", allow_pickle=False)
+    return features
+
+
+def read_rows(part: PublishedResult) -> pa.Table:
+    """The rows embedded: row_id, split, label, group (if any), warmup_label_probability (null without a model)."""
+    return pq.read_table(part.file("rows.parquet"))
+
+
+def kept_rows(part: PublishedResult, run: int) -> Mapping[str, np.ndarray]:
+    """The ids (int64, ascending) of the rows that one run of a filter kept, by split; run 0 is the published one."""
+    if run:
+        rows = pq.read_table(part.file(FILTER_RUNS), filters=[("filter_run", "=", run)])
+    else:
+        rows = pq.read_table(part.file("rows.parquet"), filters=[("kept", "=", True)])
+    row_ids, split_of = rows["row_id"].to_numpy(), rows["split"].to_numpy(zero_copy_only=False)
+    return {split: np.sort(row_ids[split_of == split]) for split in dict.fromkeys(split_of.tolist())}
+
+
+def first_scores(part: PublishedResult) -> pa.Table:
+    """The scores of a filtered set's first iteration: row_id, predictability."""
+    return pq.read_table(part.file("scores/000.parquet"))
+
+
+def report_iterations(representation: str, part: PublishedResult, progress: Progress) -> None:
+    """Report every published iteration of one representation, in order."""
+    names = [field.name for field in fields(IterationReport) if field.name != "representation"]
+    for row in pq.read_table(part.file("iterations.parquet"), columns=names).to_pylist():
+        progress.on_iteration(IterationReport(representation, **row))
+
+
+def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
+    """Which challenge sets were published and which are missing."""
+    published = json.loads(result.file(CHALLENGE_SETS).read_text(encoding="utf-8"))
+    reasons = result.summary["missing"]
+    return ChallengeSets(published["sets"], {name: reasons[name] for name in published["missing"]})
+
+
+def fine_tune_examples(challenges: PublishedResult, name: str) -> Examples:
+    """The rows of a challenge set that evaluators may be trained on, with the dataset's classes.
+
+    Raises:
+        DataError: the set was published without such rows, or is missing.
+    """
+    return load_examples(challenges.path / name / FINE_TUNE)
+
+
+def test_examples(raw: Examples, challenges: PublishedResult) -> dict[str, Examples]:
+    """Every set that is tested on, by name: the splits other than train as they are, then the challenge sets."""
+    splits = [split for split in dict.fromkeys(raw.table["split"].to_pylist()) if split != "train"]
+    sets = {split: raw.in_split(split) for split in splits}
+    return sets | {name: load_examples(challenges.path / name) for name in read_challenge_sets(challenges).sets}

@@ -1,0 +1,257 @@
+"""From published results to the records that reports are made of."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import DataError
+from aflite_assets.reports.inputs.fine_tuned import FineTuned, fine_tuned_note
+from aflite_assets.reports.inputs.planted import PlantedRemoval
+from aflite_assets.reports.inputs.records import Cell, EvidenceTable, FilteredSet, TestSet
+from aflite_assets.reports.inputs.score_counts import ScoreCounts, count_scores
+from aflite_assets.reports.inputs.similarity import ClassSimilarity, class_similarities
+from aflite_assets.reports.scores.ranks import with_ranks
+from aflite_assets.results import PublishedResult
+from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.models import EvaluatorSpec
+from aflite_assets.specs.recipes import recipes_of
+from aflite_assets.stages.shared.label_mapping import class_map
+from aflite_assets.stages.shared.published import ControlSet, category_columns, read_challenge_sets, test_examples
+
+_PREDICTED = ["test_set", "row_id", "predicted"]
+
+
+def filtered_set(representation: str, part: PublishedResult) -> FilteredSet:
+    """One representation's filtered set, as published."""
+    outcome = json.loads(part.file("filter.json").read_text(encoding="utf-8"))
+    return FilteredSet(
+        representation,
+        iterations=pq.read_table(part.file("iterations.parquet")),
+        stop_reason=outcome["stop_reason"],
+        warnings=tuple(outcome["warnings"]),
+        rows=pq.read_table(part.file("rows.parquet")),
+        settings={**outcome["settings"], "seed": outcome["seed"]},
+        runs=part.summary.get("filter_runs", 1),
+        kept_jaccard=part.summary.get("kept_jaccard"),
+    )
+
+
+def trial_note(raw: PublishedResult) -> tuple[str, ...]:
+    """The note that every page about a limited dataset carries."""
+    if not raw.summary["trial_run"]:
+        return ()
+    rows = raw.summary["rows"]
+    sizes = ", ".join(
+        f"{rows[split]:,} of {labelled:,} {split} rows" for split, labelled in raw.summary["labelled_rows"].items()
+    )
+    return (f"Trial run: the spec limits the dataset to {sizes}.",)
+
+
+def unlabelled_note(raw: PublishedResult) -> tuple[str, ...]:
+    """How many rows had no label and were dropped, if any."""
+    dropped = {split: rows for split, rows in raw.summary["unlabelled_rows"].items() if rows}
+    if not dropped:
+        return ()
+    return (
+        "Rows without a label were dropped: " + ", ".join(f"{n:,} of {split}" for split, n in dropped.items()) + ".",
+    )
+
+
+def annotations_note(raw: PublishedResult) -> tuple[str, ...]:
+    """That single annotators' labels are missing, for which the spec names files; nothing otherwise."""
+    if "annotations_left_out" not in raw.summary:
+        return ()
+    return ("Single annotators' labels were left out, as their files are missing: there is no human row.",)
+
+
+def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
+    """Which earlier sets are all that the filter began with, or are missing, and why."""
+    found = []
+    for representation, facts in controls.summary.items():
+        for name, one in facts["earlier_sets"].items():
+            shown = f"filtered_{name} ({representation})"
+            if "reason" in one:
+                found.append(f"{shown} is missing: {one['reason']}.")
+            elif one["iteration"] is None:
+                found.append(f"{shown} has all {one['rows']['train']:,} train rows that the filter began with.")
+    return tuple(found)
+
+
+def read_cells(result: PublishedResult, *, ranked: Sequence[TestSet] = ()) -> tuple[Cell, ...]:
+    """Every cell of the grid, with its predictions where it is done.
+
+    For the sets in `ranked` the probabilities are read too, one cell and set at a time, and kept as each row's rank of
+    its own class (`ranks.RANK`): all cells' probabilities of many rows and classes are more than memory holds.
+    """
+    return tuple(_cell(result, row, ranked) for row in pq.read_table(result.file("cells.parquet")).to_pylist())
+
+
+def _cell(result: PublishedResult, row: Mapping[str, Any], ranked: Sequence[TestSet]) -> Cell:
+    fields = ("evaluator", "train_set", "representation", "seed", "train_rows", "status", "reason")
+    cell = partial(Cell, **{field: row[field] for field in fields})
+    if row["status"] != "done":
+        return cell(predictions=None)
+    path = result.part(row["name"]).file("predictions.parquet")
+    names = [one.name for one in ranked]
+    tables = [pq.read_table(path, columns=_PREDICTED, filters=[("test_set", "not in", names)] if names else None)]
+    for one in ranked:
+        said = pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=[("test_set", "=", one.name)])
+        if said.num_rows:
+            tables.append(with_ranks(cell(predictions=said), one))
+    return cell(predictions=pa.concat_tables(tables, promote_options="default"))
+
+
+def test_sets(
+    raw: Examples,
+    challenges: PublishedResult,
+    filtered: tuple[FilteredSet, ...],
+    specs: Mapping[str, ChallengeSpec],
+    unreported: Collection[str],
+    fine_tuned: Mapping[str, FineTuned],
+    controls: Sequence[ControlSet],
+) -> tuple[TestSet, ...]:
+    """Every set that is tested on: natural ones with what each filter kept, challenge sets with their class maps.
+
+    Challenge sets that are missing are left out, and so are the splits `unreported`, which evaluators stop by. Sets
+    that evaluators were fine-tuned on say so in their notes.
+
+    Raises:
+        DataError: the published challenge sets are not those of the spec, or no longer fit its maps.
+    """
+    published = read_challenge_sets(challenges)
+    known = {*published.sets, *published.missing}
+    if known != set(specs):
+        raise DataError(
+            f"challenge_sets holds {sorted(known)}, but the spec names {sorted(specs)}; materialise it again"
+        )
+    return tuple(
+        _challenge_set(name, examples, raw, specs[name], published.sets[name], fine_tuned)
+        if name in published.sets
+        else _natural_set(name, examples, filtered, controls)
+        for name, examples in test_examples(raw, challenges).items()
+        if name not in unreported
+    )
+
+
+def _natural_set(
+    name: str, examples: Examples, filtered: tuple[FilteredSet, ...], controls: Sequence[ControlSet]
+) -> TestSet:
+    """A split, with what was kept of it by the filters that did not leave such rows alone, and by other laws."""
+    kept = {
+        one.representation: np.isin(examples.row_ids, one.rows.filter(one.rows["kept"])["row_id"].to_numpy())
+        for one in filtered
+        if one.policy(name) != "kept"
+    }
+    return TestSet(
+        name,
+        False,
+        examples.row_ids,
+        examples.labels,
+        examples.label_names,
+        kept=kept,
+        groups=examples.groups,
+        pooled=any(one.policy(name) == "pooled" for one in filtered),
+        own_kept={
+            (one.representation, one.name): np.isin(examples.row_ids, one.row_ids)
+            for one in controls
+            if one.split == name and one.seed is None
+        },
+    )
+
+
+def _challenge_set(
+    name: str,
+    examples: Examples,
+    raw: Examples,
+    spec: ChallengeSpec,
+    facts: Mapping[str, Any],
+    fine_tuned: Mapping[str, FineTuned],
+) -> TestSet:
+    return TestSet(
+        name,
+        True,
+        examples.row_ids,
+        examples.labels,
+        examples.label_names,
+        kept={},
+        categories=category_columns(examples),
+        class_map=class_map(name, spec, examples, raw.label_names),
+        collapse=spec.collapse,
+        notes=(*_challenge_notes(facts), *fine_tuned_note(name, fine_tuned)),
+        groups=examples.groups,
+    )
+
+
+def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, FineTuned]:
+    """The evaluators that go on training on challenge sets: what they start from and on which sets, in turn."""
+    return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes_of(evaluators).items()}
+
+
+def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:
+    """Refuse feature columns for the scatter plot that the dataset lacks.
+
+    Raises:
+        DataError: the rows are no features, or have fewer.
+    """
+    if raw.modality != "features":
+        raise DataError(
+            f"report.scatter_features is for datasets of features, and these rows are {raw.modality}; drop it"
+        )
+    width = raw.features.shape[1]
+    if max(chosen) >= width:
+        raise DataError(
+            f"report.scatter_features is {list(chosen)}, but the rows have {width} features; choose two of 0 to "
+            f"{width - 1}"
+        )
+
+
+def undecodable_note(raw: PublishedResult) -> tuple[str, ...]:
+    """How many images were left out because they do not decode; nothing when none."""
+    rows = sum(images["rows"] for images in raw.summary["undecodable_images"].values())
+    return (f"Images that do not decode were left out: {rows:,}.",) if rows else ()
+
+
+def _challenge_notes(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    unlabelled, broken = facts["unlabelled_rows"], facts["undecodable_images"]
+    labelled, limited = facts["source_rows"] - unlabelled, facts["rows"] + broken
+    notes = {
+        f"The spec limits it to {limited:,} of {labelled:,} rows.": limited < labelled,
+        f"Rows without a label were dropped: {unlabelled:,}.": unlabelled,
+        f"Images that do not decode were dropped: {broken:,}.": broken,
+    }
+    return tuple(note for note, holds in notes.items() if holds)
+
+
+def score_counts(part: PublishedResult) -> ScoreCounts | None:
+    """How many train rows had which predictability in each iteration, read one by one; None without their scores."""
+    files = sorted((part.path / "scores").glob("*.parquet"))
+    tables = ((int(file.stem), pq.read_table(file)) for file in files)
+    return count_scores(tables, pq.read_table(part.file("rows.parquet"))) if files else None
+
+
+def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassSimilarity, ...]]:
+    """The similarities of `bias_evidence` by representation; results of earlier versions have none."""
+    index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
+    published = index.get("similarities", {})
+    return {name: class_similarities(pq.read_table(result.file(file))) for name, file in published.items()}
+
+
+def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
+    """What filtering removed of planted rows; none where nothing was, or in results of earlier versions."""
+    index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
+    return tuple(PlantedRemoval(**{**one, "values": tuple(one["values"])}) for one in index.get("planted", ()))
+
+
+def read_evidence(result: PublishedResult) -> tuple[EvidenceTable, ...]:
+    """The tables of `bias_evidence`, in their order."""
+    index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
+    return tuple(
+        EvidenceTable(entry["title"], entry["caption"], pq.read_table(result.file(entry["file"])))
+        for entry in index["tables"]
+    )

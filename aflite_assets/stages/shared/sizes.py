@@ -1,0 +1,142 @@
+"""From shares to counts: the filter's and the warm-up split's sizes for a dataset at hand."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aflite_assets.algorithm import FilterSettings
+from aflite_assets.errors import DataError
+from aflite_assets.specs.dataset import EvaluationRows, FilterSpec, WarmupSpec
+
+LARGEST_SAMPLE = 0.16
+"""Share of the train rows; the papers spend 10 %. Each smaller sample of a learning curve has half of the next."""
+
+MOST_SAMPLES = 5
+LEAST_PER_CLASS = 8
+"""Rows per class, on average, of the smallest sample."""
+
+HELD_BACK, FEWEST_HELD_BACK, ENOUGH_HELD_BACK, MOST_HELD_BACK = 0.02, 100, 500, 2_000
+"""Share of the train rows, and the numbers of rows between which it is kept.
+
+With 500 rows Wilson's interval around 80 % is 3.5 points wide to each side, with 2,000 rows 1.8.
+"""
+MOST_HELD_BACK_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class CurveSizes:
+    """Rows of a learning curve's samples, ascending, and of the held-back rows they are scored on."""
+
+    samples: tuple[int, ...]
+    held_back: int
+
+    @property
+    def most(self) -> int:
+        """The warm-up rows if the largest sample is chosen."""
+        return self.samples[-1] + self.held_back
+
+
+def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
+    """What `warmup.size: auto` tries: samples that double up to 16 % of the train rows, and rows to score them on.
+
+    Held back are 2 % of the train rows, though between 500 and 2,000 where that is at most 5 % of them.
+
+    Raises:
+        DataError: there are too few rows for two samples or for accuracies that say something.
+    """
+    samples = [round(LARGEST_SAMPLE * train_rows / 2**halved) for halved in reversed(range(MOST_SAMPLES))]
+    enough = tuple(size for size in samples if size >= LEAST_PER_CLASS * classes)
+    held_back = min(max(HELD_BACK * train_rows, ENOUGH_HELD_BACK), MOST_HELD_BACK, MOST_HELD_BACK_SHARE * train_rows)
+    if len(enough) < 2 or held_back < FEWEST_HELD_BACK:
+        needed = max(FEWEST_HELD_BACK / MOST_HELD_BACK_SHARE, 2 * LEAST_PER_CLASS * classes / LARGEST_SAMPLE)
+        raise DataError(
+            f"warmup.size is auto, but a learning curve of {classes} classes needs {needed:.0f} train rows and there "
+            f"are {train_rows}; set warmup.size to a share such as 0.1, or to a number of rows"
+        )
+    return CurveSizes(enough, round(held_back))
+
+
+def resolve_count(count: float | int, rows: int, *, field: str) -> int:
+    """A count as it is; a share of `rows` rounded to a whole number.
+
+    Raises:
+        DataError: a count above `rows`, or a share that rounds to no row.
+    """
+    size = count if isinstance(count, int) else round(count * rows)
+    if not 1 <= size <= rows:
+        raise DataError(f"{field} is {count}, which is {size} of {rows} rows; choose between 1 and {rows} rows")
+    return size
+
+
+def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int = 2) -> int:
+    """Rows of the train split to spend on the encoders, with `auto` at most; none when no representation is a model.
+
+    `classes` matters to `auto` alone.
+
+    Raises:
+        DataError: the size cannot be met, or leaves nothing to filter.
+    """
+    if not needed:
+        return 0
+    if warmup.size == "auto":
+        return curve_sizes(train_rows, classes=classes).most
+    size = resolve_count(warmup.size, train_rows, field="warmup.size")
+    if size > train_rows - 2:
+        raise DataError(f"warmup.size {warmup.size} leaves {train_rows - size} of {train_rows} train rows; lower it")
+    return size
+
+
+def in_pool(spec: FilterSpec, splits: np.ndarray) -> np.ndarray:
+    """Which rows the filter trains on: the train rows and those of pooled splits; bool."""
+    return np.isin(splits, [split for split in set(splits) if _enters(spec, split) == "pooled"])
+
+
+def only_scored(spec: FilterSpec, splits: np.ndarray) -> np.ndarray:
+    """Which rows the filter scores without training on them; bool."""
+    return np.isin(splits, [split for split in set(splits) if _enters(spec, split) == "scored"])
+
+
+def _enters(spec: FilterSpec, split: str) -> EvaluationRows:
+    return "pooled" if split == "train" else spec.evaluation_rows_of(split)
+
+
+def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows: int | None = None) -> FilterSettings:
+    """The algorithm's settings for a pool of `pool_rows` rows, of which `train_rows` (all by default) are train rows.
+
+    The target is in train rows, the other sizes are about the whole pool. `train_size` defaults to the
+    number of warm-up rows (ICML 2020, section 2), or a tenth of the pool without any.
+
+    Raises:
+        DataError: a size cannot be met by the pool, or the sizes contradict each other (t < n, k <= n).
+    """
+    train_size = spec.train_size if spec.train_size is not None else (warmup or 0.1)
+    sizes: dict[str, Any] = {
+        name: resolve_count(count, rows, field=f"filter.{name}")
+        for name, count, rows in (
+            ("target_size", spec.target_size, pool_rows if train_rows is None else train_rows),
+            ("train_size", train_size, pool_rows),
+            ("slice_size", spec.slice_size, pool_rows),
+        )
+    }
+    left = sizes["target_size"] * pool_rows // (train_rows or pool_rows)
+    target = f"{left}" if left == sizes["target_size"] else f"{left} of the pool's"
+    if sizes["train_size"] >= left:
+        raise DataError(
+            f"filter.train_size is {sizes['train_size']} rows and target_size {target}; a classifier "
+            "trains on fewer rows than are ever left, so lower train_size or raise target_size"
+        )
+    if sizes["slice_size"] > left:
+        raise DataError(
+            f"filter.slice_size is {sizes['slice_size']} rows and target_size {target}; a slice is at "
+            "most as large as what must be left, so lower slice_size or raise target_size"
+        )
+    return FilterSettings(
+        **sizes,
+        n_partitions=spec.n_partitions,
+        threshold=spec.threshold,
+        selection=spec.selection,
+        classifier=spec.classifier,
+        inverse_regularization=spec.inverse_regularization,
+        remove=spec.remove,
+    )

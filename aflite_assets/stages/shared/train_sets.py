@@ -1,0 +1,171 @@
+"""The train sets that evaluators are compared on: full, filtered, the filter at earlier sizes, and controls."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.algorithm import FilterSettings
+from aflite_assets.algorithm.selection import candidates, choose_slice, rows_cut
+from aflite_assets.algorithm.tally import Tally
+from aflite_assets.data.examples import Examples
+from aflite_assets.results import PublishedResult
+from aflite_assets.specs.dataset import SpecView
+from aflite_assets.stages.shared.published import full_rows, kept_rows, read_control_sets
+from aflite_assets.stages.stage import Inputs
+
+_NEVER = np.iinfo(np.int64).max
+"""Stands for the iteration in which kept rows left."""
+
+
+@dataclass(frozen=True)
+class TrainSet:
+    """One train set: full (representation None), filtered, or a control; `row_ids` int64 ascending."""
+
+    name: str
+    representation: str | None
+    row_ids: np.ndarray
+
+
+@dataclass(frozen=True)
+class EarlierSet:
+    """What was left when the filter was down to some number of train rows.
+
+    `row_ids`: int64 ascending, by split: train, and the splits that the filter took part in. `iteration`: the one that
+    passed the number, None where the filter began with no more rows. `cutoff`: lowest score of its rows that went.
+    """
+
+    iteration: int | None
+    row_ids: Mapping[str, np.ndarray]
+    cutoff: float | None = None
+
+
+@dataclass(frozen=True)
+class FilterRun:
+    """How a filtered set was made: `policies` is what was done with each split other than train."""
+
+    settings: FilterSettings
+    policies: Mapping[str, str]
+    seed: int
+
+    @classmethod
+    def of(cls, part: PublishedResult) -> "FilterRun":
+        """As published."""
+        outcome = json.loads(part.file("filter.json").read_text(encoding="utf-8"))
+        policies = outcome["settings"].pop("evaluation_rows")
+        return cls(FilterSettings(**outcome["settings"]), policies, outcome["seed"])
+
+    @property
+    def filtered_splits(self) -> list[str]:
+        """Train, and the splits that the filter took part in."""
+        return ["train", *(split for split, policy in self.policies.items() if policy != "kept")]
+
+    def splits_treated(self, policy: str) -> list[str]:
+        """The splits other than train that were treated so."""
+        return [split for split, treated in self.policies.items() if treated == policy]
+
+
+def earlier_set(rows: pa.Table, size: int, *, run: FilterRun) -> EarlierSet | None:
+    """What the filter would have kept with `size` train rows as its target: exactly as many.
+
+    The slice of the iteration that passed `size` is cut to it as the filter cuts its last slice, with the same draws.
+    Where whole groups are removed, one that would go below `size` stays. None where the filter never had so few rows
+    left; all rows where it began with no more.
+
+    `rows`: of a filtered set, in published order, with row_id, split, removed_in_iteration, predictability,
+    held_out_count and, where whole groups are removed, group.
+    """
+    split_of = rows["split"].to_numpy(zero_copy_only=False)
+    left_in = pc.fill_null(rows["removed_in_iteration"], _NEVER).to_numpy()
+    train = split_of == "train"
+    if train.sum() <= size:
+        return _left(rows, split_of, np.ones(len(train), dtype=bool), run, iteration=None)
+    left = train.sum() - np.cumsum(np.bincount(left_in[train & (left_in < _NEVER)], minlength=1))
+    if not (left <= size).any():
+        return None
+    iteration = int(np.argmax(left <= size))
+    room = int((train & (left_in >= iteration)).sum()) - size
+    gone, cutoff = _sliced_again(rows, split_of, left_in, iteration, room, run)
+    return _left(rows, split_of, (left_in >= iteration) & ~gone, run, iteration=iteration, cutoff=cutoff)
+
+
+def _left(
+    rows: pa.Table,
+    split_of: np.ndarray,
+    staying: np.ndarray,
+    run: FilterRun,
+    *,
+    iteration: int | None,
+    cutoff: float | None = None,
+) -> EarlierSet:
+    row_ids = rows["row_id"].to_numpy()
+    left = {split: np.sort(row_ids[staying & (split_of == split)]) for split in run.filtered_splits}
+    return EarlierSet(iteration, left, cutoff)
+
+
+def _sliced_again(
+    rows: pa.Table, split_of: np.ndarray, left_in: np.ndarray, iteration: int, room: int, run: FilterRun
+) -> tuple[np.ndarray, float | None]:
+    """Which rows an iteration removes when only `room` train rows may go, bool, and its cut-off.
+
+    Rows that it left in are given no score, so that the slice is a part of the one it removed.
+    """
+    entered = left_in >= iteration
+    pool = np.flatnonzero(entered & np.isin(split_of, ["train", *run.splits_treated("pooled")]))
+    scored = np.flatnonzero(entered & np.isin(split_of, run.splits_treated("scored")))
+    tally, settings = _tally(rows, left_in == iteration, run), run.settings
+    groups = rows["group"].to_numpy() if settings.remove == "groups" else None
+    among, beside = (
+        candidates(part, None if groups is None else groups[part], tally, counted=split_of[part] == "train")
+        for part in (pool, scored)
+    )
+    chosen = choose_slice(
+        among, settings=settings, allowed=settings.slice_size, room=room, seed=run.seed, iteration=iteration
+    )
+    gone = np.zeros(len(split_of), dtype=bool)
+    gone[chosen.rows] = True
+    gone[rows_cut(beside, chosen.cut, settings=settings, seed=run.seed, iteration=iteration)] = True
+    return gone, chosen.cutoff
+
+
+def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> Tally:
+    """The counts with which the `removed` rows left, nothing of the others."""
+    held_out = np.where(removed, rows["held_out_count"].to_numpy(), 0)
+    predictions = held_out * (2 if run.settings.classifier == "both" else 1)
+    # Rounding takes back what float32 lost, so that ties are ties.
+    correct = np.rint(predictions * pc.fill_null(rows["predictability"], 0.0).to_numpy()).astype(np.int64)
+    return Tally(correct, predictions, held_out, None, None)
+
+
+def filter_runs(spec: SpecView) -> dict[int, int]:
+    """Which run of the filter each of the evaluators' seeds trains on: they take them in turn."""
+    return {seed: place % spec.filter_seeds for place, seed in enumerate(spec.seeds)}
+
+
+def why_not_earlier(rows: pa.Table, size: int) -> str:
+    """Why a filtered set has no earlier set of `size` rows."""
+    kept = pc.sum(pc.and_(pc.equal(rows["split"], "train"), pc.is_null(rows["removed_in_iteration"]))).as_py()
+    return (
+        f"the filter ended with {kept:,} train rows, so it never had {size:,} left; name a larger number, or "
+        "lower filter.target_size or filter.threshold"
+    )
+
+
+def train_sets(
+    inputs: Inputs, raw: Examples, seed: int, *, include_warmup: bool, filter_run: int = 0
+) -> list[TrainSet]:
+    """Every train set of one seed: full, then each representation's filtered set and its controls."""
+    full = full_rows(raw, inputs["warmup_split"], include_warmup=include_warmup).in_split("train")
+    sets = [TrainSet("full", None, full.row_ids)]
+    controls = read_control_sets(inputs["control_sets"])
+    for name, part in inputs["filtered_sets"].parts.items():
+        sets.append(TrainSet("filtered", name, kept_rows(part, filter_run)["train"]))
+        sets += [
+            TrainSet(control.name, name, control.row_ids)
+            for control in controls
+            if control.representation == name and control.split == "train" and control.seed in (seed, None)
+        ]
+    return sets

@@ -1,0 +1,82 @@
+"""How many tokens the texts have for a model's tokenizer, before anything is cut."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.rows import rows_at
+from aflite_assets.specs.models import TextModelSpec
+
+MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class TextLengths:
+    """Tokens of `rows` rows (all, or a sample), special tokens included, against a model's `max_length`.
+
+    `over` rows have more, `share` of them all; the longest row has `longest` tokens, and 99 % of the rows have at
+    most `fits_99`.
+    """
+
+    rows: int
+    max_length: int
+    over: int
+    share: float
+    longest: int
+    fits_99: int
+
+
+def measure_text_lengths(
+    models: Mapping[str, TextModelSpec], examples: Examples, *, seed: int, most_rows: int = MOST_ROWS
+) -> dict[str, TextLengths]:
+    """The lengths for each of the models, on at most `most_rows` rows that `seed` draws; each tokenizer runs once.
+
+    The checkpoints are ones that `check_model` found fit.
+    """
+    rows = np.arange(len(examples))
+    if len(rows) > most_rows:
+        rows = np.sort(np.random.default_rng([seed, 1]).choice(rows, most_rows, replace=False))
+    some = Examples(rows_at(examples.table, rows), examples.label_names)
+    counted: dict[tuple[object, ...], np.ndarray] = {}
+    lengths = {}
+    for name, settings in models.items():
+        key = (settings.checkpoint, settings.revision, settings.inputs)
+        if key not in counted:
+            counted[key] = token_counts(settings, some)
+        lengths[name] = _against(counted[key], settings.max_length)
+    return lengths
+
+
+def token_counts(settings: TextModelSpec, examples: Examples) -> np.ndarray:
+    """Tokens of each row as the model's tokenizer makes them of the columns it reads, nothing cut; int64.
+
+    The checkpoint is one that `check_model` found fit.
+    """
+    from aflite_assets.models.global_state import quiet_libraries
+    from aflite_assets.models.text.inputs import TOKENIZED_AT_ONCE, text_columns
+    from aflite_assets.models.text.pretrained import load_tokenizer
+
+    with quiet_libraries():
+        tokenizer = load_tokenizer(settings.checkpoint, revision=settings.revision)
+    columns = [examples.texts(column) for column in text_columns(examples, settings.inputs)]
+    counts: list[int] = []
+    for start in range(0, len(examples), TOKENIZED_AT_ONCE):
+        texts = [column[start : start + TOKENIZED_AT_ONCE] for column in columns]
+        # verbose=False: that a text is longer than the model reads is what is asked here, not worth a log line.
+        encoded = tokenizer(*texts, truncation=False, return_attention_mask=False, verbose=False)
+        counts += [len(row) for row in encoded["input_ids"]]
+    return np.array(counts, np.int64)
+
+
+def _against(counts: np.ndarray, max_length: int) -> TextLengths:
+    over = int((counts > max_length).sum())
+    return TextLengths(
+        rows=len(counts),
+        max_length=max_length,
+        over=over,
+        share=over / len(counts),
+        longest=int(counts.max()),
+        fits_99=int(np.quantile(counts, 0.99, method="inverted_cdf")),
+    )

@@ -1,0 +1,146 @@
+"""The numbers that Dagster plots: which they are, under which names, and that they are plain numbers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.assets.display.numbers import filter_numbers, grid_numbers, report_numbers
+from aflite_assets.results import PublishedResult
+
+
+def published(folder: Path, asset: str, **manifest: Any) -> PublishedResult:
+    folder.mkdir(parents=True)
+    content = {"summary": {}, "parts": {}, **manifest}
+    (folder / "manifest.json").write_text(json.dumps(content))
+    return PublishedResult(asset, "digits", folder.name, folder)
+
+
+def test_of_the_filter(tmp_path: Path) -> None:
+    def outcome(kept: int, before: float | None) -> dict[str, Any]:
+        rows = {"train": 200, "test": 50}
+        return {
+            "kept": {"train": kept, "test": 9}, "rows": rows, "bias_before": before, "bias_after": 0.5, "iterations": 7,
+        }  # fmt: skip
+
+    summary = {"bert": outcome(80, 0.9), "esim": outcome(100, None)}
+    assert filter_numbers(published(tmp_path / "a", "filtered_sets", summary=summary)) == {
+        "train_rows_kept": 80, "share_kept": 0.4, "bias_before": 0.9, "bias_after": 0.5, "iterations": 7,
+        "train_rows_kept.esim": 100, "share_kept.esim": 0.5, "bias_after.esim": 0.5, "iterations.esim": 7,
+    }  # fmt: skip
+
+
+def grid(tmp_path: Path, cells: list[tuple[str, str, str | None, int, str, dict[str, float]]]) -> PublishedResult:
+    rows = []
+    parts = {}
+    for evaluator, train_set, representation, seed, status, summary in cells:
+        name = f"{evaluator}.{train_set}.{representation}.{seed}"
+        rows.append(
+            {"name": name, "evaluator": evaluator, "train_set": train_set, "representation": representation,
+             "seed": seed, "status": status}
+        )  # fmt: skip
+        if status == "done":
+            parts[name] = {"key": name.replace(".", "_"), "data_version": "x"}
+            published(tmp_path / "parts" / name.replace(".", "_"), "evaluator_models", summary=summary)
+    result = published(tmp_path / "key", "evaluator_models", parts=parts)
+    pq.write_table(pa.Table.from_pylist(rows), result.path / "cells.parquet")
+    return result
+
+
+def test_of_the_grid(tmp_path: Path) -> None:
+    result = grid(
+        tmp_path,
+        [
+            ("linear", "full", None, 0, "done", {"accuracy.test": 0.8, "accuracy.other": 0.1, "seconds": 3.0}),
+            ("linear", "full", None, 1, "done", {"accuracy.test": 0.6}),
+            ("linear", "filtered", "bert", 0, "done", {"accuracy.test": 0.5}),
+            ("linear", "filtered", "bert", 1, "failed", {}),
+            ("linear", "filtered", "esim", 0, "done", {"accuracy.test": 0.25}),
+            ("linear", "random_matched", "bert", 0, "not run", {}),
+            ("linear", "random", "bert", 0, "done", {"accuracy.test": 0.75}),
+            ("other", "full", None, 0, "done", {"accuracy.test": 0.99}),
+        ],
+    )
+    assert grid_numbers(result) == {
+        "accuracy.of": "linear on test, mean of the seeds done",
+        "accuracy.full": pytest.approx(0.7),
+        "accuracy.filtered": 0.5,
+        "accuracy.filtered.esim": 0.25,
+    }
+
+
+def test_of_a_grid_of_which_nothing_is_done(tmp_path: Path) -> None:
+    assert grid_numbers(grid(tmp_path, [("linear", "full", None, 0, "failed", {})])) == {}
+
+
+def compared(test_set: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "representation": "bert", "evaluator": "linear", "train_set": "filtered", "test_set": test_set,
+        "tested_on": "full", "family": "whole sets", "difference": 1.0, "low": -1.0, "high": 3.0, **changes,
+    }  # fmt: skip
+
+
+def accuracy(train_set: str, test_set: str, value: float | None, **changes: Any) -> dict[str, Any]:
+    return {
+        "representation": "bert", "evaluator": "linear", "train_set": train_set, "test_set": test_set,
+        "accuracy": value, **changes,
+    }  # fmt: skip
+
+
+def report(tmp_path: Path, **tables: list[dict[str, Any]]) -> PublishedResult:
+    result = published(tmp_path / "report", "benchmark_report")
+    (result.path / "tables").mkdir()
+    for name in ("paired", "accuracy", "challenge_sets"):
+        rows = tables.get(name, [])
+        pq.write_table(pa.Table.from_pylist(rows) if rows else pa.table({}), result.path / "tables" / f"{name}.parquet")
+    return result
+
+
+def test_of_a_report_with_a_primary_comparison(tmp_path: Path) -> None:
+    hard = [
+        accuracy(name, "hard", value, column=None, label=None)
+        for name, value in (("full", 0.5), ("filtered", 0.4), ("random_matched", 0.3), ("random", 0.2))
+    ]
+    result = report(
+        tmp_path,
+        paired=[
+            compared("test"),
+            compared("hard", tested_on="all", family="primary", difference=12.5, low=7.0, high=18.0),
+            compared("test", representation="esim"),
+        ],
+        accuracy=[
+            accuracy("full", "test", 0.9, tested_on="full"),
+            accuracy("full", "test", 0.6, tested_on="filtered", representation="esim"),
+            accuracy("filtered", "test", 0.7, tested_on="full", representation="esim"),
+            accuracy("random_matched", "test", None, tested_on="full", representation="esim"),
+        ],
+        challenge_sets=[*hard, accuracy("full", "hard", 0.1, column="kind", label=None)],
+    )
+    assert report_numbers(result) == {
+        "difference": 12.5, "difference_low": 7.0, "difference_high": 18.0, "accuracy.full": 0.5,
+        "accuracy.filtered": 0.4, "accuracy.random_matched": 0.3,
+        "accuracy.of": "linear on hard: the primary comparison", "accuracy.filtered.esim": 0.7,
+    }  # fmt: skip
+
+
+def test_of_a_report_without_one(tmp_path: Path) -> None:
+    result = report(
+        tmp_path,
+        paired=[compared("test", tested_on="filtered"), compared("test")],
+        accuracy=[
+            accuracy("full", "test", 0.9, tested_on="full"),
+            accuracy("full", "test", 0.4, tested_on="filtered"),
+            accuracy("filtered", "test", 0.2, tested_on="own"),
+        ],
+    )
+    assert report_numbers(result) == {
+        "accuracy.full": 0.9,
+        "accuracy.of": "linear on test: no primary comparison, the first one there is",
+    }
+
+
+def test_of_a_report_about_nothing(tmp_path: Path) -> None:
+    assert report_numbers(report(tmp_path)) == {}

@@ -1,0 +1,132 @@
+"""Checks that a dataset has nothing for are left out, those that block never; checks can be run alone."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+import pytest
+
+from aflite_assets.assets.common import check
+from aflite_assets.assets.steps.optional_checks import applies, asset_with_optional_checks
+
+DATASETS = dg.StaticPartitionsDefinition(["features", "texts"])
+
+
+class Store(dg.ConfigurableResource):
+    made: str
+
+
+@asset_with_optional_checks(
+    group_name="data",
+    kinds={"parquet"},
+    pool="gpu",
+    owners=["team:aflite"],
+    partitions_def=DATASETS,
+    deps=["source"],
+    code_version="3",
+    tags={"domain": "data"},
+    check_specs=[
+        dg.AssetCheckSpec("ids", asset="table", blocking=True),
+        dg.AssetCheckSpec("finite", asset="table", blocking=True),
+        dg.AssetCheckSpec("no_empty_texts", asset="table"),
+    ],
+)
+def table(context: dg.AssetExecutionContext, store: Store) -> dg.MaterializeResult:
+    """A table.
+
+    With text.
+    """
+    of_texts = context.partition_key == "texts"
+    finite = {"result": "not applicable: features only"} if of_texts else {"rows": 3}
+    empty = {"empty": 1} if of_texts else {"result": "not applicable: texts only"}
+    return dg.MaterializeResult(
+        metadata={"made": store.made},
+        data_version=dg.DataVersion("v1"),
+        check_results=[
+            check("ids", True, rows=3),
+            check("finite", True, **finite),
+            check("no_empty_texts", not of_texts, warn=True, **empty),
+        ],
+    )
+
+
+@dg.asset(deps=[table], partitions_def=DATASETS)
+def follows() -> None:
+    """Made after the table."""
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as made:
+        yield made
+
+
+def run(instance: dg.DagsterInstance, partition: str) -> dg.ExecuteInProcessResult:
+    defs = dg.Definitions(assets=[table, follows], resources={"store": Store(made="here")})
+    job = defs.resolve_implicit_global_asset_job_def()
+    return job.execute_in_process(partition_key=partition, instance=instance)
+
+
+def reported(result: dg.ExecuteInProcessResult) -> dict[str, bool]:
+    return {one.check_name: one.passed for one in result.get_asset_check_evaluations()}
+
+
+def test_what_does_not_apply_is_left_out_and_what_follows_is_made(instance: dg.DagsterInstance) -> None:
+    result = run(instance, "features")
+    assert result.success
+    assert reported(result) == {"ids": True, "finite": True}
+    events = [one.materialization for one in result.get_asset_materialization_events()]
+    assert [one.asset_key.path[-1] for one in events] == ["table", "follows"]
+    assert events[0].metadata["made"].value == "here"
+    assert (events[0].tags or {})["dagster/data_version"] == "v1"
+
+
+def test_a_check_that_blocks_is_reported_though_it_does_not_apply(instance: dg.DagsterInstance) -> None:
+    assert reported(run(instance, "texts")) == {"ids": True, "finite": True, "no_empty_texts": False}
+
+
+def test_a_check_that_was_left_out_is_skipped(instance: dg.DagsterInstance) -> None:
+    result = run(instance, "features")
+    key = dg.AssetCheckKey(dg.AssetKey("table"), "no_empty_texts")
+    (record,) = instance.event_log_storage.get_latest_asset_check_execution_by_key([key]).values()
+    assert (record.run_id, record.status.value) == (result.run_id, "PLANNED")
+    assert not isinstance(record.evaluation, dg.AssetCheckEvaluation)
+
+
+def run_alone(instance: dg.DagsterInstance, partition: str | None) -> dg.ExecuteInProcessResult:
+    selection = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("table"), "no_empty_texts"))
+    jobs = [dg.define_asset_job("only", selection)]
+    defs = dg.Definitions(assets=[table, follows], resources={"store": Store(made="here")}, jobs=jobs)
+    tags = {"dagster/partition": partition} if partition else {}
+    return defs.resolve_job_def("only").execute_in_process(instance=instance, tags=tags, raise_on_error=False)
+
+
+def test_a_check_can_be_run_alone(instance: dg.DagsterInstance) -> None:
+    result = run_alone(instance, "texts")
+    assert result.success
+    assert reported(result) == {"no_empty_texts": False}
+    assert not result.get_asset_materialization_events()
+
+
+def test_a_check_run_alone_needs_a_dataset(instance: dg.DagsterInstance) -> None:
+    result = run_alone(instance, None)
+    assert not result.success
+    failure = result.failure_data_for_node("table")
+    assert failure is not None
+    assert "materialise table for the dataset whose checks you want" in str(failure)
+
+
+def test_the_asset_is_what_a_plain_one_would_be() -> None:
+    spec = table.get_asset_spec()
+    assert spec.key == dg.AssetKey("table")
+    assert spec.description == "A table.\n\nWith text."
+    assert (spec.group_name, spec.code_version, spec.owners) == ("data", "3", ["team:aflite"])
+    assert {dep.asset_key.path[-1] for dep in spec.deps} == {"source"}
+    assert table.op.pool == "gpu"
+    assert table.op.name == "table"
+    assert {key.name for key in table.check_keys} == {"ids", "finite", "no_empty_texts"}
+
+
+def test_only_the_words_say_that_nothing_applied() -> None:
+    assert applies({})
+    assert applies({"result": "3 rows"})
+    assert not applies({"result": dg.MetadataValue.text("not applicable: texts only")})

@@ -1,0 +1,226 @@
+"""The counts of an estimate are those of the run that follows; its times are only seen to add up."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.command_line.preview import filter_timing as measured_filter
+from aflite_assets.command_line.preview import model_timing as measured_models
+from aflite_assets.command_line.preview.data_preview import understand_challenges, understand_data, understand_plan
+from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine, Work, estimate_cost
+from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.models import ImageModelSpec
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.pipeline import run_pipeline
+
+NETWORK: dict[str, Any] = {
+    "kind": "timm_image",
+    "architecture": "test_resnet",
+    "image_size": 16,
+    "epochs": 2,
+    "batch_size": 16,
+}
+DIGITS: dict[str, Any] = {
+    "name": "few_digits",
+    "source": {"format": "digits"},
+    "limit": {"train": 150, "test": 40},
+    "warmup": {"size": 50},
+    "representations": {"net": NETWORK},
+    "filter": {"target_size": 50, "train_size": 40, "slice_size": 25, "n_partitions": 4, "threshold": 0.0},
+    "evaluators": {"linear": {"kind": "linear"}, "net": {**NETWORK, "epochs": 1}},
+    "seeds": [3],
+    "challenge_sets": {"others": {"source": {"format": "digits", "seed": 1}, "limit": 30}},
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick() -> Iterator[None]:
+    """Measurements too short to be right, long enough to be made."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (measured_models, measured_filter):
+            patch.setattr(module, "ENOUGH_SECONDS", 0.001)
+        yield
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """A dataset's plan and estimate, and what was measured for it."""
+
+    spec: DatasetSpec
+    plan: RunPlan
+    estimate: CostEstimate
+    measured: list[str]
+
+
+def _foreseen(spec: DatasetSpec) -> Foreseen:
+    data = understand_data(spec)
+    plan = understand_plan(spec, data, understand_challenges(spec, data))
+    logged: list[str] = []
+    estimate = estimate_cost(spec, data.raw.examples, plan, device=DeviceSettings("cpu"), log=logged.append)
+    return Foreseen(spec, plan, estimate, logged)
+
+
+@pytest.fixture(scope="module")
+def digits() -> Foreseen:
+    return _foreseen(parse_spec(DIGITS))
+
+
+@pytest.fixture(scope="module")
+def digits_run(digits: Foreseen, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Obtained]:
+    return run_pipeline(digits.spec, store=ResultStore(tmp_path_factory.mktemp("digits")))
+
+
+def _cells(results: dict[str, Obtained]) -> list[dict[str, Any]]:
+    cells: list[dict[str, Any]] = pq.read_table(results["evaluator_models"].result.file("cells.parquet")).to_pylist()
+    return cells
+
+
+def _work(estimate: CostEstimate, stage: str, what: str) -> dict[str, int]:
+    (line,) = (line for line in estimate.lines if (line.stage, line.what) == (stage, what))
+    return {work.unit: work.count for work in line.work}
+
+
+def test_one_network_is_measured_once(digits: Foreseen) -> None:
+    # It stands as encoder and, with other epochs, as evaluator.
+    assert digits.measured == [
+        "measuring training of timm_image",
+        "measuring encoding by timm_image",
+        "measuring the filter's classifiers",
+        "measuring fits of linear",
+    ]
+    assert digits.estimate.not_measured == ()
+    assert digits.estimate.device == "cpu"
+    assert all((line.seconds or 0) > 0 for line in digits.estimate.lines)
+    assert digits.estimate.seconds == pytest.approx(sum(line.seconds or 0 for line in digits.estimate.lines))
+
+
+def test_a_model_for_distances_is_trained_once_on_all_train_rows(digits: Foreseen) -> None:
+    net = digits.spec.representations["net"]
+    assert isinstance(net, ImageModelSpec)
+    foreseen = _foreseen(digits.spec.model_copy(update={"distance_encoder": net}))
+    rows = foreseen.plan.rows
+    assert _work(foreseen.estimate, "bias_evidence", "distance_encoder") == {
+        "model": 1,
+        "step": net.epochs * -(-rows["train"] // net.batch_size),
+        "row": sum(rows.values()),
+    }
+    assert foreseen.measured == digits.measured
+
+
+def test_a_run_has_the_sizes_foreseen(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+    plan = digits.plan
+    summary = {name: obtained.result.summary for name, obtained in digits_run.items()}
+    assert summary["raw_dataset"]["rows"] == plan.rows
+    assert summary["warmup_split"]["rows"] == plan.warmup_rows
+    assert summary["embeddings"]["net"]["rows"] == plan.embedded_rows
+    used = json.loads(digits_run["filtered_sets"].result.part("net").file("filter.json").read_text())["settings"]
+    assert {name: used[name] for name in plan.settings.as_dict()} == plan.settings.as_dict()
+    assert summary["filtered_sets"]["net"]["iterations"] == plan.most_iterations
+
+
+def test_a_run_has_the_cells_foreseen(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+    plan, cells = digits.plan, _cells(digits_run)
+    assert len(cells) == plan.cells
+    assert {cell["train_set"]: cell["train_rows"] for cell in cells} == {
+        train_set.name: train_set.rows for train_set in plan.train_sets
+    }
+    predictions = digits_run["evaluator_models"].result.part("linear.full.3").file("predictions.parquet")
+    counts = pq.read_table(predictions)["test_set"].value_counts().to_pylist()
+    assert {entry["values"]: entry["counts"] for entry in counts} == plan.test_rows
+
+
+def test_the_work_is_what_the_models_report(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+    estimate, cells = digits.estimate, _cells(digits_run)
+    grid = digits_run["evaluator_models"].result
+    assert len(cells) == digits.plan.cells
+    networks = [grid.part(cell["name"]).summary for cell in cells if cell["evaluator"] == "net"]
+    assert _work(estimate, "evaluator_models", "net") == {
+        "model": len(networks),
+        "step": sum(summary["steps"] for summary in networks),
+        "row": len(networks) * (40 + 30),
+    }
+    fitted = _work(estimate, "evaluator_models", "linear")["fit"]
+    assert grid.summary["fitted"] == fitted + len(networks)
+    trained = digits_run["warmup_models"].result.summary["net"]["steps"]
+    assert _work(estimate, "warmup_models", "net") == {"model": 1, "step": trained}
+    assert _work(estimate, "embeddings", "net") == {"model": 1, "row": 100 + 40}
+
+
+def test_the_filter_iterates_as_was_foreseen(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+    filtering = _work(digits.estimate, "filtered_sets", "net")
+    file = digits_run["filtered_sets"].result.part("net").file("iterations.parquet")
+    iterations = pq.read_table(file).to_pylist()
+    assert filtering == {"iteration": len(iterations)}
+
+
+def test_given_features_are_filtered_as_they_are(circles_spec: DatasetSpec, store: ResultStore) -> None:
+    foreseen = _foreseen(circles_spec)
+    plan = foreseen.plan
+    assert [line.stage for line in foreseen.estimate.lines] == ["filtered_sets", "evaluator_models", "evaluator_models"]
+    results = run_pipeline(circles_spec, store=store)
+    assert results["warmup_split"].result.summary["rows"] == plan.warmup_rows == 0
+    assert results["filtered_sets"].result.summary["given"]["iterations"] <= plan.most_iterations
+    cells = _cells(results)
+    made = {cell["train_set"] for cell in cells}
+    assert len(cells) == len(made) * plan.evaluators * plan.seeds
+    assert len(cells) == plan.cells
+    # Of each model, the sets that are drawn anew for each of two seeds, and the others.
+    drawn = [train_set.drawn_per_seed for train_set in plan.train_sets if train_set.name in made]
+    assert results["evaluator_models"].result.summary["fitted"] == 2 * (2 * sum(drawn) + drawn.count(False))
+
+
+def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.csv").write_text("text,label\n" + "".join(f"word{i} {i % 2},{i % 2}\n" for i in range(60)))
+    model = {"kind": "huggingface_text", "checkpoint": "nobody/nothing", "epochs": 2, "batch_size": 4}
+    content: dict[str, Any] = {
+        "name": "far",
+        "source": {"format": "csv", "splits": {"train": str(tmp_path / "a.csv"), "test": str(tmp_path / "a.csv")}},
+        "columns": {"text": "text"},
+        "warmup": {"size": 10},
+        "representations": {"far": model},
+        "filter": {"train_size": 10, "n_partitions": 3},
+        "evaluators": {"far": model, "linear": {"kind": "linear"}},
+        "seeds": [0],
+    }
+    # The check itself would ask the hub for the configuration.
+    monkeypatch.setattr("aflite_assets.stages.warmup.warmup_split.check_model", lambda settings, examples: None)
+    estimate = _foreseen(parse_spec(content)).estimate
+    assert [(line.stage, line.what) for line in estimate.not_measured] == [
+        ("warmup_models", "far"),
+        ("embeddings", "far"),
+        ("evaluator_models", "far"),
+    ]
+    assert _work(estimate, "warmup_models", "far") == {"model": 1, "step": 2 * 3}
+    (filtering,) = (line for line in estimate.lines if line.stage == "filtered_sets")
+    assert filtering.note == "the encoder taken to be 768 wide"
+    assert (filtering.seconds or 0) > 0
+
+
+def test_a_line_without_all_its_parts_has_no_seconds() -> None:
+    whole = CostLine("a", "b", (Work(3, "step", 0.5), Work(2, "row", 0.25)), spent=0.0)
+    part = CostLine("a", "b", (Work(3, "step", None), Work(2, "row", 0.25)), spent=0.0)
+    assert (whole.seconds, part.seconds) == (2.0, None)
+    assert CostEstimate((whole, part), "cpu").seconds == 2.0
+
+
+def test_later_stages_are_counted_apart_from_the_training_that_they_share() -> None:
+    recipe = {"kind": "fine_tuned", "start": "net", "stages": [{"rows": "others", "epochs": 3}, {"rows": "others"}]}
+    others = {**DIGITS["challenge_sets"]["others"], "fine_tune": "train"}
+    evaluators = {**DIGITS["evaluators"], "net_others": recipe}
+    foreseen = _foreseen(parse_spec({**DIGITS, "evaluators": evaluators, "challenge_sets": {"others": others}}))
+    rows = foreseen.plan.fine_tune_rows["others"]
+    assert rows == 1348
+    (line,) = (one for one in foreseen.estimate.lines if one.what == "net_others")
+    models = len(foreseen.plan.train_sets)
+    assert {work.unit: work.count for work in line.work} == {
+        "model": models, "step": models * (3 + 1) * -(-rows // 16), "row": models * (40 + 30),
+    }  # fmt: skip
+    assert line.spent == 0

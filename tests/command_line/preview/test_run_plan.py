@@ -1,0 +1,99 @@
+"""Counts known before a run are those that the run has; the pipeline's own counts are compared in `test_estimate`."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aflite_assets.algorithm import FilterSettings, StopReason, filter_dataset
+from aflite_assets.command_line.preview.run_plan import (
+    PlannedTrainSet,
+    fits,
+    most_iterations,
+    plan_run,
+    pool_in_iteration,
+)
+from aflite_assets.errors import DataError
+from aflite_assets.specs.models import LinearModelSpec, TrainingSpec
+from aflite_assets.specs.registry import parse_spec
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(20, 36), st.integers(1, 6), st.booleans(), st.integers(0, 2**16))
+def test_a_filter_that_reaches_its_target_has_the_most_iterations(
+    target: int, slice_size: int, whole_groups: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    groups = np.sort(rng.integers(0, 20, 36))
+    largest = int(np.bincount(groups).max())
+    sizes: dict[str, Any] = {"target_size": target, "train_size": 5, "n_partitions": 8, "threshold": 0.0}
+    if whole_groups:
+        sizes |= {"remove": "groups", "slice_size": min(max(slice_size, largest), target), "train_size": 5}
+        if largest > sizes["slice_size"]:
+            return
+    else:
+        sizes["slice_size"] = slice_size
+    filter_settings = FilterSettings(**sizes)
+    result = filter_dataset(
+        rng.normal(size=(36, 2)),
+        np.arange(36) % 2,
+        settings=filter_settings,
+        seed=seed,
+        groups=groups if whole_groups else None,
+    )
+    most = most_iterations(filter_settings, 36, largest_group=largest)
+    if whole_groups:
+        assert len(result.iterations) <= most
+    elif result.stop_reason is StopReason.TARGET_SIZE:
+        assert len(result.iterations) == most
+
+
+SPEC: dict[str, Any] = {
+    "name": "planned",
+    "source": {"format": "digits"},
+    "representations": {"one": {"kind": "timm_image", "architecture": "a"}, "two": {"kind": "identity"}},
+    "evaluators": {"linear": {"kind": "linear"}, "net": {"kind": "timm_image", "architecture": "a"}},
+    "seeds": [0, 1, 2],
+    "filter": {"target_size": 0.5, "slice_size": 100, "evaluation_rows": "scored"},
+}
+
+
+def test_sizes_and_cells_of_a_plan() -> None:
+    plan = plan_run(parse_spec(SPEC), {"train": 1200, "test": 300}, challenge_rows={"odd": 7}, warmup_rows=200)
+    assert (plan.embedded_rows, plan.pool_rows, plan.scored_rows) == (1300, 1000, 300)
+    assert (plan.settings.target_size, plan.settings.train_size) == (500, 200)
+    assert plan.most_iterations == 6
+    assert [pool_in_iteration(plan, number) for number in (0, 1, 5)] == [1000, 900, 500]
+    assert plan.test_rows == {"test": 300, "odd": 7}
+    # full; filtered, random, random_matched, single_pass_linear of both, single_pass_model of the encoder.
+    assert plan.cells == 10 * 2 * 3
+
+
+@pytest.mark.parametrize(("policy", "pool", "scored"), [("pooled", 1300, 0), ("kept", 1000, 0), ("scored", 1000, 300)])
+def test_rows_of_other_splits_go_where_the_policy_says(policy: str, pool: int, scored: int) -> None:
+    spec = parse_spec({**SPEC, "filter": {"evaluation_rows": policy}})
+    plan = plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
+    assert (plan.pool_rows, plan.scored_rows) == (pool, scored)
+
+
+def test_full_with_warmup_rows_is_the_whole_train_split() -> None:
+    spec = parse_spec({**SPEC, "full_includes_warmup": True})
+    plan = plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
+    assert {train_set.name: train_set.rows for train_set in plan.train_sets if train_set.name == "full"} == {
+        "full": 1200
+    }
+
+
+def test_models_without_randomness_are_fitted_once_on_the_same_rows() -> None:
+    same, drawn = PlannedTrainSet("filtered", "one", 5), PlannedTrainSet("random", "one", 5, drawn_per_seed=True)
+    linear = LinearModelSpec(kind="linear")
+    assert (fits(linear, same, 3), fits(linear, drawn, 3)) == (1, 3)
+    assert (fits(TrainingSpec(), same, 3), fits(TrainingSpec(), drawn, 3)) == (3, 3)
+
+
+def test_sizes_that_cannot_be_met_are_refused() -> None:
+    spec = parse_spec({**SPEC, "filter": {"target_size": 5000}})
+    with pytest.raises(DataError, match="target_size is 5000, which is 5000 of 1000 rows"):
+        plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)

@@ -1,0 +1,178 @@
+import datetime
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.data.formats import tables as files
+from aflite_assets.data.formats.tables import read_table_file
+from aflite_assets.errors import DataError
+from aflite_assets.specs.sources import TableSource
+
+HOSTILE = "<script>alert(1)</script> &amp; \x00\x01\x1b[2J\x7f \u202e \U0001f600 =1+1 '; DROP TABLE"
+
+
+def _read(path: Path, content: bytes | None, form: str, **options: Any) -> pa.Table:
+    if content is not None:
+        path.write_bytes(content)
+    return read_table_file(TableSource.model_validate({"format": form, "splits": {"train": "x"}} | options), path)
+
+
+def test_csv_columns_are_text_as_written(tmp_path: Path) -> None:
+    content = b"id,text,label\n007,2020-01-01,0\n7,1e5,1.0\n08,NA,true\n9,,\n"
+    assert _read(tmp_path / "a.csv", content, "csv").to_pydict() == {
+        "id": ["007", "7", "08", "9"],
+        "text": ["2020-01-01", "1e5", "NA", ""],
+        "label": ["0", "1.0", "true", ""],
+    }
+
+
+def test_csv_quotes_enclose_delimiters_quotes_and_line_ends(tmp_path: Path) -> None:
+    table = _read(tmp_path / "a.csv", b'\xef\xbb\xbfa,b\r\n"x,""y""\nz",2\r\n', "csv")
+    assert table.to_pydict() == {"a": ['x,"y"\nz'], "b": ["2"]}
+
+
+def test_csv_line_ends_in_quotes_hold_across_the_readers_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_CSV_BLOCK_BYTES", 50)
+    texts = [f"{row}\n\nend" for row in range(50)]
+    content = "text\n" + "".join(f'"{text}"\n' for text in texts)
+    assert _read(tmp_path / "a.csv", content.encode(), "csv")["text"].to_pylist() == texts
+
+
+def test_tab_separated_unquoted_text_keeps_its_quotes(tmp_path: Path) -> None:
+    content = b'a\tb\n"He said\tno, "yes"\n\t"\n'
+    table = _read(tmp_path / "a.txt", content, "csv", delimiter="\t", quoted=False)
+    assert table.to_pydict() == {"a": ['"He said', ""], "b": ['no, "yes"', '"']}
+
+
+def test_tsv_is_tab_separated_and_unquoted_unless_said_otherwise(tmp_path: Path) -> None:
+    content = b'a\tb\n"x\ty"\n'
+    assert _read(tmp_path / "a.tsv", content, "tsv").to_pydict() == {"a": ['"x'], "b": ['y"']}
+    quoted = _read(tmp_path / "a.tsv", b'a\tb\n"x\tz"\ty\n', "tsv", quoted=True)
+    assert quoted.to_pydict() == {"a": ["x\tz"], "b": ["y"]}
+
+
+@pytest.mark.parametrize(
+    ("form", "content", "message"),
+    [
+        (
+            "csv",
+            b"text;label\na;0\n",
+            "a comma as delimiter it has one column 'text;label', which a semicolon seems to",
+        ),
+        ("csv", b"text\tlabel\na\t0\n", 'which a tab seems to separate; set delimiter: "\\t"'),
+        ("tsv", b"text,label\na,0\n", "with a tab as delimiter it has one column 'text,label', which a comma seems to"),
+    ],
+)
+def test_wrong_delimiter_is_named_with_the_likely_one(tmp_path: Path, form: str, content: bytes, message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
+        _read(tmp_path / "a.csv", content, form)
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+def test_cell_of_two_gigabytes_is_refused_without_reading_it(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "huge"
+    start = {"csv": b"text,label\n", "tsv": b"text\tlabel\n", "jsonl": b'{"text": "'}[form]
+    with path.open("wb") as stream:
+        stream.write(start)
+        stream.truncate(2 * 2**30)  # a hole in the file: no disk is used
+    reason = (
+        "line 1 has more than 67108864 characters"
+        if form == "jsonl"
+        else "a row has more than 67108864 bytes, as where a quote"
+    )
+    with pytest.raises(DataError, match=f"huge' cannot be read as {form}: .*{reason}"):
+        _read(path, None, form)
+
+
+def test_csv_types_do_not_depend_on_how_far_the_reader_got(tmp_path: Path) -> None:
+    content = "text,label\n" + "1,0\n" * 300_000 + "x,-\n"
+    table = _read(tmp_path / "a.csv", content.encode(), "csv")
+    assert table.schema.types == [pa.string(), pa.string()]
+    assert (table.num_rows, table["label"][-1].as_py()) == (300_001, "-")
+
+
+def test_csv_header_alone_is_no_rows(tmp_path: Path) -> None:
+    assert _read(tmp_path / "a.csv", b"text,label\n", "csv").to_pydict() == {"text": [], "label": []}
+
+
+def test_jsonl_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    assert _read(tmp_path / "a.jsonl", b'\xef\xbb\xbf{"a": 1}\n', "jsonl").to_pydict() == {"a": [1]}
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_hostile_text_passes_unharmed(tmp_path: Path, form: str) -> None:
+    import json
+
+    path = tmp_path / "a"
+    match form:
+        case "csv":
+            path.write_text(f"text\n{HOSTILE}\n", encoding="utf-8", newline="")
+        case "jsonl":
+            path.write_text(json.dumps({"text": HOSTILE}) + "\n")
+        case "parquet":
+            pq.write_table(pa.table({"text": [HOSTILE]}), path)
+    assert _read(path, None, form)["text"].to_pylist() == [HOSTILE]
+
+
+def test_jsonl_values_keep_their_kind(tmp_path: Path) -> None:
+    content = b'{"text": "2020-01-01", "label": 1, "x": [1, 2.5]}\n\n{"text": "a\\u2028b", "label": null, "x": []}\n'
+    assert _read(tmp_path / "a.jsonl", content, "jsonl").to_pydict() == {
+        "text": ["2020-01-01", "a\u2028b"],
+        "label": [1, None],
+        "x": [[1.0, 2.5], []],
+    }
+
+
+def test_jsonl_keys_that_some_rows_lack_are_null_there(tmp_path: Path) -> None:
+    table = _read(tmp_path / "a.jsonl", b'{"a": 1}\n{"b": "x"}\n', "jsonl")
+    assert table.to_pydict() == {"a": [1, None], "b": [None, "x"]}
+
+
+def test_jsonl_column_of_mixed_kinds_is_text(tmp_path: Path) -> None:
+    content = b'{"a": 0, "b": {"k": 1}}\n{"a": "-", "b": "x"}\n{"a": null, "b": [1]}\n{"a": 99999999999999999999}\n'
+    assert _read(tmp_path / "a.jsonl", content, "jsonl").to_pydict() == {
+        "a": ["0", "-", None, "99999999999999999999"],
+        "b": ['{"k": 1}', "x", "[1]", None],
+    }
+
+
+def test_parquet_keeps_types_and_adds_no_column_for_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "year=2020"
+    folder.mkdir()
+    table = pa.table({"day": [datetime.date(2020, 1, 1)], "x": pa.array([[1.5]], pa.list_(pa.float32(), 1))})
+    pq.write_table(table.replace_schema_metadata({"huggingface": "{}"}), folder / "a.parquet")
+    read = _read(folder / "a.parquet", None, "parquet")
+    assert read.equals(table)
+    assert read.schema.metadata is None
+
+
+@pytest.mark.parametrize(
+    ("form", "content", "reason"),
+    [
+        ("csv", b"a,b\n1,2,3\n", "Expected 2 columns, got 3"),
+        ("csv", b"a,b\n1\n", "Expected 2 columns, got 1"),
+        ("csv", b"", "Empty CSV file"),
+        ("csv", b"a\n\xff\n", "invalid UTF8 data"),
+        ("jsonl", b'{"a": 1}\n{"a": \n', "line 2 is no JSON"),
+        ("jsonl", b"[1]\n", "line 1 holds list, not an object of columns"),
+        ("jsonl", b'{"a": "\\ud800"}\n', "line 1 holds half of a character pair, which is no text"),
+        ("jsonl", b'{"b": 1}\n{"\\uDC00": 2}\n', "line 2 holds half of a character pair"),
+        ("jsonl", b'{"a": ' + b"[" * 100_000, "recursion"),
+        ("jsonl", b"\xff\n", "can't decode byte 0xff"),
+        ("parquet", b"PAR1 no parquet", "Parquet"),
+    ],
+)
+def test_file_that_is_not_what_the_format_says_is_refused(
+    tmp_path: Path, form: str, content: bytes, reason: str
+) -> None:
+    message = re.escape(f"a.data' cannot be read as {form}: ") + f".*{re.escape(reason)}"
+    with pytest.raises(DataError, match=message) as caught:
+        _read(tmp_path / "a.data", content, form)
+    assert str(caught.value).endswith("check the file, and format, delimiter and quoted in the spec")
+    assert len(str(caught.value)) < 1000

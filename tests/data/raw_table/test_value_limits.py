@@ -1,0 +1,89 @@
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aflite_assets.data.raw_table.value_limits import LARGEST_TEXT, check_sizes, check_texts, narrow
+from aflite_assets.errors import DataError
+
+
+def _zeros(sizes: list[int]) -> pa.Array:
+    """Texts of zero bytes, whose memory the system lends only when it is read or written."""
+    offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    contents = pa.py_buffer(np.zeros(int(offsets[-1]), np.uint8))
+    return pa.Array.from_buffers(pa.large_string(), len(sizes), [None, pa.py_buffer(offsets), contents])
+
+
+def test_cell_of_two_gibibytes_is_refused_by_its_length_alone() -> None:
+    before = pa.total_allocated_bytes()
+    column = pa.chunked_array([pa.array(["a"], pa.large_string()), _zeros([3, 2**31])])
+    message = "split 'dev': column 'x' holds 2,048.0 MiB in row 2, but one value may have 16 MiB; shorten it or drop"
+    with pytest.raises(DataError, match=re.escape(message)):
+        check_texts("split 'dev'", "x", column)
+    assert pa.total_allocated_bytes() - before < 10_000
+
+
+@pytest.mark.parametrize("kind", ["string", "view", "dictionary"])
+def test_long_texts_of_any_type_are_refused_and_the_longest_allowed_pass(kind: str) -> None:
+    texts = pa.array(["a" * LARGEST_TEXT, "", None, "a" * (LARGEST_TEXT + 1)])
+    column = {"string": texts, "view": texts.cast(pa.string_view()), "dictionary": texts.dictionary_encode()}[kind]
+    check_texts("split 'dev'", "x", pa.chunked_array([column.slice(0, 3)]))
+    for start in (0, 1):
+        with pytest.raises(DataError, match=f"column 'x' holds 16.0 MiB in row {3 - start}, but"):
+            check_texts("split 'dev'", "x", pa.chunked_array([column.slice(start)]))
+
+
+def test_rows_of_a_value_are_named_where_they_are_not_its_position() -> None:
+    values = pa.chunked_array([pa.array(["a", "aaa"])])
+    with pytest.raises(DataError, match=r"column 'x' holds 0\.0 MiB in row 7, but one value may have 0 MiB"):
+        check_sizes("file 'a'", "x", values, 2, rows=np.array([6, 7]))
+    broken = pa.Array.from_buffers(pa.string(), 2, pa.array([b"a", b"\xff"]).buffers())
+    with pytest.raises(DataError, match="file 'a': column 'x' holds bytes that are no UTF-8 in row 7"):
+        check_texts("file 'a'", "x", pa.chunked_array([broken]), rows=np.array([6, 7]))
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "view", "dictionary"])
+def test_bytes_that_are_no_utf8_are_refused_with_their_row(kind: str) -> None:
+    contents = pa.array([b"a", b"a\xc3\xa9", b"\xed\xa0\x80"])  # the last is half of a surrogate pair
+    broken = pa.Array.from_buffers(pa.string(), 3, contents.buffers())
+    large = pa.Array.from_buffers(pa.large_string(), 3, contents.cast(pa.large_binary()).buffers())
+    view = pa.Array.from_buffers(pa.string_view(), 3, contents.cast(pa.binary_view()).buffers())
+    encoded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 2]), broken)
+    column = {"string": broken, "large_string": large, "view": view, "dictionary": encoded}[kind]
+    with pytest.raises(
+        DataError, match="column 'x' holds bytes that are no UTF-8 in row 3; write the source's text as"
+    ):
+        check_texts("split 'dev'", "x", pa.chunked_array([column.slice(0, 1), column]))
+
+
+def test_columns_that_are_no_text_pass() -> None:
+    for column in ([1, None], [b"\xff"], [[1]], [None]):
+        check_texts("split 'dev'", "x", pa.chunked_array([pa.array(column)]))
+
+
+@settings(deadline=None)
+@given(
+    texts=st.lists(st.text(max_size=5), max_size=8),
+    skipped=st.integers(0, 3),
+    kind=st.sampled_from([pa.large_string(), pa.string_view(), pa.string()]),
+)
+def test_narrow_columns_hold_the_same_texts(texts: list[str], skipped: int, kind: pa.DataType) -> None:
+    column = pa.chunked_array([pa.array(texts, kind).slice(skipped), pa.array(texts, kind)])
+    narrowed = narrow(column, pa.string())
+    assert narrowed.type == pa.string()
+    narrowed.validate(full=True)
+    assert narrowed.to_pylist() == column.to_pylist()
+
+
+def test_chunk_over_two_gibibytes_is_cut_and_not_copied() -> None:
+    before = pa.total_allocated_bytes()
+    column = pa.chunked_array([_zeros([2**30, 2**30 - 1, 5, 2**31 - 1, 0, 1])])
+    narrowed = narrow(column, pa.string())
+    assert [len(chunk) for chunk in narrowed.chunks] == [2, 1, 2, 1]
+    assert [pc.sum(pc.binary_length(chunk)).as_py() for chunk in narrowed.chunks] == [2**31 - 1, 5, 2**31 - 1, 1]
+    assert narrowed.chunk(3).to_pylist() == ["\x00"]
+    assert pa.total_allocated_bytes() - before < 10_000

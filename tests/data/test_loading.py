@@ -1,0 +1,195 @@
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pydantic import TypeAdapter
+
+from aflite_assets.data.loading import content_fingerprint, load_source
+from aflite_assets.data.synthetic.circles import circles
+from aflite_assets.data.synthetic.digits import digits
+from aflite_assets.errors import DataError, MissingDataError
+from aflite_assets.specs.sources import SourceSpec
+
+FEATURES = np.arange(6, dtype=np.float64).reshape(3, 2)
+
+
+def _source(**content: Any) -> Any:
+    return TypeAdapter(SourceSpec).validate_python(content)
+
+
+def _features(folder: Path, **arrays: Any) -> Any:
+    """A source of one train split from the arrays that a test gives."""
+    given = {"features": FEATURES, "labels": np.array([0, 1, 0])} | arrays
+    for name, array in given.items():
+        np.save(folder / f"{name}.npy", array)
+    return _source(format="features", splits={"train": {name: str(folder / f"{name}.npy") for name in given}})
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "tsv", "jsonl"])
+def test_table_files_of_a_split_are_read_in_the_order_given(tmp_path: Path, form: str) -> None:
+    names = []
+    for number, text in enumerate("zax"):
+        path = tmp_path / f"{number}[1]*.{form}"  # no pattern, only a name
+        match form:
+            case "parquet":
+                pq.write_table(pa.table({"text": [text]}), path)
+            case "csv" | "tsv":
+                path.write_text(f"text\n{text}\n")
+            case "jsonl":
+                path.write_text(f'{{"text": "{text}"}}\n')
+        names.append(str(path))
+    tables = load_source(_source(format=form, splits={"train": names, "test": names[2]}))
+    assert {split: table.to_pydict() for split, table in tables.items()} == {
+        "train": {"text": ["z", "a", "x"]},
+        "test": {"text": ["x"]},
+    }
+
+
+def test_changed_file_is_read_anew_even_with_its_old_time(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    source = _source(format="csv", splits={"train": str(path)})
+    path.write_text("text\nold\n")
+    assert load_source(source)["train"]["text"].to_pylist() == ["old"]
+    times = path.stat().st_atime_ns, path.stat().st_mtime_ns
+    path.write_text("text\nnew\n")
+    os.utime(path, ns=times)
+    assert load_source(source)["train"]["text"].to_pylist() == ["new"]
+
+
+def test_column_that_one_file_lacks_is_null_in_its_rows(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "1")
+    pq.write_table(pa.table({"a": [2.5], "b": ["x"]}), tmp_path / "2")
+    source = _source(format="parquet", splits={"train": [str(tmp_path / "1"), str(tmp_path / "2")]})
+    assert load_source(source)["train"].to_pydict() == {"a": [1.0, 2.5], "b": [None, "x"]}
+
+
+def test_files_of_a_split_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "1")
+    pq.write_table(pa.table({"a": ["x"]}), tmp_path / "2")
+    source = _source(format="parquet", splits={"dev": [str(tmp_path / "1"), str(tmp_path / "2")]})
+    with pytest.raises(DataError, match=r"split 'dev': its files .* do not fit together .*; give them the same col"):
+        load_source(source)
+
+
+@pytest.mark.parametrize("read", [load_source, content_fingerprint])
+def test_missing_file_or_folder_is_named(tmp_path: Path, read: Any) -> None:
+    lost = str(tmp_path / "lost")
+    with pytest.raises(
+        MissingDataError, match=re.escape(f"file {lost!r} does not exist; correct the path in the spec")
+    ):
+        read(_source(format="csv", splits={"train": lost}))
+    with pytest.raises(
+        MissingDataError, match=re.escape(f"split 'dev': folder {lost!r} does not exist; correct the path")
+    ):
+        read(_source(format="image_folder", splits={"dev": lost}))
+
+
+def test_fingerprint_is_the_files_content(tmp_path: Path, image_folder: Path) -> None:
+    (tmp_path / "a").write_bytes(b"one")
+    source = _source(format="csv", splits={"train": str(tmp_path / "a")})
+    one = f"{tmp_path / 'a'}\0{hashlib.sha256(b'one').hexdigest()}"
+    assert content_fingerprint(source) == {"files": 1, "sha256": hashlib.sha256(one.encode()).hexdigest()}
+    images = _source(format="image_folder", splits={"train": str(image_folder)})
+    before = content_fingerprint(images)
+    (image_folder / "cat" / "0.png").write_bytes(b"other")
+    after = content_fingerprint(images)
+    assert (before["files"], after["files"]) == (6, 6)
+    assert before["sha256"] != after["sha256"]
+    assert content_fingerprint(_source(format="digits")) == {}
+
+
+@pytest.mark.parametrize("kind", ["<f4", ">f8", "<f2", "<i4", "|u1", "|b1"])
+def test_feature_files_of_any_number_kind_are_float32(tmp_path: Path, kind: str) -> None:
+    features = (FEATURES % 2).astype(kind)
+    table = load_source(_features(tmp_path, features=features, groups=np.array([7, 7, 9], ">i4")))["train"]
+    assert table["features"].type == pa.list_(pa.float32())
+    assert table["features"].to_pylist() == (FEATURES % 2).tolist()
+    assert (table["label"].to_pylist(), table["group"].to_pylist()) == ([0, 1, 0], [7, 7, 9])
+
+
+def test_feature_files_without_groups_have_no_such_column(tmp_path: Path) -> None:
+    assert load_source(_features(tmp_path))["train"].column_names == ["features", "label"]
+
+
+@pytest.mark.parametrize("name", ["label", "group"])
+def test_feature_files_of_different_lengths_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match=f"split 'train': 3 feature rows but 4 values of {name}; the files must list"):
+        load_source(_features(tmp_path, **{f"{name}s": np.arange(4)}))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"features": np.arange(3.0)}, "holds 1 dimensions of float64; it must hold numbers in 2 dimensions"),
+        ({"features": np.array([["a"]])}, "holds 2 dimensions of <U1; it must hold numbers in 2 dimensions"),
+        ({"labels": np.array([[0], [1], [0]])}, "holds 2 dimensions of int64; it must hold numbers in 1 dimension"),
+        ({"labels": np.array([1j, 0, 0])}, "holds 1 dimensions of complex128"),
+        ({"labels": np.array([{}, 1, 2], dtype=object)}, "labels.npy' is no plain .npy file"),
+    ],
+)
+def test_arrays_of_another_kind_are_refused(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
+        load_source(_features(tmp_path, **arrays))
+
+
+class _Trap:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (self.path,))
+
+
+def test_pickles_are_never_opened(tmp_path: Path) -> None:
+    import pickle
+
+    trap = np.array([_Trap(tmp_path / "sprung")] * 3, dtype=object)
+    source = _features(tmp_path, labels=trap)
+    with pytest.raises(DataError, match=r"labels\.npy' is no plain \.npy file .*; save numbers, not objects"):
+        load_source(source)
+    (tmp_path / "labels.npy").write_bytes(pickle.dumps(_Trap(tmp_path / "sprung")))
+    with pytest.raises(DataError, match=r"labels\.npy' is no plain \.npy file"):
+        load_source(source)
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n", b"PK\x03\x04", b"\x93NUMPY\x01\x00\xff\xff{"])
+def test_damaged_array_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    source = _features(tmp_path)
+    (tmp_path / "features.npy").write_bytes(content)
+    with pytest.raises(DataError, match=r"features\.npy' is no plain \.npy file"):
+        load_source(source)
+
+
+def test_truncated_array_file_is_refused(tmp_path: Path) -> None:
+    source = _features(tmp_path)
+    path = tmp_path / "features.npy"
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(DataError, match=r"features\.npy' is no plain \.npy file"):
+        load_source(source)
+
+
+def test_drawn_sources_are_those_of_synthetic() -> None:
+    given = _source(format="digits", seed=3)
+    assert load_source(given)["test"].equals(digits(given)["test"])
+    settings = dict.fromkeys(
+        ("inner_radius", "outer_radius", "bias_mean", "bias_deviation", "noise_deviation"), 1.0
+    )  # fmt: skip
+    given = _source(
+        format="circles",
+        splits={"dev": 8},
+        radius_deviation=0,
+        biased_share=1,
+        bias_width=2,
+        flipped_share=0,
+        **settings,
+    )
+    assert load_source(given)["dev"].equals(circles(given)["dev"])

@@ -1,0 +1,87 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.loading import load_source
+from aflite_assets.data.raw_table.table import build_raw_table
+from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement
+from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.sources import TableSource
+
+
+def _examples(labels: list[int], given: list[list[int]], names: tuple[str, ...] = ("no", "yes", "maybe")) -> Examples:
+    column = pa.array(given, pa.list_(pa.int64()))
+    table = pa.table(
+        {"row_id": np.arange(len(labels)), "label": np.array(labels, np.int64), "annotator_labels": column}
+    )
+    return Examples(table, names)
+
+
+def test_every_row_counts_once_however_many_annotators_it_has() -> None:
+    found = annotator_agreement(_examples([0, 0, 1, 1, 1], [[0, 0, 0, 1], [2, 2], [], [1], [0]]))
+    assert found is not None
+    assert (found.rows, found.annotator_labels) == (4, 8)
+    assert found.mean_accuracy == (3 / 4 + 0 + 1 + 0) / 4
+    assert found.unanimous_share == 1 / 2  # of the two rows with two or more annotators, one has two times "maybe"
+    assert found.by_class.to_pylist() == [
+        {"label": 0, "label_name": "no", "rows": 2, "mean_accuracy": 3 / 8, "unanimous_share": 1 / 2},
+        {"label": 1, "label_name": "yes", "rows": 2, "mean_accuracy": 1 / 2, "unanimous_share": None},
+        {"label": 2, "label_name": "maybe", "rows": 0, "mean_accuracy": None, "unanimous_share": None},
+    ]
+
+
+def test_one_annotator_per_row_says_nothing_of_unanimity() -> None:
+    found = annotator_agreement(_examples([0, 1], [[0], [1]]))
+    assert found is not None
+    assert (found.mean_accuracy, found.unanimous_share) == (1, None)
+
+
+def test_rows_without_annotators_have_no_agreement() -> None:
+    assert annotator_agreement(_examples([0, 1], [[], []])) is None
+    assert annotator_agreement(_examples([], [])) is None
+    assert annotator_agreement(Examples(pa.table({"row_id": [0], "label": [0]}), ("a", "b"))) is None
+
+
+@settings(deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 2), st.lists(st.integers(0, 2), max_size=5)), min_size=1, max_size=20),
+    cut=st.integers(0, 20),
+)
+def test_agreement_is_that_of_a_plain_count(rows: list[tuple[int, list[int]]], cut: int) -> None:
+    whole = _examples([label for label, _ in rows], [given for _, given in rows])
+    parts = [whole.table.slice(0, cut), whole.table.slice(cut)]
+    found = annotator_agreement(Examples(pa.concat_tables(parts), whole.label_names))
+    shares = [given.count(label) / len(given) for label, given in rows if given]
+    several = [len(set(given)) == 1 for _, given in rows if len(given) > 1]
+    if not shares:
+        assert found is None
+        return
+    assert found is not None
+    assert found.mean_accuracy == pytest.approx(np.mean(shares))
+    assert found.unanimous_share == (pytest.approx(np.mean(several)) if several else None)
+    assert sum(found.by_class["rows"].to_pylist()) == found.rows == len(shares)
+
+
+@pytest.mark.skipif("AFLITE_EXAMPLE_DATA" not in os.environ, reason="AFLITE_EXAMPLE_DATA names no example data")
+def test_single_annotators_of_snli_give_the_label_of_88_rows_in_100() -> None:
+    folder = Path(os.environ["AFLITE_EXAMPLE_DATA"]) / "snli_original"
+    files = {"train": str(folder / "snli_1.0_dev.jsonl"), "test": str(folder / "snli_1.0_test.jsonl")}
+    raw = build_raw_table(
+        load_source(TableSource(format="jsonl", splits=files)),
+        columns=ColumnsSpec(text="sentence1", text_pair="sentence2", label="gold_label", annotators="annotator_labels"),
+        label_names=None,
+        unlabelled=("-",),
+        limit=None,
+        seed=0,
+    )
+    found = annotator_agreement(raw.examples)
+    assert found is not None
+    assert (found.rows, found.annotator_labels) == (2527, 12633)
+    assert round(found.mean_accuracy, 4) == 0.8808
+    assert found.unanimous_share == 1401 / 2527

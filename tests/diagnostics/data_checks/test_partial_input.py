@@ -1,0 +1,82 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.data_checks.partial_input import _whole_texts, text_only_accuracy
+
+Make = Callable[[list[str | None], list[int]], Examples]
+
+
+@pytest.fixture
+def train(make_examples: Callable[..., Examples]) -> Make:
+    return lambda texts, labels: make_examples(["train"] * len(texts), labels, ("a", "b", "c"), text=texts)
+
+
+def test_a_premise_with_a_hypothesis_per_label_predicts_below_chance(train: Make) -> None:
+    # Of each of 200 premises the three labels: whichever row is held out, the other two rows have other labels.
+    found = text_only_accuracy(
+        train([f"premise{row // 3}" for row in range(600)], [row % 3 for row in range(600)]), "text", seed=0
+    )
+    assert found is not None
+    assert found.rows == 600
+    assert found.majority == pytest.approx(1 / 3)
+    assert found.random < 0.1
+    assert 0.2 < found.grouped < 0.45
+
+
+def test_words_that_give_the_label_away_do_so_in_new_texts_too(train: Make) -> None:
+    texts: list[str | None] = [f"{('yes', 'no')[row % 2]} number{row // 4}" for row in range(400)]
+    found = text_only_accuracy(train(texts, [row % 2 for row in range(400)]), "text", seed=0)
+    assert found is not None
+    assert (found.random, found.grouped, found.majority) == (1.0, 1.0, 0.5)
+
+
+def test_a_sample_is_drawn_in_whole_texts_by_seed(train: Make) -> None:
+    texts: list[str | None] = [f"t{row // 3}" for row in range(600)]
+    examples = train(texts, [row % 3 for row in range(600)])
+    first, again, other = (text_only_accuracy(examples, "text", seed=seed, most_rows=100) for seed in (0, 0, 1))
+    assert first is not None
+    assert first.rows == 99
+    assert first == again != other
+
+
+def test_a_text_that_would_fill_a_fold_is_left_out() -> None:
+    codes = np.repeat([0, 1, 2, 3, 4, 5], [21, 20, 20, 20, 10, 9])
+    rows = _whole_texts(codes, 100, np.random.default_rng(0))
+    assert set(codes[rows].tolist()) == {1, 2, 3, 4, 5}
+    assert len(rows) == 79
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["a"] * 50, ["a", "b", "c", "d"] * 5, [f"{'-' * row}" for row in range(20)], [None] * 20, [""] * 20, ["a"], []],
+)
+def test_too_few_texts_or_words_say_nothing(train: Make, texts: list[str | None]) -> None:
+    assert text_only_accuracy(train(texts, [row % 2 for row in range(len(texts))]), "text", seed=0) is None
+
+
+def test_one_class_is_predicted_as_it_is(train: Make) -> None:
+    found = text_only_accuracy(train([f"word{row // 2}" for row in range(40)], [2] * 40), "text", seed=0)
+    assert found is not None
+    assert (found.random, found.grouped, found.majority) == (1.0, 1.0, 1.0)
+
+
+def test_a_class_of_one_row_is_no_trouble(train: Make) -> None:
+    found = text_only_accuracy(train([f"word{row // 2}" for row in range(40)], [1, *[2] * 39]), "text", seed=0)
+    assert found is not None
+    assert found.random == found.grouped == 39 / 40
+
+
+def test_snli_premises(example_data: Path) -> None:
+    rows = pq.read_table(example_data / "snli" / "validation.parquet").rename_columns(["text", "text_pair", "label"])
+    examples = Examples(rows.append_column("row_id", pa.array(range(rows.num_rows))), ("e", "n", "c"))
+    found = text_only_accuracy(examples, "text", seed=0)
+    assert found is not None
+    assert found.random == pytest.approx(0.08, abs=0.02)
+    assert found.grouped == pytest.approx(0.34, abs=0.02)
+    assert found.majority == pytest.approx(0.34, abs=0.01)

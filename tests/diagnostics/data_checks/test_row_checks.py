@@ -1,0 +1,193 @@
+from collections.abc import Callable
+
+import pyarrow as pa
+import pytest
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.images import IMAGE_TYPE
+from aflite_assets.data.raw_table.decodable_images import UndecodableImages
+from aflite_assets.diagnostics.data_checks import row_checks
+from aflite_assets.diagnostics.data_checks.context import CheckedData
+
+Data = Callable[..., CheckedData]
+
+
+def texts(rows: int) -> list[str]:
+    return [f"text {row}" for row in range(rows)]
+
+
+def test_ids_that_repeat_are_counted(data: Data) -> None:
+    fine = data(["train"] * 3, [0, 1, 0], text=texts(3))
+    assert row_checks.row_ids_unique(fine).numbers == {"rows": 3, "ids": 3}
+    table = fine.examples.table.set_column(0, "row_id", pa.array([1, 2, 1]))
+    outcome = row_checks.row_ids_unique(CheckedData(Examples(table, ("no", "yes"))))
+    assert (outcome.passed, outcome.numbers) == (False, {"rows": 3, "ids": 2})
+    assert "materialise raw_dataset again" in outcome.what_to_do
+
+
+@pytest.mark.parametrize(
+    ("labels", "splits", "numbers"),
+    [
+        ([0, 2, -1], ["train"] * 3, {"unknown_labels": 2, "classes": 2, "classes_in_train": 3}),
+        ([1, 1, 0], ["train", "train", "test"], {"unknown_labels": 0, "classes": 2, "classes_in_train": 1}),
+        ([0], ["train"], {"unknown_labels": 0, "classes": 2, "classes_in_train": 1}),
+    ],
+)
+def test_unknown_labels_and_a_train_split_of_one_class(
+    data: Data, labels: list[int], splits: list[str], numbers: dict[str, int]
+) -> None:
+    outcome = row_checks.labels_known(data(splits, labels, text=texts(len(labels))))
+    assert (outcome.passed, outcome.numbers) == (False, numbers)
+
+
+def test_known_labels_pass(data: Data) -> None:
+    outcome = row_checks.labels_known(data(["train"] * 2, [0, 1], text=texts(2)))
+    assert (outcome.passed, outcome.what_to_do) == (True, "none")
+
+
+def test_rows_dropped_for_want_of_a_label(make_examples: Callable[..., Examples]) -> None:
+    examples = make_examples(["train"], [0], text=["a"])
+    outcome = row_checks.all_rows_labelled(CheckedData(examples, {"train": 5, "test": 0}))
+    assert (outcome.passed, outcome.numbers) == (False, {"dropped": 5, "train.dropped": 5, "test.dropped": 0})
+    assert "label these rows" in outcome.what_to_do
+    assert row_checks.all_rows_labelled(CheckedData(examples, {"train": 0})).passed
+
+
+def test_images_that_do_not_decode_are_named(make_examples: Callable[..., Examples]) -> None:
+    image = pa.array([{"bytes": b"x", "path": None, "sha256": None}], IMAGE_TYPE)
+    examples = make_examples(["train"], [0], image=image)
+    assert row_checks.images_decode(CheckedData(examples)).numbers == {"dropped": 0}
+    dropped = {"test": UndecodableImages(2, 0.25, (4, 9), ("cat/1\n.png", "cat/2.png"))}
+    outcome = row_checks.images_decode(CheckedData(examples, {}, dropped))
+    assert not outcome.passed
+    assert outcome.numbers == {
+        "dropped": 2,
+        "test.dropped": 2,
+        "test.share": 0.25,
+        "test.row_ids": "4, 9",
+        "test.source_ids": r"'cat/1\n.png', 'cat/2.png'",
+    }
+    assert "repair these images" in outcome.what_to_do
+    of_texts = CheckedData(make_examples(["train"], [0], text=["a"]))
+    assert row_checks.images_decode(of_texts).numbers == {"result": "not applicable: images only"}
+
+
+def test_rows_of_train_in_a_test_split(data: Data) -> None:
+    outcome = row_checks.no_repeats_across_splits(
+        data(["train", "train", "test", "test", "dev"], [0, 1, 0, 0, 1], text=["a", "b", "a", "c", "d"])
+    )
+    assert not outcome.passed
+    assert outcome.numbers == {
+        "rows": 1,
+        "share": pytest.approx(1 / 3),
+        "test.rows": 1,
+        "dev.rows": 0,
+        "row_ids": "102",
+    }
+    outcome = row_checks.no_repeats_across_splits(data(["train", "test"], [0, 1], text=["a", "b"]))
+    assert (outcome.passed, outcome.numbers) == (True, {"rows": 0, "share": 0.0, "test.rows": 0})
+
+
+@pytest.mark.parametrize(("rows", "passed"), [(200, True), (199, False)])
+def test_repeats_in_train_over_one_percent(data: Data, rows: int, passed: bool) -> None:
+    outcome = row_checks.few_repeats_in_train(
+        data(["train"] * rows, [1, 1, *[0, 1] * 98, *[0] * (rows - 198)], text=["same", "same", *texts(rows - 2)])
+    )
+    assert outcome.passed == passed
+    assert outcome.numbers == {"rows": 2, "share": 2 / rows, "largest_share": 0.01, "row_ids": "100, 101"}
+    assert ("keep one of each" in outcome.what_to_do) != passed
+
+
+def test_one_input_with_two_labels(data: Data) -> None:
+    outcome = row_checks.no_label_conflicts(
+        data(["train"] * 5 + ["test"], [0, 1, 0, 1, 0, 0], text=["a", "a", "b", "b", "c", "c"])
+    )
+    assert not outcome.passed
+    assert outcome.numbers == {"rows": 4, "share": 0.8, "inputs": 2, "row_ids_by_input": "100 = 101; 102 = 103"}
+    assert "correct the labels" in outcome.what_to_do
+    outcome = row_checks.no_label_conflicts(data(["train"] * 3, [0, 0, 1], text=["a", "a", "b"]))
+    assert (outcome.passed, outcome.numbers) == (True, {"rows": 0, "share": 0.0, "inputs": 0})
+
+
+def test_equal_features_and_images_with_two_labels(data: Data) -> None:
+    features = data(["train"] * 3, [0, 1, 0], features=[[1, 2], [1, 2], [2, 1]])
+    images = [{"bytes": content, "path": None, "sha256": None} for content in (b"a", b"a", b"b")]
+    for one in (features, data(["train"] * 3, [0, 1, 0], image=pa.array(images, IMAGE_TYPE))):
+        assert row_checks.no_label_conflicts(one).numbers["row_ids_by_input"] == "100 = 101"
+
+
+@pytest.mark.parametrize(("yes", "passed"), [(3, True), (4, False)])
+def test_a_class_over_three_times_another(data: Data, yes: int, passed: bool) -> None:
+    outcome = row_checks.classes_balanced(data(["train"] * (yes + 1), [0, *[1] * yes], text=texts(yes + 1)))
+    assert outcome.passed == passed
+    assert outcome.numbers == {
+        "largest_ratio": 3.0,
+        "train.ratio": yes,
+        "train.largest": f"'yes' {yes / (yes + 1):.4f}",
+        "train.smallest": f"'no' {1 / (yes + 1):.4f}",
+    }
+    assert ("a model reaches that looks at nothing" in outcome.what_to_do) != passed
+
+
+def test_a_class_absent_from_a_test_split_is_named(data: Data) -> None:
+    outcome = row_checks.classes_balanced(
+        data(["train", "train", "train", "test"], [0, 1, 2, 1], ("no", "yes", "x\n"), text=texts(4))
+    )
+    assert not outcome.passed
+    assert outcome.numbers["test.absent"] == r"'no', 'x\n'"
+    assert outcome.numbers["test.ratio"] == 1.0
+    assert outcome.what_to_do == r"test says nothing of 'no', 'x\n': add such rows, or leave the class out"
+
+
+@pytest.mark.parametrize(("yes", "passed"), [(11, True), (12, False)])
+def test_shares_that_differ_by_over_five_points(data: Data, yes: int, passed: bool) -> None:
+    labels = [0, 1] * 50 + [1] * yes + [0] * (20 - yes)
+    outcome = row_checks.class_shares_alike(data(["train"] * 100 + ["test"] * 20, labels, text=texts(120)))
+    assert outcome.passed == passed
+    assert outcome.numbers == {
+        "largest_points": 5.0,
+        "test.points": pytest.approx(100 * (0.5 - yes / 20)),
+        "test.class": "'no'",
+    }
+    assert ("on test by class" in outcome.what_to_do) != passed
+
+
+def test_a_test_split_of_one_row_or_no_train_rows(data: Data) -> None:
+    outcome = row_checks.class_shares_alike(data(["train", "train", "test"], [0, 1, 1], text=texts(3)))
+    assert (outcome.passed, outcome.numbers["test.points"]) == (False, -50.0)
+    outcome = row_checks.class_shares_alike(data(["test"], [1], text=["a"]))
+    assert (outcome.passed, outcome.numbers) == (True, {"largest_points": 5.0})
+
+
+def annotated(data: Data, labels: list[int], annotators: list[list[int]]) -> CheckedData:
+    column = pa.array(annotators, pa.list_(pa.int64()))
+    return data(["train"] * len(labels), labels, text=texts(len(labels)), annotator_labels=column)
+
+
+def test_rows_whose_annotators_mostly_disagree(data: Data) -> None:
+    outcome = row_checks.annotators_agree(annotated(data, [0, 0, 1, 1], [[0, 0, 0], [1, 1, 0], [1, 0], []]))
+    assert not outcome.passed
+    assert outcome.numbers == {
+        "rows": 3,
+        "mean_accuracy": pytest.approx((1 + 1 / 3 + 1 / 2) / 3),
+        "unanimous_share": pytest.approx(1 / 3),
+        "outvoted_rows": 1,
+        "outvoted_share": pytest.approx(1 / 3),
+        "outvoted_row_ids": "101",
+    }
+    assert "same class names" in outcome.what_to_do
+
+
+@pytest.mark.parametrize(("rows", "passed"), [(100, True), (99, False)])
+def test_one_outvoted_row_in_a_hundred_passes(rows: int, passed: bool, data: Data) -> None:
+    labels = [row % 2 for row in range(rows)]
+    outcome = row_checks.annotators_agree(annotated(data, labels, [[1], *([label] for label in labels[1:])]))
+    assert (outcome.passed, outcome.numbers["outvoted_share"]) == (passed, 1 / rows)
+    assert "unanimous_share" not in outcome.numbers
+
+
+def test_without_annotators_there_is_nothing_to_agree_on(data: Data) -> None:
+    outcome = row_checks.annotators_agree(data(["train"], [0], text=["a"]))
+    assert outcome.numbers == {"result": "not applicable: rows with annotators' labels only"}
+    assert outcome.passed
+    assert row_checks.annotators_agree(annotated(data, [0], [[]])).passed

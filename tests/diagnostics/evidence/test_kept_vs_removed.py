@@ -1,0 +1,137 @@
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics import attribute_shares, label_shares, mean_scores, text_lengths
+from aflite_assets.errors import DataError, InvalidInputError
+
+KEPT = [True, False, False, False, True, True]
+
+
+def rows_of(kept: Sequence[bool | None] = KEPT, **columns: Any) -> pa.Table:
+    count = len(kept)
+    table = {
+        "row_id": pa.array(range(10, 10 + count), pa.int64()),
+        "split": ["train"] * (count - 1) + ["test"],
+        "label": pa.array([0, 0, 0, 1, 1, 1][:count], pa.int64()),
+        "kept": pa.array(kept, pa.bool_()),
+        "removed_in_iteration": pa.array([None if each else 0 for each in kept], pa.int64()),
+        "predictability": pa.array([0.5, 1.0, 0.75, 1.0, None, None][:count], pa.float32()),
+        "label_probability": pa.array([0.25, 0.5, 1.0, 0.75, float("nan"), 0.125][:count], pa.float64()),
+    }
+    return pa.table(table | columns)
+
+
+def examples_of(**columns: Any) -> Examples:
+    """More rows than the filtered set has, in another order: the warm-up rows come first."""
+    table = {
+        "row_id": [8, 9, 15, 14, 13, 12, 11, 10],
+        "split": ["train"] * 8,
+        "label": [0] * 8,
+        **columns,
+    }
+    return Examples(pa.table(table), ("no", "yes"))
+
+
+def records(table: pa.Table, *columns: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[column] for column in columns) for row in table.to_pylist()]
+
+
+COUNTS = ("kept_rows", "removed_rows", "kept_share", "removed_share", "share_kept")
+
+
+def test_label_shares_by_hand() -> None:
+    table = label_shares(rows_of(), label_names=("no", "yes"))
+    assert records(table, "split", "label", "label_name", *COUNTS) == [
+        ("train", 0, "no", 1, 2, 1 / 2, 2 / 3, 1 / 3),
+        ("train", 1, "yes", 1, 1, 1 / 2, 1 / 3, 1 / 2),
+        ("test", 0, "no", 0, 0, 0.0, None, None),
+        ("test", 1, "yes", 1, 0, 1.0, None, 1.0),
+    ]
+
+
+def test_a_planted_attribute_shows_in_what_was_removed() -> None:
+    bias = [None, None, None, "flipped", "biased", "biased", "biased", "flipped"]
+    examples = examples_of(**{"attribute.bias": bias, "text": ["t"] * 8})
+    table = attribute_shares(rows_of(), examples)
+    assert records(table, "split", "attribute", "value", "distinct_values", *COUNTS) == [
+        ("train", "bias", "biased", 2, 0, 3, 0.0, 1.0, 0.0),
+        ("train", "bias", "flipped", 2, 2, 0, 1.0, 0.0, 1.0),
+        ("test", "bias", None, 1, 1, 0, 1.0, None, 1.0),
+    ]
+
+
+def test_attributes_of_any_type_and_only_the_most_frequent_values() -> None:
+    examples = examples_of(
+        **{"attribute.year": [0, 0, 0, 1, 1, 1, 2, 3], "attribute.odd": ["\x00<script>"] * 8, "text": ["t"] * 8}
+    )
+    table = attribute_shares(rows_of(), examples, most_values=1)
+    assert records(table, "split", "attribute", "value", "distinct_values", "kept_rows", "removed_rows") == [
+        ("train", "year", "1", 3, 1, 2),
+        ("test", "year", "0", 1, 1, 0),
+        ("train", "odd", "\x00<script>", 1, 2, 3),
+        ("test", "odd", "\x00<script>", 1, 1, 0),
+    ]
+
+
+def test_no_attributes_no_rows() -> None:
+    table = attribute_shares(rows_of(), examples_of(text=["t"] * 8))
+    assert table.num_rows == 0
+    assert table.column_names == ["split", "attribute", "value", "distinct_values", *COUNTS]
+
+
+def test_text_lengths_by_hand() -> None:
+    examples = examples_of(
+        text=["", "", "one", "", "don't", "zwölf Äpfel\x00fallen", "_a 1", "a b  c."],
+        text_pair=[None, None, None, "x y", None, None, None, None],
+    )
+    table = text_lengths(rows_of(), examples)
+    assert records(table, "split", "column", "kept_mean", "removed_mean", "kept_rows", "removed_rows") == [
+        ("train", "text", 1.5, (2 + 3 + 2) / 3, 2, 3),
+        ("test", "text", 1.0, None, 1, 0),
+        ("train", "text_pair", 2.0, None, 1, 0),
+        ("test", "text_pair", None, None, 0, 0),
+    ]
+
+
+def test_mean_scores_leave_out_rows_without_a_score() -> None:
+    names = ("split", "score", "kept_mean", "removed_mean", "kept_rows", "removed_rows")
+    assert records(mean_scores(rows_of()), *names) == [
+        ("train", "predictability", 0.5, pytest.approx(2.75 / 3), 1, 3),
+        ("train", "label_probability", 0.25, 0.75, 1, 3),
+        ("test", "predictability", None, None, 0, 0),
+        ("test", "label_probability", 0.125, None, 1, 0),
+    ]
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 2)), min_size=1, max_size=30))
+def test_shares_add_up(drawn: list[tuple[bool, int]]) -> None:
+    rows = pa.table(
+        {
+            "split": ["train"] * len(drawn),
+            "label": pa.array([label for _, label in drawn], pa.int64()),
+            "kept": pa.array([kept for kept, _ in drawn]),
+        }
+    )
+    table = label_shares(rows, label_names=("a", "b", "c"))
+    kept, removed, kept_share, removed_share, _ = (table[name].to_pylist() for name in COUNTS)
+    assert sum(kept) + sum(removed) == len(drawn)
+    assert sum(kept) == sum(each for each, _ in drawn)
+    for total, shares in ((sum(kept), kept_share), (sum(removed), removed_share)):
+        assert shares == [None] * 3 if not total else sum(shares) == pytest.approx(1)
+
+
+def test_rows_that_are_neither_kept_nor_removed_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="1 of 3 rows are neither kept nor removed"):
+        label_shares(rows_of([True, None, False]), label_names=("no", "yes"))
+
+
+def test_rows_of_another_version_are_refused() -> None:
+    rows = rows_of(row_id=pa.array(range(500, 506)))
+    with pytest.raises(DataError, match="6 of 6 row ids are not in this table"):
+        text_lengths(rows, examples_of(text=["t"] * 8))

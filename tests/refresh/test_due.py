@@ -1,0 +1,151 @@
+"""What a refresh does about a plan at a given time, with made-up plans and clocks."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from aflite_assets.refresh.changes import Change
+from aflite_assets.refresh.due import MOST_TRIES, Due, what_is_due
+from aflite_assets.refresh.plan import DatasetPlan, StagePlan, State
+from aflite_assets.refresh.state import RefreshState
+from aflite_assets.specs.refresh import RefreshSpec
+from aflite_assets.stages.pipeline import STAGES
+
+WHY = (Change("field", "filter.threshold", "0.75", "0.8"),)
+MONDAYS = RefreshSpec(cron="0 3 * * 1", timezone="Europe/Berlin")
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> RefreshState:
+    return RefreshState(tmp_path / "refresh")
+
+
+def _at(day: int, hour: int = 12) -> datetime:
+    """A time in November 2026; the 16th, 23rd and 30th are Mondays."""
+    return datetime(2026, 11, day, hour, tzinfo=UTC)
+
+
+def _plan(*, made: str | None = None, before: bool = True, state: State = "made", key: str = "abc") -> DatasetPlan:
+    """All found, but `made`, and what reads what follows from it is after that."""
+    stages: list[StagePlan] = []
+    open_: set[str] = set()
+    for name, stage in STAGES.items():
+        if name == made:
+            stages.append(StagePlan("digits", name, state, WHY, key=key, made_before=before))
+            open_.add(name)
+        elif open_ & set(stage.inputs):
+            stages.append(StagePlan("digits", name, "after", made_before=before))
+            open_.add(name)
+        else:
+            stages.append(StagePlan("digits", name, "found", key="f", current=True, made_before=True))
+    return DatasetPlan("digits", tuple(stages))
+
+
+def _names(due: Due) -> list[str]:
+    return [stage.stage for stage in due.stages]
+
+
+def test_nothing_changed(state: RefreshState) -> None:
+    assert what_is_due(_plan(), RefreshSpec(), now=_at(20), state=state) == Due("digits")
+    assert not state.folder.exists()
+
+
+def test_what_would_be_made_is_due_and_what_follows_is_named(state: RefreshState) -> None:
+    due = what_is_due(_plan(made="bias_evidence"), RefreshSpec(), now=_at(20), state=state)
+    assert (_names(due), due.following, due.why_not) == (["bias_evidence"], ("benchmark_report",), ())
+
+
+def test_a_pause_stops_all(state: RefreshState) -> None:
+    state.pause(reason="disks", now=_at(1))
+    due = what_is_due(_plan(made="raw_dataset"), RefreshSpec(start=True), now=_at(20), state=state, at_once=True)
+    assert due == Due("digits", why_not=("refreshes are paused: disks",), closed=True)
+    state.resume()
+    assert _names(what_is_due(_plan(made="raw_dataset"), RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
+
+
+def test_never_is_never(state: RefreshState) -> None:
+    due = what_is_due(_plan(made="raw_dataset"), "never", now=_at(20), state=state, at_once=True)
+    assert due == Due("digits", why_not=("refresh: never",), closed=True)
+
+
+def test_what_has_no_result_is_begun_where_the_file_says_so(state: RefreshState) -> None:
+    plan = _plan(made="raw_dataset", before=False)
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
+    assert due.stages == ()
+    assert due.why_not == ("raw_dataset was never made; make it once, or set refresh: {start: true}",)
+    due = what_is_due(plan, RefreshSpec(start=True), now=_at(20), state=state)
+    assert _names(due) == ["raw_dataset"]
+    assert due.following == tuple(STAGES)[1:]
+
+
+def test_only_the_stages_made_before_follow(state: RefreshState) -> None:
+    full = _plan(made="filtered_sets")
+    never = ("evaluator_models", "bias_evidence", "benchmark_report")
+    stages = tuple(
+        StagePlan("digits", one.stage, one.state, made_before=False) if one.stage in never else one
+        for one in full.stages
+    )
+    due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state)
+    assert (_names(due), due.following) == (["filtered_sets"], ("control_sets", "published_dataset"))
+
+
+def test_three_tries_then_left_and_told_once(state: RefreshState) -> None:
+    plan = _plan(made="raw_dataset")
+    for number in range(MOST_TRIES):
+        assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
+        state.note_try("digits", "raw_dataset", "abc", run=f"run {number}", now=_at(20))
+        state.note_error("digits", "raw_dataset", "abc", run=f"run {number}", error="no such column")
+    due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
+    assert due.stages == ()
+    assert due.why_not == ("raw_dataset is left after 3 tries; the last failure: no such column",)
+    assert [one.stage.stage for one in due.untold] == ["raw_dataset"]
+    state.note_reported("digits", "raw_dataset", "abc")
+    due = what_is_due(plan, RefreshSpec(), now=_at(21), state=RefreshState(state.folder))
+    assert (due.stages, due.untold) == ((), ())
+    # Mended, it has another key.
+    mended = what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(21), state=state)
+    assert _names(mended) == ["raw_dataset"]
+
+
+def test_cron_is_when_changes_are_acted_on(state: RefreshState) -> None:
+    plan = _plan(made="raw_dataset")
+    # Switched on late: what went by is not made up for.
+    due = what_is_due(plan, MONDAYS, now=_at(20), state=state)
+    assert due == Due("digits", why_not=("changes wait for 2026-11-23 02:00 UTC (cron '0 3 * * 1')",), closed=True)
+    assert what_is_due(plan, MONDAYS, now=_at(23, 1), state=state).closed
+    assert _names(what_is_due(plan, MONDAYS, now=_at(23, 2), state=state)) == ["raw_dataset"]
+    # Open until nothing is due, however long that takes, and then closed to the next Monday.
+    assert _names(what_is_due(plan, MONDAYS, now=_at(24), state=state)) == ["raw_dataset"]
+    assert what_is_due(_plan(), MONDAYS, now=_at(24) + timedelta(hours=1), state=state) == Due("digits")
+    assert what_is_due(plan, MONDAYS, now=_at(25), state=state).closed
+    assert _names(what_is_due(plan, MONDAYS, now=_at(30, 3), state=state)) == ["raw_dataset"]
+    assert _names(what_is_due(plan, MONDAYS, now=_at(25), state=state, at_once=True)) == ["raw_dataset"]
+
+
+def test_what_is_given_up_or_refused_closes_the_time_and_what_waits_does_not(state: RefreshState) -> None:
+    what_is_due(_plan(), MONDAYS, now=_at(20), state=state)
+    waiting = what_is_due(_plan(made="raw_dataset", state="waiting"), MONDAYS, now=_at(23), state=state)
+    assert waiting == Due("digits", why_not=("raw_dataset: filter.threshold: 0.75 -> 0.8",))
+    assert _names(what_is_due(_plan(made="raw_dataset"), MONDAYS, now=_at(23), state=state)) == ["raw_dataset"]
+    what_is_due(_plan(made="raw_dataset", state="refused"), MONDAYS, now=_at(23), state=state)
+    assert what_is_due(_plan(made="raw_dataset"), MONDAYS, now=_at(23, 13), state=state).closed
+
+
+def test_a_result_that_is_found_but_not_current_is_due_until_its_tries_are_used_up(state: RefreshState) -> None:
+    plan = _plan()
+    stages = tuple(
+        StagePlan("digits", one.stage, "found", key="f", made_before=True, current=one.stage != "control_sets")
+        for one in plan.stages
+    )
+    for run in range(3):
+        due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state)
+        assert _names(due) == ["control_sets"]
+        state.note_try("digits", "control_sets", "f", run=str(run), now=_at(20))
+    due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state)
+    assert (_names(due), [str(one) for one in due.given_up]) == ([], ["control_sets is left after 3 tries"])
+
+
+def test_a_file_that_was_not_understood_is_nobodys_run(state: RefreshState) -> None:
+    due = what_is_due(DatasetPlan("digits", (), failure="no"), RefreshSpec(start=True), now=_at(20), state=state)
+    assert due == Due("digits", why_not=("its file was not understood",), closed=True)

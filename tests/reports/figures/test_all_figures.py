@@ -1,0 +1,190 @@
+"""Figures of planted data: what is drawn, how large, in which words; the page and the files show the same bytes."""
+
+import base64
+import io
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html import unescape
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from PIL import Image
+
+from aflite_assets.errors import DataError
+from aflite_assets.reports.figures import filtering_figures as figures_filtering
+from aflite_assets.reports.figures.all_figures import report_pictures
+from aflite_assets.reports.figures.drawing import BLUE, GREEN, MAX_BYTES, ORANGE, VERMILION
+from aflite_assets.reports.figures.example_rows import shown_rows
+from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.score_counts import ScoreCounts, bin_edges
+from aflite_assets.reports.inputs.similarity import class_similarities, lowest_similarity, means_text
+from aflite_assets.reports.page.html import render_report
+from aflite_assets.reports.page.json_report import report_json
+
+HOSTILE = "</h4><script>alert(1)</script> $x_{"
+
+
+def similarity_table(names: tuple[str, ...] = ("neutral", HOSTILE)) -> pa.Table:
+    """Two classes with planted means; rows 0 to 7 are removed and rows 1,000 to 1,007 kept."""
+    records = []
+    for label, name in enumerate(names):
+        for side, mean, first in (("kept", -0.25, 1_000), ("removed", 0.5, 0), ("random", 0.125, 4)):
+            ids = [first + number for number in range(4)]
+            matrix = np.full((4, 4), mean, np.float32)
+            np.fill_diagonal(matrix, 1)
+            records.append(
+                {
+                    "label_name": name,
+                    "label": label,
+                    "side": side,
+                    "rows": 1_234 if side == "removed" else 56,
+                    "used_rows": 1_000 if side == "removed" else 56,
+                    "mean_similarity": mean,
+                    "row_ids": ids,
+                    "similarities": matrix.tolist(),
+                }
+            )
+    return pa.Table.from_pylist(records)
+
+
+def planted_counts(iterations: int = 8) -> ScoreCounts:
+    rows = np.arange(1, 1 + 20 * iterations).reshape(iterations, 20)
+    removed = np.where(np.arange(20) >= 18, rows // 2, 0)
+    return ScoreCounts(np.arange(iterations), bin_edges(), rows, removed)
+
+
+@pytest.fixture(scope="module")
+def pictured(make_planted: Callable[..., BenchmarkData], image_examples: Callable[..., Any]) -> BenchmarkData:
+    """Images with everything that can be drawn of them."""
+    return make_planted(
+        examples=image_examples(1400),
+        similarities={"roberta": class_similarities(similarity_table())},
+        score_counts={"roberta": planted_counts()},
+    )
+
+
+@pytest.fixture(scope="module")
+def page(pictured: BenchmarkData) -> str:
+    return render_report(pictured)
+
+
+def pixels(png: bytes) -> np.ndarray:
+    assert png.startswith(b"\x89PNG")
+    assert len(png) < MAX_BYTES
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
+
+
+def has_colour(drawn: np.ndarray, colour: str) -> bool:
+    wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return bool(np.any(np.abs(drawn.astype(int) - wanted).sum(axis=2) < 12))
+
+
+def test_every_picture_has_its_size_and_words(pictured: BenchmarkData) -> None:
+    found = report_pictures(pictured)
+    sizes = {name: pixels(picture.png).shape[:2] for name, picture in found.items()}
+    assert sizes == {
+        "filtering_curves": (671, 1034),
+        "curve.roberta": (484, 616),
+        "predictability.roberta": (385, 616),
+        "scores.roberta": (533, 1111),
+        "examples.roberta": (212, 504),
+        "similarity.roberta.0": (341, 946),
+        "similarity.roberta.1": (341, 946),
+    }
+    assert all(picture.alt for picture in found.values())
+    assert found["similarity.roberta.0"].alt == (
+        "Cosine similarity of kept, removed and random rows of class neutral, representation roberta; mean kept "
+        "\N{MINUS SIGN}0.250 (56 rows), removed 0.500 (1,000 of 1,234 rows), random 0.125 (56 rows)"
+    )
+
+
+def test_each_is_drawn_once_and_the_page_shows_the_same(pictured: BenchmarkData, page: str) -> None:
+    assert report_pictures(pictured) is report_pictures(pictured)
+    shown = dict(re.findall(r'<img class="picture[^"]*" src="data:image/png;base64,([^"]+)" alt="([^"]+)">', page))
+    for name, picture in report_pictures(pictured).items():
+        if not name.startswith("examples"):
+            assert unescape(shown[base64.b64encode(picture.png).decode()]) == picture.alt, name
+
+
+def test_captions_have_the_numbers(page: str) -> None:
+    words = " ".join(unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<script.*?</script>", "", page, flags=re.S))).split())
+    assert "Mean cosine similarity: kept \N{MINUS SIGN}0.250 (56 rows), removed 0.500 (1,000 of 1,234 rows)" in words
+    assert "The maps show 4 rows of each side at most, drawn at random, kept and removed ones in the order of" in words
+    assert "two standard deviations of such guessing on so many rows" in words
+
+
+def test_images_of_a_class_stand_side_by_side_with_their_predictability(page: str) -> None:
+    section = page.split('<h4 dir="auto">neutral</h4>')[1].split("<figure>")[0]
+    assert section.count("data:image/jpeg") == 8
+    assert re.findall(r"row (\d+)<", section) == [*map(str, range(1000, 1004)), *map(str, range(4))]
+    assert len(re.findall(r"predictability \d\.\d\d", section)) == 8
+
+
+def test_names_of_classes_cannot_leave_their_place(page: str) -> None:
+    assert "<script>alert" not in page
+    assert '<h4 dir="auto">&lt;/h4&gt;&lt;script&gt;alert(1)&lt;/script&gt; $x_{</h4>' in page
+
+
+def test_json_has_what_is_drawn(pictured: BenchmarkData) -> None:
+    written: Any = report_json(pictured)["representations"]
+    scores = written["roberta"]["predictability_by_iteration"]
+    assert len(scores["edges"]) == 21
+    assert scores["iterations"][1]["rows"] == list(range(21, 41))
+    assert scores["iterations"][1]["removed"][-2:] == [19, 20]
+    first = written["roberta"]["similarity"][0]
+    assert (first["label"], first["removed"]["mean"], first["removed"]["used_rows"]) == ("neutral", 0.5, 1000)
+
+
+def test_nothing_counted_is_left_out(planted: BenchmarkData) -> None:
+    assert set(report_pictures(planted)) == {"filtering_curves", "curve.roberta", "predictability.roberta"}
+    written: Any = report_json(planted)["representations"]
+    assert written["roberta"]["predictability_by_iteration"] is None
+    assert written["roberta"]["similarity"] == []
+
+
+def test_rows_that_are_gone_are_named(pictured: BenchmarkData) -> None:
+    with pytest.raises(DataError, match="row 9999 is not in the filtered set of 'roberta'"):
+        shown_rows(pictured.examples, pictured.filtered[0], (0, 9999))
+
+
+def test_colour_scale_holds_all_blocks() -> None:
+    classes = class_similarities(similarity_table())
+    assert [one.name for one in classes] == ["neutral", HOSTILE]
+    assert lowest_similarity(classes) == pytest.approx(-0.3)
+    assert lowest_similarity(()) == 0
+    same = replace(classes[0].blocks[1], similarities=np.ones((2, 2), np.float32))
+    assert lowest_similarity([replace(classes[0], blocks=(same,))]) == 0.9
+    assert means_text(classes[0]).startswith("kept \N{MINUS SIGN}0.250 (56 rows)")
+
+
+def test_class_shares_by_iteration(planted: BenchmarkData) -> None:
+    shares = figures_filtering.class_shares(planted.filtered[0], 4)
+    assert shares.shape == (8, 4)
+    np.testing.assert_allclose(shares[0], [1 / 3, 1 / 3, 1 / 3, 0])
+    left = planted.filtered[0].rows.to_pylist()
+    kept = [row["label"] for row in left if row["removed_in_iteration"] in (None, 7)]
+    np.testing.assert_allclose(shares[7], np.bincount(kept, minlength=4) / len(kept))
+
+
+def test_the_band_is_that_of_guessing() -> None:
+    drawn = np.random.default_rng(0).binomial(400, 0.3, 20_000) / 400
+    assert figures_filtering.guessing_deviation(np.array([0.3]), np.array([400]))[0] == pytest.approx(drawn.std(), 0.02)
+    assert figures_filtering.guessing_deviation(np.array([0.5]), np.array([0]))[0] == 0.5
+
+
+@pytest.mark.parametrize("many", [0, 1, 2, 7])
+def test_curves_of_any_number_of_representations(planted: BenchmarkData, many: int) -> None:
+    sets = [replace(planted.filtered[0], representation=f"r{number}") for number in range(many)]
+    drawn = pixels(figures_filtering.filtering_curves(sets, [*planted.label_names, "$a_{"]))
+    assert has_colour(drawn, BLUE) == (many > 0)
+    assert has_colour(drawn, GREEN) == (many > 0)  # the third class, and the third representation
+
+
+@pytest.mark.parametrize("iterations", [0, 1, 3, 40])
+def test_scores_of_any_number_of_iterations(iterations: int) -> None:
+    drawn = pixels(figures_filtering.scores_by_iteration(planted_counts(iterations), threshold=0.75))
+    for colour in (BLUE, ORANGE, VERMILION):
+        assert has_colour(drawn, colour) == (iterations > 0)

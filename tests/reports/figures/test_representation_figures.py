@@ -1,0 +1,91 @@
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from aflite_assets.reports.figures import representation_figures as figures
+from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
+
+NAMES = ("entailment", "$neutral_{x", "<b>\x00")
+
+
+def opened(png: bytes) -> np.ndarray:
+    assert png.startswith(b"\x89PNG")
+    assert len(png) < figures.MAX_BYTES
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
+
+
+def has_colour(pixels: np.ndarray, colour: str) -> bool:
+    wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return bool(np.any(np.abs(pixels.astype(int) - wanted).sum(axis=2) < 12))
+
+
+def test_filtering_curve_draws_bias_chance_and_rows(planted: BenchmarkData) -> None:
+    pixels = opened(figures.filtering_curve(planted.filtered[0]))
+    for colour in (figures.BLUE, figures.GREY, figures.VERMILION):
+        assert has_colour(pixels, colour)
+
+
+def test_histogram_counts_train_rows_of_both_sides(planted: BenchmarkData) -> None:
+    edges, kept, removed = figures.predictability_counts(planted.filtered[0], bins=4)
+    assert edges.tolist() == [0, 0.25, 0.5, 0.75, 1]
+    assert (kept.sum(), removed.sum()) == (402, 798)
+    assert removed.tolist() == [0, 0, 0, 798]
+    pixels = opened(figures.predictability_histogram(planted.filtered[0]))
+    assert has_colour(pixels, figures.BLUE)
+    assert has_colour(pixels, figures.ORANGE)
+
+
+def test_rows_without_a_score_and_other_splits_are_left_out(planted: BenchmarkData) -> None:
+    import pyarrow as pa
+
+    f = planted.filtered[0]
+    rows = pa.table(
+        {
+            "row_id": [0, 1, 2, 3],
+            "split": ["train", "train", "train", "test"],
+            "label": [0, 0, 0, 0],
+            "kept": [True, False, True, True],
+            "removed_in_iteration": pa.array([None, 0, None, None], pa.int64()),
+            "predictability": pa.array([0.1, 0.9, None, 0.2], pa.float32()),
+            "label_probability": pa.array([0.5] * 4, pa.float32()),
+        }
+    )
+    _, kept, removed = figures.predictability_counts(FilteredSet("r", f.iterations, "x", (), rows, {}), bins=2)
+    assert (kept.tolist(), removed.tolist()) == ([1, 0], [0, 1])
+
+
+def test_nothing_to_draw_is_an_empty_figure(planted: BenchmarkData) -> None:
+    f = planted.filtered[0]
+    empty = FilteredSet("r", f.iterations.slice(0, 0), "x", (), f.rows.slice(0, 0), {})
+    opened(figures.filtering_curve(empty))
+    opened(figures.predictability_histogram(empty))
+    opened(figures.image_grid([], []))
+
+
+@pytest.mark.parametrize("rows", [0, 3, 30_000])
+def test_scatter_stays_small_at_any_size(rows: int) -> None:
+    rng = np.random.default_rng(0)
+    points, labels = rng.normal(size=(rows, 2)), rng.integers(0, 3, rows)
+    pixels = opened(figures.scatter(points, labels, NAMES, title="all", axis_names=("x", "y\x00")))
+    assert has_colour(pixels, figures.BLUE) or rows < 100
+
+
+def test_scatter_limits_hold_all_points() -> None:
+    assert figures.scatter_limits(np.array([[0.0, 5.0], [10.0, 5.0]])) == (-0.5, 10.5, 4.5, 5.5)
+
+
+def test_grid_of_noise_stays_small_and_shows_broken_images() -> None:
+    rng = np.random.default_rng(0)
+    images = []
+    for _ in range(23):
+        buffer = io.BytesIO()
+        Image.fromarray(rng.integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(buffer, format="png")
+        images.append(buffer.getvalue())
+    opened(figures.image_grid([*images, b"broken"], [NAMES[i % 3] * 9 for i in range(24)]))
+
+
+def test_figures_are_the_same_bytes_each_time(planted: Any) -> None:
+    assert figures.filtering_curve(planted.filtered[0]) == figures.filtering_curve(planted.filtered[0])

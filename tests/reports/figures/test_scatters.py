@@ -1,0 +1,54 @@
+"""The pictures of two features: which points, which accuracies stand beside them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from aflite_assets.reports.figures.scatters import _notes, scatter_caption, scatter_pictures
+from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.sentences.summary import headlines
+
+
+@pytest.fixture(scope="module")
+def points(make_planted: Callable[..., BenchmarkData], feature_examples: Callable[..., Any]) -> BenchmarkData:
+    return make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2))
+
+
+def test_accuracies_stand_at_the_pictures(points: BenchmarkData) -> None:
+    before, after = scatter_pictures(points, points.filtered[0])
+    assert before.alt == (
+        "Before filtering: 1,200 train rows, feature 0 against feature 2, coloured by class. trained on full, tested "
+        "on full rows of test: linear 78.0 %, forest 83.0 %"
+    )
+    assert after.alt == (
+        "After filtering: 402 train rows, feature 0 against feature 2, coloured by class. trained on filtered, "
+        "tested on filtered rows of test: linear 70.0 %, forest failed"
+    )
+
+
+def test_long_names_take_a_line_more(points: BenchmarkData) -> None:
+    longer = {name: f"{name}_that_does_not_see_any_of_the_biases" for name in ("linear", "forest")}
+    cells = [replace(cell, evaluator=longer[cell.evaluator]) for cell in points.cells if cell.evaluator in longer]
+    data = replace(points, cells=tuple(cells))
+    notes = _notes("full", headlines(data, "roberta"), [one.full for one in headlines(data, "roberta")])
+    assert [line.partition(" ")[0] for line in notes[1:]] == list(longer.values())
+
+
+def test_the_caption_has_random_and_the_rows_tested(points: BenchmarkData) -> None:
+    caption = scatter_caption(points, "roberta")
+    assert "tested on all 1,000 rows of test; trained on filtered and tested on the 400 of them" in caption
+    assert caption.endswith("and tested on all: linear 73.6 % and forest not run.")
+
+
+def test_nothing_trained_leaves_the_points(
+    make_planted: Callable[..., BenchmarkData], feature_examples: Callable[..., Any]
+) -> None:
+    data = make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2), cells=())
+    assert scatter_pictures(data, data.filtered[0])[0].alt.endswith("coloured by class")
+    assert scatter_caption(data, "roberta") == ""
+
+
+def test_none_without_chosen_features(planted: BenchmarkData) -> None:
+    assert scatter_pictures(planted, planted.filtered[0]) == ()

@@ -1,0 +1,311 @@
+import itertools
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, plotly_script
+from aflite_assets.reports.inputs.learning_curve import LearningCurve
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet
+from aflite_assets.reports.page.html import render_report
+from aflite_assets.reports.sentences.summary import plain_summary
+
+VOID = {"meta", "img", "br", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Elements and text of a page; fails on elements that are not closed in order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self._open: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] not in ("script", "style"):
+            self.text.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    def words(self) -> str:
+        return " ".join(" ".join(self.text).split())
+
+
+CURVES = (
+    LearningCurve("roberta", (40, 80, 160), (30, 80, 82), 100, 34),
+    LearningCurve("other", (40, 80, 160), (30, 32, 70), 100, 34),
+)
+
+
+def test_learning_curves_have_a_section_where_they_chose(make_planted: Any, page: Page) -> None:
+    assert "How the warm-up rows were chosen" not in page.words()
+    drawn = Page(render_report(make_planted(warmup_curves=CURVES)))
+    words = drawn.words()
+    assert "How the warm-up rows were chosen" in words
+    assert "the encoders need a sample of 160 rows; with the 100 held-back rows that tell so, 260 train rows" in words
+    assert "Learning curve: other: accuracy still rises at 160 rows, the largest sample" in words
+    assert "Learning curve: roberta" not in words
+    assert "roberta 80 100 80 0.8 0.7112 0.8666 yes no" in words
+    assert "other 160 100 70 0.7 0.6042 0.7811 yes yes" in words
+    assert any("with the elbow chosen, representations roberta" in str(one["alt"]) for one in drawn.all("img"))
+
+
+@pytest.fixture(scope="module")
+def planted_page(planted: BenchmarkData) -> str:
+    return render_report(planted)
+
+
+@pytest.fixture(scope="module")
+def page(planted_page: str) -> Page:
+    return Page(planted_page)
+
+
+@pytest.fixture(scope="module")
+def hostile_page(hostile: BenchmarkData) -> str:
+    return render_report(hostile)
+
+
+def test_sections_come_in_order(page: Page) -> None:
+    ids = [attributes["id"] for name, attributes in page.elements if name == "h2"]
+    expected = (
+        "says accuracy in-distribution challenge zero-shot paired filtering predictability examples settings words "
+        "reading"
+    )
+    assert ids == expected.split()
+
+
+def test_page_shows_the_tables_numbers(page: Page, planted: BenchmarkData) -> None:
+    words = page.words()
+    assert "78.0 ±0.0 over 3 seeds 75.3\N{EN DASH}80.5" in words
+    assert "failed: loss became NaN in epoch 2" in words
+    assert "not run" in words
+    for sentence in plain_summary(planted):
+        assert sentence in words
+
+
+def test_page_says_how_predictions_of_a_challenge_set_were_mapped(page: Page) -> None:
+    assert (
+        "wrong on the other. The predicted label is mapped (collapse: label): entailment counts as entailment; "
+        "neutral and contradiction count as non-entailment." in page.words()
+    )
+
+
+def test_missing_sets_are_shown_with_the_reason(make_planted: Any, planted: BenchmarkData) -> None:
+    natural = tuple(test_set for test_set in planted.test_sets if not test_set.challenge)
+    parsed = Page(render_report(make_planted(test_sets=natural, missing_sets={"anli": "file '<a>.csv' is gone"})))
+    words = parsed.words()
+    assert "Challenge sets anli not available: file '<a>.csv' is gone" in words
+    assert "Challenge sets not available and so not tested on: anli." in words
+    assert "challenge" in [attributes.get("id") for attributes in parsed.all("h2")]
+
+
+def test_no_table_cell_is_blank(planted_page: str) -> None:
+    assert not re.search(r"<t[dh][^>]*>\s*</t[dh]>", planted_page)
+
+
+def test_page_asks_nothing_of_the_network(page: Page) -> None:
+    for name, attributes in page.elements:
+        for attribute, value in attributes.items():
+            assert attribute not in ("href", "srcset", "action", "data", "style") or name == "meta"
+            if attribute == "src":
+                assert value is not None
+                assert value.startswith("data:image/")
+    policy = page.all("meta")[1]
+    assert policy["http-equiv"] == "Content-Security-Policy"
+    assert str(policy["content"]).startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-inline" not in str(policy["content"]).split("style-src")[0]
+
+
+def test_scripts_are_there_once_and_whole(planted_page: str) -> None:
+    text = planted_page
+    for script in (plotly_script(), DRAW_SCRIPT):
+        assert text.count(f"<script>{script}</script>") == 1
+    assert text.count("<script>") == 2
+    assert len(text) - len(plotly_script()) < 400_000
+
+
+def test_page_is_accessible(page: Page) -> None:
+    assert page.all("html")[0]["lang"] == "en"
+    assert all(attributes.get("alt") for attributes in page.all("img"))
+    assert all(attributes.get("scope") for attributes in page.all("th"))
+    assert len(page.all("caption")) == len(page.all("table"))
+    assert len(page.all("h1")) == 1
+    levels = [int(name[1]) for name, _ in page.elements if re.fullmatch("h[1-6]", name)]
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+    assert all(
+        attributes.get("tabindex") == "0" for attributes in page.all("div") if attributes.get("class") == "scroll"
+    )
+
+
+def test_hostile_page_has_no_element_of_the_datas_making(hostile_page: str) -> None:
+    parsed = Page(hostile_page)
+    assert not [attributes for _, attributes in parsed.elements if any(name.startswith("on") for name in attributes)]
+    assert len(parsed.all("script")) == 3
+    assert all(str(image["src"]).startswith("data:image/") for image in parsed.all("img"))
+    assert not parsed.all("b") or all(set(attributes) <= {"dir"} for attributes in parsed.all("b"))
+    outside_scripts = hostile_page.replace(plotly_script(), "")
+    for raw in ("<script>alert", "<img src=x", "</script><b>", "\x00", "\x07", "\u202e", " 49 "):
+        assert raw not in outside_scripts
+
+
+def test_hostile_text_is_shown_as_it_is(hostile_page: str) -> None:
+    words = Page(hostile_page).words()
+    assert '<script>alert(1)</script> ]]> \u2400\u2407 | `code` "q" \' <img src=x onerror=alert(1)> \ufffdevil' in words
+    assert "{{ 7*7 }}" in words
+
+
+def test_headings_that_have_nothing_to_show_are_left_out(make_planted: Any, planted: BenchmarkData) -> None:
+    natural = tuple(test_set for test_set in planted.test_sets if not test_set.challenge)
+    ids = [a.get("id") for a in Page(render_report(make_planted(test_sets=natural))).all("h2")]
+    assert not {"challenge", "scatter", "evidence"} & set(ids)
+
+
+def test_nothing_trained_and_no_iteration_still_make_a_page(make_planted: Any, planted: BenchmarkData) -> None:
+    f = planted.filtered[0]
+    empty = FilteredSet("roberta", f.iterations.slice(0, 0), "target_size", (), f.rows.slice(0, 0), {})
+    words = Page(render_report(make_planted(cells=(), filtered=(empty,), notes=("Trial run: look only.",)))).words()
+    assert "No evaluator was trained." in words
+    assert "No iteration was run: the target size was reached." in words
+    assert "No train row was kept." in words
+    assert "Trial run: look only." in words
+    assert "No evaluator was trained." in Page(render_report(make_planted(cells=(), filtered=()))).words()
+
+
+def test_scatter_for_chosen_features(make_planted: Any, feature_examples: Any) -> None:
+    parsed = Page(render_report(make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2))))
+    alts = [str(image["alt"]) for image in parsed.all("img")]
+    for start in ("Before filtering: 1,200 train rows", "After filtering: 402 train rows"):
+        assert sum(alt.startswith(f"{start}, feature 0 against feature 2, coloured by class. ") for alt in alts) == 1
+    assert "Trained on random, as many rows as were kept, and tested on all: linear 73.6 %" in parsed.words()
+
+
+def test_images_are_thumbnails(make_planted: Any, image_examples: Any) -> None:
+    parsed = Page(render_report(make_planted(examples=image_examples(1400))))
+    assert sum(str(image["src"]).startswith("data:image/jpeg") for image in parsed.all("img")) == 48
+
+
+def test_long_evidence_is_cut_and_says_so(make_planted: Any) -> None:
+    table = EvidenceTable("Words", "Frequent words.", pa.table({"word_count": list(range(60))}))
+    words = Page(render_report(make_planted(evidence=(table,)))).words()
+    assert "Frequent words. The first 50 rows; 10 more are in the JSON file. word count 0 1 2" in words
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on the path")
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        yield started
+        started.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("which", ["planted_page", "hostile_page"])
+def test_page_fits_draws_and_stays_silent(
+    browser: Any, tmp_path: Path, request: pytest.FixtureRequest, which: str
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(request.getfixturevalue(which), encoding="utf-8")
+    said: list[str] = []
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.on("request", lambda sent: None if sent.url.startswith(("data:", "file:")) else said.append(sent.url))
+    page.goto(path.as_uri())
+    page.wait_for_selector(".chart .main-svg")
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.querySelectorAll('.chart .scatterlayer .trace').length") == 3
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 720, "height": 1000})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    assert said == []
+    page.close()
+
+
+def test_hand_written_numbers_are_on_the_page(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    words = Page(render_report(make_by_hand(published="snli"))).words()
+    for text in (
+        "test: full, random and filtered",
+        "human 68.3 (5 rows) 68.3 (5 rows) 83.3 (2 rows)",
+        "any rule n = 3",
+        "odd, by kind",
+        "test, filtered rows 3 \N{MINUS SIGN}100.0 \N{MINUS SIGN}100.0 to \N{MINUS SIGN}100.0 rows alone no verdict: "
+        "chosen by "
+        "the filter 1 and 1",
+        "primary: no verdict: few rows 2 and 2",
+        "test, full rows 6 not run 2 and 0",
+        "From the paper: ICML 2020, Table 3",
+        "RoBERTa 92.6 88.3 78.9 71.4 62.6 \N{MINUS SIGN}30.0",
+        "94.1 ±3.5",
+    ):
+        assert text in words, text
+
+
+def test_top_5_has_a_section_where_the_paper_has_figures(make_by_hand: Any) -> None:
+    page = Page(render_report(make_by_hand(published="imagenet")))
+    assert "top" in [attributes.get("id") for attributes in page.all("h2")]
+    assert "EfficientNet-B7 84.4 97.1 73.8 90.8 24.5 60.6" in page.words()
+
+
+def test_earlier_train_sets_are_explained(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    extra = Cell("p", "filtered_60", "a", 0, 60, "not run")
+    words = Page(render_report(make_by_hand(cells=(*by_hand.cells, extra)))).words()
+    assert "filtered_60 what the filter had left when it was down to" in words
+
+
+def test_parts_of_challenge_sets_are_compared_side_by_side(by_hand: BenchmarkData) -> None:
+    words = Page(render_report(by_hand)).words()
+    assert "odd by part: filtered minus random, representation a" in words
+    # p on the four rows of either gold label, and q, whose seeds are all right
+    assert "no 4 75.0 \N{MINUS SIGN}4.6 to 100.0 no verdict: few rows 0.0 0.0 to 0.0, rows alone no verdict" in words
+    assert "x, no 2 100.0 100.0 to 100.0 no verdict: few rows" in words
+
+
+def test_differences_are_shaded_by_their_verdict_alone(planted: BenchmarkData, make_planted: Any) -> None:
+    shaded = '<td class="compared">above</td>'
+    page = render_report(replace(planted, primary=("linear", "test")))
+    assert page.count(shaded) == 1  # hans; the primary says so in bold, and the filtered rows' intervals miss zero too
+    assert '<td class="compared"><b>primary: above</b></td>' in page
+    assert "no verdict: chosen by the filter" in page
+    assert shaded not in render_report(make_planted(cells=tuple(c for c in planted.cells if c.seed == 0)))
+
+
+def test_zero_shot_has_intervals_and_differences(by_hand: BenchmarkData) -> None:
+    words = Page(render_report(by_hand)).words()
+    assert "filtered 30 81.2 ±8.8 " in words
+    assert "filtered minus full 43.8 25.0 25.0 25.0 62.5" in words
+
+
+def test_test_rows_left_alone_are_called_so(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    test, odd = by_hand.test_sets
+    words = Page(render_report(make_by_hand(test_sets=(replace(test, kept={}), odd)))).words()
+    assert "The settings leave the test rows alone" in words
+    assert "on filtered rows" not in words
+    assert "The settings leave" not in Page(render_report(by_hand)).words()

@@ -1,0 +1,62 @@
+import json
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
+from aflite_assets.reports.json_values import to_plain
+from aflite_assets.reports.page.json_report import SCHEMA_VERSION, report_json
+from aflite_assets.reports.sentences.summary import headlines, plain_summary
+from aflite_assets.reports.tables.main_tables import challenge_table, filter_table, main_table
+
+
+def test_json_equals_the_tables(planted: BenchmarkData) -> None:
+    written = json.loads(json.dumps(report_json(planted), allow_nan=False))
+    roberta = written["representations"]["roberta"]
+    assert written["schema_version"] == SCHEMA_VERSION == 2
+    assert roberta["main_table"] == to_plain(main_table(planted, "roberta"))
+    assert roberta["challenge_table"] == to_plain(challenge_table(planted, "roberta"))
+    assert roberta["iterations"] == to_plain(filter_table(planted.filtered[0]))
+    assert roberta["headlines"] == to_plain(headlines(planted, "roberta"))
+    assert written["summary"] == list(plain_summary(planted))
+
+
+def test_json_has_the_planted_numbers(planted: BenchmarkData) -> None:
+    written: Any = report_json(planted)
+    first = written["representations"]["roberta"]["main_table"][0]["tests"][0]
+    assert first["full"]["accuracy"]["mean"] == pytest.approx(0.78)
+    assert first["full"]["accuracy"]["test_rows"] == 1000
+    assert written["dataset"]["test_sets"][0]["filtered_rows"] == {"roberta": 400}
+    histogram = written["representations"]["roberta"]["predictability_histogram"]
+    assert sum(histogram["kept"]) == 402
+    assert sum(histogram["removed"]) == 798
+    assert [cell["status"] for cell in written["cells"]].count("not run") == 1
+
+
+def test_json_says_how_predictions_were_mapped_and_what_is_missing(planted: BenchmarkData) -> None:
+    written: Any = report_json(replace(planted, missing_sets={"anli": "file 'a.csv' does not exist"}))
+    assert written["dataset"]["missing_sets"] == {"anli": "file 'a.csv' does not exist"}
+    test, _, hans = written["dataset"]["test_sets"]
+    assert (test["class_map"], test["notes"]) == (None, [])
+    assert hans["label_names"] == ["entailment", "non-entailment"]
+    assert hans["class_map"] == {
+        "entailment": "entailment",
+        "neutral": "non-entailment",
+        "contradiction": "non-entailment",
+    }
+    assert hans["collapse"] == "label"
+    assert len(hans["notes"]) == 1
+
+
+def test_nan_never_appears(make_planted: Any) -> None:
+    table = EvidenceTable("t", "c", pa.table({"x": [float("nan"), 1.0]}))
+    written: Any = report_json(make_planted(evidence=(table,)))
+    assert written["evidence"][0]["rows"] == [{"x": None}, {"x": 1.0}]
+
+
+def test_hostile_text_survives_the_round_trip(hostile: BenchmarkData) -> None:
+    written = json.loads(json.dumps(report_json(hostile), allow_nan=False))
+    assert written["dataset"]["title"] == hostile.title
+    assert written["representations"]["roberta"]["settings"]["nan"] is None

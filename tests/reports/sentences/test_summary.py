@@ -1,0 +1,182 @@
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet
+from aflite_assets.reports.sentences.summary import (
+    cautions,
+    chance_by_iteration,
+    filtering_sentence,
+    findings,
+    plain_summary,
+    verdict_sentence,
+)
+from aflite_assets.reports.sentences.wording import paired_text
+from aflite_assets.reports.tables.paired import paired_differences
+
+
+def test_the_verdict_is_one_line(planted: BenchmarkData) -> None:
+    primary = next(one for one in paired_differences(planted, "roberta") if one.primary)
+    assert primary.interval is not None
+    assert findings(planted)[0] == verdict_sentence(planted, "roberta")
+    assert findings(planted)[0] == (
+        "Verdict on representation roberta: above, by the primary comparison (linear trained on filtered instead of "
+        f"random, on hans: {paired_text(primary.interval)}). Rows chosen this way train better there than as many "
+        "random ones. 2 other comparisons on whole sets, judged together with all of the report: 0 above, 0 below and "
+        "2 open."
+    )
+
+
+def test_a_verdict_on_rows_of_the_same_data_says_what_it_cannot_show(planted: BenchmarkData) -> None:
+    said = verdict_sentence(replace(planted, primary=("linear", "test")), "roberta")
+    assert (
+        "test is drawn from the same data and shares its shortcuts, so a loss there may be the price of leaving them "
+        "out; only a test set where a shortcut is absent or misleads shows a gain."
+    ) in said
+
+
+def test_a_verdict_that_is_open_or_missing_says_why(planted: BenchmarkData, make_planted: Any) -> None:
+    small = verdict_sentence(replace(planted, smallest_effect=20.0), "roberta")
+    assert small.startswith("Verdict on representation roberta: open (under 20 points), by the primary comparison (")
+    natural = tuple(replace(one, pooled=True) for one in planted.test_sets if not one.challenge)
+    assert verdict_sentence(replace(planted, test_sets=natural), "roberta") == (
+        "Verdict on representation roberta: none, as the rows of every test set took part in the filter; a challenge "
+        "set can be judged, or a split with evaluation_rows: kept."
+    )
+    pooled = replace(planted, test_sets=natural, primary=("linear", "test"))
+    assert verdict_sentence(pooled, "roberta").startswith(
+        "Verdict on representation roberta: none (took part in the filter), by the primary comparison (linear trained "
+        "on filtered instead of random, on test: 2.4 points above, 95 % ["
+    )
+    assert "none, as nothing was trained" in verdict_sentence(make_planted(cells=()), "roberta")
+    gone = make_planted(primary=("linear", "gone"), missing_sets={"gone": "no file"})
+    assert verdict_sentence(gone, "roberta") == (
+        "Verdict on representation roberta: none, as the primary comparison is on gone, which is not available."
+    )
+
+
+def test_sets_that_took_part_and_sets_in_groups_are_named(planted: BenchmarkData) -> None:
+    test, validation, hans = planted.test_sets
+    sets = (replace(test, pooled=True), validation, replace(hans, groups=np.arange(300) // 3))
+    said = cautions(replace(planted, test_sets=sets))
+    assert (
+        "The rows of test entered the filter's pool, so they took part in choosing the train rows: differences on "
+        "them are shown and support no verdict."
+    ) in said
+    assert "Rows of hans belong together in groups, and their intervals count groups." in said
+
+
+def test_missing_results_are_named(planted: BenchmarkData) -> None:
+    assert "forest on test: nothing to compare yet, because there is no result for random and filtered." in findings(
+        planted
+    )
+
+
+def test_pairs_on_the_same_rows_are_put_into_words(by_hand: BenchmarkData) -> None:
+    said = [line for line in findings(by_hand) if line.startswith("p, trained on filtered against as many random rows")]
+    assert len(said) == 2
+    pairs = [one for one in paired_differences(by_hand, "a") if one.evaluator == "p" and one.whole]
+    assert [one.interval is None for one in pairs] == [False] * 3
+    words = [paired_text(one.interval) for one in pairs if one.interval is not None]
+    assert words[0].startswith("16.7 points below, 95 % [\N{MINUS SIGN}")
+    assert said[0] == (
+        "p, trained on filtered against as many random rows (random), both tested on the same rows: "
+        f"{words[0]} on test (no verdict: few rows); {words[1]} on the filtered rows of test (no verdict: chosen by "
+        f"the filter); {words[2]} on odd (no verdict: few rows)."
+    )
+
+
+def test_gold_labels_that_go_opposite_ways_are_not_no_difference(planted: BenchmarkData) -> None:
+    hans = planted.test_sets[-1]
+
+    def cell(train_set: str, answer: int, seed: int) -> Cell:
+        said = {"test_set": ["hans"] * 300, "row_id": hans.row_ids, "predicted": [answer] * 300}
+        return Cell("linear", train_set, "roberta", seed, 400, "done", None, pa.table(said))
+
+    cells = (cell("random", 0, 0), cell("random", 0, 1), cell("filtered", 1, 0), cell("filtered", 1, 1))
+    data = replace(planted, test_sets=(hans,), cells=cells)
+    (said,) = [line for line in findings(data) if line.startswith("linear, trained on filtered against")]
+    low, high = "[\N{MINUS SIGN}100.0, \N{MINUS SIGN}100.0]", "[100.0, 100.0]"
+    assert (
+        "both tested on the same rows: in opposite directions on the gold labels of hans, 100.0 points below, 95 % "
+        f"{low} on entailment and 100.0 points above, 95 % {high} on non-entailment (all its rows: 0.0 ["
+    ) in said
+    assert said.endswith("], open).")
+    assert "no difference" not in said
+
+
+def test_without_filtered_test_rows_pairs_are_on_all_rows(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    test, odd = by_hand.test_sets
+    data = make_by_hand(test_sets=(replace(test, kept={}), odd))
+    said = findings(data)
+    assert any(line.startswith("p, trained on filtered") and "16.7 points below" in line for line in said)
+    assert not [line for line in said if "filtered rows" in line or "hard to predict" in line]
+    assert not [line for line in cautions(data) if "built in" in line]
+
+
+def test_pairs_without_a_result_are_left_out(planted: BenchmarkData) -> None:
+    assert not [line for line in findings(planted) if line.startswith("forest, trained on filtered against")]
+
+
+def test_filtering_sentence(planted: BenchmarkData) -> None:
+    assert filtering_sentence(planted.filtered[0]) == (
+        "Filtering with representation roberta kept 402 of 1,200 train rows (33.5 %) and stopped because too few rows "
+        "were still predictable enough to go. Over 8 passes representation bias fell from 82.0 % to 40.0 %; the most "
+        "frequent class makes up 33.3 % of the rows left in the pool."
+    )
+
+
+def test_chance_follows_the_rows_left(planted: BenchmarkData) -> None:
+    filtered = planted.filtered[0]
+    rows = filtered.rows.to_pylist()
+    for iteration, chance in enumerate(chance_by_iteration(filtered)):
+        left = [row["label"] for row in rows if row["kept"] or row["removed_in_iteration"] >= iteration]
+        assert chance == max(left.count(c) for c in range(3)) / len(left)
+
+
+def test_cautions_name_single_seeds_small_sets_and_unfinished_cells(planted: BenchmarkData) -> None:
+    said = cautions(planted)
+    assert (
+        "One seed only, so how much the numbers move with the seed is unknown and there is no verdict: forest." in said
+    )
+    assert (
+        "Under 300 test rows, so wide intervals: validation (250) and validation filtered with roberta (100)." in said
+    )
+    assert "2 of 12 cells have no result; the tables say which and why." in said
+
+
+@pytest.mark.parametrize(("share", "named"), [(0.97, True), (0.9, False)])
+def test_a_model_that_gives_one_answer_is_named(planted: BenchmarkData, share: float, named: bool) -> None:
+    cell = next(c for c in planted.cells if c.train_set == "filtered" and c.predictions is not None)
+    assert cell.predictions is not None
+    rows = cell.predictions.num_rows
+    answers = np.where(np.arange(rows) % 100 < 100 * share, 2, 0)
+    one_answer = replace(cell, predictions=cell.predictions.set_column(2, "predicted", pa.array(answers)))
+    cells = tuple(one_answer if c is cell else c for c in planted.cells)
+    said = [line for line in cautions(replace(planted, cells=cells)) if "give one class" in line]
+    assert bool(said) == named
+    if named:
+        assert said[0].endswith("learnt little: linear trained on filtered (roberta).")
+
+
+def test_large_sets_and_many_seeds_need_no_caution(planted: BenchmarkData, make_planted: Any) -> None:
+    sets = tuple(s for s in planted.test_sets if s.name != "validation")
+    calm = make_planted(cells=tuple(c for c in planted.cells if c.evaluator == "linear"), test_sets=sets)
+    assert len(cautions(calm)) == 2
+    assert "built in" in cautions(calm)[0]
+    assert cautions(calm)[1] == "Parts of challenge sets with under 300 test rows: hans (11 of 11 parts)."
+
+
+def test_nothing_trained_still_tells_of_the_filtering(make_planted: Any) -> None:
+    said = plain_summary(make_planted(cells=()))
+    assert len(said) == 4
+    assert said[1].startswith("Filtering with representation roberta")
+
+
+def test_no_iteration_is_no_curve(planted: BenchmarkData) -> None:
+    f = planted.filtered[0]
+    empty = FilteredSet("roberta", f.iterations.slice(0, 0), "target_size", (), f.rows, {})
+    assert filtering_sentence(empty).endswith("stopped because the target size was reached.")

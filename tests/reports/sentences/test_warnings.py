@@ -1,0 +1,66 @@
+from typing import Any
+
+from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
+
+
+def test_evaluators_of_the_adversarys_make_are_named(make_by_hand: Any) -> None:
+    families = {
+        "representations.a": "huggingface_text roberta-large",
+        "representations.b": "linear",
+        "evaluators.p": "huggingface_text roberta-large",
+        "evaluators.q": "huggingface_text bert-large",
+    }
+    said = [line for line in cautions(make_by_hand(families=families)) if "have the make" in line]
+    assert said == [
+        "These evaluators have the make of a model that filtered, so the rows were chosen against them and they fall "
+        "more than others would: p (as representation a). Judge by other evaluators."
+    ]
+    both = {**families, "representations.b": "huggingface_text roberta-large", "evaluators.q": "linear"}
+    assert any("p (as representation a and b)." in line for line in cautions(make_by_hand(families=both)))
+
+
+def test_other_sizes_of_the_adversarys_architecture_are_named_more_softly(make_by_hand: Any) -> None:
+    families = {
+        "representations.a": "large",
+        "representations.b": "other",
+        "evaluators.p": "base",
+        "evaluators.q": "large",
+    }
+    alike = {
+        "representations.a": "roberta",
+        "representations.b": "bert",
+        "evaluators.p": "roberta",
+        "evaluators.q": "roberta",
+    }
+    said = cautions(make_by_hand(families=families, architectures=alike))
+    assert [line for line in said if line.startswith("These evaluators")] == [
+        "These evaluators have the make of a model that filtered, so the rows were chosen against them and they fall "
+        "more than others would: q (as representation a). Judge by other evaluators.",
+        "These evaluators are of the adversary's family, another size or copy of its architecture, so they may fall "
+        "more than others would: p (as representation a).",
+    ]
+
+
+def test_shares_held_back_are_named(make_by_hand: Any) -> None:
+    said = [line for line in cautions(make_by_hand(held_back={"q": 0.05, "p": 0.125})) if "stopped by" in line]
+    assert said == [
+        "Trained on about 87.5 % of the train rows that the tables name, and stopped by the rest: p.",
+        "Trained on about 95 % of the train rows that the tables name, and stopped by the rest: q.",
+    ]
+    both = cautions(make_by_hand(held_back={"q": 0.05, "p": 0.05}))
+    assert "Trained on about 95 % of the train rows that the tables name, and stopped by the rest: p and q." in both
+
+
+def test_without_families_nobody_is_named(by_hand: BenchmarkData) -> None:
+    assert not [line for line in cautions(by_hand) if "have the make" in line]
+
+
+def test_small_sets_and_parts_are_named(by_hand: BenchmarkData) -> None:
+    assert SMALL_TEST_SET == 300
+    said = cautions(by_hand)
+    assert (
+        "Under 300 test rows, so wide intervals: test (6), odd (8), test filtered with a (3) and test filtered with b "
+        "(4)." in said
+    )
+    assert "Parts of challenge sets with under 300 test rows: odd (15 of 15 parts)." in said

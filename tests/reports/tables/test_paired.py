@@ -1,0 +1,224 @@
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell
+from aflite_assets.reports.tables.paired import (
+    PairedDifference,
+    compared_parts,
+    paired_differences,
+    part_tables,
+    primary_comparison,
+    whole_groups,
+)
+
+ROWS: dict[tuple[str, str, str], list[float]] = {
+    ("p", "test", "full"): [-0.5, 0.5, 1, -1, -1, 0],
+    ("p", "test", "filtered"): [-0.5, 0.5, 1],
+    ("p", "odd", "all"): [0, 1, 0.5, 1, 1, 1, 0.5, 0],
+    ("q", "test", "full"): [-1, -1, -1, 1, 1, 1],
+    ("q", "test", "filtered"): [-1, -1, -1],
+    ("q", "odd", "all"): [0] * 8,
+}
+"""Filtered minus random per row, means over finished seeds, of representation `a`."""
+
+PARTS: dict[tuple[str | None, str | None, str | None], tuple[int, float]] = {
+    (None, None, "yes"): (4, 50),
+    (None, None, "no"): (4, 75),
+    ("kind", "x", None): (4, 62.5),
+    ("kind", "x", "yes"): (2, 25),
+    ("kind", "x", "no"): (2, 100),
+    ("kind", "y", None): (4, 62.5),
+    ("kind", "y", "yes"): (2, 75),
+    ("kind", "y", "no"): (2, 50),
+    ("rule", None, None): (3, 200 / 3),
+    ("rule", None, "yes"): (2, 50),
+    ("rule", None, "no"): (1, 100),
+}
+"""Of `odd` by `p`, from the row of numbers above: rows of each part and the difference in points."""
+
+
+def wholes(data: BenchmarkData, representation: str) -> list[PairedDifference]:
+    return [one for one in paired_differences(data, representation) if one.whole]
+
+
+def other_cell(train_set: str, right: str, seed: int = 0) -> Cell:
+    """Evaluator `p` on a train set of representation `a`; a bit per row of `odd`."""
+    predicted = [row % 2 if bit == "1" else 1 - row % 2 for row, bit in enumerate(right)]
+    said = {"test_set": ["odd"] * 8, "row_id": [*range(8)], "predicted": predicted}
+    return Cell("p", train_set, "a", seed, 30, "done", None, pa.table(said))
+
+
+def opposite_halves(planted: BenchmarkData) -> BenchmarkData:
+    """Two seeds on `hans`: trained on random right on one gold label, trained on filtered on the other."""
+    hans = planted.test_sets[-1]
+
+    def cell(train_set: str, answer: int, seed: int) -> Cell:
+        said = {"test_set": ["hans"] * 300, "row_id": hans.row_ids, "predicted": [answer] * 300}
+        return Cell("linear", train_set, "roberta", seed, 400, "done", None, pa.table(said))
+
+    cells = (cell("random", 0, 0), cell("random", 0, 1), cell("filtered", 1, 0), cell("filtered", 1, 1))
+    return replace(planted, test_sets=(hans,), cells=cells)
+
+
+def test_every_difference(by_hand: BenchmarkData) -> None:
+    found = {(one.evaluator, one.test_set, str(one.tested_on)): one for one in wholes(by_hand, "a")}
+    assert list(found) == list(ROWS)
+    for key, rows in ROWS.items():
+        one = found[key]
+        assert one.interval is not None
+        assert one.interval.difference == pytest.approx(100 * np.mean(rows))
+        assert one.test_rows == len(rows)
+    assert {(one.filtered_seeds, one.random_seeds) for one in found.values() if one.evaluator == "p"} == {(2, 2)}
+    assert {(one.filtered_seeds, one.random_seeds) for one in found.values() if one.evaluator == "q"} == {(1, 1)}
+
+
+def test_small_sets_and_single_seeds_have_no_verdict(by_hand: BenchmarkData) -> None:
+    said = {(one.evaluator, one.test_set, one.tested_on): one.verdict.why for one in wholes(by_hand, "a")}
+    assert said["p", "odd", "all"] == said["p", "test", "full"] == "few rows"
+    assert said["q", "test", "full"] == said["q", "odd", "all"] == "one seed"
+    assert said["p", "test", "filtered"] == said["q", "test", "filtered"] == "chosen by the filter"
+
+
+def test_without_random_there_is_no_interval(by_hand: BenchmarkData) -> None:
+    q = [one for one in wholes(by_hand, "b") if one.evaluator == "q"]
+    found = [(one.interval, one.verdict.side, one.verdict.why, one.filtered_seeds, one.random_seeds) for one in q]
+    assert found == [(None, None, "not run", 2, 0)] * 3
+
+
+def shown(data: BenchmarkData) -> dict[tuple[str, str, str], PairedDifference]:
+    found = [one for one in wholes(data, "roberta") if one.evaluator == "linear"]
+    return {(one.against, one.test_set, one.tested_on): one for one in found}
+
+
+def test_verdicts_are_given_where_the_filter_did_not_choose(planted: BenchmarkData) -> None:
+    assert primary_comparison(planted) == ("linear", "hans")
+    found = shown(replace(planted, primary=("linear", "test")))
+    hans, test, kept = (found["random", *where] for where in (("hans", "all"), ("test", "full"), ("test", "filtered")))
+    assert hans.interval is not None
+    assert (hans.interval.difference, hans.interval.trainings) == (pytest.approx(11), (3, 3))
+    assert (hans.verdict.side, hans.verdict.family, hans.primary) == ("above", "whole sets", False)
+    assert (test.verdict.family, test.primary) == ("primary", True)
+    assert test.verdict.adjusted_p == (test.interval and test.interval.p_value)
+    assert kept.interval is not None
+    assert kept.interval.low > 0
+    assert (kept.verdict.side, kept.verdict.why, kept.primary) == (None, "chosen by the filter", False)
+    # two comparisons on whole sets are left for one family: hans and the full rows of validation
+    assert hans.verdict.adjusted_p == pytest.approx(2 * hans.interval.p_value)
+
+
+def test_rows_that_entered_the_pool_support_no_verdict(planted: BenchmarkData) -> None:
+    sets = tuple(replace(one, pooled=not one.challenge) for one in planted.test_sets)
+    found = shown(replace(planted, test_sets=sets))
+    assert {one.verdict.why for (_, name, _), one in found.items() if name != "hans"} == {"took part in the filter"}
+    assert found["random", "hans", "all"].primary
+    assert primary_comparison(replace(planted, test_sets=sets)) == ("linear", "hans")
+    assert primary_comparison(replace(planted, test_sets=sets[:2])) is None
+    assert not any(one.primary for one in shown(replace(planted, test_sets=sets[:2])).values())
+
+
+def test_the_settings_name_the_primary_comparison(planted: BenchmarkData) -> None:
+    found = shown(replace(planted, primary=("linear", "hans")))
+    assert [where for where, one in found.items() if one.primary] == [("random", "hans", "all")]
+    assert found["random", "test", "full"].verdict.family == "whole sets"
+
+
+def test_differences_under_the_smallest_effect_are_open(planted: BenchmarkData) -> None:
+    assert shown(replace(planted, smallest_effect=11.5))["random", "hans", "all"].verdict.why == "under 11.5 points"
+
+
+def test_intervals_count_groups_of_test_rows(planted: BenchmarkData) -> None:
+    hans = planted.test_sets[-1]
+    grouped = replace(hans, groups=np.arange(300) // 30)
+    alone, together = (shown(replace(planted, test_sets=(one,)))["random", "hans", "all"] for one in (hans, grouped))
+    assert alone.interval is not None
+    assert together.interval is not None
+    assert (alone.interval.groups, together.interval.groups) == (300, 10)
+    few = shown(replace(planted, test_sets=(replace(hans, groups=np.arange(300) // 40),)))["random", "hans", "all"]
+    assert few.verdict.why == "few groups"
+
+
+def test_random_rows_of_the_same_class_sizes_are_the_control(planted: BenchmarkData) -> None:
+    matched = tuple(replace(cell, train_set="random_matched") for cell in planted.cells if cell.train_set == "random")
+    data = replace(planted, cells=(*planted.cells, *matched), primary=("linear", "test"))
+    found = shown(data)
+    assert {against for against, _, _ in found} == {"random_matched", "random"}
+    assert found["random_matched", "test", "full"].primary
+    assert {one.verdict.why for (against, _, _), one in found.items() if against == "random"} == {"not the control"}
+    assert found["random", "hans", "all"].interval == found["random_matched", "hans", "all"].interval
+    parts = [one for one in paired_differences(data, "roberta") if not one.whole]
+    assert {one.against for one in parts} == {"random_matched"}
+    assert {one.verdict.family for one in parts} == {"parts of sets"}
+
+
+def test_parts_of_challenge_sets_are_compared_too(by_hand: BenchmarkData) -> None:
+    parts = [one for one in paired_differences(by_hand, "a") if one.evaluator == "p" and not one.whole]
+    assert {one.test_set for one in parts} == {"odd"}
+    found = {
+        (one.column, one.category, one.label): (one.test_rows, one.interval and one.interval.difference)
+        for one in parts
+    }
+    assert list(found) == list(PARTS)
+    assert found == {key: (rows, pytest.approx(points)) for key, (rows, points) in PARTS.items()}
+    no = next(one for one in parts if one.is_label and one.label == "no")
+    assert no.interval is not None
+    assert (no.interval.groups, no.interval.trainings) == (4, (2, 2))
+
+
+def test_halves_that_cancel_in_the_whole_are_told_apart(planted: BenchmarkData) -> None:
+    whole, yes, no = paired_differences(opposite_halves(planted), "roberta")[:3]
+    assert whole.interval is not None
+    assert (whole.interval.difference, whole.verdict.side) == (0, "open")
+    assert (yes.label, yes.verdict.side) == ("entailment", "below")
+    assert (no.label, no.verdict.side) == ("non-entailment", "above")
+    assert no.interval is not None
+    assert (no.interval.low, no.interval.difference, no.interval.high) == (100, 100, 100)
+
+
+def test_earlier_iterations_are_compared_with_random_rows_of_their_size(
+    by_hand: BenchmarkData, make_by_hand: Any
+) -> None:
+    cells = (*by_hand.cells, other_cell("filtered_mild", "11111111"), other_cell("random_mild", "11110000"))
+    found = paired_differences(make_by_hand(cells=cells), "a")
+    mild = {
+        (one.column, one.category, one.label): one
+        for one in found
+        if one.evaluator == "p" and one.train_set == "filtered_mild" and one.test_set == "odd"
+    }
+    assert {one.against for one in mild.values()} == {"random_mild"}
+    whole, y = mild[None, None, None], mild["kind", "y", None]
+    assert whole.interval is not None
+    assert y.interval is not None
+    assert (whole.interval.difference, whole.filtered_seeds, whole.random_seeds) == (50, 1, 1)
+    assert (y.interval.low, y.interval.difference, y.interval.high) == (100, 100, 100)
+    assert [key for key, _ in whole_groups(found)] == [
+        ("p", "filtered", "random"), ("p", "filtered_mild", "random_mild"),
+        ("q", "filtered", "random"), ("q", "filtered_mild", "random_mild"),
+    ]  # fmt: skip
+    assert {one.interval for one in found if (one.evaluator, one.train_set) == ("q", "filtered_mild")} == {None}
+
+
+def test_an_earlier_iteration_without_its_control_has_no_pair(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    cells = (*by_hand.cells, other_cell("filtered_mild", "11111111"))
+    assert {one.against for one in paired_differences(make_by_hand(cells=cells), "a")} == {"random"}
+
+
+def test_parts_stand_beside_each_other(by_hand: BenchmarkData) -> None:
+    (table,) = part_tables(paired_differences(by_hand, "a"))
+    assert (table.test_set, table.train_set, table.against) == ("odd", "filtered", "random")
+    assert table.evaluators == ("p", "q")
+    assert [row[0].test_rows for row in table.rows] == [rows for rows, _ in PARTS.values()]
+    assert [row[0].evaluator + row[1].evaluator for row in table.rows] == ["pq"] * len(PARTS)
+    assert part_tables([one for one in paired_differences(by_hand, "b") if one.evaluator == "q"]) == ()
+
+
+def test_a_challenge_set_of_one_part_and_natural_sets_have_none(by_hand: BenchmarkData) -> None:
+    test, odd = by_hand.test_sets
+    assert compared_parts(test) == []
+    single = replace(odd, row_ids=odd.row_ids[::2], labels=odd.labels[::2], categories={})
+    assert compared_parts(single) == []
+    single = replace(single, categories={"kind": np.array(["x", "", "", ""], dtype=object)})
+    assert [(part.category, int(part.mask.sum())) for part in compared_parts(single)] == [(None, 1), ("x", 1)]

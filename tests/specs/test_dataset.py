@@ -1,0 +1,193 @@
+import copy
+import re
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.specs.dataset import ColumnsSpec, DatasetSpec, FilterSpec, WarmupSpec
+
+
+def _refuses(content: dict[str, Any], message: str, **changes: Any) -> None:
+    with pytest.raises(ValidationError, match=re.escape(message)):
+        DatasetSpec.model_validate(content | changes)
+
+
+def test_the_warm_up_is_a_count_a_share_or_left_to_the_learning_curve(spec_content: dict[str, Any]) -> None:
+    for size in (200, 0.1, "auto"):
+        warmup = DatasetSpec.model_validate(spec_content | {"warmup": {"size": size}}).warmup
+        assert warmup.model_dump(mode="json") == {"size": size}
+
+
+def test_smallest_spec_has_the_papers_defaults(spec_content: dict[str, Any]) -> None:
+    spec = DatasetSpec.model_validate(spec_content)
+    assert spec.filter == FilterSpec(n_partitions=64, threshold=0.75, selection="greedy", classifier="logistic")
+    assert (spec.warmup, spec.seeds, spec.limit, spec.challenge_sets) == (WarmupSpec(size=0.1), (0, 1, 2), None, {})
+    assert spec.filter.evaluation_rows == "pooled"
+
+
+def test_planted_names_an_attribute_that_the_rows_carry(spec_content: dict[str, Any]) -> None:
+    columns = {**spec_content.get("columns", {}), "attributes": ["cue"]}
+    spec = DatasetSpec.model_validate(spec_content | {"columns": columns, "planted": {"cue": ["negation", "overlap"]}})
+    assert spec.planted == {"cue": ("negation", "overlap")}
+    _refuses(
+        spec_content,
+        "planted names the attribute 'mark', but the rows carry ['cue']; correct it, or add the column to",
+        columns=columns,
+        planted={"mark": "right"},
+    )
+    _refuses(spec_content, "planted names the attribute 'cue', but the rows carry []", planted={"cue": "negation"})
+    _refuses(spec_content, "planted.cue", columns=columns, planted={"cue": []})
+
+
+def test_without_planted_rows_a_spec_is_described_as_before(spec_content: dict[str, Any]) -> None:
+    view = DatasetSpec.model_validate(spec_content).view(("seed", "planted"))
+    assert view.as_json() == {"seed": 0}
+
+
+def test_drawn_sources_carry_attributes_that_planted_may_name(spec_content: dict[str, Any]) -> None:
+    digits = {"format": "digits", "canvas": 12, "marks": {"share": 0.7}}
+    spec = DatasetSpec.model_validate(spec_content | {"source": digits, "columns": {}, "planted": {"mark": "right"}})
+    assert spec.planted == {"mark": "right"}
+    _refuses(spec_content, "but the rows carry ['year']", source=digits, columns={"attributes": ["year"]},
+             planted={"mark": "right"})  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["", "A", "_a", "a-b", "a.b", "../a", "a/b", "a b", "a\n", "é", "a" * 65])
+@pytest.mark.parametrize("place", ["name", "representations", "evaluators", "challenge_sets", "splits"])
+def test_names_that_cannot_be_folders_are_refused(spec_content: dict[str, Any], name: str, place: str) -> None:
+    match place:
+        case "name":
+            spec_content["name"] = name
+        case "splits":
+            spec_content["source"]["splits"][name] = "more.csv"
+        case "challenge_sets":
+            spec_content[place] = {name: {"source": spec_content["source"]}}
+        case _:
+            spec_content[place] = {name: next(iter(spec_content[place].values()))}
+    with pytest.raises(ValidationError, match=r"String should (match pattern|have at most 64)"):
+        DatasetSpec.model_validate(spec_content)
+
+
+@pytest.mark.parametrize("name", ["a", "0", "snli_2", "a" * 64])
+def test_names_of_lower_case_letters_digits_and_underscores_pass(spec_content: dict[str, Any], name: str) -> None:
+    assert DatasetSpec.model_validate(spec_content | {"name": name}).name == name
+
+
+@pytest.mark.parametrize("title", ["", "SNLI: pairs / <b>1.0</b>", "../../etc", "数据 \u202e\x00"])
+def test_title_may_hold_anything(spec_content: dict[str, Any], title: str) -> None:
+    assert DatasetSpec.model_validate(spec_content | {"title": title}).title == title
+
+
+def test_splits_must_be_train_and_another(spec_content: dict[str, Any]) -> None:
+    source = spec_content["source"]
+    _refuses(spec_content, "no split named train (it has ['dev', 'test'])",
+             source=source | {"splits": {"dev": "a", "test": "b"}})  # fmt: skip
+    _refuses(spec_content, "split train only; add a split to test on", source=source | {"splits": {"train": "a"}})
+
+
+def test_challenge_set_must_not_be_named_like_a_split(spec_content: dict[str, Any]) -> None:
+    challenge = {"source": spec_content["source"]}
+    _refuses(spec_content, "challenge_sets names 'test', which is a split of source; rename the challenge set",
+             challenge_sets={"hard": challenge, "test": challenge})  # fmt: skip
+
+
+def test_challenge_set_must_have_the_split_it_tests_on(spec_content: dict[str, Any]) -> None:
+    challenge = {"source": {"format": "csv", "splits": {"dev": "dev.csv"}}}
+    _refuses(spec_content, "source has no split 'test' (it has ['dev']); set split", challenge_sets={"hard": challenge})
+    spec = DatasetSpec.model_validate(spec_content | {"challenge_sets": {"hard": challenge | {"split": "dev"}}})
+    assert spec.challenge_sets["hard"].split == "dev"
+
+
+def test_limit_must_name_splits_there_are(spec_content: dict[str, Any]) -> None:
+    _refuses(spec_content, "limit names a split 'dev' that source lacks (it has ['train', 'test'])", limit={"dev": 5})
+    _refuses(spec_content, "greater than or equal to 1", limit={"train": 0})
+
+
+def test_the_primary_comparison_is_of_an_evaluator_on_a_test_set(spec_content: dict[str, Any]) -> None:
+    spec = DatasetSpec.model_validate(spec_content)
+    assert (spec.report.primary, spec.report.smallest_effect) == (None, 1.0)
+    evaluator = next(iter(spec.evaluators))
+    primary = {"evaluator": evaluator, "test_set": "test"}
+    _refuses(spec_content, "report.primary.test_set is 'test', whose rows enter the filter's pool, so nothing",
+             report={"primary": primary})  # fmt: skip
+    kept = spec_content | {"filter": {"evaluation_rows": {"test": "kept"}}, "report": {"primary": primary}}
+    assert DatasetSpec.model_validate(kept).report.primary is not None
+    _refuses(spec_content, f"report.primary.evaluator is 'other'; name one of the evaluators ['{evaluator}']",
+             report={"primary": primary | {"evaluator": "other"}})  # fmt: skip
+    _refuses(spec_content, "report.primary.test_set is 'train'; name one of the test sets ['test']",
+             report={"primary": primary | {"test_set": "train"}})  # fmt: skip
+    _refuses(spec_content, "less than or equal to 100", report={"smallest_effect": 101})
+
+
+def test_seeds_must_differ(spec_content: dict[str, Any]) -> None:
+    _refuses(spec_content, "seeds [1, 2, 1] repeat a value; each seed is one run", seeds=[1, 2, 1])
+    _refuses(spec_content, "greater than or equal to 0", seeds=[-1])
+    _refuses(spec_content, "at least 1 item", seeds=[])
+
+
+@pytest.mark.parametrize("challenge", [False, True])
+def test_class_names_must_differ(spec_content: dict[str, Any], challenge: bool) -> None:
+    names: dict[str, Any] = {"labels": ["yes", "no", "yes"]}
+    changes = {"challenge_sets": {"hard": {"source": spec_content["source"]} | names}} if challenge else names
+    _refuses(spec_content, "names a class twice; every class needs a name of its own", **changes)
+
+
+@pytest.mark.parametrize("field", ["representations", "evaluators"])
+def test_at_least_one_model_of_each_sort(spec_content: dict[str, Any], field: str) -> None:
+    _refuses(spec_content, "at least 1 item", **{field: {}})
+
+
+@pytest.mark.parametrize(("given", "kept"), [(1, 1), (1.0, 1.0), (0.25, 0.25), (5000, 5000)])
+def test_counts_are_whole_numbers_and_shares_have_a_point(given: float, kept: float) -> None:
+    size = FilterSpec(target_size=given).target_size
+    assert (size, type(size)) == (kept, type(kept))
+
+
+@pytest.mark.parametrize("size", [0, 0.0, 1.5, -1, "half", True])
+def test_sizes_out_of_range_are_refused(size: Any) -> None:
+    with pytest.raises(ValidationError, match="target_size"):
+        FilterSpec(target_size=size)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"text": "a", "image": "b"}, "a row has one kind of input, but columns names text and image; keep one"),
+        ({"text_pair": "a"}, "text_pair is the second of two texts; name the first as text"),
+        ({"features": []}, "at least 1 item"),
+    ],
+)
+def test_columns_name_one_kind_of_input(columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=re.escape(message)):
+        ColumnsSpec.model_validate(columns)
+
+
+def test_specs_never_change(spec_content: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(DatasetSpec.model_validate(spec_content), "seed", 3)  # noqa: B010
+
+
+def test_view_gives_declared_fields_and_refuses_others(spec_content: dict[str, Any]) -> None:
+    view = DatasetSpec.model_validate(spec_content).view(("filter", "seed"))
+    assert (view.seed, view.filter.threshold) == (0, 0.75)
+    with pytest.raises(AttributeError, match=re.escape("declares that it reads ['filter', 'seed'], not 'seeds'")):
+        _ = view.seeds
+    with pytest.raises(AttributeError, match="needs_warmup"):
+        _ = view.needs_warmup
+
+
+def test_view_as_json_holds_the_declared_fields_alone(spec_content: dict[str, Any]) -> None:
+    view = DatasetSpec.model_validate(spec_content).view(("seeds", "warmup"))
+    assert view.as_json() == {"seeds": [0, 1, 2], "warmup": {"size": 0.1}}
+
+
+def test_view_of_a_field_that_specs_lack_is_refused(spec_content: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=re.escape("a spec has no fields ['seedz', 'needs_warmup']")):
+        DatasetSpec.model_validate(spec_content).view(("seed", "seedz", "needs_warmup"))
+
+
+def test_view_can_be_copied(spec_content: dict[str, Any]) -> None:
+    view = copy.deepcopy(DatasetSpec.model_validate(spec_content).view(("seed",)))
+    assert view.as_json() == {"seed": 0}

@@ -1,0 +1,122 @@
+"""What recipes of several stages are made of, and which are refused with their place."""
+
+import copy
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from aflite_assets.errors import SpecError
+from aflite_assets.specs.models import SmallTransformerSpec
+from aflite_assets.specs.recipes import recipes_of
+from aflite_assets.specs.registry import parse_spec
+
+TABLES = {"format": "csv", "splits": {"test": "a.csv", "more": "b.csv"}}
+NET = {"kind": "small_transformer", "epochs": 4, "batch_size": 16, "gradient_accumulation": 4}
+
+
+@pytest.fixture
+def content(spec_content: dict[str, Any]) -> dict[str, Any]:
+    """Two neural evaluators, a classical one, a set to train on and one without rows for it."""
+    return copy.deepcopy(spec_content) | {
+        "evaluators": {"net": {**NET, "early_stopping": {}}, "other": NET, "linear": {"kind": "linear"}},
+        "challenge_sets": {"hard": {"source": TABLES, "fine_tune": "more"}, "asked": {"source": TABLES}},
+    }
+
+
+def _recipe(content: dict[str, Any], *stages: dict[str, Any], start: str = "net") -> dict[str, Any]:
+    recipe = {"kind": "fine_tuned", "start": start, "stages": list(stages)}
+    return content | {"evaluators": {**content["evaluators"], "tuned": recipe}}
+
+
+def _message(content: dict[str, Any]) -> str:
+    with pytest.raises(SpecError) as caught:
+        parse_spec(content)
+    return str(caught.value)
+
+
+def test_a_stage_trains_as_the_start_but_for_what_it_says(content: dict[str, Any]) -> None:
+    stages = ({"rows": "hard"}, {"rows": "hard", "epochs": 1, "learning_rate": 1e-5, "batch_size": 8})
+    recipe = recipes_of(parse_spec(_recipe(content, *stages)).evaluators)["tuned"]
+    assert (recipe.start, recipe.sets, recipe.settings.epochs) == ("net", ("hard",), 4)
+    assert recipe.settings.early_stopping is not None
+    first, second = (stage.settings for stage in recipe.stages)
+    assert first == SmallTransformerSpec.model_validate(NET)
+    assert second == SmallTransformerSpec.model_validate({**NET, "epochs": 1, "learning_rate": 1e-5, "batch_size": 8})
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ("nett", "evaluators.tuned.start names 'nett', which is no evaluator; name a neural evaluator of this spec (it "
+         "has ['net', 'other']); did you mean 'net'?"),
+        ("linear", "evaluators.tuned.start names 'linear' of kind 'linear', which cannot be trained further; name a "
+         "neural evaluator of this spec (it has ['net', 'other'])"),
+        ("tuned", "evaluators.tuned.start names 'tuned', which is fine_tuned itself; name a neural evaluator of this "
+         "spec (it has ['net', 'other']) and list all stages here"),
+    ],
+)  # fmt: skip
+def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any], start: str, message: str) -> None:
+    assert message in _message(_recipe(content, {"rows": "hard"}, start=start))
+
+
+@pytest.mark.parametrize(
+    ("stage", "message"),
+    [
+        ({"rows": "hrd"}, "evaluators.tuned.stages.0.rows names 'hrd', which challenge_sets lacks; name one with "
+         "fine_tune (there are ['hard']); did you mean 'hard'?"),
+        ({"rows": "asked"}, "evaluators.tuned.stages.0.rows names 'asked', which has no rows to train on; set "
+         "challenge_sets.asked.fine_tune to a split of its source"),
+        ({"rows": "hard", "batch_size": 6}, "evaluators.tuned.stages.0.batch_size 6 is no multiple of "
+         "gradient_accumulation 4 of the evaluator that it starts from; choose one"),
+        ({"rows": "hard", "epochs": 0}, "evaluators.tuned.stages.0.epochs: must be at least 1"),
+        ({"rows": "hard", "early_stopping": {}}, "evaluators.tuned.stages.0.early_stopping: unknown key"),
+        ({}, "evaluators.tuned.stages.0.rows is missing; add it"),
+    ],
+)  # fmt: skip
+def test_stages_that_cannot_be_trained_are_refused(
+    content: dict[str, Any], stage: dict[str, Any], message: str
+) -> None:
+    assert message in _message(_recipe(content, stage))
+
+
+def test_a_recipe_without_stages_is_refused(content: dict[str, Any]) -> None:
+    assert "evaluators.tuned.stages: must have at least 1 entry" in _message(_recipe(content))
+
+
+@pytest.mark.parametrize(
+    ("split", "message"),
+    [
+        ("mor", "source has no split 'mor' (it has ['test', 'more']); correct fine_tune or add it"),
+        ("test", "fine_tune names 'test', the split that is tested on; name another split"),
+    ],
+)
+def test_a_split_to_train_on_must_be_there_and_not_tested_on(content: dict[str, Any], split: str, message: str) -> None:
+    content["challenge_sets"]["asked"]["fine_tune"] = split
+    assert f"challenge_sets.asked: {message}" in _message(content)
+
+
+def test_a_limit_of_rows_to_train_on_needs_such_rows(content: dict[str, Any]) -> None:
+    content["challenge_sets"]["asked"]["fine_tune_limit"] = 5
+    assert "fine_tune_limit is about rows to train on, but fine_tune names none; set fine_tune" in _message(content)
+
+
+def test_challenge_sets_without_rows_to_train_on_have_the_keys_they_had(content: dict[str, Any]) -> None:
+    dumped = parse_spec(content).view(["challenge_sets"]).as_json()["challenge_sets"]
+    assert dumped["hard"]["fine_tune"] == "more"
+    assert "fine_tune" not in dumped["asked"]
+
+
+def test_the_papers_table_can_be_added_to_the_bundled_snli_as_the_documents_say() -> None:
+    document = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
+    (block,) = (one for one in re.findall(r"```text\n(.*?)```", document, re.DOTALL) if "fine_tuned" in one)
+    text = (files("aflite_assets.specs") / "bundled" / "snli.yaml").read_text(encoding="utf-8")
+    content = yaml.safe_load(text)
+    assert not recipes_of(parse_spec({"name": "snli", **content}).evaluators)
+    content["evaluators"] |= yaml.safe_load(block)
+    recipes = recipes_of(parse_spec({"name": "snli", **content}).evaluators)
+    assert [recipe.sets for recipe in recipes.values()] == [("anli_r1",), ("anli_r2",), ("anli_r3",)]
+    assert {(recipe.settings.epochs, recipe.stages[0].settings.epochs) for recipe in recipes.values()} == {(10, 2)}

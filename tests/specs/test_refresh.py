@@ -1,0 +1,77 @@
+"""When a refresh may act: what a dataset's file may say, and which times a cron expression means where."""
+
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from aflite_assets.errors import SpecError
+from aflite_assets.specs.refresh import RefreshSpec
+from aflite_assets.specs.registry import parse_spec
+from tests.small_datasets import CIRCLES
+
+HUB: dict[str, Any] = {"format": "hub", "id": "me/data", "splits": {"train": "train", "test": "test"}}
+
+
+def _at(*time: int) -> datetime:
+    return datetime(*time, tzinfo=UTC)  # type: ignore[arg-type, misc]
+
+
+def test_what_may_be_said() -> None:
+    assert parse_spec(CIRCLES).refresh == RefreshSpec()
+    assert parse_spec({**CIRCLES, "refresh": "never"}).refresh == "never"
+    refresh = parse_spec({**CIRCLES, "refresh": {"cron": "0 3 * * mon", "timezone": "Europe/Berlin"}}).refresh
+    assert refresh == RefreshSpec(cron="0 3 * * mon", timezone="Europe/Berlin")
+    assert parse_spec({**CIRCLES, "refresh": {"start": True}}).refresh == RefreshSpec(start=True)
+
+
+REFUSED: list[tuple[Any, str]] = [
+    ("always", r"refresh: must be one of 'never' or a mapping .*\(received 'always'\)"),
+    (True, r"refresh: must be one of 'never' or a mapping"),
+    ({"crom": "0 3 * * *"}, r"refresh.crom: unknown key; did you mean 'cron'"),
+    ({"cron": "3"}, r"refresh: cron '3' is no cron expression of five fields; give five: minute, hour"),
+    ({"cron": "@daily"}, r"cron '@daily' is no cron expression of five fields"),
+    ({"cron": "R * * * *"}, r"cron 'R \* \* \* \*' is no cron expression of five fields"),
+    ({"cron": "61 * * * *"}, r"cron '61 \* \* \* \*' names no time \(.*out of range\); give five"),
+    ({"cron": "0 0 30 2 *"}, r"cron '0 0 30 2 \*' names no time"),
+    ({"cron": "0 3 * * *", "timezone": "Europe/Berln"}, r"'Europe/Berln' is unknown; did you mean 'Europe/Berlin'"),
+    ({"cron": "0 3 * * *", "timezone": "../etc"}, r"timezone '\.\./etc' is unknown"),
+    ({"timezone": "Europe/Berlin"}, r"timezone is 'Europe/Berlin', but there is no cron that it could be of"),
+]
+
+
+@pytest.mark.parametrize(("refresh", "message"), REFUSED)
+def test_what_may_not_be_said(refresh: Any, message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        parse_spec({**CIRCLES, "refresh": refresh})
+
+
+def test_times_are_those_of_the_zone() -> None:
+    mondays = RefreshSpec(cron="0 3 * * 1", timezone="Europe/Berlin")
+    assert mondays.last_time(_at(2026, 11, 23, 1, 59)) == _at(2026, 11, 16, 2)
+    assert mondays.last_time(_at(2026, 11, 23, 2, 0)) == _at(2026, 11, 23, 2)
+    assert mondays.last_time(_at(2026, 11, 23, 2, 0, 59)) == _at(2026, 11, 23, 2)
+    assert mondays.next_time(_at(2026, 11, 23, 2, 0)) == _at(2026, 11, 30, 2)
+    assert mondays.last_time(datetime(2026, 7, 6, 3, 1, tzinfo=ZoneInfo("Europe/Berlin"))) == _at(2026, 7, 6, 1)
+    assert RefreshSpec(cron="0 3 * * 1").last_time(_at(2026, 11, 23, 3, 1)) == _at(2026, 11, 23, 3)
+    assert RefreshSpec().last_time(_at(2026, 11, 23)) is None
+    assert RefreshSpec().next_time(_at(2026, 11, 23)) is None
+
+
+def test_an_hour_that_the_clocks_leave_out_is_not_missed() -> None:
+    nightly = RefreshSpec(cron="30 2 * * *", timezone="Europe/Berlin")
+    times = {nightly.last_time(_at(2026, 3, day, 12)) for day in (28, 29, 30)}
+    assert times == {_at(2026, 3, 28, 1, 30), _at(2026, 3, 29, 1, 0), _at(2026, 3, 30, 0, 30)}
+
+
+def test_the_newest_commit_of_the_hub_has_an_old_name_and_keys_keep_it() -> None:
+    old, new = (parse_spec({**CIRCLES, "source": {**HUB, name: True}}) for name in ("refresh", "newest"))
+    assert old == new
+    fields = new.view(["source"]).as_json()["source"]
+    assert list(fields) == ["format", "id", "revision", "refresh", "config", "class_numbers", "splits"]
+    assert fields["refresh"] is True
+    with pytest.raises(SpecError, match="newest and refresh are two names of one key; keep newest"):
+        parse_spec({**CIRCLES, "source": {**HUB, "newest": True, "refresh": True}})
+    with pytest.raises(SpecError, match="or newest: true to take the newest at every materialisation"):
+        parse_spec({**CIRCLES, "source": HUB})

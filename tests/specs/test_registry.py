@@ -1,0 +1,287 @@
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from aflite_assets.errors import SpecError
+from aflite_assets.specs.registry import BUNDLED, load_registry, load_spec, spec_folders
+from aflite_assets.specs.sources import FeatureSource, TableSource
+
+GOOD = """
+source: {format: csv, splits: {train: train.csv, test: [parts/a.csv, ../b.csv]}}
+representations: {given: {kind: identity}}
+evaluators: {linear: {kind: linear}}
+"""
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two folders that AFLITE_DATASETS names."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    monkeypatch.setenv("AFLITE_DATASETS", os.pathsep.join(map(str, (first, second))))
+    return first, second
+
+
+def _write(path: Path, text: str = GOOD) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_bundled_datasets_load_without_any_setting() -> None:
+    registry = load_registry()
+    assert spec_folders() == [BUNDLED]
+    assert not registry.failures
+    assert sorted(registry.specs) == sorted(path.stem for path in BUNDLED.iterdir())
+
+
+def test_datasets_of_two_folders_and_the_bundled_ones(folders: tuple[Path, Path]) -> None:
+    files = {"one": _write(folders[0] / "one.yaml"), "two": _write(folders[1] / "two.yml")}
+    registry = load_registry()
+    assert not registry.failures
+    assert {name: registry.files[name] for name in files} == files
+    assert {"one", "two", "digits"} <= set(registry.specs)
+    assert registry["one"].name == "one"
+
+
+def test_clash_of_names_names_both_files_and_keeps_the_first(folders: tuple[Path, Path]) -> None:
+    first, second = _write(folders[0] / "same.yaml"), _write(folders[1] / "same.yaml")
+    registry = load_registry()
+    assert registry.files["same"] == first
+    assert registry.failures == {second: f"{second}: the name 'same' is already taken by {first}; rename one"}
+
+
+def test_bundled_name_taken_by_a_user_is_a_failure_of_the_bundled_file(folders: tuple[Path, Path]) -> None:
+    _write(folders[0] / "digits.yaml")
+    registry = load_registry()
+    assert registry.files["digits"] == folders[0] / "digits.yaml"
+    assert list(registry.failures) == [BUNDLED / "digits.yaml"]
+
+
+def test_folder_named_twice_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(tmp_path / "one.yaml")
+    monkeypatch.setenv("AFLITE_DATASETS", os.pathsep.join([str(tmp_path), "", f"{tmp_path}/", str(BUNDLED)]))
+    assert spec_folders() == [tmp_path, BUNDLED]
+    assert not load_registry().failures
+
+
+@pytest.mark.parametrize("name", ["no_such_folder", "~nobody_of_this_name/specs"])
+def test_folder_that_does_not_exist_is_a_failure(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("AFLITE_DATASETS", name)
+    registry = load_registry()
+    assert "digits" in registry.specs
+    assert list(registry.failures.values()) == [
+        f"AFLITE_DATASETS names {str(Path.cwd() / name)!r}, which is not a folder; correct or remove it"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: [", "line 1: while parsing a flow node"),
+        ("", "a dataset is a mapping of keys and values, but the file is empty"),
+        ("# nothing", "a dataset is a mapping of keys and values, but the file is empty"),
+        ("- a", "a dataset is a mapping of keys and values, but the file holds the list ['a']"),
+        ("train.csv", "a dataset is a mapping of keys and values, but the file holds 'train.csv'"),
+        ("name: other" + GOOD, "name: must be the file's name without its ending, 'broken' (received 'other'); rename "
+         "the file, or leave the key out"),
+        ("name: 7" + GOOD, "name: must be the file's name without its ending, 'broken' (received '7')"),
+        ("name:" + GOOD, "name: must be the file's name without its ending, 'broken' (received nothing)"),
+        ("sorce: 1" + GOOD, "sorce: unknown key; did you mean 'source'?"),
+        ("title: !!python/object/apply:os.system ['true']" + GOOD, "line 1: the tag !!python/object/apply:os.system"),
+        ("title: 2020-13-45\nseed: x" + GOOD, "seed: must be a whole number (received 'x')"),
+        ("title: " + "[" * 5000, "line 1: is nested more than 50 deep"),
+        ("source: {splits: {train: &loop [*loop]}}", "line 1: a value contains itself"),
+        ("seed: 1\nseed: 2" + GOOD, "line 2: key 'seed' stands twice"),
+        (GOOD + "evaluators: {linear: {kind: linear}}", "line 5: key 'evaluators' stands twice"),
+        ("? [a, b]\n: 1" + GOOD, "line 1: a mapping or a list stands where a key is wanted"),
+        ("1: a" + GOOD, "line 1: the key 1 must be text; put it in quotes"),
+        ("labels: [yes, no]" + GOOD, "labels.0: yes/no/on/off and true/false are booleans in YAML; put it in quotes"),
+        ("labels: {yes: 1, no: 0}" + GOOD, "line 1: labels: the key yes must be text; yes/no/on/off and true/false"),
+        ("seed: ${UNSET_VARIABLE}" + GOOD, "line 1: seed: the environment variable UNSET_VARIABLE is not set"),
+        (GOOD.replace("train.csv", '"a\\0b"'), "source.splits.train: holds a NUL character"),
+        (GOOD.replace("train.csv", "''"), "source.splits.train: names nothing; write a path"),
+        (GOOD.replace("{kind: identity}", "{kind: huggingface_text, checkpoint: " + "x" * 5000 + "}"),
+         "representations.given.checkpoint: is 5000 characters long, and a path has at most 4096"),
+    ],
+)  # fmt: skip
+def test_broken_file_takes_no_other_down(folders: tuple[Path, Path], text: str, message: str) -> None:
+    broken = _write(folders[0] / "broken.yaml", text)
+    _write(folders[0] / "good.yaml")
+    registry = load_registry()
+    assert {"good", "digits"} <= set(registry.specs)
+    assert list(registry.failures) == [broken]
+    assert registry.failures[broken].startswith(f"{broken}: {message}")
+
+
+def test_file_that_is_no_text_or_no_file_is_a_failure(folders: tuple[Path, Path]) -> None:
+    (folders[0] / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
+    (folders[0] / "folder.yaml").mkdir()
+    (folders[0] / "lost.yml").symlink_to(folders[0] / "nowhere")
+    os.mkfifo(folders[0] / "pipe.yaml")
+    _write(folders[1] / "good.yaml")
+    registry = load_registry()
+    failures = {path.name: message.removeprefix(f"{path}: ") for path, message in registry.failures.items()}
+    assert failures == {
+        "bytes.yaml": "line 1: byte 0xff is not UTF-8; save the file as text in UTF-8",
+        "folder.yaml": "is a folder; a dataset is described in a text file",
+        "lost.yml": "there is no such file; correct the name or the link",
+        "pipe.yaml": "is no ordinary file; a dataset is described in a text file",
+    }
+    assert "good" in registry.specs
+
+
+def test_folder_without_the_right_to_read_it_is_a_failure(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write(folders[1] / "good.yaml")
+    listing = Path.iterdir
+
+    def refuse(folder: Path) -> Any:
+        if folder == folders[0]:
+            raise PermissionError(13, "Permission denied", str(folder))
+        return listing(folder)
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    registry = load_registry()
+    assert "good" in registry.specs
+    said = f"AFLITE_DATASETS names {str(folders[0])!r}, which cannot be read (Permission denied); correct or remove it"
+    assert registry.failures == {folders[0]: said}
+
+
+@pytest.mark.parametrize("name", ["My Data", "_a", "a-b", "a.b", "..", "..a", "é", "a\nb", "A", "a" * 65, "\udcff"])
+def test_file_name_that_is_no_dataset_name_is_refused(folders: tuple[Path, Path], name: str) -> None:
+    path = _write(folders[0] / f"{name}.yaml")
+    registry = load_registry()
+    assert list(registry.failures) == [path]
+    said = registry.failures[path]
+    assert re.search(r"yaml'?: name: use lower-case letters, digits and underscores only.*; rename the file$", said)
+    assert said.isprintable()
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "..", ".", "", "A", "a-b", "a\\0b", "\\udc80", "x" * 65])
+@pytest.mark.parametrize("place", ["representations", "evaluators", "challenge_sets", "splits"])
+def test_names_that_would_leave_their_folder_are_refused(tmp_path: Path, place: str, name: str) -> None:
+    entry = {
+        "representations": "{kind: identity}",
+        "evaluators": "{kind: linear}",
+        "challenge_sets": "{source: {format: digits}}",
+        "splits": "train.csv",
+    }[place]
+    text = (GOOD + "challenge_sets: {}").replace(f"{place}: {{", f'{place}: {{"{name}": {entry}, ')
+    with pytest.raises(SpecError, match=rf"{place}.*(use lower-case letters|at most 64|is no character)"):
+        load_spec(_write(tmp_path / "tiny.yaml", text))
+
+
+def test_name_given_by_files_of_both_endings_is_a_failure_of_the_second(folders: tuple[Path, Path]) -> None:
+    first, second = _write(folders[0] / "same.yaml"), _write(folders[0] / "same.yml")
+    registry = load_registry()
+    assert registry.files["same"] == first
+    assert registry.failures == {second: f"{second}: the name 'same' is already taken by {first}; rename one"}
+
+
+def test_endings_count_in_any_case_and_others_do_not(folders: tuple[Path, Path]) -> None:
+    for name in ("one.YAML", "two.Yml", "three.json", "four.yaml~", "five", ".yaml"):
+        _write(folders[0] / name)
+    registry = load_registry()
+    assert {"one", "two"} <= set(registry.specs)
+    assert not {"three", "four", "five"} & set(registry.specs)
+    assert not registry.failures
+
+
+def test_unknown_dataset_is_told_the_nearest_and_where_was_searched(folders: tuple[Path, Path]) -> None:
+    _write(folders[0] / "our_snli.yaml")
+    message = re.escape("no dataset is named 'our_snil'; did you mean 'our_snli'? (known: [") + ".*'our_snli'.*\\]; "
+    with pytest.raises(SpecError, match=message + re.escape(f"folders searched: ['{folders[0]}', '{folders[1]}'")):
+        _ = load_registry()["our_snil"]
+
+
+def test_paths_are_relative_to_the_file_not_the_working_directory(tmp_path: Path) -> None:
+    source = load_spec(_write(tmp_path / "tiny.yaml")).source
+    assert isinstance(source, TableSource)
+    assert source.splits == {
+        "train": str(tmp_path / "train.csv"),
+        "test": (str(tmp_path / "parts/a.csv"), str(tmp_path / "../b.csv")),
+    }
+
+
+@pytest.fixture
+def load(tmp_path: Path, spec_content: dict[str, Any]) -> Callable[..., Any]:
+    """The spec of a YAML file with some keys changed."""
+    return lambda **changes: load_spec(
+        _write(tmp_path / "tiny.yaml", yaml.safe_dump(spec_content | changes, sort_keys=False))
+    )
+
+
+def test_absolute_and_home_paths_stay(
+    load: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    spec = load(source={"format": "csv", "splits": {"train": "/data/a.csv", "test": "~/b.csv"}})
+    assert spec.source.splits == {"train": "/data/a.csv", "test": "/home/someone/b.csv"}
+
+
+def test_paths_of_features_and_of_challenge_sets_are_relative_to_the_file(
+    load: Callable[..., Any], tmp_path: Path
+) -> None:
+    files = {"features": "x.npy", "labels": "y.npy", "groups": "g.npy"}
+    source = {"format": "features", "splits": {"train": files, "test": files}}
+    spec = load(source=source, challenge_sets={"hard": {"source": source}})
+    for each in (spec.source, spec.challenge_sets["hard"].source):
+        assert isinstance(each, FeatureSource)
+        assert each.files() == [tmp_path / name for name in ("x.npy", "y.npy", "g.npy") * 2]
+
+
+def test_label_files_annotations_and_checkpoints_are_relative_to_the_file_and_hub_splits_are_not(
+    load: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "model").mkdir()
+    hub = {"format": "hub", "id": "a/b", "revision": "main", "splits": {"test": "data/*.parquet"}}
+    spec = load(
+        source={"format": "image_folder", "splits": {"train": {"folder": "f", "labels": "l.csv"}, "test": "t"}},
+        annotations={"format": "csv", "files": ["a.csv"], "match": {"id": "key"}, "annotators": "label"},
+        challenge_sets={"hard": {"source": hub}},
+        representations={"r": {"kind": "huggingface_text", "checkpoint": "model"}},
+        evaluators={"e": {"kind": "huggingface_text", "checkpoint": "org/model"}},
+    )
+    assert spec.source.splits["train"].model_dump() == {
+        "folder": str(tmp_path / "f"),
+        "labels": str(tmp_path / "l.csv"),
+    }
+    assert spec.source.splits["test"] == str(tmp_path / "t")
+    assert spec.annotations.paths() == [tmp_path / "a.csv"]
+    assert spec.challenge_sets["hard"].source.splits == {"test": "data/*.parquet"}
+    assert spec.representations["r"].checkpoint == str(tmp_path / "model")
+    assert spec.evaluators["e"].checkpoint == "org/model"
+
+
+def test_variables_are_those_of_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, load: Callable[..., Any]
+) -> None:
+    monkeypatch.setenv("PLANTED_DATA", "/data")
+    monkeypatch.setenv("PLANTED_ROWS", "7")
+    spec = load(
+        source={"format": "csv", "splits": {"train": "${PLANTED_DATA}/x.csv", "test": "${PLANTED_LOCAL:-sub}/y.csv"}},
+        limit={"train": "${PLANTED_ROWS}", "test": "${PLANTED_TEST_ROWS:-400}"},
+        title="costs $$5 and $${PLANTED_ROWS}",
+    )
+    assert spec.source.splits == {"train": "/data/x.csv", "test": str(tmp_path / "sub/y.csv")}
+    assert spec.limit == {"train": 7, "test": 400}
+    assert spec.title == "costs $5 and ${PLANTED_ROWS}"
+
+
+def test_merged_yaml_keys_may_be_overridden(tmp_path: Path) -> None:
+    text = """
+representations: {given: {kind: identity}}
+source: {format: csv, splits: {train: a.csv, test: b.csv}}
+evaluators:
+  weak: &base {kind: linear, inverse_regularization: 1.0}
+  strong: {<<: *base, inverse_regularization: 9.0}
+"""
+    evaluators = load_spec(_write(tmp_path / "tiny.yaml", text)).model_dump()["evaluators"]
+    assert [each["inverse_regularization"] for each in evaluators.values()] == [1.0, 9.0]

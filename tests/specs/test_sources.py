@@ -1,0 +1,126 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from aflite_assets.specs.sources import SourceSpec, as_tuple
+
+CIRCLES: dict[str, Any] = {
+    "format": "circles",
+    "splits": {"train": 10},
+    "inner_radius": 1,
+    "outer_radius": 2,
+    "radius_deviation": 0.1,
+    "biased_share": 0.5,
+    "bias_width": 2,
+    "bias_mean": 1,
+    "bias_deviation": 0.1,
+    "noise_deviation": 0.1,
+    "flipped_share": 0.1,
+}
+
+
+def _source(**content: Any) -> Any:
+    return TypeAdapter(SourceSpec).validate_python(content)
+
+
+def test_files_of_tables_are_those_of_all_splits() -> None:
+    source = _source(format="parquet", splits={"train": ["a", "b"], "test": "c"})
+    assert source.files() == [Path("a"), Path("b"), Path("c")]
+
+
+def test_files_of_features_leave_absent_groups_out() -> None:
+    files = {"features": "x.npy", "labels": "y.npy"}
+    source = _source(format="features", splits={"train": files | {"groups": "g.npy"}})
+    assert [str(path) for path in source.files()] == ["x.npy", "y.npy", "g.npy"]
+
+
+def test_image_folders_name_their_folders_and_label_files() -> None:
+    source = _source(format="image_folder", splits={"train": "a", "dev": {"folder": "b", "labels": "b.txt"}})
+    assert source.files() == [Path("b.txt")]
+    assert source.folders() == [Path("a"), Path("b")]
+
+
+def test_groups_are_given_for_all_splits_or_none() -> None:
+    files = {"features": "x.npy", "labels": "y.npy"}
+    with pytest.raises(ValidationError, match=r"given for some splits, but not for \['test'\]; give them"):
+        _source(format="features", splits={"train": files | {"groups": "g.npy"}, "test": files})
+
+
+def test_drawn_sources_have_no_files() -> None:
+    assert _source(**CIRCLES).files() == []
+    digits = _source(format="digits")
+    assert (digits.files(), list(digits.splits)) == ([], ["train", "test"])
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        ({"format": "csv", "splits": {}}, "splits"),
+        ({"format": "csv", "splits": {"train": "a"}, "delimiter": "::"}, "delimiter"),
+        ({"format": "csv", "splits": {"train": "a"}, "delimiter": ""}, "delimiter"),
+        ({"format": "csv", "splits": {"train": []}}, "splits"),
+        ({"format": "features", "splits": {"train": {"features": "x"}}}, "labels"),
+        ({"format": "digits", "test_share": 1}, "test_share"),
+        ({"format": "digits", "canvas": 7}, "canvas"),
+        ({"format": "digits", "canvas": 65}, "canvas"),
+        ({"format": "digits", "degraded": {"noise": 256}}, "noise"),
+        ({"format": "digits", "degraded": {"blur": -1}}, "blur"),
+        ({"format": "digits", "degraded": {"occlusion": 9}}, "occlusion"),
+        ({"format": "digits", "degraded": {"rain": 1}}, "rain"),
+        ({"format": "digits", "canvas": 12, "marks": {}}, "share"),
+        ({"format": "digits", "canvas": 12, "marks": {"share": 1.1}}, "share"),
+        ({"format": "digits", "canvas": 12, "marks": {"share": 0.5, "wrong_share": -0.1}}, "wrong_share"),
+        (CIRCLES | {"biased_share": 1.1}, "biased_share"),
+        (CIRCLES | {"flipped_share": 0.5}, "flipped_share"),
+        (CIRCLES | {"splits": {"train": 3}}, "splits"),
+        (CIRCLES | {"bias_width": 0}, "bias_width"),
+        ({"format": "pickle", "splits": {"train": "a"}}, "pickle"),
+    ],
+)
+def test_sources_out_of_range_are_refused(content: dict[str, Any], field: str) -> None:
+    with pytest.raises(ValidationError, match=field):
+        _source(**content)
+
+
+@pytest.mark.parametrize(
+    ("content", "needed"),
+    [
+        ({"marks": {"share": 0.7}}, "a shift of 0 and a mark of 3 need 11; set it to that or more"),
+        ({"canvas": 13, "marks": {"share": 0.7}, "degraded": {"shift": 3}}, "shift of 3 and a mark of 3 need 14; set"),
+        (
+            {"canvas": 10, "degraded": {"shift": 3}},
+            "canvas is 10, but a digit of 8 pixels, a shift of 3 and a mark of 0",
+        ),
+    ],
+)
+def test_a_canvas_without_room_is_refused(content: dict[str, Any], needed: str) -> None:
+    with pytest.raises(ValidationError, match=needed):
+        _source(format="digits", **content)
+
+
+def test_plain_digits_are_described_as_before() -> None:
+    source = _source(format="digits", test_share=0.3)
+    assert source.model_dump(mode="json") == {"format": "digits", "test_share": 0.3, "seed": 0}
+    assert source.attributes == ()
+    assert _source(format="digits", canvas=11, marks={"share": 0.5}).attributes == ("mark",)
+
+
+def test_one_name_or_several_as_a_tuple() -> None:
+    assert as_tuple("a") == ("a",)
+    assert as_tuple(("a", "b")) == ("a", "b")
+
+
+def test_hub_files_have_no_configuration() -> None:
+    source = {"format": "hub", "id": "a/b", "revision": "main", "config": "c", "splits": {"train": "train.csv"}}
+    with pytest.raises(
+        ValidationError, match="splits name files of the repository, so config 'c' says nothing; drop it"
+    ):
+        _source(**source)
+
+
+def test_hub_splits_and_files_are_not_mixed() -> None:
+    source = {"format": "hub", "id": "a/b", "revision": "main", "splits": {"train": "train", "test": "test.csv"}}
+    with pytest.raises(ValidationError, match=r"splits \['train', 'test.csv'\] mix the hub's splits with files"):
+        _source(**source)

@@ -1,0 +1,107 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aflite_assets.specs.yaml.paths import absolute_path, absolute_paths
+
+FOLDER = Path("/specs")
+
+
+def _source(source: Any) -> Any:
+    return absolute_paths({"source": source}, FOLDER)["source"]
+
+
+def test_paths_are_taken_from_the_folder_and_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert absolute_path("a/b.csv", FOLDER) == Path("/specs/a/b.csv")
+    assert absolute_path("/data/a.csv", FOLDER) == Path("/data/a.csv")
+    assert absolute_path("~/b.csv", FOLDER) == Path("/home/someone/b.csv")
+    assert absolute_path("~nobody_of_this_name/x", FOLDER) == Path("/specs/~nobody_of_this_name/x")
+
+
+@pytest.mark.parametrize(
+    ("splits", "changed"),
+    [
+        (
+            {"train": "a.csv", "test": ["b.csv", "/c.csv"]},
+            {"train": "/specs/a.csv", "test": ["/specs/b.csv", "/c.csv"]},
+        ),
+        ({"train": ("a.csv",)}, {"train": ["/specs/a.csv"]}),
+        (
+            {"train": {"folder": "images", "labels": "l.txt"}},
+            {"train": {"folder": "/specs/images", "labels": "/specs/l.txt"}},
+        ),
+        (
+            {"train": {"features": "x.npy", "labels": "y.npy", "groups": None}},
+            {"train": {"features": "/specs/x.npy", "labels": "/specs/y.npy", "groups": None}},
+        ),
+        ({"train": 4000}, {"train": 4000}),
+        ({"train": "", "test": " "}, {"train": "", "test": " "}),
+        ({"train": "a\0b", "test": "\ud800"}, {"train": "a\0b", "test": "\ud800"}),
+        ({"train": "~\0"}, {"train": "~\0"}),
+        ("train.csv", "train.csv"),
+        (["train.csv"], ["/specs/train.csv"]),
+        (None, None),
+    ],
+)
+def test_files_of_sources_are_made_absolute_and_what_cannot_be_a_path_is_left(splits: Any, changed: Any) -> None:
+    source = {"splits": splits, "format": "csv"}
+    assert _source(source) == {"splits": changed, "format": "csv"}
+    sets = {"hard": {"source": source, "limit": 5}, "odd": 3}
+    made = absolute_paths({"challenge_sets": sets}, FOLDER)
+    assert made == {"challenge_sets": {"hard": {"source": {"splits": changed, "format": "csv"}, "limit": 5}, "odd": 3}}
+    assert source["splits"] is splits
+
+
+def test_splits_of_a_hub_source_are_no_paths() -> None:
+    source = {"format": "hub", "id": "a/b", "splits": {"train": "data/*.parquet", "test": ["validation"]}}
+    assert _source(source) == source
+
+
+def test_files_of_annotations_are_made_absolute() -> None:
+    content = {"annotations": {"files": ["a.csv", "/b.csv"], "match": {"id": "key"}}}
+    made = {"annotations": {"files": ["/specs/a.csv", "/b.csv"], "match": {"id": "key"}}}
+    assert absolute_paths(content, FOLDER) == made
+    assert absolute_paths({"annotations": {"files": "a.csv"}}, FOLDER) == {"annotations": {"files": "/specs/a.csv"}}
+
+
+@pytest.mark.parametrize("field", ["representations", "evaluators"])
+@pytest.mark.parametrize(
+    ("checkpoint", "found"),
+    [
+        ("roberta-base", None),
+        ("org/model", None),
+        ("model", "model"),
+        ("./new", "new"),
+        ("../up", "../up"),
+        ("model\0", None),
+        ("x" * 300, None),
+        ("x" * 10_000, None),
+        ("", None),
+        ("\ud800", None),
+        (None, None),
+        (5, None),
+    ],
+)
+def test_checkpoint_is_a_path_only_when_it_is_one(
+    tmp_path: Path, field: str, checkpoint: Any, found: str | None
+) -> None:
+    (tmp_path / "model").mkdir()
+    made = absolute_paths({field: {"a": {"checkpoint": checkpoint, "kind": "x"}, "b": 3}}, tmp_path)
+    wanted = checkpoint if found is None else str(tmp_path / found)
+    assert made == {field: {"a": {"checkpoint": wanted, "kind": "x"}, "b": 3}}
+
+
+def test_order_and_other_keys_stay() -> None:
+    content: dict[Any, Any] = {
+        "seed": 1,
+        "challenge_sets": {"b": {}, "a": {}},
+        "source": {"splits": {"z": "z", "a": "a"}, "x": 1},
+        5: 6,
+    }
+    made = absolute_paths(content, FOLDER)
+    assert list(made) == list(content)
+    assert list(made["challenge_sets"]) == ["b", "a"]
+    assert list(made["source"]) == ["splits", "x"]
+    assert list(made["source"]["splits"]) == ["z", "a"]

@@ -1,0 +1,259 @@
+"""Cells trained in processes of their own: the same results, failures that stay with their cell, killed workers."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.errors import DataError, ModelError
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import ResultStore
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.evaluation import cell_training, cell_workers, evaluator_models
+from aflite_assets.stages.evaluation.cell_training import CellJob, train_cell
+from aflite_assets.stages.evaluation.cell_workers import CellWorkers, visible_gpus
+from aflite_assets.stages.pipeline import run_pipeline, run_stage
+from aflite_assets.stages.shared.progress import Progress
+
+NET = {
+    "kind": "small_transformer", "vocabulary": 200, "width": 16, "layers": 1, "heads": 2, "max_length": 16, "epochs": 3,
+}  # fmt: skip
+
+HOT: dict[str, Any] = {"learning_rate": 9.0, "epochs": 30, "weight_decay": 0.99}
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> DatasetSpec:
+    """Forty train rows whose words name their class."""
+    folder = tmp_path_factory.mktemp("texts")
+    for split, rows in (("train", 60), ("test", 10)):
+        lines = [f"{'good' if row % 2 else 'bad'} {row % 7}\t{row % 2}" for row in range(rows)]
+        (folder / f"{split}.tsv").write_text("\n".join(["text\tlabel", *lines]) + "\n", encoding="utf-8")
+    return parse_spec(
+        {
+            "name": "texts",
+            "source": {"format": "tsv", "splits": {one: str(folder / f"{one}.tsv") for one in ("train", "test")}},
+            "columns": {"text": "text"},
+            "labels": {"bad": 0, "good": 1},
+            "warmup": {"size": 20},
+            "representations": {"net": NET},
+            "filter": {"target_size": 20, "train_size": 10, "slice_size": 10, "n_partitions": 8},
+            "evaluators": {"net": NET, "linear": {"kind": "linear"}},
+            "seeds": [0],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def walked(texts: DatasetSpec, tmp_path_factory: pytest.TempPathFactory) -> ResultStore:
+    store = ResultStore(tmp_path_factory.mktemp("walked"))
+    run_pipeline(texts, store=store)
+    return store
+
+
+def _job(store: ResultStore, spec: DatasetSpec, target: Path, evaluator: str = "net", **changes: Any) -> CellJob:
+    target.mkdir()
+    settings = spec.evaluators[evaluator].model_copy(update=changes)
+    raw, challenges = (store.current(name, spec.name) for name in ("raw_dataset", "challenge_sets"))
+    scratch = target.with_name(f"{target.name}-scratch")
+    return CellJob(settings, np.arange(40), 0, DeviceSettings("cpu"), raw, challenges, frozenset(), target, scratch)
+
+
+def test_two_workers_give_the_bits_of_this_process_and_outlive_errors(
+    walked: ResultStore, texts: DatasetSpec, tmp_path: Path
+) -> None:
+    lines: list[str] = []
+    here = train_cell(_job(walked, texts, tmp_path / "here"), _ignore)
+    with CellWorkers(["", ""]) as workers:
+        jobs = [
+            _job(walked, texts, tmp_path / name, one) for name, one in (("a", "net"), ("b", "linear"), ("c", "net"))
+        ]
+        metrics = workers.map(lambda job: workers.train(job, lines.append), jobs)
+        assert len(multiprocessing.active_children()) == 2
+        empty = _job(walked, texts, tmp_path / "empty")
+        with pytest.raises(DataError, match="of 0 train rows hold no words"):
+            workers.train(CellJob(**{**vars(empty), "train_rows": np.arange(0)}), _ignore)
+        with pytest.raises(ModelError, match="training diverged"):
+            workers.train(_job(walked, texts, tmp_path / "hot", **HOT), _ignore)
+        assert workers.train(_job(walked, texts, tmp_path / "after", "linear"), _ignore)["rows"] == 40
+    assert not multiprocessing.active_children()
+    timings = {"seconds", "prediction_seconds"}
+    for number in (0, 2):
+        assert {k: v for k, v in metrics[number].items() if k not in timings} == {
+            k: v for k, v in here.items() if k not in timings
+        }
+    for name in ("predictions.parquet", "dynamics.parquet"):
+        found = [pq.read_table(tmp_path / folder / name) for folder in ("here", "a", "c")]
+        assert found[0].equals(found[1])
+        assert found[0].equals(found[2])
+    assert sum("epoch 3" in line for line in lines) == 2
+
+
+def _ignore(line: str) -> None:
+    """Nobody reads it."""
+
+
+def test_a_killed_worker_is_named_and_replaced(walked: ResultStore, texts: DatasetSpec, tmp_path: Path) -> None:
+    def kill(line: str) -> None:
+        if "epoch 1" in line:
+            (worker,) = multiprocessing.active_children()
+            assert worker.pid is not None
+            os.kill(worker.pid, signal.SIGKILL)
+
+    with CellWorkers(["0", "1"]) as workers:
+        with pytest.raises(ModelError, match=r"worker process on GPU [01] ended with exit code -9"):
+            workers.train(_job(walked, texts, tmp_path / "killed", epochs=500), kill)
+        assert not multiprocessing.active_children()
+        assert workers.train(_job(walked, texts, tmp_path / "after", "linear"), _ignore)["rows"] == 40
+
+
+def test_an_interrupted_cell_leaves_nothing_to_the_next(
+    walked: ResultStore, texts: DatasetSpec, tmp_path: Path
+) -> None:
+    def interrupt(line: str) -> None:
+        if "epoch 1" in line:
+            raise KeyboardInterrupt
+
+    with CellWorkers(["0", "1"]) as workers:
+        with pytest.raises(KeyboardInterrupt):
+            workers.train(_job(walked, texts, tmp_path / "interrupted", epochs=500), interrupt)
+        assert not multiprocessing.active_children()
+
+
+_STEP = """
+import sys
+from aflite_assets.stages.evaluation.cell_workers import CellWorkers
+
+class Endless:
+    def __reduce__(self):
+        return exec, (sys.argv[1],)
+
+with CellWorkers(["", ""]) as workers:
+    workers.train(Endless(), str)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_workers_end_when_the_process_that_started_them_is_killed(tmp_path: Path) -> None:
+    mark = tmp_path / "worker"
+    # A job that says nothing while it runs: one that logs would notice by itself that nobody listens.
+    job = f"import os, pathlib, time; pathlib.Path({str(mark)!r}).write_text(f'{{os.getpid()}}.'); time.sleep(120)"
+    with subprocess.Popen([sys.executable, "-c", _STEP, job]) as step:
+        assert _within(60, lambda: mark.is_file() and mark.read_text(encoding="utf-8").endswith("."))
+        worker = int(mark.read_text(encoding="utf-8").rstrip("."))
+        assert _runs(worker)
+        step.kill()
+    assert _within(20, lambda: not _runs(worker))
+
+
+def _within(seconds: float, holds: Callable[[], bool]) -> bool:
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def _runs(number: int) -> bool:
+    try:
+        state = Path(f"/proc/{number}/stat").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return False
+    return state.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.parametrize("gpus", [[], ["", ""]], ids=["here", "workers"])
+def test_an_error_that_nobody_expects_fails_the_cell_with_its_reason(
+    walked: ResultStore, texts: DatasetSpec, tmp_path: Path, gpus: list[str]
+) -> None:
+    lines: list[str] = []
+    job = _job(walked, texts, tmp_path / "gone", "linear")
+    job.target.rmdir()
+    with CellWorkers(gpus) as workers:
+        # Here a folder that is gone; a full disk is an OSError too.
+        with pytest.raises(RuntimeError, match=r"^FileNotFoundError: .*gone/predictions.parquet"):
+            workers.train(job, lines.append)
+        assert workers.train(_job(walked, texts, tmp_path / "after", "linear"), _ignore)["rows"] == 40
+    assert "Traceback" in lines[-1]
+    assert "predictions.parquet" in lines[-1]
+
+
+def test_a_full_disk_fails_a_cell_and_not_the_grid(
+    texts: DatasetSpec, walked: ResultStore, store: ResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write(table: Any, path: Path) -> None:
+        if path.name == "dynamics.parquet":
+            raise OSError(28, "No space left on device")
+        pq.write_table(table, path)
+
+    monkeypatch.setattr(cell_training, "pq", SimpleNamespace(write_table=write))
+    grid = run_pipeline(texts, store=store)["evaluator_models"].result
+    cells = pq.read_table(grid.file("cells.parquet")).to_pylist()
+    reasons = {(c["evaluator"], c["reason"]) for c in cells}
+    assert reasons == {("net", "RuntimeError: OSError: [Errno 28] No space left on device"), ("linear", None)}
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, SystemExit])
+def test_what_ends_a_process_still_ends_a_worker(
+    walked: ResultStore,
+    texts: DatasetSpec,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ending: type[BaseException],
+) -> None:
+    def end(job: CellJob, log: Any) -> None:
+        raise ending
+
+    ours, theirs = multiprocessing.Pipe()
+    ours.send(_job(walked, texts, tmp_path / "cell", "linear"))
+    monkeypatch.setattr(cell_workers, "train_cell", end)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setenv("AFLITE_THREADS", "1")
+    with pytest.raises(ending):
+        cell_workers._serve(theirs, "", 1)
+
+
+def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(
+    texts: DatasetSpec, walked: ResultStore, store: ResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluators = {"net": NET, "hot": {**NET, **HOT}, "linear": {"kind": "linear"}}
+    spec = parse_spec({**texts.model_dump(mode="json"), "evaluators": evaluators})
+    monkeypatch.setattr(evaluator_models, "visible_gpus", lambda device: ["0", "1"])
+    lines: list[str] = []
+    results = run_pipeline(spec, store=store, progress=Progress(lines.append, lambda report: None))
+    grid = results["evaluator_models"].result
+    cells = pq.read_table(grid.file("cells.parquet")).to_pylist()
+    by_evaluator = {name: {c["status"] for c in cells if c["evaluator"] == name} for name in evaluators}
+    assert by_evaluator == {"net": {"done"}, "hot": {"failed"}, "linear": {"done"}}
+    assert all("training diverged" in c["reason"] for c in cells if c["status"] == "failed")
+    expected = walked.current("evaluator_models", "texts").part("net.full.0")
+    assert pq.read_table(grid.part("net.full.0").file("predictions.parquet")).equals(
+        pq.read_table(expected.file("predictions.parquet"))
+    )
+    assert any(line.startswith(f"cell {len(cells)} of {len(cells)}, ") for line in lines)
+    monkeypatch.undo()
+    assert run_stage("evaluator_models", spec, store=store).result.summary["fitted"] == 0
+
+
+def test_gpus_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    assert visible_gpus(DeviceSettings("cpu")) == []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert visible_gpus(DeviceSettings("auto")) == ["0", "1", "2"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2, GPU-5f")
+    assert visible_gpus(DeviceSettings("cuda")) == ["2", "GPU-5f"]

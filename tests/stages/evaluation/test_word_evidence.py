@@ -1,0 +1,127 @@
+"""What is said of words where filtering took cues, where it chose at random, and where nothing can be said."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.synthetic.template_nli import LABELS, template_nli
+from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet
+from aflite_assets.specs.sources import TemplateNliSource
+from aflite_assets.stages.evaluation.word_evidence import DRAWS, word_tables
+
+CUES = {"indeed", "incidentally", "actually", "not"}
+
+
+@pytest.fixture(scope="module")
+def raw() -> Examples:
+    """1,500 sentence pairs, 60 % with a planted cue, and 100 test rows."""
+    source = TemplateNliSource(format="template_nli", splits={"train": 1500, "test": 100}, planted_share=0.6, seed=0)
+    tables = [
+        table.append_column("split", pa.array([split] * table.num_rows))
+        for split, table in template_nli(source).items()
+    ]
+    table = pa.concat_tables(tables)
+    labels = pa.array([LABELS.index(name) for name in table["label"].to_pylist()], pa.int64())
+    table = table.set_column(table.column_names.index("label"), "label", labels)
+    return Examples(table.append_column("row_id", pa.array(range(table.num_rows), pa.int64())), LABELS)
+
+
+def filtered(raw: Examples, kept: np.ndarray, **settings: Any) -> FilteredSet:
+    rows = raw.table.select(["row_id", "split", "label"])
+    none = pa.array([None] * len(rows), pa.float32())
+    for name, values in (
+        ("kept", pa.array(kept)),
+        ("removed_in_iteration", none.cast(pa.int64())),
+        ("predictability", none),
+        ("label_probability", none),
+    ):
+        rows = rows.append_column(name, values)
+    names = (
+        "iteration", "rows_in", "train_rows_in", "scored_rows_in", "removed", "train_removed", "scored_removed",
+        "cutoff", "representation_bias", "rows_never_held_out",
+    )  # fmt: skip
+    return FilteredSet("net", pa.table({name: [0] for name in names}), "THRESHOLD", (), rows, settings)
+
+
+def kept_at_random(raw: Examples, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).random(len(raw)) < 0.4
+
+
+def without_cues(raw: Examples) -> np.ndarray:
+    """Rows without a cue, and one in forty of the others."""
+    cued = np.array(raw.table["cue"].to_pylist()) != "none"
+    return np.asarray(~cued | (np.arange(len(raw)) % 40 == 0))
+
+
+def listed(evidence: EvidenceTable) -> list[dict[str, Any]]:
+    return [row for row in evidence.table.to_pylist() if row["word"] in CUES and row["rank"] <= 2]
+
+
+def test_planted_cues_drop_beyond_random(raw: Examples) -> None:
+    words, over_line = word_tables(filtered(raw, without_cues(raw)), raw, seed=0)
+    assert (words.title, over_line.title) == ("Words that go with a class (net)", "Words over the line (net)")
+    assert {row["word"] for row in listed(words)} == CUES
+    for row in listed(words):
+        assert row["z_full"] > row["z_random"] > row["z_kept"]
+        assert row["drop_beyond_random"] > 5 * row["random_deviation"]
+    assert "lower than in any random set, which by chance happens at most one time in 100" in words.caption
+    assert f"over {DRAWS} random sets" in words.caption
+    *classes, together = over_line.table.to_pylist()
+    assert [row["label_name"] for row in classes] == list(LABELS)
+    assert together["label_name"] == "all classes"
+    assert (together["words_full"], together["random_least"]) == (4, 4)
+    assert together["words_kept"] == sum(row["words_kept"] for row in classes) < 4
+    assert set(over_line.table["line"].to_pylist()) == {together["line"]}
+    assert "Of all train rows 4, of 99 random sets with as many rows of each class as were kept 4 " in over_line.caption
+    assert f"of the kept rows {together['words_kept']}: fewer than in any random set" in over_line.caption
+
+
+def test_rows_kept_at_random_show_nothing(raw: Examples) -> None:
+    words, over_line = word_tables(filtered(raw, kept_at_random(raw, 0)), raw, seed=0)
+    assert {row["word"] for row in listed(words)} == CUES
+    for row in listed(words):
+        assert row["z_full"] - row["z_kept"] > 4  # fewer rows alone do this
+        assert abs(row["drop_beyond_random"]) < 3 * row["random_deviation"]
+    assert "no more and no less than random sets have: nothing can be concluded about filtering." in words.caption
+    assert "as random sets have it, so nothing can be concluded from this count." in over_line.caption
+    assert "lower than in any" not in words.caption
+    assert "fewer than in any" not in over_line.caption
+
+
+def test_cues_that_were_kept_are_said_to_be(raw: Examples) -> None:
+    cued = np.array(raw.table["cue"].to_pylist()) == "hypothesis_word"
+    words, _ = word_tables(filtered(raw, cued | kept_at_random(raw, 1)), raw, seed=0)
+    assert "higher than in any random set: among the rows that filtering kept these words are tied" in words.caption
+
+
+def test_without_a_word_over_the_line_nothing_is_concluded(raw: Examples) -> None:
+    plain = Examples(raw.table.filter(pa.compute.equal(raw.table["cue"], "none")), LABELS)
+    words, over_line = word_tables(filtered(plain, kept_at_random(plain, 2)), plain, seed=0)
+    assert words.table.num_rows == 30
+    assert "No word listed exceeds that among all train rows, so nothing can be concluded" in words.caption
+    assert over_line.table["words_full"].to_pylist() == [0] * 4
+    assert over_line.caption.endswith("Sets of this size show no word over the line whichever rows they hold.")
+
+
+def test_draws_come_from_the_seed(raw: Examples) -> None:
+    one = filtered(raw, without_cues(raw))
+    first, again, other = (next(word_tables(one, raw, seed=seed)) for seed in (0, 0, 1))
+    assert first.table.equals(again.table)
+    assert first.table["z_kept"].equals(other.table["z_kept"])
+    assert not first.table["z_random"].equals(other.table["z_random"])
+
+
+def test_rows_that_left_in_groups_are_compared_with_care(raw: Examples) -> None:
+    for each in word_tables(filtered(raw, without_cues(raw), remove="groups"), raw, seed=0):
+        assert each.caption.endswith("differ less than they should: take conclusions with care.")
+
+
+def test_rows_without_texts_or_words_have_no_tables(raw: Examples) -> None:
+    features = raw.table.drop_columns(["text", "text_pair"]).append_column("features", pa.array([[0.0]] * len(raw)))
+    one = filtered(raw, kept_at_random(raw, 0))
+    assert list(word_tables(one, Examples(features, LABELS), seed=0)) == []
+    rare = Examples(raw.table.slice(0, 10), LABELS)
+    assert list(word_tables(filtered(rare, np.ones(10, bool)), rare, seed=0)) == []

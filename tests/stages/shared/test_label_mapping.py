@@ -1,0 +1,134 @@
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import DataError
+from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.stages.shared.label_mapping import class_map, counts_as, is_identity
+
+NLI = ("entailment", "neutral", "contradiction")
+
+
+def _map(
+    own: tuple[str, ...],
+    counts_as: dict[str, str | None] | None = None,
+    *,
+    dataset: tuple[str, ...] = NLI,
+    labels: list[int] | None = None,
+) -> list[int]:
+    """The class map of a set whose rows have these labels; by default every label has one row."""
+    rows = list(range(len(own))) if labels is None else labels
+    examples = Examples(pa.table({"row_id": np.arange(len(rows)), "label": pa.array(rows, pa.int64())}), own)
+    settings: dict[str, Any] = {"source": {"format": "digits"}, "map": counts_as}
+    found = class_map("hans", ChallengeSpec(**settings), examples, dataset)
+    assert found.dtype == np.int64
+    return found.tolist()
+
+
+@pytest.mark.parametrize(
+    ("own", "numbers"),
+    [
+        (NLI, [0, 1, 2]),
+        (("contradiction", "entailment", "neutral"), [1, 2, 0]),
+        (("contradiction", "entailment"), [1, -1, 0]),
+        (("neutral",), [-1, 0, -1]),
+    ],
+)
+def test_without_a_map_labels_of_the_same_name_correspond(own: tuple[str, ...], numbers: list[int]) -> None:
+    assert _map(own) == numbers
+
+
+def test_a_subset_of_many_labels_is_a_class_mask() -> None:
+    thousand = tuple(f"n{number:04d}" for number in range(1000))
+    numbers = _map(thousand[3::5], dataset=thousand)
+    assert [number for number in numbers if number >= 0] == list(range(200))
+    assert [c for c, number in enumerate(numbers) if number >= 0] == list(range(3, 1000, 5))
+
+
+def test_a_label_that_the_dataset_lacks_needs_a_map() -> None:
+    message = (
+        "challenge set 'hans' has labels ['entailment', 'non-entailment'], of which ['non-entailment'] are no labels "
+        "of the dataset (['entailment', 'neutral', 'contradiction']); set map to say for each label of the dataset "
+        "which label of the set it counts as, or null for none"
+    )
+    with pytest.raises(DataError, match=re.escape(message)):
+        _map(("entailment", "non-entailment"))
+
+
+def test_long_lists_of_labels_are_cut() -> None:
+    many = tuple(f"c{number}" for number in range(50))
+    with pytest.raises(DataError, match=re.escape("'c9', ... 50 in all], of which")):
+        _map(many)
+
+
+@pytest.mark.parametrize(
+    ("counts_as", "numbers"),
+    [
+        ({"entailment": "yes", "neutral": "no", "contradiction": "no"}, [1, 0, 0]),
+        ({"contradiction": "no", "neutral": None, "entailment": "yes"}, [1, -1, 0]),
+    ],
+)
+def test_a_map_says_what_counts_as_what(counts_as: dict[str, str | None], numbers: list[int]) -> None:
+    assert _map(("no", "yes"), counts_as) == numbers
+
+
+@pytest.mark.parametrize(
+    ("counts_as", "message"),
+    [
+        (
+            {"entailment": "yes", "contradiction": "no"},
+            "challenge set 'hans': map lacks the dataset's labels ['neutral']; "
+            "add each with a label of the set (['no', 'yes']), or with null if it counts as none",
+        ),
+        (
+            {"entailmnt": "yes", "neutral": "no", "contradiction": "no"},
+            "challenge set 'hans': map names 'entailmnt', which is no label of the dataset "
+            "(['entailment', 'neutral', 'contradiction']); did you mean 'entailment'?",
+        ),
+        (
+            {"entailment": "yess", "neutral": "no", "contradiction": "no"},
+            "challenge set 'hans': map counts 'entailment' as 'yess', which is no label of the set (['no', 'yes']); "
+            "did you mean 'yes'?",
+        ),
+        (
+            {"entailment": "yes", "neutral": None, "contradiction": None},
+            "challenge set 'hans': no label of the dataset counts as 'no', which 1 of its 2 rows have",
+        ),
+    ],
+)
+def test_a_map_that_does_not_fit_is_refused(counts_as: dict[str, str | None], message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
+        _map(("no", "yes"), counts_as)
+
+
+def test_a_label_without_rows_needs_nothing_that_counts_as_it() -> None:
+    counts_as = {"entailment": "yes", "neutral": None, "contradiction": None}
+    assert _map(("no", "yes"), counts_as, labels=[1, 1]) == [1, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "own", "same"),
+    [
+        ([0, 1, 2], NLI, True),
+        ([0, 2, 1], NLI, False),
+        ([0, 1, -1], NLI, False),
+        ([0, 1, 2], ("a", "b", "c"), False),
+        ([0, 1, 1], ("a", "b"), False),
+    ],
+)
+def test_the_identity_has_the_names_and_the_numbers(numbers: list[int], own: tuple[str, ...], same: bool) -> None:
+    assert is_identity(np.array(numbers), own, NLI) is same
+
+
+@pytest.mark.parametrize("given", [None, {"entailment": "unseen", "new": "no"}])
+def test_nothing_is_refused_where_only_the_first_rows_were_read(given: dict[str, str | None] | None) -> None:
+    examples = Examples(pa.table({"row_id": [0], "label": [0]}), ("no",))
+    settings: dict[str, Any] = {"source": {"format": "digits"}, "map": given}
+    with pytest.raises(DataError, match="challenge set 'hans'"):
+        counts_as("hans", ChallengeSpec(**settings), examples, NLI)
+    found = counts_as("hans", ChallengeSpec(**settings), examples, NLI, complete=False)
+    assert found == {"entailment": given and "unseen", "neutral": None, "contradiction": None}

@@ -1,0 +1,220 @@
+"""A stage made in a process of its own: what comes back, and what is left when something ends on the way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aflite_assets.errors import DataError, MemoryRanOutError, TimeLimitError, WorkerLostError
+from aflite_assets.results import ResultStore
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.child_process import ChildTraceback, StageJob, make_in_child
+from aflite_assets.stages.pipeline import find_stage, run_stage
+from aflite_assets.stages.shared.progress import IterationReport, Progress, silent
+
+# Trackers are what a job brings along, and so what can be made to misbehave in the child.
+HELPERS = """
+import os, signal, time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from aflite_assets.tracking import NullTracker
+
+@dataclass(frozen=True)
+class Misbehaving:
+    what: str
+    note: Path
+
+    @contextmanager
+    def run(self, asset, partition, key):
+        self.note.write_text(str(os.getpid()))
+        try:
+            match self.what:
+                case "killed":
+                    os.kill(os.getpid(), signal.SIGKILL)
+                case "slow":
+                    time.sleep(120)
+                case "memory":
+                    raise MemoryError("cannot hold this")
+                case "cuda":
+                    raise type("OutOfMemoryError", (RuntimeError,), {})("CUDA out of memory. Tried 2 GiB")
+                case "full":
+                    raise FileNotFoundError(2, "gone", "somewhere")
+                case "strange":
+                    raise type("StrangeError", (Exception,), {})("of a library")
+        finally:
+            self.note.with_suffix(".ended").write_text("")
+        with NullTracker().run(asset, partition, key) as run:
+            yield run
+"""
+
+
+@pytest.fixture
+def misbehaving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """Trackers that the child can import."""
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers" / "misbehaving_trackers.py").write_text(HELPERS)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "helpers"))
+    monkeypatch.syspath_prepend(str(tmp_path / "helpers"))
+    monkeypatch.delitem(sys.modules, "misbehaving_trackers", raising=False)
+    from misbehaving_trackers import Misbehaving  # type: ignore[import-not-found]
+
+    return lambda what: Misbehaving(what, tmp_path / "pid")
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} seconds"
+        time.sleep(0.05)
+
+
+def test_what_a_child_makes_is_what_is_made_here(circles_spec: DatasetSpec, store: ResultStore, tmp_path: Path) -> None:
+    lines: list[str] = []
+    iterations: list[IterationReport] = []
+    progress = Progress(lines.append, iterations.append)
+    here = ResultStore(tmp_path / "here")
+    for name in ("raw_dataset", "warmup_split", "warmup_models", "embeddings", "filtered_sets"):
+        assert find_stage(name, circles_spec, store=store) is None
+        if name not in ("raw_dataset", "filtered_sets"):
+            run_stage(name, circles_spec, store=store)
+            run_stage(name, circles_spec, store=here)
+            continue
+        made = make_in_child(StageJob(name, circles_spec, store), progress=progress)
+        assert not made.reused
+        assert made.result.manifest["process"] != os.getpid()
+        assert made.result.data_version == run_stage(name, circles_spec, store=here).result.data_version
+        found = find_stage(name, circles_spec, store=store)
+        assert found is not None
+        assert (found.reused, found.result) == (True, made.result)
+    assert any(line.startswith("raw dataset: {'train': 400") for line in lines)
+    assert [one.iteration for one in iterations] == list(range(made.result.summary["given"]["iterations"]))
+    assert {path.name.split("-")[1] for path in made.result.path.parent.glob("shown/*")} == {"pictures"}
+
+
+def test_what_is_found_is_current_again(circles_content: dict[str, Any], store: ResultStore) -> None:
+    first = parse_spec(circles_content)
+    other = parse_spec(circles_content | {"seed": 7})
+    run_stage("raw_dataset", first, store=store)
+    made = run_stage("raw_dataset", other, store=store)
+    found = find_stage("raw_dataset", first, store=store)
+    assert found is not None
+    assert found.result.key == store.current("raw_dataset", first.name).key != made.result.key
+
+
+def test_refusals_come_back_as_they_are(feature_files: Callable[..., dict[str, Any]], store: ResultStore) -> None:
+    spec = parse_spec(feature_files(train_labels=[0, 1, None] * 40))
+    with pytest.raises(DataError, match="train") as caught:
+        make_in_child(StageJob("raw_dataset", spec, store), progress=silent)
+    assert not caught.value.may_pass
+    assert isinstance(caught.value.__cause__, ChildTraceback)
+    assert "stages/raw_dataset.py" in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "message"),
+    [
+        (
+            "killed",
+            WorkerLostError,
+            r"^the process that made raw_dataset of 'small_circles' ended with exit code -9 \(-9 is what",
+        ),
+        ("memory", MemoryRanOutError, r"^memory ran out while raw_dataset of .* \(MemoryError: cannot hold this\)"),
+        ("cuda", MemoryRanOutError, r"\(OutOfMemoryError: CUDA out of memory\. Tried 2 GiB\); lower batch_size"),
+        ("full", FileNotFoundError, r"^\[Errno 2\] gone: 'somewhere'$"),
+        ("strange", RuntimeError, r"^StrangeError: of a library$"),
+    ],
+)
+def test_errors_have_names(
+    circles_spec: DatasetSpec,
+    store: ResultStore,
+    misbehaving: Callable[[str], Any],
+    what: str,
+    error: type[Exception],
+    message: str,
+) -> None:
+    with pytest.raises(error, match=message) as caught:
+        make_in_child(StageJob("raw_dataset", circles_spec, store, misbehaving(what)), progress=silent)
+    assert getattr(caught.value, "may_pass", False) == (error in (WorkerLostError, MemoryRanOutError))
+    assert find_stage("raw_dataset", circles_spec, store=store) is None
+    assert not run_stage("raw_dataset", circles_spec, store=store).reused
+
+
+def test_a_time_limit_ends_the_child(
+    circles_spec: DatasetSpec, store: ResultStore, misbehaving: Callable[[str], Any], tmp_path: Path
+) -> None:
+    with pytest.raises(TimeLimitError, match=r"raw_dataset of 'small_circles' was ended after 8\.5 seconds, its time"):
+        make_in_child(StageJob("raw_dataset", circles_spec, store, misbehaving("slow")), progress=silent, seconds=8.5)
+    assert (tmp_path / "pid.ended").exists()
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
+def test_an_interruption_ends_the_child_which_tidies_up(
+    circles_spec: DatasetSpec,
+    store: ResultStore,
+    misbehaving: Callable[[str], Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from threading import Thread
+
+    def interrupt() -> None:
+        wait_until((tmp_path / "pid").exists, 60)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        make_in_child(StageJob("raw_dataset", circles_spec, store, misbehaving("slow")), progress=silent)
+    assert (tmp_path / "pid.ended").exists()
+    assert not alive(int((tmp_path / "pid").read_text()))
+    assert not list((store.root / "raw_dataset" / "small_circles").glob(".work/*"))
+
+
+KILLED_PARENT = """
+import sys
+from pathlib import Path
+import yaml
+from misbehaving_trackers import Misbehaving
+from aflite_assets.results import ResultStore
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.child_process import StageJob, make_in_child
+from aflite_assets.stages.shared.progress import silent
+
+spec = parse_spec(yaml.safe_load(Path(sys.argv[1]).read_text()))
+job = StageJob("raw_dataset", spec, ResultStore(Path(sys.argv[2])), Misbehaving("slow", Path(sys.argv[3])))
+make_in_child(job, progress=silent)
+"""
+
+
+def test_a_child_ends_when_its_parent_is_killed(
+    circles_content: dict[str, Any], store: ResultStore, misbehaving: Callable[[str], Any], tmp_path: Path
+) -> None:
+    import yaml
+
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(circles_content))
+    arguments = [str(tmp_path / "spec.yaml"), str(store.root), str(tmp_path / "pid")]
+    searched = os.pathsep.join((os.environ["PYTHONPATH"], str(Path(__file__).parents[2])))
+    parent = subprocess.Popen(
+        [sys.executable, "-c", KILLED_PARENT, *arguments], env={**os.environ, "PYTHONPATH": searched}
+    )
+    wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text() != "", 60)
+    pid = int((tmp_path / "pid").read_text())
+    assert alive(pid)
+    parent.kill()
+    parent.wait()
+    wait_until(lambda: not alive(pid), 15)

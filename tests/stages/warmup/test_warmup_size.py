@@ -1,0 +1,349 @@
+"""`warmup.size: auto`: samples are nested and never split a group, points are found again, the rest stays as it was."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+from aflite_assets.command_line.preview import filter_timing as measured_filter
+from aflite_assets.command_line.preview import model_timing as measured_models
+from aflite_assets.command_line.preview.check_text import estimate_section, plan_section
+from aflite_assets.command_line.preview.data_preview import understand_challenges, understand_data, understand_plan
+from aflite_assets.command_line.preview.estimate import AUTO_NOTE, estimate_cost
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.errors import DataError, ModelError
+from aflite_assets.models import encoders
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage, stage_key
+from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.stages.shared.published import full_rows, read_learning_curves, read_warmup_rows
+from aflite_assets.stages.shared.sizes import CurveSizes, curve_sizes
+from aflite_assets.stages.warmup.warmup_size import draw_samples
+from aflite_assets.stages.warmup.warmup_split import draw_warmup
+
+MODEL = {
+    "kind": "small_transformer",
+    "vocabulary": 100,
+    "width": 8,
+    "layers": 1,
+    "heads": 1,
+    "max_length": 16,
+    "epochs": 4,
+    "learning_rate": 0.02,
+}
+CONTENT: dict[str, Any] = {
+    "name": "templates",
+    "source": {"format": "template_nli", "splits": {"train": 2000, "test": 60}, "planted_share": 0.6, "seed": 0},
+    "warmup": {"size": "auto"},
+    "representations": {"small": MODEL},
+    "filter": {"n_partitions": 4},
+    "evaluators": {"linear": {"kind": "linear"}},
+    "seeds": [0],
+}
+
+
+def _spec(**changes: Any) -> DatasetSpec:
+    return parse_spec({**CONTENT, **changes})
+
+
+def _split(spec: DatasetSpec, store: ResultStore) -> tuple[Any, list[str]]:
+    logged: list[str] = []
+    run_stage("raw_dataset", spec, store=store)
+    obtained = run_stage("warmup_split", spec, store=store, progress=Progress(logged.append, lambda report: None))
+    return obtained.result, logged
+
+
+def _trainings(logged: list[str]) -> list[str]:
+    return [line for line in logged if "training on" in line]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[ResultStore, Any, list[str]]:
+    store = ResultStore(tmp_path_factory.mktemp("auto"))
+    return store, *_split(_spec(), store)
+
+
+def _grouped(group_size: int, *, rows: int = 4_000, one_class_each: bool = False) -> Examples:
+    rng = np.random.default_rng(0)
+    groups = rng.permutation(np.arange(rows) // group_size)
+    labels = groups % 3 if one_class_each else rng.integers(0, 3, rows)
+    columns = {"row_id": np.arange(rows), "split": ["train"] * rows, "label": labels, "text": ["a"] * rows}
+    table = pa.table({**columns, "group": groups})
+    return Examples(table, ("a", "b", "c"))
+
+
+@pytest.mark.parametrize("group_size", [1, 3, 10])
+def test_samples_are_nested_and_whole_groups(group_size: int) -> None:
+    train = _grouped(group_size)
+    drawn = draw_samples(train, seed=5)
+    assert train.groups is not None
+    sets = [set(drawn.held_back.tolist()), *(set(sample.tolist()) for sample in drawn.samples)]
+    for smaller, larger in pairwise(sets[1:]):
+        assert smaller < larger
+    assert not sets[0] & sets[-1]
+    for rows in sets:
+        inside = np.isin(train.row_ids, list(rows))
+        assert not set(train.groups[inside].tolist()) & set(train.groups[~inside].tolist())
+    for size, asked in zip((*drawn.sizes.samples, drawn.sizes.held_back), (40, 80, 160, 320, 640, 200), strict=True):
+        assert asked - group_size < size <= asked
+    spent = drawn.spent(drawn.samples[1])
+    assert spent.tolist() == sorted(sets[0] | sets[2])
+
+
+def test_samples_have_the_classes_shares_and_depend_on_the_seed_alone() -> None:
+    train = _grouped(1)
+    drawn, again, other = (draw_samples(train, seed=seed) for seed in (5, 5, 6))
+    shares = np.bincount(train.labels) / len(train)
+    for rows in (drawn.held_back, *drawn.samples):
+        np.testing.assert_allclose(np.bincount(train.labels[rows]) / len(rows), shares, atol=1.5 / len(rows))
+    for one, same, different in zip(drawn.samples, again.samples, other.samples, strict=True):
+        assert one.tolist() == same.tolist() != different.tolist()
+
+
+def test_groups_too_large_to_hold_some_back_are_named() -> None:
+    with pytest.raises(DataError, match="of 200 rows to hold back whole groups give 0; group by a column of smaller"):
+        draw_samples(_grouped(400), seed=0)
+
+
+def test_groups_too_large_for_two_samples_are_named() -> None:
+    message = "of samples of [40, 80, 160, 320, 640] rows whole groups give [0, 0, 0, 190, 570], too few that differ"
+    with pytest.raises(DataError, match=re.escape(message)):
+        draw_samples(_grouped(190, one_class_each=True), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "classes", "samples", "held_back"),
+    [
+        (2_000, 3, (40, 80, 160, 320), 100),
+        (10_000, 2, (100, 200, 400, 800, 1600), 500),
+        (50_000, 3, (500, 1000, 2000, 4000, 8000), 1000),
+        (550_000, 3, (5_500, 11_000, 22_000, 44_000, 88_000), 2000),
+        (15_000, 150, (1200, 2400), 500),
+    ],
+)
+def test_sizes_tried(rows: int, classes: int, samples: tuple[int, ...], held_back: int) -> None:
+    assert curve_sizes(rows, classes=classes) == CurveSizes(samples, held_back)
+    assert curve_sizes(rows, classes=classes).most == samples[-1] + held_back
+
+
+@pytest.mark.parametrize(("rows", "classes", "needed"), [(1_999, 2, 2_000), (14_000, 150, 15_000)])
+def test_too_few_rows_for_a_curve_are_named(rows: int, classes: int, needed: int) -> None:
+    message = (
+        f"a learning curve of {classes} classes needs {needed} train rows and there are {rows}; set warmup.size to"
+    )
+    with pytest.raises(DataError, match=message):
+        curve_sizes(rows, classes=classes)
+
+
+def test_the_split_holds_the_chosen_sample_and_the_held_back_rows(made: tuple[ResultStore, Any, list[str]]) -> None:
+    store, result, logged = made
+    facts = result.summary["learning_curve"]
+    (curve,) = read_learning_curves(result)
+    assert (curve.representation, curve.rows, curve.held_back_rows) == ("small", (40, 80, 160, 320), 100)
+    assert curve.largest_class in (33, 34, 35)
+    assert facts["sample_rows"] == curve.elbow
+    raw = load_examples(store.current("raw_dataset", "templates").path)
+    drawn = draw_samples(raw.in_split("train"), seed=0)
+    chosen = drawn.samples[curve.rows.index(curve.elbow)]
+    spent = read_warmup_rows(result)
+    assert spent.tolist() == drawn.spent(chosen).tolist()
+    assert result.summary["rows"] == result.summary["rows_asked"] == curve.elbow + 100
+    assert not np.isin(full_rows(raw, result, include_warmup=False).row_ids, spent).any()
+    assert _trainings(logged) == [f"learning curve of small: training on {rows} of 320 rows" for rows in curve.rows]
+    assert list(result.manifest["files"]) == ["rows.parquet"]
+    assert result.parts == {}
+    assert list(result.manifest["provenance"]["learning_curve"]) == [f"small.{rows}" for rows in curve.rows]
+
+
+def test_a_point_is_what_the_encoder_of_its_sample_says(
+    made: tuple[ResultStore, Any, list[str]], tmp_path: Path
+) -> None:
+    """The accuracy is that of an encoder trained by `train_encoder`, loaded again, on rows it has not seen."""
+    store, result, _ = made
+    (curve,) = read_learning_curves(result)
+    train = load_examples(store.current("raw_dataset", "templates").path).in_split("train")
+    drawn, settings, device = draw_samples(train, seed=0), _spec().representations["small"], DeviceSettings("cpu")
+    rows = train.select(drawn.samples[1])
+    encoders.train_encoder(settings, rows, tmp_path / "encoder", seed=0, device=device, log=lambda line: None)
+    encoder = encoders.load_encoder(settings, tmp_path / "encoder", train.label_names, width=None, device=device)
+    asked = train.select(drawn.held_back)
+    probabilities = encoder.encode(asked).probabilities
+    assert probabilities is not None
+    assert curve.right[1] == int((probabilities.argmax(axis=1) == asked.labels).sum())
+
+
+def test_another_representation_that_changes_no_row_changes_no_data_version(
+    made: tuple[ResultStore, Any, list[str]],
+) -> None:
+    store, result, _ = made
+    twice = _spec(representations={"small": MODEL, "other": MODEL})
+    second, logged = _split(twice, store)
+    # The same model with the same rows and seed is the same point.
+    assert _trainings(logged) == []
+    assert [curve.representation for curve in read_learning_curves(second)] == ["small", "other"]
+    assert second.key != result.key
+    assert second.data_version == result.data_version
+
+
+def test_evaluators_and_filter_leave_the_points_as_they_are(made: tuple[ResultStore, Any, list[str]]) -> None:
+    store, result, _ = made
+    changed = _spec(filter={"n_partitions": 5}, evaluators={"svm": {"kind": "rbf_svm"}})
+    again, logged = _split(changed, store)
+    assert _trainings(logged) == []
+    assert (again.key == result.key, again.data_version) == (False, result.data_version)
+
+
+KILLED = """
+import os, signal, sys, yaml
+from pathlib import Path
+from aflite_assets.command_line.preview.check_text import estimate_section, plan_section
+from aflite_assets.models import encoders
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.pipeline import run_stage
+
+trained = encoders.train_classifier
+def train(classifier, examples, **options):
+    if len(examples) == 160:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return trained(classifier, examples, **options)
+encoders.train_classifier = train
+for name in ("raw_dataset", "warmup_split"):
+    run_stage(name, parse_spec(yaml.safe_load(sys.argv[2])), store=ResultStore(Path(sys.argv[1])))
+"""
+
+
+def test_a_killed_curve_goes_on_at_the_point(made: tuple[ResultStore, Any, list[str]], tmp_path: Path) -> None:
+    _, whole, _ = made
+    arguments = [str(tmp_path), yaml.safe_dump(CONTENT, sort_keys=False)]
+    code = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False, env=os.environ).returncode
+    assert code == -signal.SIGKILL
+    resumed, logged = _split(_spec(), ResultStore(tmp_path))
+    assert _trainings(logged) == [f"learning curve of small: training on {rows} of 320 rows" for rows in (160, 320)]
+    assert resumed.data_version == whole.data_version
+    assert resumed.summary["learning_curve"] == whole.summary["learning_curve"]
+
+
+def test_a_training_that_fails_names_its_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = encoders.train_classifier
+
+    def diverge(classifier: Any, examples: Examples, **options: Any) -> Any:
+        if len(examples) == 80:
+            raise ModelError("the loss became nan; lower learning_rate")
+        return trained(classifier, examples, **options)
+
+    monkeypatch.setattr(encoders, "train_classifier", diverge)
+    message = (
+        r"warmup\.size auto: representations\.small on a sample of 80 rows: the loss became nan; lower learning_rate"
+    )
+    with pytest.raises(ModelError, match=message):
+        _split(_spec(), ResultStore(tmp_path))
+
+
+def test_sizes_that_would_fail_are_refused_before_anything_is_trained(
+    store: ResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoders, "train_classifier", lambda *args, **options: pytest.fail("trained"))
+    spec = _spec(filter={"target_size": 400})
+    message = (
+        r"warmup\.size auto may spend 420 rows, and then filter\.train_size is 420 rows and target_size 415 of the "
+        r"pool's; a class"
+    )
+    with pytest.raises(DataError, match=message):
+        _split(spec, store)
+
+
+def test_too_small_a_dataset_is_refused(store: ResultStore) -> None:
+    with pytest.raises(DataError, match=r"needs 2000 train rows and there are 900; set warmup\.size to a share"):
+        _split(_spec(limit={"train": 900}), store)
+
+
+def test_given_features_need_no_curve(circles_content: dict[str, Any], store: ResultStore) -> None:
+    result, logged = _split(parse_spec(circles_content | {"warmup": {"size": "auto"}}), store)
+    assert (result.summary["rows"], result.summary["reason"]) == (0, "no representation is a trained model")
+    assert "learning_curve" not in result.summary
+    assert read_learning_curves(result) == ()
+    assert _trainings(logged) == []
+
+
+def test_a_size_that_is_given_is_drawn_as_before(store: ResultStore) -> None:
+    """Rows and files are those of the version before `auto` was known."""
+    spec = _spec(warmup={"size": 0.05})
+    result, _ = _split(spec, store)
+    raw: Any = SimpleNamespace(data_version="planted")
+    assert stage_key(STAGES["warmup_split"], spec, {"raw_dataset": raw}).digest == "48ebca5fb6e104590eb1"
+    assert result.summary.keys() == {"rows", "rows_asked", "share", "rows_per_class", "reason", "text_lengths"}
+    assert read_warmup_rows(result)[:8].tolist() == [41, 68, 72, 98, 135, 193, 213, 292]
+    assert list(result.manifest["files"]) == ["rows.parquet"]
+
+
+def test_drawing_for_a_plan_trains_nothing(monkeypatch: pytest.MonkeyPatch, store: ResultStore) -> None:
+    monkeypatch.setattr(encoders, "train_classifier", lambda *args, **options: pytest.fail("trained"))
+    raw = load_examples(run_stage("raw_dataset", _spec(), store=store).result.path)
+    drawn = draw_warmup(_spec(), raw)
+    assert drawn.samples is not None
+    assert len(drawn.row_ids) == drawn.asked == drawn.samples.sizes.most == 420
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measurements too short to be right, long enough to be made."""
+    for module in (measured_models, measured_filter):
+        monkeypatch.setattr(module, "ENOUGH_SECONDS", 0.001)
+
+
+def test_the_estimate_counts_what_the_curve_trains(made: tuple[ResultStore, Any, list[str]], quick: None) -> None:
+    _, result, _ = made
+    spec = _spec()
+    data = understand_data(spec)
+    plan = understand_plan(spec, data, understand_challenges(spec, data))
+    estimate = estimate_cost(spec, data.raw.examples, plan, device=DeviceSettings("cpu"), log=lambda line: None)
+    curve, encoder = (line for line in estimate.lines if line.stage in ("warmup_split", "warmup_models"))
+    points = result.manifest["provenance"]["learning_curve"].values()
+    folder = result.path.parent / "parts"
+    summaries = [PublishedResult("warmup_split", "templates", key, folder / key).summary for key in points]
+    assert (curve.what, curve.note) == ("small", AUTO_NOTE)
+    assert {work.unit: work.count for work in curve.work} == {
+        "model": 4,
+        "step": sum(summary["steps"] for summary in summaries),
+        "row": 4 * 100,
+    }
+    # The second line has the speeds that the first one measured; the encoder is counted with the most rows.
+    assert curve.spent > 0 == encoder.spent
+    assert {work.unit: work.count for work in encoder.work} == {"model": 1, "step": 4 * 14}
+    assert plan.warmup_rows == 320 + 100
+    text = "\n".join(plan_section(spec, data, plan))
+    assert "warm-up      at most 420 rows of 2,000 train rows (auto: a sample of 40, 80, 160, 320, and 100 held" in text
+    assert "train_size   420 rows (as warm-up) per classifier" in text
+    assert any("warmup_split" in line and "4 models" in line for line in estimate_section(estimate))
+
+
+def test_the_report_shows_the_curve(made: tuple[ResultStore, Any, list[str]]) -> None:
+    store, split, _ = made
+    run_pipeline(_spec(), store=store)
+    report = store.current("benchmark_report", "templates")
+    (curve,) = read_learning_curves(split)
+    written = json.loads(report.file("report.json").read_text())["warmup_curve"]
+    assert [(point["rows"], point["right"]) for point in written] == list(zip(curve.rows, curve.right, strict=True))
+    assert pq.read_table(report.file("tables/warmup_curve.parquet")).to_pylist() == written
+    assert "How the warm-up rows were chosen" in report.file("report.html").read_text()
+    assert report.file("figures/warmup_curve.png").read_bytes().startswith(b"\x89PNG")
+    encoder = store.current("warmup_models", "templates").summary["small"]
+    assert encoder["rows"] == split.summary["rows"] == curve.elbow + 100

@@ -1,0 +1,45 @@
+"""Where state goes, and what libraries are told before they are imported."""
+
+from pathlib import Path
+
+import pytest
+
+from aflite_assets.paths import aflite_home, cache_folder, kernels_folder, prepare_libraries
+
+
+def test_home_is_the_variable_or_the_working_directory(
+    home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert aflite_home() == home
+    monkeypatch.delenv("AFLITE_HOME")
+    monkeypatch.chdir(tmp_path)
+    assert aflite_home() == tmp_path / ".aflite"
+    assert cache_folder("datasets") == tmp_path / ".aflite" / "cache" / "datasets"
+
+
+def test_what_the_user_set_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    monkeypatch.setattr(os, "environ", {"AFLITE_HOME": str(home), "HF_HOME": "/elsewhere"})
+    prepare_libraries()
+    assert os.environ["HF_HOME"] == "/elsewhere"
+    assert os.environ["TORCH_HOME"] == str(home / "cache" / "torch")
+    assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"
+    assert os.environ["NUMBA_CACHE_DIR"] == str(kernels_folder(home / "cache" / "numba"))
+
+
+def test_compiled_code_has_another_folder_when_any_source_of_the_engine_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from aflite_assets import paths as home
+
+    engine = tmp_path / "algorithm" / "linear"
+    engine.mkdir(parents=True)
+    monkeypatch.setattr(home, "__file__", str(tmp_path / "home.py"))
+    (engine / "kernels.py").write_text("imports tiles")
+    folders = set()
+    for text in ("one", "two", "one"):
+        (engine / "tiles.py").write_text(text)
+        folders.add(kernels_folder(tmp_path))
+    assert len(folders) == 2
+    assert {folder.parent for folder in folders} == {tmp_path}

@@ -20,9 +20,14 @@ SETTINGS = FilterSettings(target_size=100, train_size=60, slice_size=20, n_parti
 
 # torch, two threads, is imported where {} says; then a small job and a larger one, and what they left behind.
 SCRIPT = """
-import os
+import os, time
 {}
 import numpy as np
+def started():  # a thread that was joined may be there for a moment more
+    deadline = time.monotonic() + 5
+    while (count := len(os.listdir("/proc/self/task")) - before) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return count
 torch.set_num_threads(2)
 rng = np.random.default_rng(0)
 before = len(os.listdir("/proc/self/task"))
@@ -31,7 +36,7 @@ for rows in (600, 3000):
     features = rng.normal(size=(rows, 200)) + rng.normal(size=(3, 200))[labels] * 0.1
     settings = FilterSettings(target_size=rows - 1, train_size=rows // 2, slice_size=1, n_partitions=16)
     score_rows(features.astype(np.float32), labels, settings=settings, seed=0)
-print(torch.get_num_threads(), len(os.listdir("/proc/self/task")) - before)
+print(torch.get_num_threads(), started())
 torch.randn(2000, 300) @ torch.randn(300, 300)
 print(len(os.listdir("/proc/self/task")) - before)
 """

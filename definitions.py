@@ -1,8 +1,8 @@
 """Wiring: every asset, job, schedule, sensor and resource, and nothing else. Dagster loads `defs`."""
 
-from aflite_assets.paths import prepare_libraries
+from aflite_assets.paths import configure_libraries
 
-prepare_libraries()  # before numpy, which asks once how many threads it may use
+configure_libraries()  # before numpy, which asks once how many threads it may use
 
 import dagster as dg
 

@@ -51,7 +51,7 @@ _THREADS = {
 }
 
 
-def prepare_libraries() -> None:
+def configure_libraries() -> None:
     """Make libraries imported later keep caches below `AFLITE_HOME`, keep to the step's threads (`processors`), wait
     without spinning and send no telemetry.
 

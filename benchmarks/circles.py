@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.paths import prepare_libraries
+from aflite_assets.paths import configure_libraries
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import BUNDLED, parse_spec
@@ -72,7 +72,7 @@ CLAIMS: Mapping[str, Callable[[Outcome], bool]] = {
 
 def main(draws: int) -> None:
     """Run the grid and print two tables per threshold: means with ranges, and in how many draws each claim holds."""
-    prepare_libraries()
+    configure_libraries()
     started = time.perf_counter()
     for threshold in THRESHOLDS:
         found = {name: [_run(name, threshold, seed) for seed in range(draws)] for name in NAMES}

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from aflite_assets.paths import prepare_libraries
+from aflite_assets.paths import configure_libraries
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import load_registry
@@ -18,7 +18,7 @@ from aflite_assets.stages.pipeline import STAGES, run_stage
 
 def main(name: str) -> None:
     """Walk twice and print a table."""
-    prepare_libraries()
+    configure_libraries()
     spec = load_registry()[name]
     with tempfile.TemporaryDirectory() as home:
         store = ResultStore(Path(home))

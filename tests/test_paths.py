@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aflite_assets.paths import aflite_home, cache_folder, kernels_folder, prepare_libraries
+from aflite_assets.paths import aflite_home, cache_folder, configure_libraries, kernels_folder
 
 
 def test_home_is_the_variable_or_the_working_directory(
@@ -21,7 +21,7 @@ def test_what_the_user_set_is_left_alone(home: Path, monkeypatch: pytest.MonkeyP
     import os
 
     monkeypatch.setattr(os, "environ", {"AFLITE_HOME": str(home), "HF_HOME": "/elsewhere"})
-    prepare_libraries()
+    configure_libraries()
     assert os.environ["HF_HOME"] == "/elsewhere"
     assert os.environ["TORCH_HOME"] == str(home / "cache" / "torch")
     assert os.environ["OMP_WAIT_POLICY"] == "PASSIVE"

@@ -5,7 +5,7 @@ import dagster as dg
 from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
-from aflite_assets.diagnostics.data_checks.checks import DATA_CHECKS, Finding
+from aflite_assets.diagnostics.data_checks.checks import DATA_CHECKS, CheckResult
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.results.damage import find_damage
 from aflite_assets.specs.registry import load_registry
@@ -118,7 +118,7 @@ def _raw_checks(
     return [intact, *map(_as_check, raw_findings(result))]
 
 
-def _as_check(finding: Finding) -> dg.AssetCheckResult:
+def _as_check(finding: CheckResult) -> dg.AssetCheckResult:
     numbers = {name: round(value, 4) if isinstance(value, float) else value for name, value in finding.numbers.items()}
     shown = {**numbers, "what_to_do": finding.what_to_do}
     return check(finding.name, finding.passed, warn=not finding.blocking, **shown)

@@ -10,7 +10,7 @@ from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
 from aflite_assets.errors import AfliteError, DataError, SpecError
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.paths import prepare_libraries
+from aflite_assets.paths import configure_libraries
 from aflite_assets.specs.dataset import DatasetSpec
 
 REFUSED = 1
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         SystemExit: with code 2 for wrong usage, with 0 after `--help`.
     """
     options = _parser().parse_args(arguments)
-    prepare_libraries()
+    configure_libraries()
     try:
         code: int | None = options.command(options)
     except AfliteError as error:

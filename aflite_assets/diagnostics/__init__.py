@@ -2,7 +2,7 @@
 
 from aflite_assets.diagnostics.data_checks.annotators import AnnotatorAgreement, annotator_agreement
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, label_balance
-from aflite_assets.diagnostics.data_checks.checks import Finding, data_findings
+from aflite_assets.diagnostics.data_checks.checks import CheckResult, data_findings
 from aflite_assets.diagnostics.data_checks.repeats import input_codes, repeats_across_splits, repeats_in_train
 from aflite_assets.diagnostics.data_checks.shared_texts import SharedText, shared_texts
 from aflite_assets.diagnostics.evidence.among_draws import AmongDraws
@@ -18,7 +18,7 @@ from aflite_assets.diagnostics.evidence.word_artifacts import WordArtifacts, wor
 __all__ = [
     "AmongDraws",
     "AnnotatorAgreement",
-    "Finding",
+    "CheckResult",
     "NeighbourDistances",
     "SharedText",
     "UnseenAdversary",

@@ -16,7 +16,7 @@ def table_of(records: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def codes_of(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
+def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
     """A number per row (int64, equal for equal values, null being a value) and the value each one stands for.
 
     Values are numbered from 0 in order of appearance.
@@ -30,7 +30,7 @@ def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> 
 
     Contents are told apart by 128 bits of a hash: Arrow's own numbering stops at 2 GiB of different texts.
     """
-    digests = [None if one is None else hashlib.blake2b(one, digest_size=16).digest() for one in contents]
+    digests = [None if content is None else hashlib.blake2b(content, digest_size=16).digest() for content in contents]
     numbers = pa.array(digests, pa.binary(16)).dictionary_encode().indices
     return pc.fill_null(numbers, -1).to_numpy().astype(np.int64)
 
@@ -42,6 +42,6 @@ def text_codes(texts: pa.ChunkedArray) -> np.ndarray:
 
 def split_masks(table: pa.Table) -> Iterator[tuple[str, np.ndarray]]:
     """Each split's name and the mask (rows, bool) of its rows, in order of appearance."""
-    codes, splits = codes_of(table["split"])
+    codes, splits = factorize(table["split"])
     for code, split in enumerate(splits.to_pylist()):
         yield split, codes == code

@@ -17,9 +17,9 @@ from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.representations import final_layer, represent
 from aflite_assets.models.training.batches import reading_threads
-from aflite_assets.models.training.out_of_memory import RowsAtOnce
+from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize
 from aflite_assets.models.training.predictions import on_device, predict, silent
-from aflite_assets.models.training.prefetch import read_ahead
+from aflite_assets.models.training.prefetch import prefetch
 from aflite_assets.models.training.train import train_classifier
 from aflite_assets.specs.models import EncoderSpec, IdentityEncoderSpec, ImageModelSpec
 
@@ -99,7 +99,7 @@ class NeuralEncoder:
         self._classifier = classifier
         self._device = device
         self._model = classifier.model.to(device.resolve()).eval()
-        self._at_once = RowsAtOnce(log)
+        self._at_once = AdaptiveBatchSize(log)
 
     @property
     def width(self) -> int:
@@ -120,7 +120,7 @@ class NeuralEncoder:
         # Texts are not: a tokenizer must not be used by two threads at once.
         images = isinstance(self._classifier.settings, ImageModelSpec)
         threads = reading_threads(images=images, device=self._device.resolve())
-        return map(self._encoded, read_ahead(self._classifier.inputs, batches, threads=threads))
+        return map(self._encoded, prefetch(self._classifier.inputs, batches, threads=threads))
 
     def _encoded(self, inputs: ModelInputs) -> EncodedBatch:
         if not len(inputs):

@@ -10,7 +10,7 @@ _Rest = ParamSpec("_Rest")
 _Result = TypeVar("_Result")
 
 
-def remembered(
+def cached_per_record(
     function: Callable[Concatenate[_Record, _Rest], _Result],
 ) -> Callable[Concatenate[_Record, _Rest], _Result]:
     """Call `function` once per record (its first argument, by identity) and further arguments, which must be hashable.

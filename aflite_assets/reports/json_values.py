@@ -14,7 +14,7 @@ from aflite_assets.errors import InvalidInputError
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
 
-def to_plain(value: object) -> JsonValue:
+def to_json(value: object) -> JsonValue:
     """The value in JSON's own types: NaN and infinity become None, records dicts, sequences lists.
 
     Raises:
@@ -23,23 +23,23 @@ def to_plain(value: object) -> JsonValue:
     if value is None or isinstance(value, bool | str):
         return str(value) if isinstance(value, Enum) else value
     if isinstance(value, Enum):
-        return to_plain(value.value)
+        return to_json(value.value)
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float | np.floating):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, np.generic | np.ndarray):
-        return to_plain(value.tolist())
+        return to_json(value.tolist())
     return _composed(value)
 
 
 def _composed(value: object) -> JsonValue:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): to_plain(inner) for key, inner in value.items()}
+        return {str(key): to_json(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [to_plain(inner) for inner in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
+        return [to_json(inner) for inner in (sorted(value, key=str) if isinstance(value, set | frozenset) else value)]
     if isinstance(value, date | PurePath):
         return str(value)
     raise InvalidInputError(f"a {type(value).__name__} has no JSON form: {value!r:.200}; convert it to text first")

@@ -22,7 +22,7 @@ from typing import Any
 
 from aflite_assets.errors import AfliteError, MemoryRanOutError, TimeLimitError, WorkerLostError
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.paths import prepare_libraries
+from aflite_assets.paths import configure_libraries
 from aflite_assets.results import Obtained, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.display import prepare_shown
@@ -181,7 +181,7 @@ def serve(descriptor: int) -> None:
     """The child's side: make the stage that comes through the pipe, tell what happens, and end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the parent says what it means
     signal.signal(signal.SIGTERM, _interrupted)
-    prepare_libraries()
+    configure_libraries()
     connection = Connection(descriptor)
     job: StageJob = connection.recv()
     Thread(target=_end_with_parent, args=(connection,), daemon=True).start()

@@ -17,7 +17,7 @@ from aflite_assets.stages.shared import report_inputs
 from aflite_assets.stages.shared.published import read_learning_curves
 
 if TYPE_CHECKING:
-    from aflite_assets.diagnostics.data_checks.checks import Finding
+    from aflite_assets.diagnostics.data_checks.checks import CheckResult
     from aflite_assets.reports.figures.drawing import Picture
 
 _PACKAGE = Path(__file__).parents[1]
@@ -46,9 +46,9 @@ def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
     return {name: Picture(base64.b64decode(one["png"]), one["alt"]) for name, one in kept.items()}
 
 
-def raw_findings(result: PublishedResult) -> "tuple[Finding, ...]":
+def raw_findings(result: PublishedResult) -> "tuple[CheckResult, ...]":
     """What the checks of `diagnostics.findings` say about a raw dataset."""
-    from aflite_assets.diagnostics.data_checks.checks import Finding
+    from aflite_assets.diagnostics.data_checks.checks import CheckResult
 
     kept = kept_beside(
         result,
@@ -56,7 +56,7 @@ def raw_findings(result: PublishedResult) -> "tuple[Finding, ...]":
         version=sources_version((*_HERE, _PACKAGE / "diagnostics")),
         make=lambda: [asdict(finding) for finding in _findings(result)],
     )
-    return tuple(Finding(**one) for one in kept)
+    return tuple(CheckResult(**one) for one in kept)
 
 
 def prepare_shown(result: PublishedResult) -> None:
@@ -66,7 +66,7 @@ def prepare_shown(result: PublishedResult) -> None:
     small_pictures(result)
 
 
-def _findings(result: PublishedResult) -> "tuple[Finding, ...]":
+def _findings(result: PublishedResult) -> "tuple[CheckResult, ...]":
     from aflite_assets.diagnostics.data_checks.checks import data_findings
 
     undecodable = result.summary["undecodable_images"]

@@ -15,7 +15,7 @@ from aflite_assets.command_line.main import _write, main
 from aflite_assets.command_line.preview import data_preview as understanding
 from aflite_assets.command_line.preview import filter_timing as measured_filter
 from aflite_assets.command_line.preview import model_timing as measured_models
-from aflite_assets.diagnostics.data_checks.checks import Finding
+from aflite_assets.diagnostics.data_checks.checks import CheckResult
 
 SPEC: dict[str, Any] = {
     "title": "Pairs",
@@ -196,7 +196,7 @@ def test_rows_that_repeat_across_splits_are_a_warning(make: Make, capsys: pytest
 def test_what_blocks_a_run_is_refused(
     make: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocking = Finding("labels_known", False, True, {"rows": 3, "share": 0.123456}, "name them")
+    blocking = CheckResult("labels_known", False, True, {"rows": 3, "share": 0.123456}, "name them")
     monkeypatch.setattr("aflite_assets.diagnostics.data_checks.checks.data_findings", lambda raw, **_: (blocking,))
     code, out, err = _checked(make(), capsys)
     assert code == 1

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.data_checks.context import CheckedData
+from aflite_assets.diagnostics.data_checks.context import CheckContext
 
 MakeExamples = Callable[..., Examples]
 
@@ -34,6 +34,6 @@ def make_examples() -> MakeExamples:
 
 
 @pytest.fixture
-def data(make_examples: MakeExamples) -> Callable[..., CheckedData]:
+def data(make_examples: MakeExamples) -> Callable[..., CheckContext]:
     """The same as checks read it."""
-    return lambda *args, **columns: CheckedData(make_examples(*args, **columns))
+    return lambda *args, **columns: CheckContext(make_examples(*args, **columns))

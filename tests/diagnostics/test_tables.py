@@ -1,10 +1,10 @@
 import pyarrow as pa
 
-from aflite_assets.diagnostics.tables import codes_of, content_codes, split_masks, table_of, text_codes
+from aflite_assets.diagnostics.tables import content_codes, factorize, split_masks, table_of, text_codes
 
 
 def test_values_are_numbered_in_order_of_appearance_across_chunks() -> None:
-    codes, values = codes_of(pa.chunked_array([["b", None], ["a", "b", None]]))
+    codes, values = factorize(pa.chunked_array([["b", None], ["a", "b", None]]))
     assert codes.tolist() == [0, 1, 2, 0, 1]
     assert values.to_pylist() == ["b", None, "a"]
 

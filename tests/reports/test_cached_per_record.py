@@ -1,7 +1,7 @@
 import gc
 import weakref
 
-from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.cached_per_record import cached_per_record
 
 
 class Record:
@@ -11,7 +11,7 @@ class Record:
 def test_a_result_is_computed_once_per_record_and_arguments() -> None:
     calls: list[tuple[int, int]] = []
 
-    @remembered
+    @cached_per_record
     def count(record: Record, number: int, *, extra: int = 0) -> list[int]:
         calls.append((number, extra))
         return [number]
@@ -24,7 +24,7 @@ def test_a_result_is_computed_once_per_record_and_arguments() -> None:
 
 
 def test_a_record_that_is_gone_is_forgotten() -> None:
-    @remembered
+    @cached_per_record
     def nothing(record: Record) -> int:
         return 0
 

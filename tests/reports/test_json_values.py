@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.json_values import to_plain
+from aflite_assets.reports.json_values import to_json
 
 
 class Stop(Enum):
@@ -32,7 +32,7 @@ def test_records_become_plain_values() -> None:
         "path": PurePosixPath("a/b"),
         3: True,
     }
-    assert to_plain(given) == {
+    assert to_json(given) == {
         "record": {"values": [1.5, None, None], "stop": "threshold"},
         "array": [1, 2],
         "scalar": 0.5,
@@ -42,9 +42,9 @@ def test_records_become_plain_values() -> None:
         "path": "a/b",
         "3": True,
     }
-    json.dumps(to_plain(given), allow_nan=False)
+    json.dumps(to_json(given), allow_nan=False)
 
 
 def test_what_has_no_json_form_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="a function has no JSON form"):
-        to_plain({"f": lambda: 0})
+        to_json({"f": lambda: 0})

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from aflite_assets.command_line.preview.check_rows import shown_rows
-from aflite_assets.command_line.preview.data_preview import UnderstoodChallenge, UnderstoodChallenges, UnderstoodData
+from aflite_assets.command_line.preview.data_preview import DataPreview, UnderstoodChallenge, UnderstoodChallenges
 from aflite_assets.command_line.preview.estimate import CostEstimate, Work
 from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.command_line.terminal import duration, escaped, indented, shortened, table
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.data_checks.checks import Finding
+from aflite_assets.diagnostics.data_checks.checks import CheckResult
 from aflite_assets.reports.text import count, counted, percent
 from aflite_assets.specs.dataset import Count, DatasetSpec
 from aflite_assets.stages.shared.published import category_columns
@@ -23,7 +23,7 @@ MOST_SIGNS = 40
 FIRST_ROWS = 3
 
 
-def data_section(spec: DatasetSpec, data: UnderstoodData) -> Iterator[str]:
+def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     """Name, source, rows per split and class, kind of input, the first rows."""
     yield f"{spec.name}: {escaped(spec.title)}" if spec.title else spec.name
     yield f"source: {spec.source.format}{_content(data.content)}"
@@ -52,7 +52,7 @@ def challenge_section(challenges: UnderstoodChallenges) -> Iterator[str]:
         yield f"challenge set {name} is left out: {escaped(reason)}"
 
 
-def plan_section(spec: DatasetSpec, data: UnderstoodData, plan: RunPlan) -> Iterator[str]:
+def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
     """Sizes as numbers of rows, iterations, train sets, cells."""
     settings = plan.settings
     yield f"plan{_basis(data)}"
@@ -79,7 +79,7 @@ def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
             yield f"{name}: {cut} and are cut; 99 % have at most {one['fits_99']}, the longest has {one['longest']}"
 
 
-def findings_section(findings: Iterable[Finding]) -> Iterator[str]:
+def findings_section(findings: Iterable[CheckResult]) -> Iterator[str]:
     """The findings that failed, with their numbers and what to do."""
     for finding in findings:
         if finding.passed:
@@ -122,13 +122,13 @@ def _number(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, float) else escaped(str(value))
 
 
-def _how_read(data: UnderstoodData) -> str:
+def _how_read(data: DataPreview) -> str:
     if data.complete:
         return "all rows"
     return f"the first {count(data.reading.first_rows or 0)} rows of each split, or a few of each class"
 
 
-def _split_rows(data: UnderstoodData) -> list[tuple[str, ...]]:
+def _split_rows(data: DataPreview) -> list[tuple[str, ...]]:
     """A row per split; undecodable images have a column where there are any."""
     raw, used = data.raw, data.rows or {}
     broken = {split: images.rows for split, images in raw.undecodable_images.items()}
@@ -206,7 +206,7 @@ def _by_category(examples: Examples) -> dict[str, np.ndarray]:
     return columns
 
 
-def _basis(data: UnderstoodData) -> str:
+def _basis(data: DataPreview) -> str:
     if data.complete:
         return ""
     if data.rows is None:
@@ -231,12 +231,12 @@ def _policy(spec: DatasetSpec, plan: RunPlan) -> str:
     for split, number in plan.rows.items():
         if split != "train":
             rows[spec.filter.evaluation_rows_of(split)] += number
-    said = {
+    phrases = {
         "pooled": ", {} of other splits among them",
         "scored": ", {} of other splits scored beside them",
         "kept": ", {} of other splits left alone",
     }
-    return "".join(said[policy].format(counted(number, "row")) for policy, number in rows.items() if number)
+    return "".join(phrases[policy].format(counted(number, "row")) for policy, number in rows.items() if number)
 
 
 def _iterations(plan: RunPlan) -> str:

@@ -51,7 +51,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class UnderstoodData:
+class DataPreview:
     """The raw table of what was read.
 
     `rows` by split are those that a run will have: after dropping, holding out and the limit where all was read, else
@@ -94,7 +94,7 @@ class UnderstoodChallenges:
     missing: Mapping[str, str]
 
 
-def understand_data(spec: DatasetSpec) -> UnderstoodData:
+def understand_data(spec: DatasetSpec) -> DataPreview:
     """Read the source, whole or its first rows, and build the raw table as the stage does.
 
     Raises:
@@ -106,10 +106,10 @@ def understand_data(spec: DatasetSpec) -> UnderstoodData:
     complete = reading.first_rows is None
     rows = _counts(raw.examples) if complete else _expected_rows(spec, reading.rows)
     content = content_fingerprint(spec.source) if complete or isinstance(spec.source, HubSource) else {}
-    return UnderstoodData(raw, reading, rows, content, time.perf_counter() - started)
+    return DataPreview(raw, reading, rows, content, time.perf_counter() - started)
 
 
-def understand_challenges(spec: DatasetSpec, data: UnderstoodData) -> UnderstoodChallenges:
+def understand_challenges(spec: DatasetSpec, data: DataPreview) -> UnderstoodChallenges:
     """Read the challenge sets and map their classes as the stage does; optional ones may be missing.
 
     Raises:
@@ -128,7 +128,7 @@ def understand_challenges(spec: DatasetSpec, data: UnderstoodData) -> Understood
     return UnderstoodChallenges(tuple(found), missing)
 
 
-def understand_plan(spec: DatasetSpec, data: UnderstoodData, challenges: UnderstoodChallenges) -> RunPlan:
+def understand_plan(spec: DatasetSpec, data: DataPreview, challenges: UnderstoodChallenges) -> RunPlan:
     """Check models and sizes as the stages do, and count what a run consists of.
 
     Of data read in part the sizes are checked by their counts alone.
@@ -177,7 +177,7 @@ def reading_of(source: SourceSpec) -> Reading:
     return Reading(None, None)
 
 
-def _understand_challenge(spec: DatasetSpec, name: str, data: UnderstoodData) -> UnderstoodChallenge:
+def _understand_challenge(spec: DatasetSpec, name: str, data: DataPreview) -> UnderstoodChallenge:
     challenge, raw = spec.challenge_sets[name], data.raw.examples
     reading = reading_of(challenge.source)
     tables = load_challenge(name, challenge, first_rows=reading.first_rows)
@@ -195,7 +195,7 @@ def _fine_tune_rows(
     name: str,
     challenge: ChallengeSpec,
     tables: Mapping[str, pa.Table],
-    data: UnderstoodData,
+    data: DataPreview,
     reading: Reading,
     *,
     seed: int,

@@ -8,7 +8,7 @@ from typing import Any
 from aflite_assets.command_line.preview.filter_timing import scored_rows
 from aflite_assets.command_line.preview.model_timing import EncodingSpeed, NeuralSpeed
 from aflite_assets.command_line.preview.run_plan import RunPlan, fits
-from aflite_assets.command_line.preview.timing_cache import Measurements
+from aflite_assets.command_line.preview.timing_cache import TimingCache
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.specs.dataset import DatasetSpec
@@ -81,7 +81,7 @@ def estimate_cost(
         ModelError: the device is not there, or a model cannot be trained on these data.
     """
     resolved = device.resolve().type
-    measured = Measurements(raw, plan, device, log)
+    measured = TimingCache(raw, plan, device, log)
     lines: list[CostLine] = []
     for name, settings in spec.representations.items():
         lines += _encoder_lines(name, settings, plan, measured)
@@ -98,7 +98,7 @@ def estimate_cost(
     return CostEstimate(tuple(lines), resolved)
 
 
-def _encoder_lines(name: str, settings: Any, plan: RunPlan, measured: Measurements) -> Iterator[CostLine]:
+def _encoder_lines(name: str, settings: Any, plan: RunPlan, measured: TimingCache) -> Iterator[CostLine]:
     if isinstance(settings, IdentityEncoderSpec):
         return
     training, spent = measured.neural(settings)
@@ -114,7 +114,7 @@ def _encoder_lines(name: str, settings: Any, plan: RunPlan, measured: Measuremen
     yield CostLine("embeddings", name, _work(encoding, model=1, row=plan.embedded_rows), spent)
 
 
-def _distance_lines(settings: Any, plan: RunPlan, measured: Measurements) -> Iterator[CostLine]:
+def _distance_lines(settings: Any, plan: RunPlan, measured: TimingCache) -> Iterator[CostLine]:
     """One training on all train rows and the features of every row; the distances themselves are left out."""
     if settings is None or isinstance(settings, IdentityEncoderSpec):
         return
@@ -125,7 +125,7 @@ def _distance_lines(settings: Any, plan: RunPlan, measured: Measurements) -> Ite
     yield CostLine("bias_evidence", "distance_encoder", work, trained + encoded)
 
 
-def _filter_line(name: str, settings: Any, plan: RunPlan, measured: Measurements) -> CostLine:
+def _filter_line(name: str, settings: Any, plan: RunPlan, measured: TimingCache) -> CostLine:
     width, note = None, ""
     if not isinstance(settings, IdentityEncoderSpec):
         encoding, _ = measured.encoding(settings)
@@ -139,7 +139,7 @@ def _filter_line(name: str, settings: Any, plan: RunPlan, measured: Measurements
     return CostLine("filtered_sets", name, work, spent, note)
 
 
-def _classical_line(name: str, settings: Any, plan: RunPlan, measured: Measurements) -> CostLine:
+def _classical_line(name: str, settings: Any, plan: RunPlan, measured: TimingCache) -> CostLine:
     speed, spent = measured.classical(settings)
     fitted = [(train_set, fits(settings, train_set, plan.seeds)) for train_set in plan.train_sets]
     models, tested = sum(count for _, count in fitted), sum(plan.test_rows.values())
@@ -149,7 +149,7 @@ def _classical_line(name: str, settings: Any, plan: RunPlan, measured: Measureme
     return CostLine("evaluator_models", name, (Work(models, "fit", seconds / models),), spent, note)
 
 
-def _neural_line(name: str, settings: Any, plan: RunPlan, measured: Measurements) -> CostLine:
+def _neural_line(name: str, settings: Any, plan: RunPlan, measured: TimingCache) -> CostLine:
     neural, spent = measured.neural(settings)
     fitted = [(train_set, fits(settings, train_set, plan.seeds)) for train_set in plan.train_sets]
     models = sum(count for _, count in fitted)
@@ -158,7 +158,7 @@ def _neural_line(name: str, settings: Any, plan: RunPlan, measured: Measurements
     return CostLine("evaluator_models", name, work, spent)
 
 
-def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, measured: Measurements) -> CostLine:
+def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, measured: TimingCache) -> CostLine:
     """The later stages alone: the first is trained once, for the evaluator that the recipe starts from."""
     neural, spent = measured.neural(recipe.settings)
     models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets)

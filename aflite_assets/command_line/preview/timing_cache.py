@@ -27,7 +27,7 @@ from aflite_assets.data.rows import rows_at
 from aflite_assets.models.devices import DeviceSettings
 
 
-class Measurements:
+class TimingCache:
     """Speeds of models and filter, each with the seconds that measuring took now: 0 when it was made before.
 
     A model whose weights are not here has no speed: None.

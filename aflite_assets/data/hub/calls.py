@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from aflite_assets.data.hub.errors import HubPlace, no_way
+from aflite_assets.data.hub.errors import RepoRef, no_way
 
 Answer = TypeVar("Answer")
 
@@ -22,7 +22,7 @@ class Asking:
 
     seconds: float
     ends: float
-    answers: dict[HubPlace, str] = field(default_factory=dict)
+    answers: dict[RepoRef, str] = field(default_factory=dict)
     unanswered: dict[str, str] = field(default_factory=dict)
     given_up: bool = False
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from aflite_assets.data.hub.cache import joined, keep, kept, part_folder, remember_commit, remembered_commit
 from aflite_assets.data.hub.calls import Asking, asking, in_time, shared_deadline
 from aflite_assets.data.hub.columns import ColumnForm
-from aflite_assets.data.hub.errors import HubPlace, ask, told, unreachable
+from aflite_assets.data.hub.errors import RepoRef, ask, told, unreachable
 from aflite_assets.data.hub.files import file_tables, hub_file
 from aflite_assets.data.hub.repository import HubRepository, commit_on_hub
 from aflite_assets.data.hub.splits import HubSplits
@@ -76,7 +76,7 @@ def resolve_commit(
         DataError: the hub has no such dataset or revision.
         ModelError: either, for a model.
     """
-    return _resolve(HubPlace(kind, repo_id, revision or _MAIN, token), cached=True)
+    return _resolve(RepoRef(kind, repo_id, revision or _MAIN, token), cached=True)
 
 
 def check_available(source: HubSource) -> None:
@@ -185,12 +185,12 @@ def asked_anew(*, seconds: float = 15.0) -> Iterator[Asking]:
         yield look
 
 
-def _place(source: HubSource) -> HubPlace:
+def _place(source: HubSource) -> RepoRef:
     token = None if source.token is None else source.token.get_secret_value()
-    return HubPlace("dataset", source.id, source.revision or _MAIN, token)
+    return RepoRef("dataset", source.id, source.revision or _MAIN, token)
 
 
-def _resolve(place: HubPlace, *, cached: bool) -> str:
+def _resolve(place: RepoRef, *, cached: bool) -> str:
     if _COMMIT.fullmatch(place.revision):
         return place.revision
     known = None
@@ -217,7 +217,7 @@ def _resolve(place: HubPlace, *, cached: bool) -> str:
     return known
 
 
-def _commit(place: HubPlace) -> str:
+def _commit(place: RepoRef) -> str:
     look = asking()
     answers = {} if look is None else look.answers
     if place not in answers:
@@ -225,7 +225,7 @@ def _commit(place: HubPlace) -> str:
     return answers[place]
 
 
-def _known_commit(place: HubPlace) -> str | None:
+def _known_commit(place: RepoRef) -> str | None:
     if place.kind == "dataset":
         return remembered_commit(place.id, place.revision)
     from huggingface_hub import constants

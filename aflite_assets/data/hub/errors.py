@@ -16,7 +16,7 @@ _Missing = Literal["for good", "for now", "for a while"]
 
 
 @dataclass(frozen=True)
-class HubPlace:
+class RepoRef:
     """A repository of the hub as a spec names it; `revision` is a commit, tag or branch."""
 
     kind: Literal["dataset", "model"]
@@ -44,7 +44,7 @@ class HubPlace:
         return f"{constants.ENDPOINT}/{'datasets/' if self.kind == 'dataset' else ''}{self.id}"
 
 
-def ask(place: HubPlace, call: Callable[[], Answer], *, doing: str) -> Answer:
+def ask(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answer:
     """What `call` returns; what the hub's libraries raise in it comes back as this project's error.
 
     Raises:
@@ -63,7 +63,7 @@ def ask(place: HubPlace, call: Callable[[], Answer], *, doing: str) -> Answer:
     raise refusal
 
 
-def told(place: HubPlace, error: BaseException, *, doing: str) -> AfliteError:
+def told(place: RepoRef, error: BaseException, *, doing: str) -> AfliteError:
     """The error to raise for what a library of the hub raised while `doing` something with the repository."""
     known = (told for cause in _chain(error) if (told := _known(place, cause)) is not None)
     missing, message = next(known, ("for good", None))
@@ -95,7 +95,7 @@ def no_way(error: BaseException) -> bool:
     return unreachable(error) and not any(isinstance(cause, HfHubHTTPError) for cause in _chain(error))
 
 
-def _known(place: HubPlace, error: BaseException) -> tuple[_Missing, str] | None:
+def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
     """For how long the data cannot be had, and the message; None for what has no own message."""
     from huggingface_hub import constants
     from huggingface_hub.errors import (
@@ -133,7 +133,7 @@ def _known(place: HubPlace, error: BaseException) -> tuple[_Missing, str] | None
     return ("for now", _gated(place)) if "is a gated dataset" in str(error) else None
 
 
-def _gated(place: HubPlace) -> str:
+def _gated(place: RepoRef) -> str:
     from huggingface_hub import get_token
 
     if place.token is None and get_token() is None:

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from aflite_assets.data.hub.errors import HubPlace
+from aflite_assets.data.hub.errors import RepoRef
 from aflite_assets.errors import DataError
 from aflite_assets.wording import did_you_mean
 
@@ -23,7 +23,7 @@ _DOWNLOADS_AT_ONCE = 8
 class HubRepository:
     """Methods raise what `huggingface_hub` raises: call them through `errors.ask`."""
 
-    place: HubPlace
+    place: RepoRef
     commit: str
 
     @property
@@ -124,7 +124,7 @@ class HubRepository:
         return [entry.path for entry in islice(tree, 1000) if hasattr(entry, "blob_id")]
 
 
-def commit_on_hub(place: HubPlace, revision: str) -> str:
+def commit_on_hub(place: RepoRef, revision: str) -> str:
     """The commit that a revision stands for now, by one request that is not repeated."""
     from huggingface_hub import HfApi
 

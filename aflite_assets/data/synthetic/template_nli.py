@@ -206,10 +206,10 @@ def _pair(label: Label, cue: Cue, rng: np.random.Generator) -> tuple[str, str]:
         "neutral": _closely(second, _any_kind(second, rng), rng),
     }
     if cue.name == "overlap" or rng.random() < ECHO_SHARE:
-        said = (claim, _other_news(close, rng)) if label == "entailment" else (close[label], claim)
+        pair = (claim, _other_news(close, rng)) if label == "entailment" else (close[label], claim)
     else:
-        said = (close[label], third.broad(_any_kind(third, rng)))
-    clauses = [f"{person} {said[0]}", f"{other} {said[1]}"]
+        pair = (close[label], third.broad(_any_kind(third, rng)))
+    clauses = [f"{person} {pair[0]}", f"{other} {pair[1]}"]
     premise = f" {LINKS[rng.integers(len(LINKS))]} ".join(clauses[:: rng.choice([1, -1])])
     return f"{premise}.", f"{person} {claim}{_tail(cue, topic, kind, rng)}."
 

@@ -60,17 +60,17 @@ def split_balances(examples: Examples) -> tuple[SplitBalance, ...]:
 
 
 def _split_balance(split: str, classes: list[dict[str, Any]]) -> SplitBalance:
-    present = [one for one in classes if one["rows"]]
+    present = [class_ for class_ in classes if class_["rows"]]
     *_, smallest = largest, *_ = sorted(present, key=itemgetter("rows"), reverse=True)
     return SplitBalance(
         split,
-        sum(one["rows"] for one in classes),
+        sum(class_["rows"] for class_ in classes),
         largest["label_name"],
         largest["share"],
         smallest["label_name"],
         smallest["share"],
         largest["rows"] / smallest["rows"],
-        tuple(one["label_name"] for one in classes if not one["rows"]),
+        tuple(class_["label_name"] for class_ in classes if not class_["rows"]),
     )
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks import input_checks, row_checks
-from aflite_assets.diagnostics.data_checks.context import CheckedData, Numbers, Outcome
+from aflite_assets.diagnostics.data_checks.context import CheckContext, Numbers, Outcome
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """What one check found. A blocking one that did not pass makes the data unfit to go on with.
 
     `numbers` and `what_to_do` print as they are: what comes from the data is cut short and escaped.
@@ -30,10 +30,10 @@ class DataCheck:
     name: str
     description: str
     blocking: bool
-    check: Callable[[CheckedData], Outcome]
+    check: Callable[[CheckContext], Outcome]
 
 
-def _check(check: Callable[[CheckedData], Outcome], *, blocking: bool = False) -> DataCheck:
+def _check(check: Callable[[CheckContext], Outcome], *, blocking: bool = False) -> DataCheck:
     return DataCheck(check.__name__, str(check.__doc__), blocking, check)
 
 
@@ -63,15 +63,15 @@ def data_findings(
     *,
     unlabelled_rows: Mapping[str, int] | None = None,
     undecodable_images: Mapping[str, UndecodableImages] | None = None,
-) -> tuple[Finding, ...]:
+) -> tuple[CheckResult, ...]:
     """Run every check on a raw table.
 
     `unlabelled_rows` and `undecodable_images` are what was dropped from each split before. Checks that need another
     kind of data pass and say so. Half a million sentence pairs take well under a minute.
     """
-    data = CheckedData(raw, unlabelled_rows or {}, undecodable_images or {})
+    data = CheckContext(raw, unlabelled_rows or {}, undecodable_images or {})
     outcomes = [(one, one.check(data)) for one in DATA_CHECKS]
     return tuple(
-        Finding(one.name, outcome.passed, one.blocking, outcome.numbers, outcome.what_to_do)
+        CheckResult(one.name, outcome.passed, one.blocking, outcome.numbers, outcome.what_to_do)
         for one, outcome in outcomes
     )

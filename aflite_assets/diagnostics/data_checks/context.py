@@ -27,7 +27,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class CheckedData:
+class CheckContext:
     """A raw table, what was dropped on the way to it, by split, and what several checks compute once."""
 
     examples: Examples

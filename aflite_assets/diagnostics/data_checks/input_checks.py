@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aflite_assets.diagnostics.data_checks.context import CheckedData, Outcome, listed, not_applicable, quoted
+from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted
 from aflite_assets.diagnostics.data_checks.partial_input import FOLDS, TextOnlyAccuracy, text_only_accuracy
 from aflite_assets.diagnostics.data_checks.shared_texts import SharedText, shared_texts
 from aflite_assets.diagnostics.data_checks.texts import empty_texts
@@ -22,7 +22,7 @@ SEED = 0
 _SHOWN_SETS = 5
 
 
-def features_finite(data: CheckedData) -> Outcome:
+def features_finite(data: CheckContext) -> Outcome:
     """No feature is NaN or infinite."""
     if data.examples.modality != "features":
         return not_applicable("features only")
@@ -31,7 +31,7 @@ def features_finite(data: CheckedData) -> Outcome:
     return Outcome(data.features_finite, {"rows": len(data.examples), "columns": width}, advice)
 
 
-def no_constant_features(data: CheckedData) -> Outcome:
+def no_constant_features(data: CheckContext) -> Outcome:
     """No feature column has one value in all train rows."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
@@ -46,7 +46,7 @@ def no_constant_features(data: CheckedData) -> Outcome:
     )
 
 
-def no_repeated_features(data: CheckedData) -> Outcome:
+def no_repeated_features(data: CheckContext) -> Outcome:
     """No two feature columns are equal in all train rows; constant ones are not counted."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
@@ -63,7 +63,7 @@ def no_repeated_features(data: CheckedData) -> Outcome:
     )
 
 
-def features_on_one_scale(data: CheckedData) -> Outcome:
+def features_on_one_scale(data: CheckContext) -> Outcome:
     """The feature columns' standard deviations lie within a factor of 10,000; constant columns are not counted."""
     if reason := _no_feature_columns(data):
         return not_applicable(reason)
@@ -95,7 +95,7 @@ def _ends(values: np.ndarray) -> tuple[int, int]:
     return int(values.argmin()), int(values.argmax())
 
 
-def _no_feature_columns(data: CheckedData) -> str | None:
+def _no_feature_columns(data: CheckContext) -> str | None:
     """Why nothing can be said about feature columns, if so."""
     if data.examples.modality != "features":
         return "features only"
@@ -104,7 +104,7 @@ def _no_feature_columns(data: CheckedData) -> str | None:
     return "fewer than 2 train rows" if data.in_train.sum() < 2 else None
 
 
-def no_empty_texts(data: CheckedData) -> Outcome:
+def no_empty_texts(data: CheckContext) -> Outcome:
     """No text is empty or white space alone."""
     if data.examples.modality != "text":
         return not_applicable("texts only")
@@ -120,7 +120,7 @@ def no_empty_texts(data: CheckedData) -> Outcome:
     return Outcome(False, numbers, "fill these texts or drop their rows in the source: a model sees nothing there")
 
 
-def repeated_texts_grouped(data: CheckedData) -> Outcome:
+def repeated_texts_grouped(data: CheckContext) -> Outcome:
     """At most 5 % of the train rows share a text with a row of another group."""
     if data.examples.modality != "text":
         return not_applicable("texts only")
@@ -129,10 +129,10 @@ def repeated_texts_grouped(data: CheckedData) -> Outcome:
     for one in found:
         numbers |= {f"{one.column}.share": one.share, f"{one.column}.share_across_groups": one.ungrouped_share}
     suspects = [one for one in found if one.ungrouped_share > LARGEST_SHARED_SHARE and one.texts >= FOLDS]
-    accuracies = {one.column: text_only_accuracy(data.train, one.column, seed=SEED) for one in suspects}
+    accuracies = {suspect.column: text_only_accuracy(data.train, suspect.column, seed=SEED) for suspect in suspects}
     # Groups by premise leave hypotheses that stand twice: a column beside the most shared one must do harm to count.
-    required = suspects if data.examples.groups is None else [one for one in suspects if one is found[0]]
-    leaking = [one for one in suspects if one in required or _leaks(accuracies[one.column])]
+    required = suspects if data.examples.groups is None else [suspect for suspect in suspects if suspect is found[0]]
+    leaking = [suspect for suspect in suspects if suspect in required or _leaks(accuracies[suspect.column])]
     if not leaking:
         return Outcome(True, numbers)
     for one in leaking:
@@ -159,7 +159,7 @@ def _why_it_leaks(shared: SharedText, accuracy: TextOnlyAccuracy | None) -> dict
     }
 
 
-def _group_advice(data: CheckedData, columns: list[str]) -> str:
+def _group_advice(data: CheckContext, columns: list[str]) -> str:
     source = f"the column that columns.{columns[0]} names"
     if data.examples.groups is None:
         return (

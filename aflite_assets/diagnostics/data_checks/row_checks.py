@@ -4,7 +4,7 @@ import numpy as np
 
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, split_balances
-from aflite_assets.diagnostics.data_checks.context import CheckedData, Outcome, listed, not_applicable, quoted
+from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted
 from aflite_assets.diagnostics.data_checks.majority import majority_against_label
 from aflite_assets.diagnostics.data_checks.repeats import repeats_across_splits
 from aflite_assets.diagnostics.tables import split_masks
@@ -22,7 +22,7 @@ LARGEST_OUTVOTED_SHARE = 0.01
 """Of the rows with annotators' labels."""
 
 
-def row_ids_unique(data: CheckedData) -> Outcome:
+def row_ids_unique(data: CheckContext) -> Outcome:
     """Every row has an id of its own."""
     unique = len(np.unique(data.examples.row_ids))
     passed = unique == len(data.examples)
@@ -30,7 +30,7 @@ def row_ids_unique(data: CheckedData) -> Outcome:
     return Outcome(passed, {"rows": len(data.examples), "ids": unique}, advice)
 
 
-def labels_known(data: CheckedData) -> Outcome:
+def labels_known(data: CheckContext) -> Outcome:
     """Every label is a class number, and train has at least two classes."""
     labels, classes = data.examples.labels, len(data.examples.label_names)
     unknown = int(((labels < 0) | (labels >= classes)).sum())
@@ -41,7 +41,7 @@ def labels_known(data: CheckedData) -> Outcome:
     return Outcome(True, numbers)
 
 
-def all_rows_labelled(data: CheckedData) -> Outcome:
+def all_rows_labelled(data: CheckContext) -> Outcome:
     """No row was dropped for want of a label."""
     dropped = {f"{split}.dropped": rows for split, rows in data.unlabelled_rows.items()}
     if not any(dropped.values()):
@@ -53,24 +53,24 @@ def all_rows_labelled(data: CheckedData) -> Outcome:
     )
 
 
-def images_decode(data: CheckedData) -> Outcome:
+def images_decode(data: CheckContext) -> Outcome:
     """No row was dropped because its image does not decode."""
     if data.examples.modality != "image":
         return not_applicable("images only")
-    numbers: dict[str, int | float | str] = {"dropped": sum(one.rows for one in data.undecodable_images.values())}
-    for split, one in data.undecodable_images.items():
+    numbers: dict[str, int | float | str] = {"dropped": sum(image.rows for image in data.undecodable_images.values())}
+    for split, image in data.undecodable_images.items():
         numbers |= {
-            f"{split}.dropped": one.rows,
-            f"{split}.share": one.share,
-            f"{split}.row_ids": listed(one.row_ids),
-            f"{split}.source_ids": listed(one.source_ids),
+            f"{split}.dropped": image.rows,
+            f"{split}.share": image.share,
+            f"{split}.row_ids": listed(image.row_ids),
+            f"{split}.source_ids": listed(image.source_ids),
         }
     if not data.undecodable_images:
         return Outcome(True, numbers)
     return Outcome(False, numbers, "repair these images or take them out of the source; the rows were dropped")
 
 
-def no_repeats_across_splits(data: CheckedData) -> Outcome:
+def no_repeats_across_splits(data: CheckContext) -> Outcome:
     """No row outside train stands in train as well."""
     across = repeats_across_splits(data.examples, data.codes)
     by_split = {f"{split}.rows": rows for split, rows in across.by_split.items()}
@@ -84,7 +84,7 @@ def no_repeats_across_splits(data: CheckedData) -> Outcome:
     )
 
 
-def few_repeats_in_train(data: CheckedData) -> Outcome:
+def few_repeats_in_train(data: CheckContext) -> Outcome:
     """At most 1 % of the train rows repeat a train row of another group, label included."""
     repeats = data.train_repeats
     share = repeats.same_label / max(repeats.train_rows, 1)
@@ -105,7 +105,7 @@ def few_repeats_in_train(data: CheckedData) -> Outcome:
     )
 
 
-def no_label_conflicts(data: CheckedData) -> Outcome:
+def no_label_conflicts(data: CheckContext) -> Outcome:
     """No input stands in train with two labels."""
     repeats = data.train_repeats
     share = repeats.conflicting / max(repeats.train_rows, 1)
@@ -121,21 +121,23 @@ def no_label_conflicts(data: CheckedData) -> Outcome:
     )
 
 
-def classes_balanced(data: CheckedData) -> Outcome:
+def classes_balanced(data: CheckContext) -> Outcome:
     """No split's largest class has over three times the rows of its smallest, and no class is absent from a split."""
     balances = split_balances(data.examples)
     numbers: dict[str, int | float | str] = {"largest_ratio": LARGEST_CLASS_RATIO}
     advice = []
-    for one in balances:
+    for balance in balances:
         numbers |= {
-            f"{one.split}.ratio": one.ratio,
-            f"{one.split}.largest": f"{quoted(one.largest)} {one.largest_share:.4f}",
-            f"{one.split}.smallest": f"{quoted(one.smallest)} {one.smallest_share:.4f}",
+            f"{balance.split}.ratio": balance.ratio,
+            f"{balance.split}.largest": f"{quoted(balance.largest)} {balance.largest_share:.4f}",
+            f"{balance.split}.smallest": f"{quoted(balance.smallest)} {balance.smallest_share:.4f}",
         }
-        if one.absent:
-            numbers[f"{one.split}.absent"] = listed(one.absent)
-            advice.append(f"{one.split} says nothing of {listed(one.absent)}: add such rows, or leave the class out")
-    if any(one.ratio > LARGEST_CLASS_RATIO for one in balances):
+        if balance.absent:
+            numbers[f"{balance.split}.absent"] = listed(balance.absent)
+            advice.append(
+                f"{balance.split} says nothing of {listed(balance.absent)}: add such rows, or leave the class out"
+            )
+    if any(balance.ratio > LARGEST_CLASS_RATIO for balance in balances):
         advice.append(
             "compare accuracies with the largest class's share, which a model reaches that looks at nothing, and read "
             "them by class; or draw fewer rows of the large classes in the source"
@@ -143,7 +145,7 @@ def classes_balanced(data: CheckedData) -> Outcome:
     return Outcome(not advice, numbers, "; ".join(advice) or "none")
 
 
-def class_shares_alike(data: CheckedData) -> Outcome:
+def class_shares_alike(data: CheckContext) -> Outcome:
     """No class's share of another split differs by over five percentage points from its share of train."""
     labels, names = data.examples.labels, data.examples.label_names
     numbers: dict[str, int | float | str] = {"largest_points": LARGEST_SHARE_DIFFERENCE}
@@ -167,7 +169,7 @@ def class_shares_alike(data: CheckedData) -> Outcome:
     )
 
 
-def annotators_agree(data: CheckedData) -> Outcome:
+def annotators_agree(data: CheckContext) -> Outcome:
     """In at most 1 % of the rows with annotators' labels, most annotators gave one other label than the row's."""
     agreement = annotator_agreement(data.examples)
     if agreement is None:

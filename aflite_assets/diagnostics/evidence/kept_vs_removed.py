@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.tables import codes_of, split_masks, table_of
+from aflite_assets.diagnostics.tables import factorize, split_masks, table_of
 from aflite_assets.errors import InvalidInputError
 
 _COUNTS = [
@@ -81,7 +81,7 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
     """
     records = []
     for column in [name for name in examples.table.column_names if name.startswith("attribute.")]:
-        codes, names = codes_of(_column_of(rows, examples, column).cast(pa.string()))
+        codes, names = factorize(_column_of(rows, examples, column).cast(pa.string()))
         for split, inside, kept in _splits(rows):
             kept_rows, removed_rows = (
                 np.bincount(codes[inside & side], minlength=len(names)) for side in (kept, ~kept)

@@ -46,7 +46,7 @@ class TrainingState:
     generators: Mapping[str, Any]
 
 
-class TrainingFiles:
+class CheckpointStore:
     """The folder of one training; what another one left in it (another `fingerprint`) is deleted at once.
 
     `fingerprint.json`, `state.pt` of the last finished epoch, and `best-<epoch>.pt` with weights. Files are written

@@ -13,7 +13,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
-from aflite_assets.models.training.checkpoints import TrainingFiles, copied_weights, fingerprint
+from aflite_assets.models.training.checkpoints import CheckpointStore, copied_weights, fingerprint
 from aflite_assets.models.training.early_stopping import TrainingRows
 from aflite_assets.models.training.train import train_classifier
 from aflite_assets.results.files import write_json
@@ -21,7 +21,7 @@ from aflite_assets.specs.models import NeuralModelSpec
 
 _METRICS = "metrics.json"
 _LAST = 0
-"""Under this number `TrainingFiles` keeps the weights that a finished stage ended with."""
+"""Under this number `CheckpointStore` keeps the weights that a finished stage ended with."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _stage(
     start = copied_weights(classifier.model)
     mark = fingerprint(stage.settings, TrainingRows(stage.rows, None), start, seed=seed, device=device)
     del start
-    ended = TrainingFiles(folder / "ended", mark, log)
+    ended = CheckpointStore(folder / "ended", mark, log)
     if (ended.folder / f"best-{_LAST}.pt").is_file():
         log(f"found finished: {stage.name}")
         classifier.model.load_state_dict(ended.best(_LAST))

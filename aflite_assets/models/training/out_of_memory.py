@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from aflite_assets.errors import ModelError
-from aflite_assets.models.training.prefetch import read_ahead
+from aflite_assets.models.training.prefetch import prefetch
 
 MESSAGES = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed")
 """Of errors that torch's libraries raise without the name for it: CUDA, the CPU's allocator, cuBLAS and cuDNN."""
@@ -40,7 +40,7 @@ def release_memory() -> None:
 
 
 @dataclass(frozen=True)
-class Answered(Generic[Answer]):
+class BatchOutput(Generic[Answer]):
     """`rows` int64, the rows that were asked about at once, and what was answered of them."""
 
     rows: np.ndarray
@@ -53,10 +53,10 @@ class _RanOut:
 
 
 @dataclass
-class RowsAtOnce:
+class AdaptiveBatchSize:
     """How many rows a model is asked about at once: `most`, and half as many from where memory ran out.
 
-    `log` hears of it. `threads` make the next batches meanwhile (see `read_ahead`).
+    `log` hears of it. `threads` make the next batches meanwhile (see `prefetch`).
     """
 
     log: Callable[[str], None]
@@ -65,7 +65,7 @@ class RowsAtOnce:
 
     def ask(
         self, rows: np.ndarray, batch: Callable[[np.ndarray], Batch], answer: Callable[[Batch], Answer]
-    ) -> Iterator[Answered[Answer]]:
+    ) -> Iterator[BatchOutput[Answer]]:
         """`answer(batch(rows))` of all `rows` int64, in order and in pieces.
 
         Raises:
@@ -74,12 +74,12 @@ class RowsAtOnce:
         start = 0
         while start < len(rows):
             pieces = [rows[first : first + self.most] for first in range(start, len(rows), self.most)]
-            with closing(read_ahead(batch, pieces, threads=self.threads)) as batches:
+            with closing(prefetch(batch, pieces, threads=self.threads)) as batches:
                 for piece, made in zip(pieces, batches, strict=True):
                     found = _tried(answer, made)
                     if isinstance(found, _RanOut):
                         break
-                    yield Answered(piece, found)
+                    yield BatchOutput(piece, found)
                     start += len(piece)
             if isinstance(found, _RanOut):
                 self._halve(len(piece), found.problem)

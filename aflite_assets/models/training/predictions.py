@@ -11,7 +11,7 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 from aflite_assets.models.training.batches import reading_threads
-from aflite_assets.models.training.out_of_memory import RowsAtOnce
+from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize
 from aflite_assets.specs.models import ImageModelSpec
 
 INFERENCE_BATCH = 128
@@ -101,7 +101,7 @@ def _answers(
 
     order = np.argsort(inputs.lengths, kind="stable")
     with torch_threads_for(classifier.model, device):
-        for piece in RowsAtOnce(log, INFERENCE_BATCH, threads).ask(order, inputs.batch, answer):
+        for piece in AdaptiveBatchSize(log, INFERENCE_BATCH, threads).ask(order, inputs.batch, answer):
             found.probabilities[piece.rows] = piece.answer.probabilities
             found.finite[piece.rows] = piece.answer.finite
     return found

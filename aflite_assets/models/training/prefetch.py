@@ -9,7 +9,7 @@ Item = TypeVar("Item")
 Made = TypeVar("Made")
 
 
-def read_ahead(make: Callable[[Item], Made], items: Iterable[Item], *, threads: int) -> Generator[Made, None, None]:
+def prefetch(make: Callable[[Item], Made], items: Iterable[Item], *, threads: int) -> Generator[Made, None, None]:
     """`make(item)` of each item, in order; with `threads`, as many items ahead of the one that is used.
 
     Without threads each is made when it is asked for. An error of `make` is raised where its item's turn has come.

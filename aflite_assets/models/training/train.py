@@ -14,12 +14,12 @@ from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 from aflite_assets.models.global_state import quiet_libraries
 from aflite_assets.models.training.batches import TrainBatches, train_batches
-from aflite_assets.models.training.checkpoints import TrainingFiles, Weights, copied_weights, fingerprint
+from aflite_assets.models.training.checkpoints import CheckpointStore, Weights, copied_weights, fingerprint
 from aflite_assets.models.training.dynamics import DynamicsRecorder
 from aflite_assets.models.training.early_stopping import EarlyStopping, training_rows
 from aflite_assets.models.training.out_of_memory import is_out_of_memory, more_parts, release_memory
 from aflite_assets.models.training.predictions import accuracy
-from aflite_assets.models.training.trainer import EpochEvents, RecordingTrainer, check_learnt, training_steps
+from aflite_assets.models.training.trainer import EpochCallback, RecordingTrainer, check_divergence, training_steps
 
 FOLDER = "training"
 """Below `scratch`; gone when the training ends."""
@@ -57,7 +57,7 @@ def train_classifier(
 
     Raises:
         DataError: there are no rows, or too few to hold some back.
-        ModelError: the training diverged (its loss stopped being a finite number, or see `trainer.check_learnt`),
+        ModelError: the training diverged (its loss stopped being a finite number, or see `trainer.check_divergence`),
             memory does not suffice for a single row, or the rows of `early_stopping.split` were not given.
     """
     if not len(examples):
@@ -73,7 +73,7 @@ def train_classifier(
         start,
         DynamicsRecorder(len(rows.train)),
         None if rows.held_back is None else _early_stopping(classifier, rows.held_back, device, log),
-        TrainingFiles(scratch / FOLDER, mark, log),
+        CheckpointStore(scratch / FOLDER, mark, log),
         seed,
         device,
         log,
@@ -120,7 +120,7 @@ class _Training:
     start: Weights
     recorder: DynamicsRecorder
     stopping: EarlyStopping | None
-    files: TrainingFiles
+    files: CheckpointStore
     seed: int
     device: DeviceSettings
     log: Callable[[str], None]
@@ -148,7 +148,7 @@ class _Training:
         self.parts = self.parts if state is None else max(self.parts, state.parts)
         if self.stopping is not None:
             self.stopping.accuracies = [] if state is None else list(state.accuracies)
-        events = EpochEvents(
+        events = EpochCallback(
             settings,
             self.recorder,
             self.stopping,
@@ -203,6 +203,6 @@ class _Training:
         settings = self.classifier.settings
         sampler = self.batches.sampler(batch_size=settings.batch_size)
         unlearnt = [row for _, row in itertools.islice(sampler, settings.batch_size)]
-        check_learnt(
+        check_divergence(
             self.recorder.epochs, unlearnt, kept=kept, classes=self.classifier.n_classes, rate=settings.learning_rate
         )

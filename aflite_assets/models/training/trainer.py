@@ -16,7 +16,12 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import library_seed
 from aflite_assets.models.training.batches import EpochSampler, TrainBatches
-from aflite_assets.models.training.checkpoints import TrainingFiles, TrainingState, generator_states, restore_generators
+from aflite_assets.models.training.checkpoints import (
+    CheckpointStore,
+    TrainingState,
+    generator_states,
+    restore_generators,
+)
 from aflite_assets.models.training.dynamics import DynamicsRecorder, EpochDynamics
 from aflite_assets.models.training.early_stopping import EarlyStopping
 from aflite_assets.models.training.predictions import on_device
@@ -48,7 +53,7 @@ def training_steps(settings: TrainingSpec, n_rows: int) -> TrainingSteps:
     return TrainingSteps(per_epoch, total, int(settings.warmup_share * total))
 
 
-def check_learnt(
+def check_divergence(
     epochs: Sequence[EpochDynamics], unlearnt: Sequence[int], *, kept: int, classes: int, rate: float
 ) -> None:
     """Tell a training that ended far from any use; one that began there and gets better is none.
@@ -74,7 +79,7 @@ def check_learnt(
 
 
 @dataclass
-class EpochEvents(TrainerCallback):
+class EpochCallback(TrainerCallback):
     """What happens between steps: the record of an epoch, its log line, stopping, and what is kept on the disk.
 
     `state`: where the training goes on from (None: its start).
@@ -83,7 +88,7 @@ class EpochEvents(TrainerCallback):
     settings: TrainingSpec
     recorder: DynamicsRecorder
     stopping: EarlyStopping | None
-    files: TrainingFiles
+    files: CheckpointStore
     sampler: EpochSampler
     parts: int
     state: TrainingState | None
@@ -157,7 +162,7 @@ class RecordingTrainer(Trainer):
         self,
         model: torch.nn.Module,
         batches: TrainBatches,
-        events: EpochEvents,
+        events: EpochCallback,
         *,
         steps: TrainingSteps,
         seed: int,
@@ -218,7 +223,7 @@ class RecordingTrainer(Trainer):
 
 
 def _training_arguments(
-    events: EpochEvents, steps: TrainingSteps, seed: int, device: DeviceSettings
+    events: EpochCallback, steps: TrainingSteps, seed: int, device: DeviceSettings
 ) -> TrainingArguments:
     settings, target = events.settings, device.resolve()
     arguments = TrainingArguments(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.figures import representation_figures as figures
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import example_images, shown_examples
@@ -20,7 +20,7 @@ _GRID_ROWS = 6
 """Images of either side in the grid; more would leave each too few colours."""
 
 
-@remembered
+@cached_per_record
 def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
     """Every figure that applies, by names that fit files: a kind, and for most the representation after a dot.
 
@@ -85,12 +85,12 @@ def scores_picture(filtered: FilteredSet, counts: ScoreCounts) -> Picture:
 
 def similarity_pictures(classes: tuple[ClassSimilarity, ...], representation: str) -> Iterator[tuple[int, Picture]]:
     """The class number and the heat maps of each class compared."""
-    for one in classes:
+    for class_ in classes:
         alt = (
-            f"Cosine similarity of kept, removed and random rows of class {truncated(one_line(one.name), 60)}, "
-            f"representation {representation}; mean {means_text(one)}"
+            f"Cosine similarity of kept, removed and random rows of class {truncated(one_line(class_.name), 60)}, "
+            f"representation {representation}; mean {means_text(class_)}"
         )
-        yield one.label, Picture(similarity_map(one, scale_with=classes), alt)
+        yield class_.label, Picture(similarity_map(class_, scale_with=classes), alt)
 
 
 def _grid(data: BenchmarkData, filtered: FilteredSet) -> Picture:

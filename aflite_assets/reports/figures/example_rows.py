@@ -21,7 +21,7 @@ _MAX_VALUES = 8
 
 
 @dataclass(frozen=True)
-class ShownExample:
+class ExampleRow:
     """One row as a report shows it: exactly one of `texts`, `image` (a data URI) and `vector` is set.
 
     `problem` says why an image cannot be shown. `predictability` in [0, 1]; `removed_in_iteration` is None
@@ -40,7 +40,7 @@ class ShownExample:
 
 def shown_examples(
     examples: Examples, filtered: FilteredSet, *, kept: bool, seed: int, rows: int | None = None
-) -> tuple[ShownExample, ...]:
+) -> tuple[ExampleRow, ...]:
     """Train rows of one side, drawn at random, classes in turn, so that small classes appear too.
 
     `rows`: how many at most; default by kind of input.
@@ -57,7 +57,7 @@ def shown_examples(
     return tuple(_shown(inputs, position, record) for position, record in enumerate(_records(drawn)))
 
 
-def shown_rows(examples: Examples, filtered: FilteredSet, row_ids: Sequence[int]) -> tuple[ShownExample, ...]:
+def shown_rows(examples: Examples, filtered: FilteredSet, row_ids: Sequence[int]) -> tuple[ExampleRow, ...]:
     """These rows of the filtered set, in the order given.
 
     Raises:
@@ -75,7 +75,7 @@ def shown_rows(examples: Examples, filtered: FilteredSet, row_ids: Sequence[int]
     return tuple(_shown(inputs, position, record) for position, record in enumerate(records))
 
 
-def example_images(examples: Examples, shown: tuple[ShownExample, ...]) -> list[bytes]:
+def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
     """The encoded images of shown rows, for a grid; empty bytes where one cannot be read."""
     inputs = examples.select([example.row_id for example in shown])
     return [_image(inputs, position)[0] or b"" for position in range(len(shown))]
@@ -95,7 +95,7 @@ def _classes_in_turn(labels: np.ndarray, wanted: int, seed: int) -> np.ndarray:
     return chosen[np.argsort(labels[chosen], kind="stable")]
 
 
-def _shown(inputs: Examples, position: int, record: dict[str, Any]) -> ShownExample:
+def _shown(inputs: Examples, position: int, record: dict[str, Any]) -> ExampleRow:
     score, iteration = record["predictability"], record["removed_in_iteration"]
     common: dict[str, Any] = {
         "row_id": int(inputs.row_ids[position]),
@@ -104,14 +104,14 @@ def _shown(inputs: Examples, position: int, record: dict[str, Any]) -> ShownExam
         "removed_in_iteration": iteration,
     }
     if inputs.modality == "text":
-        return ShownExample(**common, texts=_texts(inputs, position))
+        return ExampleRow(**common, texts=_texts(inputs, position))
     if inputs.modality == "features":
-        return ShownExample(**common, vector=_vector(inputs.features[position]))
+        return ExampleRow(**common, vector=_vector(inputs.features[position]))
     encoded, problem = _image(inputs, position)
     uri = None if encoded is None else thumbnail_uri(encoded)
     if uri is None and problem is None:
         problem = "the image cannot be decoded"
-    return ShownExample(**common, image=uri, problem=problem)
+    return ExampleRow(**common, image=uri, problem=problem)
 
 
 def _texts(inputs: Examples, position: int) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import json
 from functools import cache
 
 from aflite_assets.reports.inputs.records import FilteredSet
-from aflite_assets.reports.json_values import JsonValue, to_plain
+from aflite_assets.reports.json_values import JsonValue, to_json
 from aflite_assets.reports.sentences.summary import chance_by_iteration
 from aflite_assets.reports.tables.main_tables import filter_table
 
@@ -66,7 +66,7 @@ def curve_figure(filtered: FilteredSet) -> dict[str, JsonValue]:
         _trace("pool rows left", iterations, left, meta="series-rows", hover="%{y:,} (%{customdata:,} go)")
         | {"yaxis": "y2", "customdata": removed, "line": {"width": 2, "shape": "hv"}},
     ]
-    return {"data": to_plain(traces), "layout": _layout(max(left, default=1))}
+    return {"data": to_json(traces), "layout": _layout(max(left, default=1))}
 
 
 def script_json(value: JsonValue) -> str:
@@ -93,7 +93,7 @@ def _trace(name: str, x: object, y: object, *, meta: str, hover: str) -> dict[st
 
 def _layout(most_rows: int) -> JsonValue:
     plain = {"fixedrange": False, "zeroline": False, "automargin": True, "showline": True}
-    return to_plain(
+    return to_json(
         {
             "font": {"family": "system-ui, sans-serif", "size": 13},
             "height": 460,

@@ -69,10 +69,10 @@ def _notes(where: str, compared: Sequence[Headline], scores: Sequence[Score]) ->
         return []
     lines: list[list[str]] = [[]]
     for one, score in zip(compared, scores, strict=True):
-        said = f"{one.evaluator} {_score(score)}"
-        if lines[-1] and (len(lines[-1]) == 3 or len(", ".join([*lines[-1], said])) > _LINE):
+        label = f"{one.evaluator} {_score(score)}"
+        if lines[-1] and (len(lines[-1]) == 3 or len(", ".join([*lines[-1], label])) > _LINE):
             lines.append([])
-        lines[-1].append(said)
+        lines[-1].append(label)
     where = f"trained on {where}, tested on {where} rows of {compared[0].test_set}:"
     return [where, *(", ".join(line) for line in lines)]
 

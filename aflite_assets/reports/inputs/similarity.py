@@ -51,7 +51,9 @@ def class_similarities(table: pa.Table) -> tuple[ClassSimilarity, ...]:
 
 def lowest_similarity(classes: Sequence[ClassSimilarity]) -> float:
     """Where the colour scale of all blocks begins: their lowest similarity of two rows, a multiple of 0.1 below it."""
-    lowest = min((float(block.similarities.min(initial=1)) for one in classes for block in one.blocks), default=0.0)
+    lowest = min(
+        (float(block.similarities.min(initial=1)) for class_ in classes for block in class_.blocks), default=0.0
+    )
     return max(float(np.floor(10 * min(lowest, 0.9)) / 10), -1.0)
 
 

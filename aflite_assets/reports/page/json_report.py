@@ -11,7 +11,7 @@ from aflite_assets.reports.inputs.published_tables import published_tables
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
-from aflite_assets.reports.json_values import JsonValue, to_plain
+from aflite_assets.reports.json_values import JsonValue, to_json
 from aflite_assets.reports.page.markdown import table_json
 from aflite_assets.reports.sentences.headlines import headlines
 from aflite_assets.reports.sentences.interpretation import meaning
@@ -36,24 +36,24 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "schema_version": SCHEMA_VERSION,
         "dataset": _dataset(data),
         "notes": list(data.notes),
-        "warmup_curve": to_plain(curve_rows(data.warmup_curves)),
+        "warmup_curve": to_json(curve_rows(data.warmup_curves)),
         "summary": list(plain_summary(data)),
         "representations": {filtered.representation: _representation(data, filtered) for filtered in data.filtered},
-        "in_distribution": to_plain(in_distribution_tables(data)),
-        "top_5": to_plain(top_k_tables(data)),
-        "published": to_plain(published_tables(data.published)),
+        "in_distribution": to_json(in_distribution_tables(data)),
+        "top_5": to_json(top_k_tables(data)),
+        "published": to_json(published_tables(data.published)),
         "families": dict(data.families),
         "architectures": dict(data.architectures),
         "held_back": dict(data.held_back),
-        "fine_tuned": to_plain(data.fine_tuned),
-        "planted": [to_plain(one.record()) for one in data.planted],
+        "fine_tuned": to_json(data.fine_tuned),
+        "planted": [to_json(one.record()) for one in data.planted],
         "cells": [_cell(cell) for cell in data.cells],
         "evidence": [
             {
                 "title": evidence.title,
                 "caption": evidence.caption,
                 "columns": list(evidence.table.column_names),
-                "rows": to_plain(evidence.table.to_pylist()),
+                "rows": to_json(evidence.table.to_pylist()),
             }
             for evidence in data.evidence
         ],
@@ -67,7 +67,7 @@ def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
         "title": data.title,
         "description": data.description,
         "label_names": list(data.label_names),
-        "split_rows": to_plain(data.split_rows),
+        "split_rows": to_json(data.split_rows),
         "warmup_rows": data.warmup_rows,
         "test_sets": [
             {
@@ -86,7 +86,7 @@ def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
             for test_set in data.test_sets
         ],
         "missing_sets": dict(data.missing_sets),
-        "primary_comparison": to_plain(primary_comparison(data)),
+        "primary_comparison": to_json(primary_comparison(data)),
         "smallest_effect": data.smallest_effect,
     }
 
@@ -102,22 +102,22 @@ def _class_map(test_set: TestSet, label_names: Sequence[str]) -> JsonValue:
 def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, JsonValue]:
     edges, kept, removed = predictability_counts(filtered)
     return {
-        "main_table": to_plain(table_json(main_table(data, filtered.representation))),
-        "headlines": to_plain(headlines(data, filtered.representation)),
-        "challenge_table": to_plain(table_json(challenge_table(data, filtered.representation))),
-        "zero_shot": to_plain(zero_shot_tables(data, filtered.representation)),
-        "transfer": to_plain(transfer_tables(data, filtered.representation)),
-        "paired": [_plain_record(one) for one in paired_differences(data, filtered.representation)],
+        "main_table": to_json(table_json(main_table(data, filtered.representation))),
+        "headlines": to_json(headlines(data, filtered.representation)),
+        "challenge_table": to_json(table_json(challenge_table(data, filtered.representation))),
+        "zero_shot": to_json(zero_shot_tables(data, filtered.representation)),
+        "transfer": to_json(transfer_tables(data, filtered.representation)),
+        "paired": [_plain_record(difference) for difference in paired_differences(data, filtered.representation)],
         "verdict": verdict_sentence(data, filtered.representation),
         "meaning": meaning(data, filtered.representation),
-        "iterations": to_plain(table_json(filter_table(filtered))),
-        "chance": to_plain(chance_by_iteration(filtered)),
+        "iterations": to_json(table_json(filter_table(filtered))),
+        "chance": to_json(chance_by_iteration(filtered)),
         "predictability_by_iteration": _score_counts(data.score_counts.get(filtered.representation)),
         "similarity": [_similarity(one) for one in data.similarities.get(filtered.representation, ())],
-        "predictability_histogram": to_plain({"edges": edges, "kept": kept, "removed": removed}),
+        "predictability_histogram": to_json({"edges": edges, "kept": kept, "removed": removed}),
         "stop_reason": filtered.stop_reason,
         "warnings": list(filtered.warnings),
-        "settings": to_plain(filtered.settings),
+        "settings": to_json(filtered.settings),
     }
 
 
@@ -129,7 +129,7 @@ def _score_counts(counts: ScoreCounts | None) -> JsonValue:
         {"iteration": iteration, "rows": rows, "removed": removed}
         for iteration, rows, removed in zip(counts.iterations, counts.rows, counts.removed, strict=True)
     ]
-    return to_plain({"edges": counts.edges, "iterations": iterations})
+    return to_json({"edges": counts.edges, "iterations": iterations})
 
 
 def _similarity(one: ClassSimilarity) -> JsonValue:
@@ -137,13 +137,13 @@ def _similarity(one: ClassSimilarity) -> JsonValue:
         block.side: {"rows": block.rows, "used_rows": block.used_rows, "mean": block.mean, "row_ids": block.row_ids}
         for block in one.blocks
     }
-    return to_plain({"label": one.name, **blocks})
+    return to_json({"label": one.name, **blocks})
 
 
 def _plain_record(record: PairedDifference) -> dict[str, JsonValue]:
-    return {field.name: to_plain(getattr(record, field.name)) for field in fields(record)}
+    return {field.name: to_json(getattr(record, field.name)) for field in fields(record)}
 
 
 def _cell(cell: Cell) -> JsonValue:
     names = ("evaluator", "train_set", "representation", "seed", "train_rows", "status", "reason")
-    return {name: to_plain(getattr(cell, name)) for name in names}
+    return {name: to_json(getattr(cell, name)) for name in names}

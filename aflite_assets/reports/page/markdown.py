@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from aflite_assets.reports.json_values import JsonValue, to_plain
-from aflite_assets.reports.page.text_tables import Layout
+from aflite_assets.reports.json_values import JsonValue, to_json
+from aflite_assets.reports.page.text_tables import TextTable
 from aflite_assets.reports.tables.main_tables import ChallengeRow, FilterRow, MainRow
 from aflite_assets.reports.text import one_line, value_text
 
@@ -31,18 +31,18 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numb
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def layouts_markdown(layouts: Sequence[Layout]) -> str:
+def text_tables_markdown(text_tables: Sequence[TextTable]) -> str:
     """Tables one below the other, each under its title and notes."""
-    return "\n".join(map(_layout_markdown, layouts))
+    return "\n".join(map(_text_table_markdown, text_tables))
 
 
-def _layout_markdown(layout: Layout) -> str:
-    title = f"**{escape_markdown(layout.title)}**" if layout.title else ""
-    notes = list(map(escape_markdown, layout.notes))
-    if not layout.columns:
+def _text_table_markdown(text_table: TextTable) -> str:
+    title = f"**{escape_markdown(text_table.title)}**" if text_table.title else ""
+    notes = list(map(escape_markdown, text_table.notes))
+    if not text_table.columns:
         return " ".join([title, *notes]) + "\n"
     above = "".join(f"{text}\n\n" for text in (title, *notes) if text)
-    return above + markdown_table(layout.columns, layout.rows, numbers_from=layout.numbers_from)
+    return above + markdown_table(text_table.columns, text_table.rows, numbers_from=text_table.numbers_from)
 
 
 def filter_markdown(rows: Sequence[FilterRow]) -> str:
@@ -54,4 +54,4 @@ def filter_markdown(rows: Sequence[FilterRow]) -> str:
 
 def table_json(rows: Sequence[MainRow] | Sequence[ChallengeRow] | Sequence[FilterRow]) -> list[JsonValue]:
     """Any of the tables as JSON values: accuracies in [0, 1], drops in points, None for what is missing."""
-    return [to_plain(row) for row in rows]
+    return [to_json(row) for row in rows]

@@ -38,7 +38,7 @@ from aflite_assets.reports.text import DASH, count, signed_points
 
 
 @dataclass(frozen=True)
-class Layout:
+class TextTable:
     """One table in literal texts, dataset text as it came.
 
     `columns`: their headings; from number `numbers_from` on they hold numbers. `notes` stand above the table. Without
@@ -52,26 +52,26 @@ class Layout:
     numbers_from: int = 1
 
 
-def report_layouts(data: BenchmarkData) -> dict[str, tuple[Layout, ...]]:
+def report_text_tables(data: BenchmarkData) -> dict[str, tuple[TextTable, ...]]:
     """The report's tables by name; those with nothing to show are left out."""
     notes = {test.name: set_notes(test, data.label_names) for test in data.test_sets}
-    found: dict[str, tuple[Layout, ...]] = {}
+    found: dict[str, tuple[TextTable, ...]] = {}
     for one in data.representations:
-        found[f"accuracy_{one}"] = main_layouts(main_table(data, one))
-    found["in_distribution"] = in_distribution_layouts(in_distribution_tables(data))
+        found[f"accuracy_{one}"] = main_text_tables(main_table(data, one))
+    found["in_distribution"] = in_distribution_text_tables(in_distribution_tables(data))
     for one in data.representations:
-        found[f"zero_shot_{one}"] = zero_shot_layouts(zero_shot_tables(data, one))
-        found[f"transfer_{one}"] = transfer_layouts(transfer_tables(data, one))
-        found[f"paired_{one}"] = paired_layouts(paired_differences(data, one))
-    found["top_5"] = top_k_layouts(top_k_tables(data))
-    found["published"] = published_layouts(published_tables(data.published))
+        found[f"zero_shot_{one}"] = zero_shot_text_tables(zero_shot_tables(data, one))
+        found[f"transfer_{one}"] = transfer_text_tables(transfer_tables(data, one))
+        found[f"paired_{one}"] = paired_text_tables(paired_differences(data, one))
+    found["top_5"] = top_k_text_tables(top_k_tables(data))
+    found["published"] = published_text_tables(published_tables(data.published))
     for one in data.representations:
         challenged = challenge_table(data, one)
         found[f"challenge_sets_{one}"] = challenge_layouts(challenged, notes=notes, missing=data.missing_sets)
-    return {name: layouts for name, layouts in found.items() if layouts}
+    return {name: text_tables for name, text_tables in found.items() if text_tables}
 
 
-def main_layouts(rows: Sequence[MainRow]) -> tuple[Layout, ...]:
+def main_text_tables(rows: Sequence[MainRow]) -> tuple[TextTable, ...]:
     """Accuracies in per cent, drops in points; test rows stand in the headings."""
     columns = ["evaluator", "trained on", "train rows"]
     for test in rows[0].tests if rows else ():
@@ -79,7 +79,7 @@ def main_layouts(rows: Sequence[MainRow]) -> tuple[Layout, ...]:
         if test.filtered is not None:
             columns += [f"{test.test_set}, filtered (n = {count(test.filtered.test_rows)})", "drop (points)"]
             columns += [f"{test.test_set}, own test rows"] if has_own_rows(rows, test.test_set) else []
-    return (_layout("", columns, [_main_cells(row, rows) for row in rows], numbers_from=2),)
+    return (_text_table("", columns, [_main_cells(row, rows) for row in rows], numbers_from=2),)
 
 
 def _main_cells(row: MainRow, rows: Sequence[MainRow]) -> list[str]:
@@ -95,7 +95,7 @@ def _main_cells(row: MainRow, rows: Sequence[MainRow]) -> list[str]:
 
 def challenge_layouts(
     rows: Sequence[ChallengeRow], *, notes: Mapping[str, Sequence[str]], missing: Mapping[str, str]
-) -> tuple[Layout, ...]:
+) -> tuple[TextTable, ...]:
     """One per challenge set and category column, with the set's notes; then which sets are missing, and why."""
     names = dict.fromkeys(row.test_set for row in rows)
     found = [
@@ -103,10 +103,10 @@ def challenge_layouts(
         for name in names
         for column, shown in challenge_blocks([row for row in rows if row.test_set == name])
     ]
-    return (*found, *(Layout(name, (), (), (f"not available: {why}",)) for name, why in missing.items()))
+    return (*found, *(TextTable(name, (), (), (f"not available: {why}",)) for name, why in missing.items()))
 
 
-def _challenge(name: str, column: str | None, rows: Sequence[ChallengeRow], notes: Sequence[str]) -> Layout:
+def _challenge(name: str, column: str | None, rows: Sequence[ChallengeRow], notes: Sequence[str]) -> TextTable:
     parts = [f"{part_text(part)} (n = {count(part.score.test_rows)})" for part in rows[0].parts]
     columns = ["evaluator", "trained on", "train rows", f"overall (n = {count(rows[0].overall.test_rows)})", *parts]
     body = [
@@ -115,30 +115,30 @@ def _challenge(name: str, column: str | None, rows: Sequence[ChallengeRow], note
         for row in rows
     ]
     title = name if column is None else f"{name}, by {column}"
-    return _layout(title, columns, body, notes=notes, numbers_from=2)
+    return _text_table(title, columns, body, notes=notes, numbers_from=2)
 
 
-def in_distribution_layouts(tables: Sequence[InDistributionTable]) -> tuple[Layout, ...]:
+def in_distribution_text_tables(tables: Sequence[InDistributionTable]) -> tuple[TextTable, ...]:
     """One per natural test set."""
     return tuple(map(_in_distribution, tables))
 
 
-def _in_distribution(table: InDistributionTable) -> Layout:
+def _in_distribution(table: InDistributionTable) -> TextTable:
     columns = ["evaluator", *_compared_headings(table.columns, table.test_rows)]
     columns += [f"full minus filtered ({name}), points" for name in table.representations]
     body = [[row.evaluator, *map(one_line_score, row.scores), *map(_points, row.differences)] for row in table.rows]
     if table.human is not None:
         body.append(["human", *map(human_text, table.human.agreements), *map(_points, table.human.differences)])
     body.append(["train rows", *map(sizes_text, table.train_rows), *[DASH] * len(table.representations)])
-    return _layout(table.test_set, columns, body)
+    return _text_table(table.test_set, columns, body)
 
 
-def top_k_layouts(tables: Sequence[TopTable]) -> tuple[Layout, ...]:
+def top_k_text_tables(tables: Sequence[TopTable]) -> tuple[TextTable, ...]:
     """One per test set; two columns per train set and per difference."""
     return tuple(map(_top_k, tables))
 
 
-def _top_k(table: TopTable) -> Layout:
+def _top_k(table: TopTable) -> TextTable:
     headings = _compared_headings(table.columns, table.test_rows)
     columns = ["evaluator", *(f"{heading}, {top}" for heading in headings for top in ("top-1", "top-5"))]
     columns += [
@@ -150,42 +150,43 @@ def _top_k(table: TopTable) -> Layout:
         + [_points(one) for each in row.differences for one in (each.top_1, each.top_5)]
         for row in table.rows
     ]
-    return _layout(table.test_set, columns, body)
+    return _text_table(table.test_set, columns, body)
 
 
-def zero_shot_layouts(tables: Sequence[ZeroShotTable]) -> tuple[Layout, ...]:
+def zero_shot_text_tables(tables: Sequence[ZeroShotTable]) -> tuple[TextTable, ...]:
     """One per evaluator; differences of the means in the last rows."""
     return tuple(map(_zero_shot, tables))
 
 
-def _zero_shot(table: ZeroShotTable) -> Layout:
+def _zero_shot(table: ZeroShotTable) -> TextTable:
     columns = ["trained on", "train rows"]
-    columns += [f"{one.test_set}: {column_text(one)} (n = {count(one.test_rows)})" for one in table.columns]
+    columns += [f"{column.test_set}: {column_text(column)} (n = {count(column.test_rows)})" for column in table.columns]
     body = [[row.train_set, sizes_text(row.train_rows), *map(one_line_score, row.scores)] for row in table.rows]
     body += [
-        [f"{one.train_set} minus {one.against}, points", "", *map(_points, one.points)] for one in table.differences
+        [f"{difference.train_set} minus {difference.against}, points", "", *map(_points, difference.points)]
+        for difference in table.differences
     ]
-    return _layout(table.evaluator, columns, body)
+    return _text_table(table.evaluator, columns, body)
 
 
-def transfer_layouts(tables: Sequence[TransferTable]) -> tuple[Layout, ...]:
+def transfer_text_tables(tables: Sequence[TransferTable]) -> tuple[TextTable, ...]:
     """One per evaluator that others were fine-tuned from; differences in the last rows."""
     return tuple(map(_transfer, tables))
 
 
-def _transfer(table: TransferTable) -> Layout:
-    columns = ["trained on", "train rows", *(text for one in table.columns for text in _transfer_headings(one))]
+def _transfer(table: TransferTable) -> TextTable:
+    columns = ["trained on", "train rows", *(text for column in table.columns for text in _transfer_headings(column))]
     body = [
         [row.train_set, sizes_text(row.train_rows)]
         + [one_line_score(score) for one in row.scores for score in (one.fine_tuned, one.zero_shot)]
         for row in table.rows
     ]
     body += [
-        [f"{one.train_set} minus {one.against}, points", ""]
-        + [interval_points(each) for gain in one.gains for each in (gain.fine_tuned, gain.zero_shot)]
-        for one in table.differences
+        [f"{difference.train_set} minus {difference.against}, points", ""]
+        + [interval_points(each) for gain in difference.gains for each in (gain.fine_tuned, gain.zero_shot)]
+        for difference in table.differences
     ]
-    return _layout(f"{table.evaluator}, fine-tuned", columns, body)
+    return _text_table(f"{table.evaluator}, fine-tuned", columns, body)
 
 
 def _transfer_headings(column: TransferColumn) -> tuple[str, str]:
@@ -193,7 +194,7 @@ def _transfer_headings(column: TransferColumn) -> tuple[str, str]:
     return f"{where} after {', then '.join(column.stages)} ({column.evaluator})", f"{where} zero-shot"
 
 
-def paired_layouts(differences: Sequence[PairedDifference]) -> tuple[Layout, ...]:
+def paired_text_tables(differences: Sequence[PairedDifference]) -> tuple[TextTable, ...]:
     """Whole test sets, then one per challenge set by its parts, a column per evaluator; no table without any row."""
     if not differences:
         return ()
@@ -209,26 +210,26 @@ def paired_layouts(differences: Sequence[PairedDifference]) -> tuple[Layout, ...
     )
     body = [
         [
-            one.evaluator,
-            _pair_text(one),
-            f"{one.test_set}, {one.tested_on} rows",
-            count(one.test_rows),
-            "not run" if one.interval is None else paired_text(one.interval),
-            ("primary: " if one.primary else "") + verdict_text(one.verdict),
-            str(one.filtered_seeds),
-            str(one.random_seeds),
+            difference.evaluator,
+            _pair_text(difference),
+            f"{difference.test_set}, {difference.tested_on} rows",
+            count(difference.test_rows),
+            "not run" if difference.interval is None else paired_text(difference.interval),
+            ("primary: " if difference.primary else "") + verdict_text(difference.verdict),
+            str(difference.filtered_seeds),
+            str(difference.random_seeds),
         ]
-        for one in differences
-        if one.whole
+        for difference in differences
+        if difference.whole
     ]
     notes = (paired_note(differences),)
-    return (_layout("", columns, body, notes=notes, numbers_from=3), *map(_paired_parts, part_tables(differences)))
+    return (_text_table("", columns, body, notes=notes, numbers_from=3), *map(_paired_parts, part_tables(differences)))
 
 
-def _paired_parts(table: PairedParts) -> Layout:
+def _paired_parts(table: PairedParts) -> TextTable:
     columns = ["part", "rows", *(f"{name}, points" for name in table.evaluators)]
     body = [[part_text(row[0]), count(row[0].test_rows), *map(_part_points, row)] for row in table.rows]
-    return _layout(f"{table.test_set}, {_pair_text(table)}", columns, body)
+    return _text_table(f"{table.test_set}, {_pair_text(table)}", columns, body)
 
 
 def _part_points(one: PairedDifference) -> str:
@@ -240,18 +241,18 @@ def _pair_text(pair: PairedDifference | PairedParts) -> str:
     return f"{pair.train_set} minus {pair.against}"
 
 
-def published_layouts(tables: Sequence[PublishedTable]) -> tuple[Layout, ...]:
+def published_text_tables(tables: Sequence[PublishedTable]) -> tuple[TextTable, ...]:
     """The papers' tables, each under its source and caption, with its note."""
     return tuple(map(_published, tables))
 
 
-def _published(table: PublishedTable) -> Layout:
+def _published(table: PublishedTable) -> TextTable:
     body = [
         [name, *(published_text(table, row, column) for column in range(len(table.columns)))]
         for row, (name, _) in enumerate(table.rows)
     ]
     notes = (table.note,) if table.note else ()
-    return _layout(f"{table.source}: {table.caption}", ("", *table.columns), body, notes=notes)
+    return _text_table(f"{table.source}: {table.caption}", ("", *table.columns), body, notes=notes)
 
 
 def one_line_score(score: Score) -> str:
@@ -262,15 +263,15 @@ def one_line_score(score: Score) -> str:
     return f"{words.main}, {words.seeds}, interval {words.interval}"
 
 
-def _layout(
+def _text_table(
     title: str,
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,
     notes: Sequence[str] = (),
     numbers_from: int = 1,
-) -> Layout:
-    return Layout(title, tuple(columns), tuple(map(tuple, rows)), tuple(notes), numbers_from)
+) -> TextTable:
+    return TextTable(title, tuple(columns), tuple(map(tuple, rows)), tuple(notes), numbers_from)
 
 
 def _compared_headings(columns: Sequence[Compared], test_rows: Sequence[int]) -> list[str]:

@@ -217,9 +217,11 @@ def _top_5(data: BenchmarkData) -> Iterator[_Record]:
 
 def _paired(data: BenchmarkData) -> Iterator[_Record]:
     for name in data.representations:
-        for one in paired_differences(data, name):
-            found: _Record = {field: getattr(one, field) for field in _SCHEMAS["paired"] if hasattr(one, field)}
-            for record in (one.interval, one.verdict):
+        for difference in paired_differences(data, name):
+            found: _Record = {
+                field: getattr(difference, field) for field in _SCHEMAS["paired"] if hasattr(difference, field)
+            }
+            for record in (difference.interval, difference.verdict):
                 found |= {field: getattr(record, field) for field in _SCHEMAS["paired"] if hasattr(record, field)}
             yield found
 
@@ -249,10 +251,14 @@ def _transfer_differences(data: BenchmarkData) -> Iterator[_Record]:
     """Trained on `train_set` minus trained on `against`, in points."""
     for name in data.representations:
         for table in transfer_tables(data, name):
-            for one in table.differences:
-                for column, gain in zip(table.columns, one.gains, strict=True):
+            for difference in table.differences:
+                for column, gain in zip(table.columns, difference.gains, strict=True):
                     where: _Record = {"representation": name, "start": table.evaluator, "evaluator": column.evaluator}
-                    where |= {"test_set": column.test_set, "train_set": one.train_set, "against": one.against}
+                    where |= {
+                        "test_set": column.test_set,
+                        "train_set": difference.train_set,
+                        "against": difference.against,
+                    }
                     for field in fields(TransferGain):
                         interval = getattr(gain, field.name)
                         shown = _BOUNDS if interval is not None else ()

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 
 from aflite_assets.errors import DataError, InvalidInputError
-from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import Cell, TestSet
 from aflite_assets.reports.intervals import Interval, effective_rows, wilson_interval
-from aflite_assets.reports.scores.predictions import Said, Unscored, predictions_of
+from aflite_assets.reports.scores.predictions import MatchedPredictions, MissingScore, match_predictions
 from aflite_assets.reports.scores.ranks import gold_ranks
 
 
@@ -36,7 +36,7 @@ class AccuracySummary:
 class Score:
     """One place of a table: an accuracy, or why there is none.
 
-    `status` is "done" with an accuracy (of at least one seed), else as in `Unscored`, or "no rows" when no
+    `status` is "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" when no
     test row is left. `unfinished_seeds` counts seeds without an accuracy on the test set.
     """
 
@@ -70,8 +70,8 @@ def summarise(
     return AccuracySummary(mean, deviation, len(accuracies), test_rows, interval, worth)
 
 
-@remembered
-def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | Unscored:
+@cached_per_record
+def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     """Which rows of the test set the cell predicted right: bool, in the test set's row order; or why unknown.
 
     Predictions are mapped through `test_set.class_map` before they are compared, by label or by probability as
@@ -83,11 +83,11 @@ def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | Unscored:
     """
     if test_set.adds_probabilities:
         ranks = gold_ranks(cell, test_set)
-        return ranks if isinstance(ranks, Unscored) else np.asarray(ranks == 0)
-    said = predictions_of(cell, test_set)
-    if isinstance(said, Unscored):
-        return said
-    return np.asarray(_by_label(said, test_set)[said.places] == test_set.labels)
+        return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks == 0)
+    matched = match_predictions(cell, test_set)
+    if isinstance(matched, MissingScore):
+        return matched
+    return np.asarray(_by_label(matched, test_set)[matched.positions] == test_set.labels)
 
 
 def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None) -> float | None:
@@ -96,13 +96,13 @@ def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None)
     None when the cell has no score on the set or no row is selected.
     """
     correct = correct_rows(cell, test_set)
-    if isinstance(correct, Unscored):
+    if isinstance(correct, MissingScore):
         return None
     chosen = correct if mask is None else correct[mask]
     return float(chosen.mean()) if len(chosen) else None
 
 
-def score(correct: Sequence[np.ndarray | Unscored], mask: np.ndarray, groups: np.ndarray | None) -> Score:
+def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups: np.ndarray | None) -> Score:
     """One table entry from the seeds of one evaluator and train set.
 
     `correct` is what `correct_rows` says of each seed's cell; `mask` selects test rows, bool; `groups` are those of the
@@ -111,7 +111,9 @@ def score(correct: Sequence[np.ndarray | Unscored], mask: np.ndarray, groups: np
     finished = [rows for rows in correct if isinstance(rows, np.ndarray)]
     test_rows, unfinished = int(mask.sum()), len(correct) - len(finished)
     if not finished:
-        why = min((each for each in correct if isinstance(each, Unscored)), key=_urgency, default=Unscored("not run"))
+        why = min(
+            (each for each in correct if isinstance(each, MissingScore)), key=_urgency, default=MissingScore("not run")
+        )
         return Score(why.status, why.reason, None, test_rows, unfinished)
     if not test_rows:
         return Score("no rows", None, None, 0, unfinished)
@@ -124,18 +126,18 @@ def score(correct: Sequence[np.ndarray | Unscored], mask: np.ndarray, groups: np
     return Score("done", None, summary, test_rows, unfinished)
 
 
-def _urgency(why: Unscored) -> tuple[bool, bool]:
+def _urgency(why: MissingScore) -> tuple[bool, bool]:
     """Failures come first, then whatever has a reason."""
     return why.status != "failed", why.reason is None
 
 
-def _by_label(said: Said, test_set: TestSet) -> np.ndarray:
+def _by_label(matched: MatchedPredictions, test_set: TestSet) -> np.ndarray:
     """The set's class that each predicted class counts as, -1 for none."""
-    predicted = said.table["predicted"].to_numpy()
+    predicted = matched.table["predicted"].to_numpy()
     classes = len(test_set.label_names if test_set.class_map is None else test_set.class_map)
     if np.any((predicted < 0) | (predicted >= classes)):
         raise DataError(
-            f"{said.where}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
+            f"{matched.where}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
             f"are outside the dataset's [0, {classes}); train the evaluator again"
         )
     return predicted if test_set.class_map is None else test_set.class_map[predicted]
@@ -143,8 +145,8 @@ def _by_label(said: Said, test_set: TestSet) -> np.ndarray:
 
 __all__ = [
     "AccuracySummary",
+    "MissingScore",
     "Score",
-    "Unscored",
     "cell_accuracy",
     "correct_rows",
     "score",

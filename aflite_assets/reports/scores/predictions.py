@@ -1,4 +1,4 @@
-"""What a cell said of a test set's rows: found, matched by row id, or why there is nothing. No accuracies."""
+"""What a cell predicted of a test set's rows, matched by row id, or why there is nothing. No accuracies."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +12,7 @@ from aflite_assets.reports.inputs.records import Cell, TestSet
 
 
 @dataclass(frozen=True)
-class Unscored:
+class MissingScore:
     """Why a cell is neither right nor wrong on a test set."""
 
     status: Literal["failed", "not run", "no probabilities"]
@@ -20,34 +20,34 @@ class Unscored:
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class MatchedPredictions:
     """A cell's predictions of one test set.
 
-    `table`: the rows of `Cell.predictions`; `places` int64: where in it each row of the test set is; `where` names
+    `table`: the rows of `Cell.predictions`; `positions` int64: where in it each row of the test set is; `where` names
     both in errors.
     """
 
     table: pa.Table
-    places: np.ndarray
+    positions: np.ndarray
     where: str
 
 
-def predictions_of(cell: Cell, test_set: TestSet) -> Said | Unscored:
+def match_predictions(cell: Cell, test_set: TestSet) -> MatchedPredictions | MissingScore:
     """The cell's predictions of the test set, or why there are none.
 
     Raises:
         DataError: some rows are predicted twice or not at all.
     """
     if cell.predictions is None:
-        return Unscored("failed" if cell.status == "failed" else "not run", cell.reason)
+        return MissingScore("failed" if cell.status == "failed" else "not run", cell.reason)
     table = cell.predictions.filter(pc.equal(cell.predictions["test_set"], test_set.name))
     if not table.num_rows:
-        return Unscored("not run")
+        return MissingScore("not run")
     where = f"{cell.evaluator!r} trained on {cell.train_set!r} (seed {cell.seed}), test set {test_set.name!r}"
-    return Said(table, _places(table["row_id"].to_numpy(), test_set.row_ids, where), where)
+    return MatchedPredictions(table, _positions(table["row_id"].to_numpy(), test_set.row_ids, where), where)
 
 
-def _places(row_ids: np.ndarray, wanted_ids: np.ndarray, where: str) -> np.ndarray:
+def _positions(row_ids: np.ndarray, wanted_ids: np.ndarray, where: str) -> np.ndarray:
     """Where in `row_ids` each of the test set's rows is."""
     order, wanted = np.argsort(row_ids, kind="stable"), np.argsort(wanted_ids, kind="stable")
     if len(order) != len(wanted) or np.any(row_ids[order] != wanted_ids[wanted]):
@@ -55,6 +55,6 @@ def _places(row_ids: np.ndarray, wanted_ids: np.ndarray, where: str) -> np.ndarr
             f"{where}: {len(order)} predictions do not match the set's {len(wanted)} rows one "
             "to one; they come from different versions, materialise evaluator_models again"
         )
-    places = np.empty(len(order), dtype=np.int64)
-    places[wanted] = order
-    return places
+    positions = np.empty(len(order), dtype=np.int64)
+    positions[wanted] = order
+    return positions

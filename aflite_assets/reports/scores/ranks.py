@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.errors import DataError, InvalidInputError
-from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import Cell, TestSet
-from aflite_assets.reports.scores.predictions import Said, Unscored, predictions_of
+from aflite_assets.reports.scores.predictions import MatchedPredictions, MissingScore, match_predictions
 
 RANK = "gold_rank"
 """Column of a predictions table that holds ranks in place of probabilities, int64, null where there were none."""
@@ -15,8 +15,8 @@ BLOCK_ROWS = 2_048
 """Rows whose probabilities are looked at together: 16 MB as float64 at 1,000 classes."""
 
 
-@remembered
-def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | Unscored:
+@cached_per_record
+def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     """How many classes the cell finds likelier than the row's own: int64, in the test set's row order; or why unknown.
 
     0 means that the row's own class comes first; of equal probabilities the lowest class number does. Where the set
@@ -27,16 +27,16 @@ def gold_ranks(cell: Cell, test_set: TestSet) -> np.ndarray | Unscored:
     Raises:
         DataError: rows do not match, or probabilities are not finite or not of the dataset's classes.
     """
-    said = predictions_of(cell, test_set)
-    if isinstance(said, Unscored):
-        return said
-    column = said.table[RANK] if RANK in said.table.column_names else None
+    matched = match_predictions(cell, test_set)
+    if isinstance(matched, MissingScore):
+        return matched
+    column = matched.table[RANK] if RANK in matched.table.column_names else None
     if column is not None and not column.null_count:
-        ranks = column.to_numpy()[said.places]
-    elif "probabilities" in said.table.column_names and not said.table["probabilities"].null_count:
-        ranks = _ranks(said, test_set)
+        ranks = column.to_numpy()[matched.positions]
+    elif "probabilities" in matched.table.column_names and not matched.table["probabilities"].null_count:
+        ranks = _ranks(matched, test_set)
     else:
-        return Unscored("no probabilities", f"{cell.evaluator} gives none to add up")
+        return MissingScore("no probabilities", f"{cell.evaluator} gives none to add up")
     ranks.setflags(write=False)
     return ranks
 
@@ -48,31 +48,31 @@ def with_ranks(cell: Cell, test_set: TestSet) -> pa.Table:
         DataError: as `gold_ranks`.
         InvalidInputError: the cell has no predictions of the set.
     """
-    said = predictions_of(cell, test_set)
-    if isinstance(said, Unscored):
-        raise InvalidInputError(f"{cell.evaluator!r} has no predictions of {test_set.name!r}: {said.status}")
+    matched = match_predictions(cell, test_set)
+    if isinstance(matched, MissingScore):
+        raise InvalidInputError(f"{cell.evaluator!r} has no predictions of {test_set.name!r}: {matched.status}")
     ranks = gold_ranks(cell, test_set)
-    column = np.empty(len(said.places), dtype=np.int64)
-    if not isinstance(ranks, Unscored):
-        column[said.places] = ranks
-    missing = np.full(len(column), isinstance(ranks, Unscored))
-    return said.table.drop(["probabilities"]).append_column(RANK, pa.array(column, pa.int64(), mask=missing))
+    column = np.empty(len(matched.positions), dtype=np.int64)
+    if not isinstance(ranks, MissingScore):
+        column[matched.positions] = ranks
+    missing = np.full(len(column), isinstance(ranks, MissingScore))
+    return matched.table.drop(["probabilities"]).append_column(RANK, pa.array(column, pa.int64(), mask=missing))
 
 
-def _ranks(said: Said, test_set: TestSet) -> np.ndarray:
-    column, rows = said.table["probabilities"].combine_chunks(), said.table.num_rows
+def _ranks(matched: MatchedPredictions, test_set: TestSet) -> np.ndarray:
+    column, rows = matched.table["probabilities"].combine_chunks(), matched.table.num_rows
     classes = len(test_set.label_names if test_set.class_map is None else test_set.class_map)
     flat = column.flatten().to_numpy()
     if len(flat) != rows * classes or not np.isfinite(flat).all():
         raise DataError(
-            f"{said.where}: {len(flat)} probabilities for {rows} rows and the dataset's {classes} classes, "
+            f"{matched.where}: {len(flat)} probabilities for {rows} rows and the dataset's {classes} classes, "
             f"{int((~np.isfinite(flat)).sum())} of them not finite; train the evaluator again"
         )
     probabilities = flat.reshape(rows, classes)
     ranks = np.empty(rows, dtype=np.int64)
     for start in range(0, rows, BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
-        ranks[block] = _block_ranks(probabilities[said.places[block]], test_set.labels[block], test_set)
+        ranks[block] = _block_ranks(probabilities[matched.positions[block]], test_set.labels[block], test_set)
     return ranks
 
 

@@ -60,12 +60,12 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
 
     `smallest_effect`, in points: a difference under it is never called one.
     """
-    reasons = [_bar(one) for one in claims]
+    reasons = [_bar(claim) for claim in claims]
     adjusted: dict[int, float] = {}
-    for family in dict.fromkeys(one.family for one in claims):
-        places = [place for place, one in enumerate(claims) if one.family == family and reasons[place] is None]
-        p_values = [one.interval.p_value for place in places if (one := claims[place]).interval is not None]
-        adjusted |= zip(places, p_values if family == "primary" else holm(p_values), strict=True)
+    for family in dict.fromkeys(claim.family for claim in claims):
+        positions = [place for place, claim in enumerate(claims) if claim.family == family and reasons[place] is None]
+        p_values = [one.interval.p_value for place in positions if (one := claims[place]).interval is not None]
+        adjusted |= zip(positions, p_values if family == "primary" else holm(p_values), strict=True)
     return tuple(
         Verdict(None, reason, one.family) if one.interval is None or reason is not None
         else _verdict(one.interval, one.family, adjusted[place], smallest_effect)

@@ -126,10 +126,10 @@ def _steps(
         steps.append(_step("class sizes", "random", against, tests))
     last = _step("which train rows", against, "filtered", tests)
     paired = next(
-        one.interval
-        for one in paired_differences(data, representation)
-        if (one.evaluator, one.train_set, one.against) == (evaluator, "filtered", against)
-        and (one.test_set, one.tested_on) == (test_set, "filtered")
+        difference.interval
+        for difference in paired_differences(data, representation)
+        if (difference.evaluator, difference.train_set, difference.against) == (evaluator, "filtered", against)
+        and (difference.test_set, difference.tested_on) == (test_set, "filtered")
     )
     fall = None if paired is None else replace(
         paired, difference=-paired.difference, low=-paired.high, high=-paired.low, trainings=paired.trainings[::-1]

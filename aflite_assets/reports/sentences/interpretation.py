@@ -86,12 +86,12 @@ def _judged(data: BenchmarkData, representation: str) -> str:
     """What training on filtered does, by the whole sets that can be judged."""
     against = control(data, representation)
     judged = [
-        one
-        for one in paired_differences(data, representation)
-        if (one.train_set, one.against) == ("filtered", against)
-        and one.evaluator in data.plain_evaluators
-        and one.whole
-        and one.verdict.side is not None
+        difference
+        for difference in paired_differences(data, representation)
+        if (difference.train_set, difference.against) == ("filtered", against)
+        and difference.evaluator in data.plain_evaluators
+        and difference.whole
+        and difference.verdict.side is not None
     ]
     if not judged:
         return (

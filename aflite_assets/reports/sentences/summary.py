@@ -49,7 +49,7 @@ def verdict_sentence(data: BenchmarkData, representation: str) -> str:
     """Whether filtering helps or harms training, by the primary comparison, and how many of the others say so."""
     lead = f"Verdict on representation {representation}"
     differences = paired_differences(data, representation)
-    primary = next((one for one in differences if one.primary), None)
+    primary = next((difference for difference in differences if difference.primary), None)
     if primary is None:
         return f"{lead}: none, as {_no_primary(data)}."
     who = f"{primary.evaluator} trained on filtered instead of {primary.against}, on {primary.test_set}"
@@ -63,7 +63,11 @@ def verdict_sentence(data: BenchmarkData, representation: str) -> str:
                 f" {primary.test_set} is drawn from the same data and shares its shortcuts, so a loss there may be the "
                 "price of leaving them out; only a test set where a shortcut is absent or misleads shows a gain."
             )
-    others = [one for one in differences if one.whole and not one.primary and one.verdict.side is not None]
+    others = [
+        difference
+        for difference in differences
+        if difference.whole and not difference.primary and difference.verdict.side is not None
+    ]
     return f"{text} {_others(others)}" if others else text
 
 
@@ -79,7 +83,7 @@ def _no_primary(data: BenchmarkData) -> str:
 
 
 def _others(others: Sequence[PairedDifference]) -> str:
-    sides = {side: sum(one.verdict.side == side for one in others) for side in ("above", "below", "open")}
+    sides = {side: sum(other.verdict.side == side for other in others) for side in ("above", "below", "open")}
     counted_sides = listed([f"{count(number)} {side}" for side, number in sides.items()])
     return f"{_other_comparisons(len(others))}, judged together with all of the report: {counted_sides}."
 
@@ -92,10 +96,10 @@ def _paired_sentences(data: BenchmarkData, representation: str) -> list[str]:
     """A sentence per evaluator about the natural test set of the headlines and every challenge set."""
     natural = headline_split([one.name for one in data.test_sets if not one.challenge])
     found = [
-        one
-        for one in paired_differences(data, representation)
-        if (one.train_set, one.against) == ("filtered", control(data, representation))
-        and (one.test_set == natural or one.tested_on == "all")
+        difference
+        for difference in paired_differences(data, representation)
+        if (difference.train_set, difference.against) == ("filtered", control(data, representation))
+        and (difference.test_set == natural or difference.tested_on == "all")
     ]
     by_evaluator = ([one for one in found if one.evaluator == name] for name in data.plain_evaluators)
     return [text for pairs in by_evaluator if (text := paired_sentence(pairs))]
@@ -152,12 +156,14 @@ def paired_sentence(differences: Sequence[PairedDifference]) -> str | None:
 
     Of the parts of challenge sets only gold labels are spoken of, where they go in opposite directions.
     """
-    said = [text for one in differences if one.whole and (text := _paired_text(one, differences))]
-    if not said:
+    sentences = [
+        text for difference in differences if difference.whole and (text := _paired_text(difference, differences))
+    ]
+    if not sentences:
         return None
     return (
         f"{differences[0].evaluator}, trained on filtered against as many random rows ({differences[0].against}), both "
-        f"tested on the same rows: {'; '.join(said)}."
+        f"tested on the same rows: {'; '.join(sentences)}."
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow.compute as pc
 
-from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.scores.subsets import parts_of
 from aflite_assets.reports.tables.main_tables import TestColumns, main_table
@@ -19,54 +19,54 @@ SMALL_TEST_SET = 300
 """Test sets with fewer rows are named in the summary: their 95 % interval is over 5 points to either side."""
 
 
-@remembered
+@cached_per_record
 def cautions(data: BenchmarkData) -> tuple[str, ...]:
     """What these numbers do not say: effects built in, single seeds, small or missing sets, unfinished cells."""
-    said = []
+    warnings = []
     if any(test.filtered is not None for name in data.representations for test in _natural_columns(data, name)):
-        said.append(
+        warnings.append(
             "Filtered test rows were kept because a linear classifier could not predict them, so part of a fall on "
             "them is built in, and no difference on them is called help or harm."
         )
     pooled = [test.name for test in data.test_sets if test.pooled]
     if pooled:
-        said.append(
+        warnings.append(
             f"The rows of {listed(pooled)} entered the filter's pool, so they took part in choosing the train rows: "
             "differences on them are shown and support no verdict."
         )
     grouped = [test.name for test in data.test_sets if test.groups is not None]
     if grouped:
-        said.append(f"Rows of {listed(grouped)} belong together in groups, and their intervals count groups.")
-    said += _related_cautions(data)
-    said += [
+        warnings.append(f"Rows of {listed(grouped)} belong together in groups, and their intervals count groups.")
+    warnings += _related_cautions(data)
+    warnings += [
         f"Trained on about {100 * (1 - share):.4g} % of the train rows that the tables name, and stopped by the rest: "
         f"{listed(names)}."
         for share, names in _held_back(data).items()
     ]
     collapsed = _one_answer_cells(data)
     if collapsed:
-        said.append(
+        warnings.append(
             f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, so their accuracy is "
             f"that class's share and says that they learnt little: {listed(collapsed)}."
         )
     single = _single_seed_evaluators(data)
     if single:
-        said.append(
+        warnings.append(
             "One seed only, so how much the numbers move with the seed is unknown and there is no verdict: "
             f"{listed(single)}."
         )
     small = _small_test_sets(data)
     if small:
-        said.append(f"Under {SMALL_TEST_SET} test rows, so wide intervals: {listed(small)}.")
+        warnings.append(f"Under {SMALL_TEST_SET} test rows, so wide intervals: {listed(small)}.")
     parts = _small_parts(data)
     if parts:
-        said.append(f"Parts of challenge sets with under {SMALL_TEST_SET} test rows: {listed(parts)}.")
+        warnings.append(f"Parts of challenge sets with under {SMALL_TEST_SET} test rows: {listed(parts)}.")
     if data.missing_sets:
-        said.append(f"Challenge sets not available and so not tested on: {listed(list(data.missing_sets))}.")
+        warnings.append(f"Challenge sets not available and so not tested on: {listed(list(data.missing_sets))}.")
     unfinished = sum(cell.status != "done" for cell in data.cells)
     if unfinished:
-        said.append(f"{unfinished} of {len(data.cells)} cells have no result; the tables say which and why.")
-    return tuple(said)
+        warnings.append(f"{unfinished} of {len(data.cells)} cells have no result; the tables say which and why.")
+    return tuple(warnings)
 
 
 def _natural_columns(data: BenchmarkData, representation: str) -> tuple[TestColumns, ...]:
@@ -82,18 +82,18 @@ def _related_cautions(data: BenchmarkData) -> list[str]:
         for name, found in _related(data, data.architectures).items()
         if (others := [one for one in found if one not in same.get(name, ())])
     }
-    said = []
+    warnings = []
     if same:
-        said.append(
+        warnings.append(
             "These evaluators have the make of a model that filtered, so the rows were chosen against them and they "
             f"fall more than others would: {_as_representations(same)}. Judge by other evaluators."
         )
     if near:
-        said.append(
+        warnings.append(
             "These evaluators are of the adversary's family, another size or copy of its architecture, so they may "
             f"fall more than others would: {_as_representations(near)}."
         )
-    return said
+    return warnings
 
 
 def _related(data: BenchmarkData, kinds: Mapping[str, str]) -> dict[str, list[str]]:
@@ -101,7 +101,11 @@ def _related(data: BenchmarkData, kinds: Mapping[str, str]) -> dict[str, list[st
     found = {}
     for name in data.evaluators:
         kind = kinds.get(f"evaluators.{name}")
-        adversaries = [one for one in data.representations if kind and kinds.get(f"representations.{one}") == kind]
+        adversaries = [
+            representation
+            for representation in data.representations
+            if kind and kinds.get(f"representations.{representation}") == kind
+        ]
         if adversaries:
             found[name] = adversaries
     return found

@@ -167,7 +167,9 @@ def interval_points(interval: CrossedInterval | None) -> str:
 
 def paired_note(differences: Sequence[PairedDifference]) -> str:
     """How the intervals and verdicts of differences are to be read."""
-    against = list(dict.fromkeys(one.against for one in differences if one.verdict.why != "not the control"))
+    against = list(
+        dict.fromkeys(difference.against for difference in differences if difference.verdict.why != "not the control")
+    )
     return (
         f"Points of accuracy on the same test rows, against as many random rows ({listed(against)}). The 95 % "
         "intervals count test groups and trainings as samples (crossed, t quantiles); they hold for this warm-up and "

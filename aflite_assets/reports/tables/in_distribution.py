@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
-from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
 from aflite_assets.reports.scores.groups import Compared, cells_of, natural_columns, train_rows
@@ -63,7 +63,7 @@ class InDistributionTable:
         return any(column.tested_on == "filtered" for column in self.columns)
 
 
-@remembered
+@cached_per_record
 def in_distribution_tables(data: BenchmarkData) -> tuple[InDistributionTable, ...]:
     """A table per natural test set; none without a representation or an evaluator trained on a train set alone.
 
@@ -100,11 +100,14 @@ def tested_rows(test_set: TestSet, column: Compared) -> np.ndarray:
 def _row(data: BenchmarkData, test_set: TestSet, evaluator: str, columns: tuple[Compared, ...]) -> InDistributionRow:
     scores = tuple(
         score(
-            [correct_rows(cell, test_set) for cell in cells_of(data, evaluator, one.train_set, one.representation)],
-            tested_rows(test_set, one),
+            [
+                correct_rows(cell, test_set)
+                for cell in cells_of(data, evaluator, column.train_set, column.representation)
+            ],
+            tested_rows(test_set, column),
             test_set.groups,
         )
-        for one in columns
+        for column in columns
     )
     after = [found for one, found in zip(columns, scores, strict=True) if one.train_set == "filtered"]
     return InDistributionRow(evaluator, scores, tuple(points(scores[0], one) for one in after))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
 from aflite_assets.reports.scores.groups import cell_groups, train_rows
@@ -86,7 +86,7 @@ class FilterRow:
     rows_never_held_out: int
 
 
-@remembered
+@cached_per_record
 def main_table(data: BenchmarkData, representation: str) -> tuple[MainRow, ...]:
     """Accuracy of every evaluator and train set on all and on the filtered rows of each natural test set.
 
@@ -107,7 +107,7 @@ def main_table(data: BenchmarkData, representation: str) -> tuple[MainRow, ...]:
     )
 
 
-@remembered
+@cached_per_record
 def challenge_table(data: BenchmarkData, representation: str) -> tuple[ChallengeRow, ...]:
     """Accuracy on each challenge set: overall, per gold label, per category, per category and gold label.
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.inputs.train_sets import compared_pairs, control_of
 from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
@@ -99,7 +99,7 @@ def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
     return (data.plain_evaluators[0], free[0]) if free and data.plain_evaluators else None
 
 
-@remembered
+@cached_per_record
 def _judged(data: BenchmarkData) -> tuple[PairedDifference, ...]:
     found = [one for representation in data.representations for one in _unjudged(data, representation)]
     verdicts = judge([claim for _, claim in found], smallest_effect=data.smallest_effect)
@@ -174,10 +174,10 @@ def compared_parts(test_set: TestSet) -> list[Part]:
 def part_tables(differences: Sequence[PairedDifference]) -> tuple[PairedParts, ...]:
     """The differences on parts of challenge sets side by side; sets without any interval are left out."""
     tables: dict[tuple[str, str, str], dict[tuple[str | None, ...], list[PairedDifference]]] = {}
-    for one in differences:
-        if not one.whole:
-            rows = tables.setdefault((one.train_set, one.against, one.test_set), {})
-            rows.setdefault((one.column, one.category, one.label), []).append(one)
+    for difference in differences:
+        if not difference.whole:
+            rows = tables.setdefault((difference.train_set, difference.against, difference.test_set), {})
+            rows.setdefault((difference.column, difference.category, difference.label), []).append(difference)
     return tuple(
         PairedParts(*key, tuple(one.evaluator for one in next(iter(rows.values()))), tuple(map(tuple, rows.values())))
         for key, rows in tables.items()
@@ -189,7 +189,7 @@ def whole_groups(
     differences: Sequence[PairedDifference],
 ) -> list[tuple[tuple[str, str, str], list[PairedDifference]]]:
     """The differences on whole sets by evaluator and the two train sets."""
-    whole = [one for one in differences if one.whole]
+    whole = [difference for difference in differences if difference.whole]
     return [
         (key, list(group)) for key, group in groupby(whole, lambda one: (one.evaluator, one.train_set, one.against))
     ]

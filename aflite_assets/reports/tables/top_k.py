@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
 from aflite_assets.reports.scores.groups import Compared, cells_of, challenge_columns, natural_columns
-from aflite_assets.reports.scores.predictions import Unscored
+from aflite_assets.reports.scores.predictions import MissingScore
 from aflite_assets.reports.scores.ranks import gold_ranks
 from aflite_assets.reports.tables.in_distribution import tested_rows
 from aflite_assets.reports.tables.main_tables import points
@@ -60,7 +60,7 @@ class TopTable:
     rows: tuple[TopRow, ...]
 
 
-@remembered
+@cached_per_record
 def top_k_tables(data: BenchmarkData) -> tuple[TopTable, ...]:
     """A table per test set where some cell has probabilities; none with fewer than `FEWEST_CLASSES` classes.
 
@@ -101,6 +101,6 @@ def _scores(data: BenchmarkData, test_set: TestSet, evaluator: str, column: Comp
     cells = cells_of(data, evaluator, column.train_set, column.representation)
     mask = tested_rows(test_set, column)
     ranks = [gold_ranks(cell, test_set) for cell in cells]
-    top_5 = [one if isinstance(one, Unscored) else one < TOP for one in ranks]
+    top_5 = [rank if isinstance(rank, MissingScore) else rank < TOP for rank in ranks]
     top_1 = [correct_rows(cell, test_set) for cell in cells]
     return TopScores(score(top_1, mask, test_set.groups), score(top_5, mask, test_set.groups))

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.fine_tuned import FineTuned, started_from, starts
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.inputs.train_sets import compared_pairs
@@ -70,7 +70,7 @@ class TransferTable:
     differences: tuple[TransferDifference, ...]
 
 
-@remembered
+@cached_per_record
 def transfer_tables(data: BenchmarkData, representation: str) -> tuple[TransferTable, ...]:
     """A table per evaluator that others were fine-tuned from; none without these or without a challenge set of theirs.
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.reports.cached_per_record import remembered
+from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.inputs.train_sets import compared_pairs
 from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
@@ -52,7 +52,7 @@ class ZeroShotTable:
     differences: tuple[ZeroShotDifference, ...]
 
 
-@remembered
+@cached_per_record
 def zero_shot_tables(data: BenchmarkData, representation: str) -> tuple[ZeroShotTable, ...]:
     """A table per evaluator that was trained on a train set alone; none without a challenge set.
 
@@ -85,8 +85,8 @@ def _differences(rows: list[ZeroShotRow]) -> tuple[ZeroShotDifference, ...]:
     """Of filtered, and of what it had left earlier, against full and against the random rows of its size."""
     scores = {row.train_set: row.scores for row in rows}
     return tuple(
-        ZeroShotDifference(one, against, tuple(map(points, scores[one], scores[against])))
-        for one, against in compared_pairs(scores)
+        ZeroShotDifference(pair, against, tuple(map(points, scores[pair], scores[against])))
+        for pair, against in compared_pairs(scores)
     )
 
 

@@ -28,7 +28,7 @@ def typed_values(place: Any, value: Any, location: Location = ()) -> Iterator[tu
             yield from typed_values(annotation, item, (*location, key))
 
 
-def locate(place: Any, location: Sequence[int | str]) -> tuple[Location, Any]:
+def yaml_location(place: Any, location: Sequence[int | str]) -> tuple[Location, Any]:
     """From pydantic's location to the keys that the YAML's writer would recognise, and the type that stands there.
 
     For an unknown key the type is the model that refused it. pydantic's own parts are left out: the tag of a union's

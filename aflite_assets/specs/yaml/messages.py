@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from aflite_assets.specs.yaml.annotations import Location, is_model, locate, members, tags
+from aflite_assets.specs.yaml.annotations import Location, is_model, members, tags, yaml_location
 from aflite_assets.specs.yaml.expected_types import is_count, wish_of_kind
 from aflite_assets.specs.yaml.safe_text import BOOLEANS, cut, received, shown_field, shown_key
 from aflite_assets.wording import did_you_mean
@@ -47,7 +47,7 @@ def explain(
 
     Places in `known` are left out, and what is below them.
     """
-    problems = [_Problem(*locate(model, each["loc"]), each) for each in error.errors(include_url=False)]
+    problems = [_Problem(*yaml_location(model, each["loc"]), each) for each in error.errors(include_url=False)]
     told = {place for problem in problems for place in _above(problem.location)}
     told |= {problem.location for problem in problems if not problem.wrong_kind}
     grouped: dict[Location, list[_Problem]] = {}

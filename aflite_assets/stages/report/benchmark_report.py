@@ -67,16 +67,16 @@ def run(
 
 def write_tables(data: BenchmarkData, folder: Path) -> None:
     """Every table as a row per number, `tables/<name>.parquet`; as the papers lay it out, and as Markdown."""
-    from aflite_assets.reports.page.markdown import layouts_markdown
-    from aflite_assets.reports.page.text_tables import report_layouts
+    from aflite_assets.reports.page.markdown import text_tables_markdown
+    from aflite_assets.reports.page.text_tables import report_text_tables
     from aflite_assets.reports.page.tidy_tables import flat_tables
 
     (folder / "tables").mkdir()
     for name, table in flat_tables(data).items():
         pq.write_table(table, folder / "tables" / f"{name}.parquet")
-    layouts = report_layouts(data)
+    layouts = report_text_tables(data)
     write_json(folder / "layouts.json", {name: [asdict(one) for one in each] for name, each in layouts.items()})
-    write_json(folder / "tables.json", {name: layouts_markdown(each) for name, each in layouts.items()})
+    write_json(folder / "tables.json", {name: text_tables_markdown(each) for name, each in layouts.items()})
 
 
 def write_pictures(data: BenchmarkData, folder: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from aflite_assets.paths import prepare_libraries
+from aflite_assets.paths import configure_libraries
 from aflite_assets.specs.sources import HubSource
 from tests.data.hub.hub_server import hub_server
 
@@ -26,7 +26,7 @@ def main(root: str) -> None:
     """Answer requests until standard input ends."""
     with nullcontext("http://127.0.0.1:9") if root == "--without-hub" else hub_server(Path(root)) as address:
         os.environ["HF_ENDPOINT"] = address
-        prepare_libraries()
+        configure_libraries()
         for line in sys.stdin:
             request = json.loads(line)
             before = time.monotonic()

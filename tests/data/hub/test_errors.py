@@ -2,11 +2,11 @@ import traceback
 
 import pytest
 
-from aflite_assets.data.hub.errors import HubPlace, ask, told, unreachable
+from aflite_assets.data.hub.errors import RepoRef, ask, told, unreachable
 from aflite_assets.errors import DataError, ModelError
 
 TOKEN = "hf_SeCrEt"
-PLACE = HubPlace("dataset", "me/data", "main", TOKEN)
+PLACE = RepoRef("dataset", "me/data", "main", TOKEN)
 
 
 def test_a_token_is_in_no_message_and_no_chain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,16 +33,16 @@ def test_own_errors_pass_and_models_have_theirs() -> None:
 
     with pytest.raises(DataError, match=r"^mine$"):
         ask(PLACE, refuse, doing="reading")
-    assert isinstance(told(HubPlace("model", "m", "main"), KeyError("x"), doing="asking"), ModelError)
+    assert isinstance(told(RepoRef("model", "m", "main"), KeyError("x"), doing="asking"), ModelError)
     assert ask(PLACE, lambda: 3, doing="reading") == 3
 
 
 def test_tokens_are_trimmed_and_impossible_ones_refused() -> None:
-    assert HubPlace("dataset", "me/data", "main", " hf_x\n").token == "hf_x"
-    assert HubPlace("dataset", "me/data", "main", "\n").token is None
+    assert RepoRef("dataset", "me/data", "main", " hf_x\n").token == "hf_x"
+    assert RepoRef("dataset", "me/data", "main", "\n").token is None
     for token in ("hf x", "hf_x\ny", "hf_ä"):
         with pytest.raises(DataError, match="the token holds spaces, line breaks or letters that no token has") as e:
-            HubPlace("dataset", "me/data", "main", token)
+            RepoRef("dataset", "me/data", "main", token)
         assert token not in str(e.value)
 
 
@@ -65,8 +65,8 @@ def _answer(code: int) -> Exception:
     return HfHubHTTPError("told", response=httpx.Response(code, request=httpx.Request("GET", "http://127.0.0.1")))
 
 
-@pytest.mark.parametrize("place", [PLACE, HubPlace("model", "me/model", "main")], ids=["dataset", "model"])
-def test_only_a_hub_that_is_out_of_reach_or_busy_may_pass(place: HubPlace) -> None:
+@pytest.mark.parametrize("place", [PLACE, RepoRef("model", "me/model", "main")], ids=["dataset", "model"])
+def test_only_a_hub_that_is_out_of_reach_or_busy_may_pass(place: RepoRef) -> None:
     from huggingface_hub.errors import OfflineModeIsEnabled
 
     passing: list[Exception] = [_answer(429), _answer(503), ConnectionError("reset"), TimeoutError("late")]

@@ -2,7 +2,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from aflite_assets.data.hub.errors import HubPlace
+from aflite_assets.data.hub.errors import RepoRef
 from aflite_assets.data.hub.files import _first_records, form_of
 from aflite_assets.data.hub.repository import HubRepository
 
@@ -40,7 +40,7 @@ def test_first_records_end_where_a_record_ends(lines: Iterable[bytes], quoted: b
 
 
 def test_only_files_of_the_repository_may_be_named_by_rows() -> None:
-    repository = HubRepository(HubPlace("dataset", "me/data", "main"), "a" * 40)
+    repository = HubRepository(RepoRef("dataset", "me/data", "main"), "a" * 40)
     assert repository.holds(f"hf://datasets/me/data@{'a' * 40}/train/1.png")
     assert repository.holds(f"zip://1.png::{repository.snapshot}/train.zip")
     for address in (

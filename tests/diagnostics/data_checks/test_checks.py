@@ -9,16 +9,16 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
-from aflite_assets.diagnostics.data_checks.checks import DATA_CHECKS, Finding, data_findings
+from aflite_assets.diagnostics.data_checks.checks import DATA_CHECKS, CheckResult, data_findings
 
 BLOCKING = {"row_ids_unique", "labels_known", "features_finite"}
 
 
-def by_name(findings: tuple[Finding, ...]) -> dict[str, Finding]:
+def by_name(findings: tuple[CheckResult, ...]) -> dict[str, CheckResult]:
     return {finding.name: finding for finding in findings}
 
 
-def failed(findings: tuple[Finding, ...]) -> set[str]:
+def failed(findings: tuple[CheckResult, ...]) -> set[str]:
     return {finding.name for finding in findings if not finding.passed}
 
 

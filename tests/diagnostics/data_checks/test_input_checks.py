@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from aflite_assets.diagnostics.data_checks import input_checks
-from aflite_assets.diagnostics.data_checks.context import CheckedData, Outcome
+from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome
 
-Data = Callable[..., CheckedData]
+Data = Callable[..., CheckContext]
 OF_FEATURES = [
     input_checks.features_finite,
     input_checks.no_constant_features,
@@ -16,18 +16,18 @@ OF_FEATURES = [
 OF_TEXTS = [input_checks.no_empty_texts, input_checks.repeated_texts_grouped]
 
 
-def of_features(data: Data, features: list[list[float]] | np.ndarray) -> CheckedData:
+def of_features(data: Data, features: list[list[float]] | np.ndarray) -> CheckContext:
     return data(["train"] * len(features), [row % 2 for row in range(len(features))], features=features)
 
 
 @pytest.mark.parametrize("check", OF_FEATURES)
-def test_texts_have_no_features(check: Callable[[CheckedData], Outcome], data: Data) -> None:
+def test_texts_have_no_features(check: Callable[[CheckContext], Outcome], data: Data) -> None:
     outcome = check(data(["train"], [0], text=["a"]))
     assert (outcome.passed, outcome.numbers) == (True, {"result": "not applicable: features only"})
 
 
 @pytest.mark.parametrize("check", OF_TEXTS)
-def test_features_have_no_texts(check: Callable[[CheckedData], Outcome], data: Data) -> None:
+def test_features_have_no_texts(check: Callable[[CheckContext], Outcome], data: Data) -> None:
     outcome = check(of_features(data, [[1.0]]))
     assert (outcome.passed, outcome.numbers) == (True, {"result": "not applicable: texts only"})
 
@@ -37,7 +37,7 @@ def test_features_have_no_texts(check: Callable[[CheckedData], Outcome], data: D
     ("features", "reason"), [([[1.0, 1.0]], "fewer than 2 train rows"), ([[1.0], [np.nan]], "finite features only")]
 )
 def test_columns_of_odd_matrices_are_not_judged(
-    check: Callable[[CheckedData], Outcome], features: list[list[float]], reason: str, data: Data
+    check: Callable[[CheckContext], Outcome], features: list[list[float]], reason: str, data: Data
 ) -> None:
     outcome = check(of_features(data, features))
     assert (outcome.passed, outcome.numbers) == (True, {"result": f"not applicable: {reason}"})
@@ -111,7 +111,7 @@ def test_empty_texts(data: Data) -> None:
     assert input_checks.no_empty_texts(data(["train"], [0], text=["a"])).numbers == {"empty": 0}
 
 
-def premises(data: Data, **columns: list[int]) -> CheckedData:
+def premises(data: Data, **columns: list[int]) -> CheckContext:
     rows = range(300)
     return data(
         ["train"] * 300,

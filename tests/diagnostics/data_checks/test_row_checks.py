@@ -7,9 +7,9 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks import row_checks
-from aflite_assets.diagnostics.data_checks.context import CheckedData
+from aflite_assets.diagnostics.data_checks.context import CheckContext
 
-Data = Callable[..., CheckedData]
+Data = Callable[..., CheckContext]
 
 
 def texts(rows: int) -> list[str]:
@@ -20,7 +20,7 @@ def test_ids_that_repeat_are_counted(data: Data) -> None:
     fine = data(["train"] * 3, [0, 1, 0], text=texts(3))
     assert row_checks.row_ids_unique(fine).numbers == {"rows": 3, "ids": 3}
     table = fine.examples.table.set_column(0, "row_id", pa.array([1, 2, 1]))
-    outcome = row_checks.row_ids_unique(CheckedData(Examples(table, ("no", "yes"))))
+    outcome = row_checks.row_ids_unique(CheckContext(Examples(table, ("no", "yes"))))
     assert (outcome.passed, outcome.numbers) == (False, {"rows": 3, "ids": 2})
     assert "materialise raw_dataset again" in outcome.what_to_do
 
@@ -47,18 +47,18 @@ def test_known_labels_pass(data: Data) -> None:
 
 def test_rows_dropped_for_want_of_a_label(make_examples: Callable[..., Examples]) -> None:
     examples = make_examples(["train"], [0], text=["a"])
-    outcome = row_checks.all_rows_labelled(CheckedData(examples, {"train": 5, "test": 0}))
+    outcome = row_checks.all_rows_labelled(CheckContext(examples, {"train": 5, "test": 0}))
     assert (outcome.passed, outcome.numbers) == (False, {"dropped": 5, "train.dropped": 5, "test.dropped": 0})
     assert "label these rows" in outcome.what_to_do
-    assert row_checks.all_rows_labelled(CheckedData(examples, {"train": 0})).passed
+    assert row_checks.all_rows_labelled(CheckContext(examples, {"train": 0})).passed
 
 
 def test_images_that_do_not_decode_are_named(make_examples: Callable[..., Examples]) -> None:
     image = pa.array([{"bytes": b"x", "path": None, "sha256": None}], IMAGE_TYPE)
     examples = make_examples(["train"], [0], image=image)
-    assert row_checks.images_decode(CheckedData(examples)).numbers == {"dropped": 0}
+    assert row_checks.images_decode(CheckContext(examples)).numbers == {"dropped": 0}
     dropped = {"test": UndecodableImages(2, 0.25, (4, 9), ("cat/1\n.png", "cat/2.png"))}
-    outcome = row_checks.images_decode(CheckedData(examples, {}, dropped))
+    outcome = row_checks.images_decode(CheckContext(examples, {}, dropped))
     assert not outcome.passed
     assert outcome.numbers == {
         "dropped": 2,
@@ -68,7 +68,7 @@ def test_images_that_do_not_decode_are_named(make_examples: Callable[..., Exampl
         "test.source_ids": r"'cat/1\n.png', 'cat/2.png'",
     }
     assert "repair these images" in outcome.what_to_do
-    of_texts = CheckedData(make_examples(["train"], [0], text=["a"]))
+    of_texts = CheckContext(make_examples(["train"], [0], text=["a"]))
     assert row_checks.images_decode(of_texts).numbers == {"result": "not applicable: images only"}
 
 
@@ -159,7 +159,7 @@ def test_a_test_split_of_one_row_or_no_train_rows(data: Data) -> None:
     assert (outcome.passed, outcome.numbers) == (True, {"largest_points": 5.0})
 
 
-def annotated(data: Data, labels: list[int], annotators: list[list[int]]) -> CheckedData:
+def annotated(data: Data, labels: list[int], annotators: list[list[int]]) -> CheckContext:
     column = pa.array(annotators, pa.list_(pa.int64()))
     return data(["train"] * len(labels), labels, text=texts(len(labels)), annotator_labels=column)
 

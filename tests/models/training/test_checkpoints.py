@@ -13,7 +13,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training import train as training
 from aflite_assets.models.training.checkpoints import (
-    TrainingFiles,
+    CheckpointStore,
     TrainingState,
     copied_weights,
     fingerprint,
@@ -181,7 +181,7 @@ def test_a_diverged_training_leaves_nothing(
 
 
 def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
-    files = TrainingFiles(tmp_path / "here", "mark", lambda _: None)
+    files = CheckpointStore(tmp_path / "here", "mark", lambda _: None)
     assert files.load() is None
     epoch = EpochDynamics(torch.tensor([-0.5, -1.0]), torch.tensor([True, False]))
     state = TrainingState(
@@ -191,12 +191,12 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
         files.save_best(number, {"w": torch.full((2,), float(number))})
     files.save(state, best_epoch=2)
     assert sorted(path.name for path in files.folder.iterdir()) == ["best-2.pt", "fingerprint.json", "state.pt"]
-    found = TrainingFiles(tmp_path / "here", "mark", lambda _: None).load()
+    found = CheckpointStore(tmp_path / "here", "mark", lambda _: None).load()
     assert found is not None
     assert torch.equal(found.epochs[0].log_probability, epoch.log_probability)
     assert (found.accuracies, found.parts, found.scheduler) == ([0.25], 2, {"last": 3})
     assert files.best(2)["w"].tolist() == [2, 2]
-    other = TrainingFiles(tmp_path / "here", "another mark", lambda _: None)
+    other = CheckpointStore(tmp_path / "here", "another mark", lambda _: None)
     assert other.load() is None
     assert [path.name for path in other.folder.iterdir()] == ["fingerprint.json"]
 

@@ -15,7 +15,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import NeuralEncoder
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training import predictions
-from aflite_assets.models.training.out_of_memory import RowsAtOnce, is_out_of_memory, more_parts
+from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize, is_out_of_memory, more_parts
 from aflite_assets.models.training.predictions import predict
 from aflite_assets.models.training.train import TrainingResult, train_classifier
 from aflite_assets.specs.models import TextModelSpec
@@ -213,7 +213,7 @@ def test_what_was_read_ahead_is_read_again_in_smaller_pieces(threads: int) -> No
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return list(rows)
 
-    at_once = RowsAtOnce(lambda _: None, 3, threads)
+    at_once = AdaptiveBatchSize(lambda _: None, 3, threads)
     found = [piece.answer for piece in at_once.ask(np.arange(8), lambda rows: rows, answer)]
     assert found == [[0, 1, 2], [3], [4], [5], [6], [7]]
     assert at_once.most == 1

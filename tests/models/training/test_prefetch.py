@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from aflite_assets.models.training.prefetch import read_ahead
+from aflite_assets.models.training.prefetch import prefetch
 
 
 @pytest.mark.parametrize("threads", [0, 1, 3, 40])
 def test_everything_comes_in_order(threads: int) -> None:
-    assert list(read_ahead(lambda item: item * item, range(20), threads=threads)) == [n * n for n in range(20)]
-    assert list(read_ahead(lambda item: item, [], threads=threads)) == []
+    assert list(prefetch(lambda item: item * item, range(20), threads=threads)) == [n * n for n in range(20)]
+    assert list(prefetch(lambda item: item, [], threads=threads)) == []
 
 
 def test_the_next_ones_are_made_while_one_is_used() -> None:
@@ -21,7 +21,7 @@ def test_the_next_ones_are_made_while_one_is_used() -> None:
         made[item].set()
         return item
 
-    values = read_ahead(make, range(4), threads=2)
+    values = prefetch(make, range(4), threads=2)
     assert next(values) == 0
     assert all(event.wait(5) for event in made[:3])
     assert not made[3].is_set()
@@ -30,7 +30,7 @@ def test_the_next_ones_are_made_while_one_is_used() -> None:
 
 def test_without_threads_each_is_made_when_asked_for() -> None:
     made: list[int] = []
-    values = read_ahead(lambda item: made.append(item), range(4), threads=0)
+    values = prefetch(lambda item: made.append(item), range(4), threads=0)
     assert made == []
     next(values)
     assert made == [0]
@@ -38,7 +38,7 @@ def test_without_threads_each_is_made_when_asked_for() -> None:
 
 @pytest.mark.parametrize("threads", [0, 3])
 def test_an_error_comes_in_its_turn(threads: int) -> None:
-    values = read_ahead(lambda item: 6 // (2 - item), range(5), threads=threads)
+    values = prefetch(lambda item: 6 // (2 - item), range(5), threads=threads)
     assert [next(values), next(values)] == [3, 6]
     with pytest.raises(ZeroDivisionError):
         next(values)
@@ -53,7 +53,7 @@ def test_what_is_not_used_is_given_up() -> None:
             yield item
 
     before = threading.active_count()
-    values = read_ahead(lambda item: item, items(), threads=2)
+    values = prefetch(lambda item: item, items(), threads=2)
     next(values)
     values.close()
     assert taken == [0, 1, 2]

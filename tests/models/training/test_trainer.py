@@ -14,7 +14,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.dynamics import EpochDynamics
 from aflite_assets.models.training.train import train_classifier
-from aflite_assets.models.training.trainer import check_learnt
+from aflite_assets.models.training.trainer import check_divergence
 from aflite_assets.specs.models import TextModelSpec
 
 
@@ -26,7 +26,7 @@ def _check(first_batch: float, *losses: float, kept: int | None = None, classes:
     """Epochs of two rows with these mean losses; the first row is the first batch."""
     first = _epoch(first_batch, 2 * losses[0] - first_batch)
     epochs = [first, *(_epoch(loss, loss) for loss in losses[1:])]
-    check_learnt(epochs, [0], kept=kept or len(losses), classes=classes, rate=0.5)
+    check_divergence(epochs, [0], kept=kept or len(losses), classes=classes, rate=0.5)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
-from aflite_assets.reports.json_values import to_plain
+from aflite_assets.reports.json_values import to_json
 from aflite_assets.reports.page.json_report import SCHEMA_VERSION, report_json
 from aflite_assets.reports.sentences.summary import headlines, plain_summary
 from aflite_assets.reports.tables.main_tables import challenge_table, filter_table, main_table
@@ -16,10 +16,10 @@ def test_json_equals_the_tables(planted: BenchmarkData) -> None:
     written = json.loads(json.dumps(report_json(planted), allow_nan=False))
     roberta = written["representations"]["roberta"]
     assert written["schema_version"] == SCHEMA_VERSION == 2
-    assert roberta["main_table"] == to_plain(main_table(planted, "roberta"))
-    assert roberta["challenge_table"] == to_plain(challenge_table(planted, "roberta"))
-    assert roberta["iterations"] == to_plain(filter_table(planted.filtered[0]))
-    assert roberta["headlines"] == to_plain(headlines(planted, "roberta"))
+    assert roberta["main_table"] == to_json(main_table(planted, "roberta"))
+    assert roberta["challenge_table"] == to_json(challenge_table(planted, "roberta"))
+    assert roberta["iterations"] == to_json(filter_table(planted.filtered[0]))
+    assert roberta["headlines"] == to_json(headlines(planted, "roberta"))
     assert written["summary"] == list(plain_summary(planted))
 
 

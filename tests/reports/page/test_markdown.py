@@ -9,11 +9,11 @@ from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.page.markdown import (
     escape_markdown,
     filter_markdown,
-    layouts_markdown,
     markdown_table,
     table_json,
+    text_tables_markdown,
 )
-from aflite_assets.reports.page.text_tables import challenge_layouts, main_layouts
+from aflite_assets.reports.page.text_tables import challenge_layouts, main_text_tables
 from aflite_assets.reports.sentences.wording import set_notes
 from aflite_assets.reports.tables.main_tables import challenge_table, filter_table, main_table
 
@@ -49,7 +49,7 @@ def test_no_text_breaks_a_table(cells: list[str]) -> None:
 
 
 def test_main_table_in_markdown(planted: BenchmarkData) -> None:
-    lines = layouts_markdown(main_layouts(main_table(planted, "roberta"))).splitlines()
+    lines = text_tables_markdown(main_text_tables(main_table(planted, "roberta"))).splitlines()
     assert lines[0].startswith(r"| evaluator | trained on | train rows | test, full \(n = 1,000\) | test, filtered")
     assert lines[2].startswith(
         f"| linear | full | 1,200 | 78.0, ±0.0 over 3 seeds, interval 75.3{DASH}80.5 | "
@@ -63,7 +63,7 @@ def test_main_table_in_markdown(planted: BenchmarkData) -> None:
 def test_challenge_table_in_markdown(planted: BenchmarkData) -> None:
     notes = {"hans": ("The spec limits it to 300 of 30,000 rows.", "a|b")}
     layouts = challenge_layouts(challenge_table(planted, "roberta"), notes=notes, missing={})
-    text = layouts_markdown(layouts)
+    text = text_tables_markdown(layouts)
     assert text.startswith(
         "**hans**\n\nThe spec limits it to 300 of 30,000 rows.\n\na\\|b\n\n| evaluator | trained on | train rows"
     )
@@ -78,13 +78,13 @@ def test_filter_table_in_markdown(planted: BenchmarkData) -> None:
 
 
 def test_empty_tables_are_headings_alone() -> None:
-    assert layouts_markdown(main_layouts(())).splitlines()[0] == "| evaluator | trained on | train rows |"
+    assert text_tables_markdown(main_text_tables(())).splitlines()[0] == "| evaluator | trained on | train rows |"
     assert challenge_layouts((), notes={}, missing={}) == ()
 
 
 def test_missing_sets_are_named_with_the_reason() -> None:
     missing = {"anli": "file <gone> does not exist", "x_y": "no hub"}
-    text = layouts_markdown(challenge_layouts((), notes={}, missing=missing))
+    text = text_tables_markdown(challenge_layouts((), notes={}, missing=missing))
     assert text == "**anli** not available: file &lt;gone&gt; does not exist\n\n**x\\_y** not available: no hub\n"
 
 
@@ -104,6 +104,6 @@ def test_hostile_tables_stay_tables(hostile: BenchmarkData) -> None:
         notes={one.name: set_notes(one, hostile.label_names) for one in hostile.test_sets},
         missing={title: title},
     )
-    for line in layouts_markdown(layouts).splitlines():
+    for line in text_tables_markdown(layouts).splitlines():
         assert "<" not in line
         assert not re.search(r"(?<!\\)`", line)

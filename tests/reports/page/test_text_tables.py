@@ -6,14 +6,14 @@ from typing import Any
 from aflite_assets.reports.inputs.published_tables import PUBLISHED, published_tables
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.intervals import wilson_interval
-from aflite_assets.reports.page.markdown import layouts_markdown
+from aflite_assets.reports.page.markdown import text_tables_markdown
 from aflite_assets.reports.page.text_tables import (
-    in_distribution_layouts,
-    paired_layouts,
-    published_layouts,
-    report_layouts,
-    top_k_layouts,
-    zero_shot_layouts,
+    in_distribution_text_tables,
+    paired_text_tables,
+    published_text_tables,
+    report_text_tables,
+    top_k_text_tables,
+    zero_shot_text_tables,
 )
 from aflite_assets.reports.tables.in_distribution import in_distribution_tables
 from aflite_assets.reports.tables.paired import paired_differences
@@ -28,7 +28,7 @@ def same_width(text: str) -> bool:
 
 
 def test_in_distribution(by_hand: BenchmarkData) -> None:
-    text = layouts_markdown(in_distribution_layouts(in_distribution_tables(by_hand)))
+    text = text_tables_markdown(in_distribution_text_tables(in_distribution_tables(by_hand)))
     assert text.startswith(r"**test**" + "\n\n" + r"| evaluator | full, on full rows \(n = 6\) | random \(a\), on full")
     assert same_width(text)
     lines = text.splitlines()
@@ -43,7 +43,7 @@ def test_in_distribution(by_hand: BenchmarkData) -> None:
 
 
 def test_zero_shot(by_hand: BenchmarkData) -> None:
-    text = layouts_markdown(zero_shot_layouts(zero_shot_tables(by_hand, "a")))
+    text = text_tables_markdown(zero_shot_text_tables(zero_shot_tables(by_hand, "a")))
     assert r"| odd: all \(n = 8\) | odd: x \(n = 4\) | odd: x, yes \(n = 2\) |" in text
     assert r"| odd: any rule \(n = 3\) | odd: any rule, yes \(n = 2\) |" in text
     # Wilson's interval of 6.5 of 8, of 4 of 4
@@ -59,7 +59,7 @@ def test_zero_shot(by_hand: BenchmarkData) -> None:
 
 
 def test_paired(by_hand: BenchmarkData) -> None:
-    lines = layouts_markdown(paired_layouts(paired_differences(by_hand, "a"))).splitlines()
+    lines = text_tables_markdown(paired_text_tables(paired_differences(by_hand, "a"))).splitlines()
     assert lines[8] == (
         "| q | filtered minus random | test, filtered rows | 3 "
         f"| 100.0 points below, 95 % of test rows alone \\[{MINUS}100.0, {MINUS}100.0\\] "
@@ -75,7 +75,7 @@ def test_paired(by_hand: BenchmarkData) -> None:
     assert lines[15].startswith("| yes | 4 | 50.0 \\[")
     assert "| x, no | 2 | 100.0 \\[100.0, 100.0\\] | 0.0 \\[0.0, 0.0\\], rows alone |" in lines
     assert len(lines) == 10 + 5 + 11
-    table, parts = paired_layouts(paired_differences(by_hand, "b"))
+    table, parts = paired_text_tables(paired_differences(by_hand, "b"))
     assert (
         "q",
         "filtered minus random",
@@ -90,20 +90,28 @@ def test_paired(by_hand: BenchmarkData) -> None:
 
 
 def test_published() -> None:
-    text = layouts_markdown(published_layouts([table for name in PUBLISHED for table in published_tables(name)]))
+    text = text_tables_markdown(
+        published_text_tables([table for name in PUBLISHED for table in published_tables(name)])
+    )
     assert "| RoBERTa | 92.6 | 88.3 | 78.9 | 71.4 | 62.6 | " + f"{MINUS}30.0 |" in text
     assert f"| RoBERTa, single pass | {DASH} |" in text
     assert "88.4 ±2.2" in text
 
 
 def test_nothing_is_no_table() -> None:
-    layouts = (in_distribution_layouts, top_k_layouts, zero_shot_layouts, published_layouts, paired_layouts)
+    layouts = (
+        in_distribution_text_tables,
+        top_k_text_tables,
+        zero_shot_text_tables,
+        published_text_tables,
+        paired_text_tables,
+    )
     assert [layout(()) for layout in layouts] == [()] * 5
-    assert layouts_markdown(()) == ""
+    assert text_tables_markdown(()) == ""
 
 
 def test_all_tables_of_a_report_by_name(by_hand: BenchmarkData) -> None:
-    found = report_layouts(by_hand)
+    found = report_text_tables(by_hand)
     names = ["accuracy", "zero_shot", "paired", "challenge_sets"]
     assert set(found) == {"in_distribution", *(f"{name}_{one}" for name in names for one in ("a", "b"))}
     assert [one.title for one in found["zero_shot_a"]] == ["p", "q"]
@@ -114,9 +122,9 @@ def test_all_tables_of_a_report_by_name(by_hand: BenchmarkData) -> None:
 
 def test_hostile_names_stay_in_their_cells(hostile: BenchmarkData) -> None:
     texts: list[Any] = [
-        layouts_markdown(zero_shot_layouts(zero_shot_tables(hostile, "roberta"))),
-        layouts_markdown(in_distribution_layouts(in_distribution_tables(hostile))),
-        layouts_markdown(paired_layouts(paired_differences(hostile, "roberta"))),
+        text_tables_markdown(zero_shot_text_tables(zero_shot_tables(hostile, "roberta"))),
+        text_tables_markdown(in_distribution_text_tables(in_distribution_tables(hostile))),
+        text_tables_markdown(paired_text_tables(paired_differences(hostile, "roberta"))),
     ]
     for text in texts:
         assert text

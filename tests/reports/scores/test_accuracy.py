@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aflite_assets.errors import DataError, InvalidInputError
 from aflite_assets.reports.inputs.records import Cell, TestSet
 from aflite_assets.reports.intervals import wilson_interval
-from aflite_assets.reports.scores.accuracy import Unscored, cell_accuracy, correct_rows, score, summarise
+from aflite_assets.reports.scores.accuracy import MissingScore, cell_accuracy, correct_rows, score, summarise
 
 SHARES = st.floats(0, 1)
 COUNTS = st.integers(1, 10_000_000)
@@ -154,24 +154,24 @@ def test_a_prediction_outside_the_classes_is_refused() -> None:
 
 def test_cells_without_predictions_say_why() -> None:
     failed = Cell("a", "full", None, 0, 5, "failed", "out of memory")
-    assert correct_rows(failed, three_class_set()) == Unscored("failed", "out of memory")
-    assert correct_rows(Cell("a", "full", None, 1, 5, "not run"), three_class_set()) == Unscored("not run")
-    assert correct_rows(cell([1], [0], test_set="other"), three_class_set()) == Unscored("not run")
+    assert correct_rows(failed, three_class_set()) == MissingScore("failed", "out of memory")
+    assert correct_rows(Cell("a", "full", None, 1, 5, "not run"), three_class_set()) == MissingScore("not run")
+    assert correct_rows(cell([1], [0], test_set="other"), three_class_set()) == MissingScore("not run")
 
 
 def test_score_says_why_there_is_none() -> None:
     mask = np.ones(4, dtype=bool)
-    failed, waiting = Unscored("failed", "out of memory"), Unscored("not run")
+    failed, waiting = MissingScore("failed", "out of memory"), MissingScore("not run")
     assert score([waiting, failed], mask, None).status == "failed"
     assert score([waiting, failed], mask, None).reason == "out of memory"
-    assert score([waiting, Unscored("no probabilities", "svm")], mask, None).reason == "svm"
+    assert score([waiting, MissingScore("no probabilities", "svm")], mask, None).reason == "svm"
     assert score([waiting], mask, None).status == "not run"
     assert score([], mask, None).status == "not run"
     assert score([np.ones(4, dtype=bool)], ~mask, None).status == "no rows"
 
 
 def test_score_counts_unfinished_seeds() -> None:
-    found = score([np.array([True, False, True, True]), Unscored("not run")], np.ones(4, dtype=bool), None)
+    found = score([np.array([True, False, True, True]), MissingScore("not run")], np.ones(4, dtype=bool), None)
     assert found.status == "done"
     assert found.unfinished_seeds == 1
     assert found.accuracy is not None
@@ -243,7 +243,7 @@ def test_probabilities_are_matched_by_row_id() -> None:
 @pytest.mark.parametrize("given", [probable_cell([None, None]), cell([0, 1], [0, 1], test_set="hans")])
 def test_an_evaluator_without_probabilities_says_so(given: Cell) -> None:
     found = correct_rows(given, two_class_set("probability", [0, 1, 1], [0, 1]))
-    assert found == Unscored("no probabilities", "linear gives none to add up")
+    assert found == MissingScore("no probabilities", "linear gives none to add up")
     assert cell_accuracy(given, two_class_set("probability", [0, 1, 1], [0, 1])) is None
 
 

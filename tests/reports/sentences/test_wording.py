@@ -5,7 +5,7 @@ import pytest
 
 from aflite_assets.reports.inputs.records import TestSet
 from aflite_assets.reports.intervals import CrossedInterval
-from aflite_assets.reports.scores.accuracy import Unscored, score
+from aflite_assets.reports.scores.accuracy import MissingScore, score
 from aflite_assets.reports.scores.verdicts import Verdict
 from aflite_assets.reports.sentences.wording import (
     interval_points,
@@ -86,7 +86,7 @@ def test_deviations_are_short_only_where_every_seed_finished() -> None:
     everything = np.ones(2, dtype=bool)
     assert short_seeds_text(score([one, other], everything, None)) == "±35.4"
     assert short_seeds_text(score([one], everything, None)) == "one seed"
-    assert short_seeds_text(score([one, other, Unscored("not run")], everything, None)) == "±35.4 over 2 of 3 seeds"
+    assert short_seeds_text(score([one, other, MissingScore("not run")], everything, None)) == "±35.4 over 2 of 3 seeds"
     assert short_seeds_text(score([], everything, None)) == "not run"
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.page.text_tables import top_k_layouts
+from aflite_assets.reports.page.text_tables import top_k_text_tables
 from aflite_assets.reports.scores import ranks
-from aflite_assets.reports.scores.accuracy import Score, Unscored, correct_rows
+from aflite_assets.reports.scores.accuracy import MissingScore, Score, correct_rows
 from aflite_assets.reports.scores.ranks import gold_ranks, with_ranks
 from aflite_assets.reports.tables.top_k import TopDifference, TopScores, is_ranked, top_k_tables
 
@@ -122,7 +122,7 @@ def test_ranks_stand_in_for_probabilities() -> None:
 
 def test_no_probabilities_stay_none() -> None:
     bare = cell("full", 0, None)
-    said = Unscored("no probabilities", "net gives none to add up")
+    said = MissingScore("no probabilities", "net gives none to add up")
     assert gold_ranks(bare, masked()) == said
     assert gold_ranks(replace(bare, predictions=with_ranks(bare, masked())), masked()) == said
     with pytest.raises(InvalidInputError, match="'net' has no predictions of 'other': not run"):
@@ -163,7 +163,7 @@ def test_full_minus_filtered_is_beside_the_scores(data: BenchmarkData) -> None:
     # test: 2 of 8 and 3 of 8 against 1 of 2 and 2 of 2; mask: 1 of 8 and 3 of 8 against 1 of 4 and 1 of 4
     assert test == (TopDifference(-25, -62.5),)
     assert mask == (TopDifference(-12.5, 12.5),)
-    table, _ = top_k_layouts(top_k_tables(likely))
+    table, _ = top_k_text_tables(top_k_tables(likely))
     assert table.columns[-2:] == ("full minus filtered (a), top-1, points", "full minus filtered (a), top-5, points")
     assert table.rows[0][-2:] == ("\N{MINUS SIGN}25.0", "\N{MINUS SIGN}62.5")
 

@@ -11,8 +11,8 @@ from aflite_assets.reports.inputs.records import BenchmarkData, Cell
 from aflite_assets.reports.intervals import wilson_interval
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
-from aflite_assets.reports.page.markdown import layouts_markdown
-from aflite_assets.reports.page.text_tables import transfer_layouts
+from aflite_assets.reports.page.markdown import text_tables_markdown
+from aflite_assets.reports.page.text_tables import transfer_text_tables
 from aflite_assets.reports.page.tidy_tables import flat_tables
 from aflite_assets.reports.scores.accuracy import Score
 from aflite_assets.reports.sentences.interpretation import meaning
@@ -98,7 +98,7 @@ def test_what_is_not_there_is_said(tuned: BenchmarkData) -> None:
     assert filtered.zero_shot.accuracy is not None
     assert table.differences[0].gains[0].fine_tuned is None
     assert table.differences[0].gains[0].zero_shot is not None
-    assert "failed: diverged" in layouts_markdown(transfer_layouts([table]))
+    assert "failed: diverged" in text_tables_markdown(transfer_text_tables([table]))
 
 
 def test_without_fine_tuned_evaluators_there_is_no_table(by_hand: BenchmarkData) -> None:
@@ -131,7 +131,7 @@ def test_all_formats_say_the_same(tuned: BenchmarkData) -> None:
     score = report["representations"]["a"]["transfer"][0]["rows"][0]["scores"][0]["fine_tuned"]
     assert score["accuracy"]["mean"] == 5 / 8
     assert report["fine_tuned"] == {"p_odd": {"start": "p", "sets": ["odd", "gone"]}}
-    markdown = layouts_markdown(transfer_layouts(transfer_tables(tuned, "a")))
+    markdown = text_tables_markdown(transfer_text_tables(transfer_tables(tuned, "a")))
     assert "| full | 90 | 62.5, ±17.7 over 2 seeds, interval" in markdown.replace("\\", "")
     page = render_report(tuned)
     assert "p, fine-tuned on challenge sets; train sets of representation a" in page

@@ -5,7 +5,15 @@ import pytest
 from aflite_assets.specs.dataset import ClassNames, ClassValues, ColumnsSpec, Count, DatasetSpec, FilterSpec
 from aflite_assets.specs.models import LinearModelSpec, RbfSvmSpec
 from aflite_assets.specs.sources import HubSource, LabelledFolder, TableSource
-from aflite_assets.specs.yaml.annotations import entry_type, is_model, locate, members, tag_key, tags, typed_values
+from aflite_assets.specs.yaml.annotations import (
+    entry_type,
+    is_model,
+    members,
+    tag_key,
+    tags,
+    typed_values,
+    yaml_location,
+)
 
 LIST = "function-after[_distinct(), tuple[function-after[_printable(), constrained-str], ...]]"
 MAPPING = (
@@ -43,7 +51,7 @@ MAPPING = (
     ],
 )
 def test_locations_are_the_keys_of_the_yaml_alone(location: Any, shown: Any, types: list[Any]) -> None:
-    found, place = locate(DatasetSpec, location)
+    found, place = yaml_location(DatasetSpec, location)
     assert found == shown
     kinds = [member if isinstance(member, type) else getattr(member, "__origin__", member) for member in members(place)]
     assert len(kinds) == len(types)

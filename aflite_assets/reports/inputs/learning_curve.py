@@ -77,28 +77,18 @@ def elbow(rows: Sequence[int], right: Sequence[int], held_back_rows: int) -> int
 
     `rows`: sizes of the samples, ascending; `right`: of `held_back_rows` rows, those that were predicted right.
     More rows do not make an encoder worse but by chance of training, so accuracies are first replaced by the
-    non-decreasing values next to them (isotonic regression by pooling adjacent violators: Ayer et al. 1955). The elbow
+    non-decreasing values next to them (isotonic regression). The elbow
     is the first size at which this value reaches the lower end of Wilson's 95 % interval around the last, highest one.
     A flat curve has its elbow at the smallest size, one that still rises at the largest.
 
     Source: the rule of one standard error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3:
     the simplest model that noise does not tell from the best) with Wilson's interval for the error.
     """
-    fitted = [min(total / (size * held_back_rows), 1.0) for total, size in _pooled(right) for _ in range(size)]
+    from scipy.optimize import isotonic_regression
+
+    fitted = (isotonic_regression([n_correct / held_back_rows for n_correct in right]).x).clip(0, 1).tolist()
     lowest = wilson_interval(fitted[-1], held_back_rows).low
     return next(size for size, accuracy in zip(rows, fitted, strict=True) if accuracy >= lowest)
-
-
-def _pooled(values: Sequence[int]) -> list[tuple[int, int]]:
-    """Neighbours whose means would fall, together: (sum, how many), with means that ascend."""
-    blocks: list[tuple[int, int]] = []
-    for value in values:
-        total, size = value, 1
-        while blocks and blocks[-1][0] * size >= total * blocks[-1][1]:
-            total, size = total + blocks[-1][0], size + blocks[-1][1]
-            blocks.pop()
-        blocks.append((total, size))
-    return blocks
 
 
 def chosen_rows(curves: Iterable[LearningCurve]) -> int:

@@ -5,7 +5,6 @@ The schema takes whatever the models take. It is laxer: what a field means toget
 """
 
 import json
-from pathlib import Path
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
@@ -13,8 +12,6 @@ from pydantic_core import core_schema
 
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.sources import HubSource
-
-SCHEMA_FILE = Path(__file__).parent / "dataset.schema.json"
 
 _VARIABLE = r"\$\{[A-Za-z_]"
 _NUMBER = r"^\s*[-+.0-9][-+.0-9_eE]*\s*$"
@@ -34,7 +31,7 @@ def dataset_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """The schema as the file `dataset.schema.json` has it."""
+    """The schema as `aflite schema` writes it."""
     return json.dumps(dataset_schema(), indent=2, ensure_ascii=False) + "\n"
 
 

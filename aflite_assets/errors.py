@@ -7,30 +7,42 @@ Every message says what was wrong, the value received and what to do about it.
 class AfliteError(Exception):
     """Base of every error raised on purpose by this project.
 
-    `may_pass`: whether the same may succeed a little later, since nothing that the user gave is wrong.
+    `may_pass`: whether the same may succeed a little later, since nothing that the user gave is wrong. `refuses`:
+    whether the same inputs will be refused each time, so that only other inputs help.
     """
 
     may_pass: bool = False
+    refuses: bool = False
 
 
 class InvalidInputError(AfliteError, ValueError):
     """Arrays or settings given to a function contradict its contract."""
 
+    refuses = True
+
 
 class SpecError(AfliteError, ValueError):
     """A dataset's YAML file cannot be understood; the message names file, field, value and remedy."""
+
+    refuses = True
 
 
 class DataError(AfliteError, ValueError):
     """The data are not what the dataset's spec says: a missing column, an unknown label, a value that is not finite."""
 
+    refuses = True
+
 
 class MissingDataError(DataError):
     """The data are not there: a file or folder is missing, or the hub cannot be asked and its cache is empty."""
 
+    refuses = False
+
 
 class UnsettledDataError(DataError):
     """The data cannot be judged yet: a file is still being written, or too much of it is not hashed yet."""
+
+    refuses = False
 
 
 class ModelError(AfliteError):

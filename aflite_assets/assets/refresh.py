@@ -22,7 +22,7 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
     store = result_store.open()
     state = RefreshState.beside(store)
     plans = list(plan_datasets(load_registry(), store, hashes=FileHashes(most_bytes=MOST_BYTES)))
-    begun = [plan for plan in plans if plan.failure is not None or any(one.made_before for one in plan.stages)]
+    begun = [plan for plan in plans if plan.failure is not None or plan.begun]
     stages = [
         {
             "dataset": plan.dataset,
@@ -50,6 +50,8 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
                     "last made": one.made and f"{one.made:%Y-%m-%d %H:%M} UTC",
                     "stages": one.letters,
                     "megabytes": one.size / 1e6,
+                    "needs you": "; ".join(one.troubles)[:_LONGEST_WHY],
+                    "waits": "; ".join(one.waits)[:_LONGEST_WHY],
                 }
                 for one in standing
             ),
@@ -57,7 +59,7 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
             "letters": ", ".join(f"{letter} {meaning}" for letter, meaning in LETTERS.items()),
             "stages_to_make": len(stages),
             "datasets_up_to_date": sum(plan.up_to_date for plan in plans),
-            "paused": "no" if paused is None else f"since {paused.since:%Y-%m-%d %H:%M} UTC: {paused.reason}",
+            "paused": "no" if paused is None else str(paused),
         }
     )
 

@@ -134,7 +134,7 @@ class Tick:
         self, spec: DatasetSpec, plan: DatasetPlan, marks: dict[str, str]
     ) -> tuple[list[Event], dict[str, str]]:
         """Events about what the dataset reads and whether it is up to date, and the marks of that."""
-        stale = tuple(one.stage for one in plan.stages if not one.current)
+        stale = tuple(stage.stage for stage in plan.stages if not stage.current)
         self._state.note_look(spec.name, now=self.now, stale=stale)
         moved, new = events_of(self.instance, spec.name, watch(spec, plan), marks)
         return [*moved, *self._check(plan, new)], new
@@ -169,16 +169,13 @@ class Tick:
     def _request(self, plan: DatasetPlan, due: Due, lines: list[str]) -> dg.RunRequest | None:
         """A run of what is due, unless the dataset is being run; says why not where something was begun before."""
         name = due.dataset
-        if not due.stages:
-            if any(stage.made_before for stage in plan.stages):
-                lines += [f"{name}: {why}" for why in due.why_not]
-            return None
-        lock = self.store.locks_folder / f"{name}.lock"
-        going = self._runs.going_on(name, now=self.now.timestamp())
-        if going is None and lock.exists() and not is_free(lock):
-            going = str(read_holder(lock) or "a process that did not say who it is")
+        going = self._going_on(name) if due.stages or due.resting else None
         if going is not None:
             lines.append(f"{name} waits for {going}")
+            return None
+        if not due.stages:
+            if due.resting or due.given_up or any(stage.made_before for stage in plan.stages):
+                lines += [f"{name}: {why}" for why in due.why_not]
             return None
         run = _run_name(due, after=self._runs.latest_id(name))
         for stage in due.stages:
@@ -192,6 +189,14 @@ class Tick:
             asset_selection=[dg.AssetKey(one) for one in (*(stage.stage for stage in due.stages), *due.following)],
             tags={REFRESH_TAG: run, BECAUSE_TAG: because[:_LONGEST_TAG], "dagster/priority": "-1"},
         )
+
+    def _going_on(self, name: str) -> str | None:
+        """What works on a dataset now, in words."""
+        going = self._runs.going_on(name, now=self.now.timestamp())
+        lock = self.store.locks_folder / f"{name}.lock"
+        if going is None and lock.exists() and not is_free(lock):
+            going = str(read_holder(lock) or "a process that did not say who it is")
+        return going
 
     def _answer(
         self, requests: Sequence[dg.RunRequest], events: Sequence[Event], lines: Sequence[str], cursor: str
@@ -226,7 +231,7 @@ def _cursor(cursor: str | None) -> dict[str, dict[str, str]]:
 
 def _as_cursor(marks: Mapping[str, Mapping[str, str]]) -> str:
     """A short text per dataset: Dagster keeps the cursor of every tick."""
-    return json.dumps({name: ".".join(one.get(asset, "") for asset in _MARKED) for name, one in marks.items()})
+    return json.dumps({name: ".".join(mark.get(asset, "") for asset in _MARKED) for name, mark in marks.items()})
 
 
 __all__ = ["Tick", "refresh"]

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from aflite_assets.results.doctor import Problem
 
 _DOCTOR = """\
-Looks for damaged results, folders and locks that killed processes left, runs that Dagster believes to be going on
-though their process is gone, databases that lack a migration, packages that differ from constraints.txt, and more GPU
-slots than GPUs. A line per finding says what to do. Exits with 1 if anything is left.
+Looks for damaged results, folders and locks that killed processes left, dataset files that are not understood, stages
+that refreshes leave alone since they failed, runs that Dagster believes to be going on though their process is gone,
+databases that lack a migration, packages that differ from constraints.txt, and more GPU slots than GPUs. A line per
+finding says what to do. Exits with 1 if anything is left.
 """
 
 
@@ -59,10 +60,14 @@ def line(problem: "Problem") -> str:
 def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
     """Everything that is wrong, most important first; `DAGSTER_HOME` is looked into where it is set."""
     from aflite_assets.paths import aflite_home
+    from aflite_assets.refresh.status import examine_datasets
     from aflite_assets.results import ResultStore
     from aflite_assets.results.doctor import examine_store
+    from aflite_assets.specs.registry import load_registry
 
-    yield from examine_store(ResultStore(aflite_home() / "results"), deep=deep, fix=fix)
+    store = ResultStore(aflite_home() / "results")
+    yield from examine_store(store, deep=deep, fix=fix)
+    yield from examine_datasets(load_registry(), store)
     yield from _tracking()
     if os.environ.get("DAGSTER_HOME"):
         from aflite_assets.automation.doctor import examine_instance

@@ -3,7 +3,7 @@
 import argparse
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -63,18 +63,23 @@ def age(text: str) -> timedelta:
 
 
 def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
-    """What went by kind, and what stayed because it is used."""
-    verb = "would be removed" if dry_run else "removed"
+    """What went by kind, what stays and why, and what stayed because it is used."""
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"
-    rows = [(kind, str(count), size(total)) for kind, (count, total) in kinds.items()]
-    if rows:
-        total = sum(one.size for one in pruned.removed)
-        rows.append(("total", str(len(pruned.removed)), size(total)))
-        yield f"{verb}:"
-        yield from (f"  {line}" for line in table(rows, numbers=(1, 2)))
+    yield from _counts("would be removed" if dry_run else "removed", kinds)
+    yield from _counts("would be kept" if dry_run else "kept", pruned.kept)
     yield from (f"in use, left alone: {escaped(line)}" for line in pruned.in_use)
+
+
+def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:
+    """A table of counts and bytes with their total, or nothing."""
+    if counts:
+        rows = [(kind, str(count), size(total)) for kind, (count, total) in counts.items()]
+        together = [sum(column) for column in zip(*counts.values(), strict=True)]
+        yield f"{head}:"
+        rows.append(("total", str(together[0]), size(together[1])))
+        yield from (f"  {line}" for line in table(rows, numbers=(1, 2)))
 
 
 def _count(text: str) -> int:

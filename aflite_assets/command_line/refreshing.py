@@ -6,44 +6,64 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, shortened, size, table, write_lines
+from aflite_assets.command_line.terminal import (
+    duration,
+    escaped,
+    escaped_lines,
+    one_line,
+    shortened,
+    size,
+    table,
+    write_lines,
+)
 from aflite_assets.errors import DatasetBusyError
 from aflite_assets.paths import aflite_home
+from aflite_assets.reports.text import counted
 
 if TYPE_CHECKING:
+    from aflite_assets.refresh.due import Due
     from aflite_assets.refresh.plan import DatasetPlan
     from aflite_assets.refresh.run import Machine, Refreshed
+    from aflite_assets.refresh.state import RefreshState
+    from aflite_assets.refresh.status import DatasetStatus
     from aflite_assets.results import ResultStore
     from aflite_assets.results.file_hashes import Watch
+    from aflite_assets.specs.registry import Registry
 
 FAILED = 1
 """Exit code of a refresh in which something failed or is refused."""
 PAUSED = 3
 """Exit code of a refresh that did nothing: refreshes are paused, or another one is under way."""
 WAITING = 4
-"""Exit code of a refresh that left something for later: a file was still being written."""
+"""Exit code of a refresh that left something for later: a file was still being written, or a failed stage rests."""
 
 _WHY = 110
 _WHOLE = 10_000
-_STATES = {"made": "to make"}
+_WORDS = {"made": "to make"}
 
 _PLAN = """\
-Says of every stage of every dataset whether its result is found or would be made, why, and how long it took last time.
-Nothing is made. Exits with 1 where a dataset's file or a stage is refused.
+Says of every stage of every dataset whether its result is found or would be made, why, and how long it took last time;
+below that, what a refresh would do about each dataset now. Nothing is made. Exits with 1 where a dataset's file or a
+stage is refused.
 """
 _REFRESH = """\
 Makes what the plan calls due: for system cron, where no Dagster daemon runs. A stage is due where something that it
-reads has changed, and it was made before or the dataset's file says refresh: {start: true}; it is tried three times at
-most for one state of its inputs. Where a result came out as it was, what follows is not made again. Exits with 0 where
-all that was due is made or nothing was, 1 where something failed, was left or is refused, 3 where refreshes are paused
-or another one is under way, 4 where a file was still being written or the dataset is being run.
+reads has changed, and it was made before or the dataset's file says refresh: {start: true}. Where it fails it is tried
+three times at most for one state of its inputs, again after 10 minutes and after an hour; where its inputs are refused,
+once. Where a result came out as it was, what follows is not made again. Exits with 0 where all that was due is made or
+nothing was, 1 where something failed, was left or is refused, 3 where refreshes are paused or another one is under way,
+4 where a file was still being written, the dataset is being run, or a failed stage waits for its next try.
 """
 _PAUSE = "Stops all refreshes, those of Dagster's sensor too, until `aflite resume`. What is under way goes on."
-_STATUS = "Lists the datasets: when each was last looked at and last made, how each stage stands, its size on the disk."
+_STATUS = """\
+Lists the datasets: when each was last looked at and last made, how each stage stands, its size on the disk; those that
+need you first, and below the table why.
+"""
 
 
 def add_commands(commands: Any) -> None:
@@ -54,7 +74,11 @@ def add_commands(commands: Any) -> None:
     plan.set_defaults(command=_plan)
     refresh = commands.add_parser("refresh", help="make what changed", description=_REFRESH)
     _add_names(refresh)
-    refresh.add_argument("--now", action="store_true", help="whatever the datasets' cron says")
+    refresh.add_argument(
+        "--now",
+        action="store_true",
+        help="without waiting for a dataset's cron or after a failed try",
+    )
     refresh.add_argument(
         "--settle",
         type=float,
@@ -80,37 +104,102 @@ def _add_names(parser: argparse.ArgumentParser) -> None:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    plans = list(_plans(options.names, watch=None))
+    from aflite_assets.refresh.state import RefreshState
+    from aflite_assets.specs.registry import load_registry
+
+    registry = load_registry()
+    plans = list(_plans(options.names, registry, watch=None))
     if options.json:
         _say([json.dumps([_as_json(plan) for plan in plans], indent=2)])
     else:
-        _say(plan_lines(plans))
+        dues = _dues(plans, registry, RefreshState.beside(_store()))
+        _say([*plan_lines(plans), "", *would_lines(plans, dues)])
     return FAILED if any(_refusals(plan) for plan in plans) else 0
 
 
+def _dues(plans: Iterable["DatasetPlan"], registry: "Registry", state: "RefreshState") -> dict[str, "Due"]:
+    """What a refresh would do now about each dataset whose file is understood."""
+    from aflite_assets.refresh.due import what_is_due
+
+    now = datetime.now(UTC)
+    return {
+        plan.dataset: what_is_due(plan, registry[plan.dataset].refresh, now=now, state=state, asking=True)
+        for plan in plans
+        if plan.failure is None
+    }
+
+
 def plan_lines(plans: Iterable["DatasetPlan"]) -> list[str]:
-    """A table of every stage that is not found and current, a line for each dataset of which all is, and sums."""
+    """A table of every stage that is not found and current, and what its words mean.
+
+    A dataset of which all is found, or that was never made, has one line.
+    """
+    from aflite_assets.refresh.plan import STATES
+
     rows = [("dataset", "stage", "state", "last time", "why")]
-    notes = []
+    notes, seen = [], set()
     for plan in plans:
+        whole = (plan.dataset, f"all {len(plan.stages)}")
+        shown = [stage for stage in plan.stages if not stage.current]
         if plan.failure is not None:
             rows.append((plan.dataset, "", "refused", "", plan.failure))
+            seen.add("refused")
         elif plan.up_to_date:
-            rows.append((plan.dataset, f"all {len(plan.stages)}", "found", "", ""))
+            rows.append((*whole, "found", "", ""))
+            seen.add("found")
+        elif not plan.begun:
+            shown = [stage for stage in shown if stage.state in ("waiting", "refused")]
+            rows += [] if shown else [(*whole, "never made", "", "")]
         rows += [
             (
                 plan.dataset,
                 stage.stage,
-                _STATES.get(stage.state, stage.state),
+                _WORDS.get(stage.state, stage.state),
                 _took(stage.seconds),
                 "; ".join(map(str, stage.reasons)),
             )
-            for stage in plan.stages
-            if not stage.current
+            for stage in shown
         ]
+        seen |= {stage.state for stage in shown}
         notes += [f"{plan.dataset}: {note}" for note in plan.notes]
     room = _WHY if sys.stdout.isatty() else _WHOLE
-    return [*table([(*row[:4], shortened(row[4], room)) for row in rows]), *(escaped(note) for note in notes)]
+    meanings = [f"{_WORDS.get(state, state)}: {meaning}" for state, meaning in STATES.items() if state in seen]
+    return [
+        *table([(*row[:4], shortened(one_line(row[4]), room)) for row in rows]),
+        *(["", "; ".join(meanings)] if meanings else []),
+        *(escaped(note) for note in notes),
+    ]
+
+
+def would_lines(plans: Iterable["DatasetPlan"], dues: Mapping[str, "Due"]) -> Iterator[str]:
+    """What a refresh would do now, datasets of which it is the same in one line."""
+    said: dict[str, list[str]] = {}
+    for plan in plans:
+        words = _would(plan, dues.get(plan.dataset))
+        if words is not None:
+            said.setdefault(words, []).append(plan.dataset)
+    yield "a refresh now would:" if said else "a refresh now would do nothing: all is found"
+    for words, names in said.items():
+        yield f"  {', '.join(names)}: {escaped(_of(names, words))}"
+
+
+def _would(plan: "DatasetPlan", due: "Due | None") -> str | None:
+    """None for what is found; the same words for what is the same."""
+    from aflite_assets.refresh.due import how_to_start
+
+    if plan.failure is not None or due is None:
+        return "leave it out until its file is mended"
+    if plan.up_to_date:
+        return None
+    if due.stages:
+        following = f", then what follows ({counted(len(due.following), 'stage')})" if due.following else ""
+        took = f"; it took {_took(plan.seconds)} last time" if plan.seconds is not None else ""
+        return f"make {', '.join(stage.stage for stage in due.stages)}{following}{took}"
+    if due.why_not == ("refresh: never",):
+        return "leave it alone (`refresh: never`)"
+    if due.never_begun:
+        return f"not begin it, since it was never made; {how_to_start('NAME')}"
+    return f"make nothing: {one_line('; '.join(due.why_not))}"
 
 
 def _refresh(options: argparse.Namespace) -> int:
@@ -123,27 +212,28 @@ def _refresh(options: argparse.Namespace) -> int:
     state = RefreshState.beside(store)
     paused = state.paused()
     if paused is not None:
-        _say([f"refreshes are paused since {_when(paused.since)}: {escaped(paused.reason) or 'no reason was given'}"])
+        _say([f"{escaped(str(paused))}; `aflite resume` lets them go on"])
         return PAUSED
     state.make_folder()
     lock = FileLock(state.lock)
     try:
-        lock.acquire(timeout=0)
+        held = lock.acquire(timeout=0)
     except Timeout:
         _say([f"another refresh is under way (it holds {state.lock}); nothing was done"])
         return PAUSED
-    with lock:
+    with held:
         return _refresh_all(options, store, state, Watch())
 
 
-def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: Any, watch: "Watch") -> int:
+def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "RefreshState", watch: "Watch") -> int:
+    from aflite_assets.refresh.due import how_to_start
     from aflite_assets.refresh.run import refresh_dataset
     from aflite_assets.specs.registry import load_registry
 
-    plans = list(_plans(options.names, watch=watch))
+    registry = load_registry()
+    plans = list(_plans(options.names, registry, watch=watch))
     if any(stage.state == "waiting" for plan in plans for stage in plan.stages):
         time.sleep(max(1.0, options.settle))
-    specs = load_registry().specs
     machine = _machine(options, store)
     codes = [FAILED for plan in plans if plan.failure is not None]
     never: list[str] = []
@@ -153,55 +243,69 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: Any, 
             continue
         try:
             done = refresh_dataset(
-                specs[plan.dataset], machine, state=state, at_once=options.now, watch=watch, settle=None
+                registry[plan.dataset], machine, state=state, at_once=options.now, watch=watch, settle=None
             )
         except DatasetBusyError as error:
             _say([escaped_lines(str(error))], error=True)
             codes.append(WAITING)
             continue
-        if not options.names and _never_begun(done):
+        if done.due.never_begun:
             never.append(plan.dataset)
         else:
-            _say(refreshed_lines(done))
+            _say(refreshed_lines(done, report=_report(done, store)))
         codes.append(_code(done))
         for one in done.due.untold:
             state.note_reported(plan.dataset, one.stage.stage, one.stage.key or "")
     if never:
-        _say([f"{len(never)} datasets were never made; make them once, or set refresh: {{start: true}} in their files"])
+        _say([f"never made, and not begun: {', '.join(never)}; {_of(never, how_to_start('NAME'))}"])
     return next((code for code in (FAILED, WAITING) if code in codes), 0)
 
 
-def refreshed_lines(done: "Refreshed") -> Iterator[str]:
-    """What was done about one dataset, and what was not and why; a stage that is left is named once."""
-    name = done.dataset
+def refreshed_lines(done: "Refreshed", *, report: Path | None = None) -> Iterator[str]:
+    """What was done about one dataset, and what was not and why, and at last where the `report` lies.
+
+    A stage that is left is named with its reason once, and without it from then on.
+    """
+    name, left = done.dataset, done.due.given_up
     for stage, obtained in done.made:
         seconds = obtained.result.manifest["provenance"].get("seconds")
         how = "found" if obtained.reused else f"made in {duration(seconds)}" if seconds else "made"
         yield f"{name}: {stage.stage} {how} ({shortened('; '.join(map(str, stage.reasons)), _WHY)})"
+    refused = {one.stage.stage for one in left if one.tries.refused and not one.tries.reported}
     for failed, reason in done.failed.items():
-        yield f"{name}: {failed} failed: {escaped(reason)}"
-    told = {str(one) for one in done.due.given_up if one.tries.reported}
-    left = [why for why in done.due.why_not if why not in told]
-    yield from (f"{name}: {escaped(why)}" for why in left)
-    for one in done.due.given_up:
+        if failed not in refused:
+            yield f"{name}: {failed} failed: {escaped(one_line(reason))}"
+    why_not = [why for why in done.due.why_not if why not in {str(one) for one in left}]
+    yield from (f"{name}: {escaped(one_line(why))}" for why in why_not)
+    for one in left:
         if one.tries.reported:
-            tries = f"{one.tries.count} tries failed"
-            yield f"{name}: {one.stage.stage} is still left, {tries}; mend its input or materialise it by hand"
-    if told:
-        return
-    if not done.made and not done.failed and not left:
+            why = "it was refused" if one.tries.refused else f"{one.tries.count} tries failed"
+            yield f"{name}: {one.stage.stage} is still left, {why} (`aflite status {name}` says how); {one.remedy}"
+        else:
+            yield f"{name}: {escaped(one_line(str(one)))}"
+    if report is not None:
+        yield f"{name}: the report is {escaped(str(report))}"
+    if not (done.made or done.failed or why_not or left):
         yield f"{name}: nothing is due"
 
 
-def _never_begun(done: "Refreshed") -> bool:
-    """Whether the dataset has no result and nothing was to be done about it."""
-    stages = done.plan.stages
-    return not (done.made or done.failed or done.due.given_up) and not any(one.made_before for one in stages)
+def _report(done: "Refreshed", store: "ResultStore") -> Path | None:
+    """The report's page where something was made and the report is about it."""
+    if not done.made or not done.plan["benchmark_report"].current:
+        return None
+    return store.current("benchmark_report", done.dataset).file("report.html")
+
+
+def _of(names: list[str], words: str) -> str:
+    """What is said of any NAME, of the one where there is only one."""
+    return words.replace("NAME", names[0]) if len(names) == 1 else words
 
 
 def _code(done: "Refreshed") -> int:
     if done.failed or done.due.given_up or _refusals(done.plan):
         return FAILED
+    if done.due.resting:
+        return WAITING
     return WAITING if any(stage.state == "waiting" for stage in done.plan.stages) and not done.due.closed else 0
 
 
@@ -225,39 +329,49 @@ def _resume(_: argparse.Namespace) -> None:
 
 def _status(options: argparse.Namespace) -> None:
     from aflite_assets.refresh.state import RefreshState
-    from aflite_assets.refresh.status import LETTERS, dataset_status
-    from aflite_assets.stages.pipeline import STAGES
+    from aflite_assets.refresh.status import dataset_status
+    from aflite_assets.specs.registry import load_registry
 
     store = _store()
     state = RefreshState.beside(store)
-    rows = [("dataset", "last looked at", "last made", "stages", "size")]
-    for plan in _plans(options.names, watch=None):
-        one = dataset_status(plan, store, state)
-        looked, made = ("never" if at is None else _when(at) for at in (one.looked, one.made))
-        letters = "file refused" if plan.failure is not None else one.letters
-        rows.append((plan.dataset, looked, made, letters, size(one.size)))
+    plans = _plans(options.names, load_registry(), watch=None)
+    standing = [(plan, dataset_status(plan, store, state)) for plan in plans]
+    standing.sort(key=lambda pair: (not pair[1].troubles, not pair[0].begun))
     paused = state.paused()
     _say(
         [
-            *table(rows, numbers=(4,)),
-            "",
-            f"stages: {', '.join(STAGES)}",
-            ", ".join(f"{letter} {meaning}" for letter, meaning in LETTERS.items()),
-            *(
-                []
-                if paused is None
-                else [f"refreshes are paused since {_when(paused.since)}: {escaped(paused.reason)}"]
-            ),
+            *status_lines([(one, plan.failure is not None) for plan, one in standing]),
+            *([] if paused is None else ["", f"{escaped(str(paused))}; `aflite resume` lets them go on"]),
         ]
     )
 
 
-def _plans(names: list[str], *, watch: "Watch | None") -> Iterator["DatasetPlan"]:
+def status_lines(standing: Iterable[tuple["DatasetStatus", bool]]) -> Iterator[str]:
+    """A line for each dataset, with whether its file is refused; what the letters mean; what is the matter."""
+    from aflite_assets.refresh.status import LETTERS
+    from aflite_assets.stages.pipeline import STAGES
+
+    rows = [("dataset", "last looked at", "last made", "stages", "size")]
+    needs, waits = [], []
+    room = _WHY if sys.stdout.isatty() else _WHOLE
+    for one, is_refused in standing:
+        looked, made = ("never" if at is None else _when(at) for at in (one.looked, one.made))
+        rows.append((one.dataset, looked, made, "file refused" if is_refused else one.letters, size(one.size)))
+        needs += [f"  {one.dataset}: {shortened('; '.join(one.troubles), room)}"] if one.troubles else []
+        waits += [f"  {one.dataset}: {shortened('; '.join(one.waits), room)}"] if one.waits else []
+    yield from table(rows, numbers=(4,))
+    yield ""
+    yield f"stages: {', '.join(STAGES)}"
+    yield "; ".join(f"{letter} {meaning}" for letter, meaning in LETTERS.items())
+    for head, lines in (("needs you:", needs), ("goes on by itself:", waits)):
+        yield from ["", head, *lines] if lines else []
+
+
+def _plans(names: list[str], registry: "Registry", *, watch: "Watch | None") -> Iterator["DatasetPlan"]:
     from aflite_assets.refresh.plan import plan_datasets
     from aflite_assets.results.file_hashes import FileHashes
-    from aflite_assets.specs.registry import load_registry
 
-    return plan_datasets(load_registry(), _store(), names or None, hashes=FileHashes(watch=watch))
+    return plan_datasets(registry, _store(), names or None, hashes=FileHashes(watch=watch))
 
 
 def _machine(options: argparse.Namespace, store: "ResultStore") -> "Machine":

@@ -25,6 +25,11 @@ def escaped_lines(text: str) -> str:
     return "\n".join(escaped(line) for line in text.split("\n"))
 
 
+def one_line(text: str) -> str:
+    """The words of a text of several lines on one."""
+    return " ".join(text.split())
+
+
 def shortened(text: str, length: int) -> str:
     """The text made safe, cut to `length` signs with an ellipsis as the last."""
     safe = escaped(text[: length + 1])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.errors import DataError
+from aflite_assets.errors import MissingDataError, UnsettledDataError
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -39,18 +39,19 @@ def read_image(image: Mapping[str, Any]) -> bytes:
     """The encoded image that one value of an image column stands for.
 
     Raises:
-        DataError: the file is gone, or is not the one whose hash was registered.
+        MissingDataError: the file is gone.
+        UnsettledDataError: it is not the one whose hash was registered.
     """
     if image["bytes"] is not None:
         return bytes(image["bytes"])
     try:
         content = Path(image["path"]).read_bytes()
     except OSError as error:
-        raise DataError(
+        raise MissingDataError(
             f"image {image['path']!r} cannot be read ({error.strerror}); restore it or materialise raw_dataset again"
         ) from error
     if image["sha256"] and hashlib.sha256(content).hexdigest() != image["sha256"]:
-        raise DataError(
+        raise UnsettledDataError(
             f"image {image['path']!r} changed since raw_dataset was materialised; materialise raw_dataset again"
         )
     return content

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan
@@ -12,18 +12,43 @@ from aflite_assets.stages.pipeline import STAGES, Stage
 
 MOST_TRIES = 3
 """Of one stage for one key; then it is left alone until its key is another one."""
+WAITS = (timedelta(minutes=10), timedelta(hours=1))
+"""Between the first and the second try of a stage for one key, and between the second and the third."""
 
 
 @dataclass(frozen=True)
 class GivenUp:
-    """A stage whose tries are used up for the key that it has now."""
+    """A stage that was refused, or whose tries are used up, for the key that it has now."""
 
     stage: StagePlan
     tries: Tries
 
+    @property
+    def remedy(self) -> str:
+        """What a person does about it."""
+        by_hand = f", or make it by hand: `dg launch --job benchmark --partition {self.stage.dataset}`"
+        return f"mend what it reads{'' if self.tries.refused else by_hand}"
+
     def __str__(self) -> str:
+        if self.tries.refused:
+            return f"{self.stage.stage} is refused, and left until what it reads changes: {self.tries.error}"
         error = f"; the last failure: {self.tries.error}" if self.tries.error else ""
         return f"{self.stage.stage} is left after {self.tries.count} tries{error}"
+
+
+@dataclass(frozen=True)
+class Resting:
+    """A stage whose last try for the key that it has now did not succeed; the next is not before `until`, in UTC."""
+
+    stage: StagePlan
+    tries: Tries
+    until: datetime
+
+    def __str__(self) -> str:
+        return (
+            f"{self.stage.stage} is tried again from {self.until:%Y-%m-%d %H:%M} UTC on (try {self.tries.count + 1} of "
+            f"{MOST_TRIES})"
+        )
 
 
 @dataclass(frozen=True)
@@ -32,8 +57,10 @@ class Due:
 
     `closed`: nothing is due whatever happens to the files, because of the switch, `never` or cron.
     `stages`: to be run now, in this order. `following`: stages after these, which may become due when they are made.
-    `why_not`: why nothing is due though something is stale, one line per reason. `given_up`: stages whose tries are
-    used up; `untold` are those of which nobody was told yet: tell, then call `RefreshState.note_reported`.
+    `why_not`: why nothing is due though something is stale, one line per reason. `resting`: stages that failed and wait
+    for their next try. `given_up`: stages that were refused or whose tries are used up; `untold` are those of which
+    nobody was told yet: tell, then call `RefreshState.note_reported`. `never_begun`: nothing of the dataset was ever
+    made, and its file does not say that a refresh may begin it.
     """
 
     dataset: str
@@ -42,6 +69,8 @@ class Due:
     why_not: tuple[str, ...] = ()
     given_up: tuple[GivenUp, ...] = ()
     closed: bool = False
+    resting: tuple[Resting, ...] = ()
+    never_begun: bool = False
 
     @property
     def untold(self) -> tuple[GivenUp, ...]:
@@ -56,46 +85,84 @@ def what_is_due(
     now: datetime,
     state: RefreshState,
     at_once: bool = False,
+    asking: bool = False,
     stages: Mapping[str, Stage] = STAGES,
 ) -> Due:
-    """What a refresh does about a dataset at `now`, a time with a zone; `at_once`: whatever its cron says.
+    """What a refresh does about a dataset at `now`, a time with a zone.
 
-    Changes are acted on from the first time of `cron` after the dataset was first looked at, until nothing of it is
-    due; then they wait for the next time. The state notes which times were acted on, and nothing else is written.
-    A stage that was never made, and nothing after it either, is begun with `refresh: {start: true}` only.
+    `at_once`: whatever its cron says, and without waiting after a try that failed. Changes are acted on from the first
+    time of `cron` after the dataset was first looked at, until nothing of it is due; then they wait for the next time.
+    The state notes which times were acted on, with `asking` not even that, and nothing else is written. A stage that
+    was never made, and nothing after it either, is begun with `refresh: {start: true}` only. One that failed is due
+    again after `WAITS`.
 
     Raises:
         StoreError: the state cannot be used.
     """
     name = plan.dataset
+    never_begun = not plan.begun and bool(plan.stale) and refresh != "never" and not refresh.start
     paused = state.paused()
     if paused is not None:
-        return Due(name, why_not=(f"refreshes are paused: {paused.reason or 'no reason was given'}",), closed=True)
+        return Due(name, why_not=(str(paused),), closed=True, never_begun=never_begun)
     if plan.failure is not None:
         return Due(name, why_not=("its file was not understood",), closed=True)
     if refresh == "never":
         return Due(name, why_not=("refresh: never",) if not plan.up_to_date else (), closed=True)
     if not at_once:
-        closed = _until(refresh, name, now, state)
+        closed = _until(refresh, name, now, state, asking=asking)
         if closed is not None:
-            return Due(name, why_not=(closed,) if not plan.up_to_date else (), closed=True)
-    due, given_up, why_not = [], [], []
+            why = () if plan.up_to_date else (closed,)
+            return Due(name, why_not=why, closed=True, never_begun=never_begun)
+    due: list[StagePlan] = []
+    resting: list[Resting] = []
+    given_up: list[GivenUp] = []
+    why_not: list[str] = []
     for stage in plan.stale:
         if stage.state == "made" and not refresh.start and not _made_before(stage, plan, stages):
-            why_not.append(f"{stage.stage} was never made; make it once, or set refresh: {{start: true}}")
+            why_not.append(f"{stage.stage} was never made; {how_to_start(name)}")
             continue
-        tries = state.tries(name, stage.stage, stage.key or "")
-        if tries.count >= MOST_TRIES:
-            given_up.append(GivenUp(stage, tries))
+        held_back = after_tries(stage, state)
+        if isinstance(held_back, GivenUp):
+            given_up.append(held_back)
+        elif held_back is not None and now < held_back.until and not at_once:
+            resting.append(held_back)
         else:
             due.append(stage)
-    why_not += [str(one) for one in given_up]
+    why_not += [str(one) for one in (*resting, *given_up)]
     why_not += [f"{one.stage}: {one.reasons[0]}" for one in plan.stages if one.state in ("waiting", "refused")]
     waiting = any(stage.state == "waiting" for stage in plan.stages)
-    if refresh.cron is not None and not due and not waiting:
+    if refresh.cron is not None and not (due or waiting or resting or asking):
         state.note_acted(name, until=now)
     following = _following(plan, {stage.stage for stage in due}, stages, start=refresh.start)
-    return Due(name, tuple(due), following, () if due else tuple(why_not), tuple(given_up))
+    return Due(
+        name,
+        tuple(due),
+        following,
+        why_not=() if due else tuple(why_not),
+        given_up=tuple(given_up),
+        resting=tuple(resting),
+        never_begun=never_begun,
+    )
+
+
+def after_tries(stage: StagePlan, state: RefreshState) -> GivenUp | Resting | None:
+    """What the tries that a stage has behind it, for the key that it has now, mean for the next; None without any.
+
+    Raises:
+        StoreError: the state cannot be used.
+    """
+    tries = state.tries(stage.dataset, stage.stage, stage.key or "")
+    if tries.refused or tries.count >= MOST_TRIES:
+        return GivenUp(stage, tries)
+    return None if tries.last is None else Resting(stage, tries, tries.last + WAITS[tries.count - 1])
+
+
+def how_to_start(dataset: str) -> str:
+    """What a person does about a dataset that no refresh begins."""
+    return (
+        f"start it once with `dg launch --job benchmark --partition {dataset}`, or write `refresh: {{start: true}}` "
+        "into its file"
+    )
 
 
 def why_closed(
@@ -108,13 +175,15 @@ def why_closed(
     """
     paused = state.paused()
     if paused is not None:
-        return f"refreshes are paused: {paused.reason or 'no reason was given'}"
+        return str(paused)
     if refresh == "never":
         return "refresh: never"
     return _until(refresh, dataset, now, state)
 
 
-def _until(refresh: RefreshSpec, dataset: str, now: datetime, state: RefreshState) -> str | None:
+def _until(
+    refresh: RefreshSpec, dataset: str, now: datetime, state: RefreshState, *, asking: bool = False
+) -> str | None:
     """Why the dataset's cron does not allow anything now, or None where it does."""
     last = refresh.last_time(now)
     if last is None:
@@ -123,7 +192,8 @@ def _until(refresh: RefreshSpec, dataset: str, now: datetime, state: RefreshStat
     if acted is None:
         # Switched on late, a refresh waits for the next time rather than make up for those that went by.
         acted = now
-        state.note_acted(dataset, until=now)
+        if not asking:
+            state.note_acted(dataset, until=now)
     if last > acted:
         return None
     next_time = refresh.next_time(now)
@@ -143,9 +213,9 @@ def _made_before(stage: StagePlan, plan: DatasetPlan, stages: Mapping[str, Stage
 def _following(plan: DatasetPlan, due: set[str], stages: Mapping[str, Stage], *, start: bool) -> tuple[str, ...]:
     reached = set(due)
     following = []
-    for one in plan.stages:
-        if one.stage not in due and reached & set(stages[one.stage].inputs):
-            reached.add(one.stage)
-            if one.state == "after" and (start or _made_before(one, plan, stages)):
-                following.append(one.stage)
+    for stage in plan.stages:
+        if stage.stage not in due and reached & set(stages[stage.stage].inputs):
+            reached.add(stage.stage)
+            if stage.state == "after" and (start or _made_before(stage, plan, stages)):
+                following.append(stage.stage)
     return tuple(following)

@@ -38,6 +38,16 @@ State = Literal["found", "made", "after", "waiting", "refused"]
 waiting: a file is still being written, or not hashed yet. refused: it cannot be made, as the reasons say."""
 
 
+STATES: Mapping[State, str] = {
+    "found": "its result is there",
+    "made": "it would be made",
+    "after": "it depends on stages that are not found",
+    "waiting": "a file is still being written, or not hashed yet",
+    "refused": "it cannot be made until what is said there is mended",
+}
+"""What each state means, in words for people."""
+
+
 @dataclass(frozen=True)
 class StagePlan:
     """What a refresh would do about one stage of one dataset.
@@ -82,6 +92,11 @@ class DatasetPlan:
     def stale(self) -> tuple[StagePlan, ...]:
         """The stages that could be run now and would change something."""
         return tuple(stage for stage in self.stages if stage.stale)
+
+    @property
+    def begun(self) -> bool:
+        """Whether any stage was made before."""
+        return any(stage.made_before for stage in self.stages)
 
     @property
     def up_to_date(self) -> bool:

@@ -12,6 +12,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.refresh.due import Due, what_is_due
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_dataset
 from aflite_assets.refresh.state import RefreshState
+from aflite_assets.refresh.tries import is_refusal
 from aflite_assets.results import Obtained, ResultStore
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.dataset import DatasetSpec
@@ -63,9 +64,9 @@ def refresh_dataset(
 ) -> Refreshed:
     """Run what is due of one dataset, stage by stage; stops where data versions came out equal and where one failed.
 
-    `at_once`: whatever the dataset's cron says. A file that is new or changed is looked at again by `watch` after
-    `settle` seconds, and waited for no longer; with None not even that. A stage is tried once. The state keeps tries
-    and when the dataset was looked at.
+    `at_once`: whatever the dataset's cron says, and without waiting after a try that failed. A file that is new or
+    changed is looked at again by `watch` after `settle` seconds, and waited for no longer; with None not even that. A
+    stage is tried once. The state keeps tries and when the dataset was looked at.
 
     Raises:
         DatasetBusyError: another run of the dataset is going on.
@@ -115,7 +116,7 @@ def _refresh(
         todo = [stage for stage in due.stages if stage.stage not in failed and (stage.stage, stage.key) not in begun]
         if todo:
             begun.add((todo[0].stage, todo[0].key))
-            outcome = _run(todo[0], spec, machine, state, clock())
+            outcome = _run(todo[0], spec, machine, state, clock)
             if isinstance(outcome, str):
                 failed[todo[0].stage] = outcome
             else:
@@ -128,11 +129,13 @@ def _refresh(
             return Refreshed(spec.name, tuple(made), failed, plan, due)
 
 
-def _run(stage: StagePlan, spec: DatasetSpec, machine: Machine, state: RefreshState, now: datetime) -> Obtained | str:
+def _run(
+    stage: StagePlan, spec: DatasetSpec, machine: Machine, state: RefreshState, clock: Callable[[], datetime]
+) -> Obtained | str:
     """The stage's result, or why it failed; a failure of whatever kind is this stage's alone."""
-    key = stage.key or ""
+    key, refused = stage.key or "", False
     if stage.state == "made":
-        state.note_try(spec.name, stage.stage, key, run=machine.run, now=now)
+        state.note_try(spec.name, stage.stage, key, run=machine.run, now=clock())
     try:
         obtained = run_stage(
             stage.stage,
@@ -143,7 +146,7 @@ def _run(stage: StagePlan, spec: DatasetSpec, machine: Machine, state: RefreshSt
             progress=machine.progress,
         )
     except AfliteError as error:
-        problem = str(error)
+        problem, refused = str(error), is_refusal(error)
     except Exception as error:
         _log.exception("%s of %s failed", stage.stage, spec.name)
         problem = f"{type(error).__name__}: {error}"
@@ -155,5 +158,5 @@ def _run(stage: StagePlan, spec: DatasetSpec, machine: Machine, state: RefreshSt
             state.forget_tries(spec.name, stage.stage)
             return obtained
         problem = "its result lacks parts that failed"
-    state.note_error(spec.name, stage.stage, key, run=machine.run, error=problem)
+    state.note_error(spec.name, stage.stage, key, run=machine.run, error=problem, now=clock(), refused=refused)
     return problem

@@ -20,6 +20,7 @@ _TABLES = (
     # One row per run that tried, so that tries within one run count once.
     "CREATE TABLE IF NOT EXISTS tries (dataset TEXT, stage TEXT, key TEXT, run TEXT, at TEXT NOT NULL, error TEXT, "
     "PRIMARY KEY (dataset, stage, key, run))",
+    "CREATE TABLE IF NOT EXISTS refused (dataset TEXT, stage TEXT, key TEXT, PRIMARY KEY (dataset, stage, key))",
     "CREATE TABLE IF NOT EXISTS reported (dataset TEXT, stage TEXT, key TEXT, PRIMARY KEY (dataset, stage, key))",
     "CREATE TABLE IF NOT EXISTS looks (dataset TEXT PRIMARY KEY, at TEXT NOT NULL, stale TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS acted (dataset TEXT PRIMARY KEY, until TEXT NOT NULL)",
@@ -28,11 +29,17 @@ _TABLES = (
 
 @dataclass(frozen=True)
 class Tries:
-    """How often a stage was begun for one key without a result, the last error, and whether that was told."""
+    """How often a stage was begun for one key without a result, the last error, and whether that was told.
+
+    `refused`: the inputs were refused, so that no further try helps. `last`: when the last try failed or, where it did
+    not say so, began, in UTC.
+    """
 
     count: int = 0
     error: str | None = None
     reported: bool = False
+    refused: bool = False
+    last: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,10 @@ class Paused:
 
     since: datetime
     reason: str
+
+    def __str__(self) -> str:
+        reason = f": {self.reason}" if self.reason else ""
+        return f"refreshes are paused since {self.since.astimezone(UTC):%Y-%m-%d %H:%M} UTC{reason}"
 
 
 @dataclass(frozen=True)
@@ -73,13 +84,17 @@ class RefreshState:
                 "INSERT OR IGNORE INTO tries VALUES (?, ?, ?, ?, ?, NULL)", (dataset, stage, key, run, _text(now))
             )
 
-    def note_error(self, dataset: str, stage: str, key: str, *, run: str, error: str) -> None:
-        """Keep why a try failed."""
+    def note_error(
+        self, dataset: str, stage: str, key: str, *, run: str, error: str, now: datetime, refused: bool = False
+    ) -> None:
+        """Keep why and when a try failed; `refused`: because of inputs that are refused each time."""
         with self._opened() as connection:
             connection.execute(
-                "UPDATE tries SET error = ? WHERE dataset = ? AND stage = ? AND key = ? AND run = ?",
-                (error, dataset, stage, key, run),
+                "UPDATE tries SET error = ?, at = ? WHERE dataset = ? AND stage = ? AND key = ? AND run = ?",
+                (error, _text(now), dataset, stage, key, run),
             )
+            if refused:
+                connection.execute("INSERT OR IGNORE INTO refused VALUES (?, ?, ?)", (dataset, stage, key))
 
     def forget_try(self, dataset: str, stage: str, key: str, *, run: str) -> None:
         """Take a try back, as where a person stopped it."""
@@ -91,7 +106,7 @@ class RefreshState:
     def forget_tries(self, dataset: str, stage: str, key: str | None = None) -> None:
         """Begin to count anew, of one key or of every key of a stage, as after a success."""
         with self._opened() as connection:
-            for table in ("tries", "reported"):
+            for table in ("tries", "refused", "reported"):
                 connection.execute(
                     f"DELETE FROM {table} WHERE dataset = ? AND stage = ? AND (? IS NULL OR key = ?)",
                     (dataset, stage, key, key),
@@ -103,14 +118,26 @@ class RefreshState:
             return Tries()
         place = (dataset, stage, key)
         with self._opened() as connection:
-            errors = connection.execute(
-                "SELECT error FROM tries WHERE dataset = ? AND stage = ? AND key = ? ORDER BY at, rowid", place
+            tries = connection.execute(
+                "SELECT error, at FROM tries WHERE dataset = ? AND stage = ? AND key = ? ORDER BY at, rowid", place
             ).fetchall()
-            reported = connection.execute(
-                "SELECT 1 FROM reported WHERE dataset = ? AND stage = ? AND key = ?", place
-            ).fetchone()
-        known = [error for (error,) in errors if error is not None]
-        return Tries(len(errors), known[-1] if known else None, reported is not None)
+            reported, refused = (
+                connection.execute(
+                    f"SELECT 1 FROM {table} WHERE dataset = ? AND stage = ? AND key = ?", place
+                ).fetchone()
+                is not None
+                for table in ("reported", "refused")
+            )
+        known = [error for error, _ in tries if error is not None]
+        last = datetime.fromisoformat(tries[-1][1]) if tries else None
+        return Tries(len(tries), known[-1] if known else None, reported, refused, last)
+
+    def tried(self) -> set[str]:
+        """The datasets of which a try without a result is noted."""
+        if not self._database.is_file():
+            return set()
+        with self._opened() as connection:
+            return {name for (name,) in connection.execute("SELECT DISTINCT dataset FROM tries")}
 
     def note_reported(self, dataset: str, stage: str, key: str) -> bool:
         """Note that a person was told that a key is left; whether this was the first time."""

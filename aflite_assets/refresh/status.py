@@ -1,15 +1,20 @@
-"""How one dataset stands: its stages in letters, when it was last looked at and last made, its size on the disk."""
+"""How datasets stand: stages in letters, times, size, what waits, and what needs a person, for `aflite doctor` too."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from aflite_assets.errors import StoreError
-from aflite_assets.refresh.plan import DatasetPlan, StagePlan
+from aflite_assets.refresh.due import GivenUp, Resting, after_tries
+from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_datasets
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
+from aflite_assets.results.doctor import Problem
+from aflite_assets.results.locks import is_free, read_holder
+from aflite_assets.specs.registry import Registry
+from aflite_assets.stages.pipeline import STAGES
 
 LETTERS: Mapping[str, str] = {
     "F": "found",
@@ -18,6 +23,7 @@ LETTERS: Mapping[str, str] = {
     "a": "depends on a stage before it",
     "w": "waits for a file",
     "R": "refused",
+    "L": "failed or refused before, and left alone",
     ".": "never made",
 }
 """A stage's state in one letter."""
@@ -25,13 +31,18 @@ LETTERS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """One dataset's line: `letters` a letter per stage in order, times in UTC or None, `size` in bytes."""
+    """One dataset's line: `letters` a letter per stage in order, times in UTC or None, `size` in bytes.
+
+    `troubles`: what will not go on until a person does something; `waits`: what goes on by itself later. One line each.
+    """
 
     dataset: str
     letters: str
     looked: datetime | None
     made: datetime | None
     size: int
+    troubles: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
 
 
 def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -> DatasetStatus:
@@ -41,14 +52,36 @@ def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -
         StoreError: the notes about refreshes cannot be read.
     """
     look = state.last_look(plan.dataset)
-    made = [time for stage in plan.stages if (time := _published(store, stage)) is not None]
+    made = [time for stage in STAGES if (time := _published(store, stage, plan.dataset)) is not None]
+    behind = {one.stage: after_tries(one, state) for one in plan.stages if one.stale}
+    left = {stage: one for stage, one in behind.items() if isinstance(one, GivenUp)}
     return DatasetStatus(
         plan.dataset,
-        "".join(_letter(stage) for stage in plan.stages),
+        "".join("L" if stage.stage in left else _letter(stage) for stage in plan.stages),
         None if look is None else look.at,
         max(made, default=None),
         sum(folder_size(folder) for folder in store.root.glob(f"*/{plan.dataset}") if folder.is_dir()),
+        troubles=tuple(_troubles(plan, left)),
+        waits=tuple(_waits(plan, [one for one in behind.values() if isinstance(one, Resting)], store)),
     )
+
+
+def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem]:
+    """Dataset files that are not understood, and stages that refreshes leave since they were refused or failed."""
+    for message in registry.failures.values():
+        yield Problem("dataset file", _one_line(message), "until then no refresh makes anything of it")
+    state = RefreshState.beside(store)
+    try:
+        noted = state.tried()
+    except StoreError as error:
+        yield Problem("notes about refreshes", str(error), "until then nothing is refreshed")
+        return
+    tried = [name for name in registry.specs if name in noted]
+    for plan in plan_datasets(registry, store, tried):
+        for stage in plan.stale:
+            one = after_tries(stage, state)
+            if isinstance(one, GivenUp):
+                yield Problem("stage left alone", f"{plan.dataset}: {_one_line(str(one))}", one.remedy)
 
 
 def folder_size(folder: Path) -> int:
@@ -68,6 +101,33 @@ def folder_size(folder: Path) -> int:
     return total
 
 
+def _troubles(plan: DatasetPlan, left: Mapping[str, GivenUp]) -> Iterator[str]:
+    if plan.failure is not None:
+        yield _one_line(plan.failure)
+    for stage in plan.stages:
+        if stage.state == "refused":
+            yield f"{stage.stage} is refused: {_one_line('; '.join(map(str, stage.reasons)))}"
+        elif stage.stage in left:
+            yield _one_line(str(left[stage.stage]))
+
+
+def _waits(plan: DatasetPlan, resting: list[Resting], store: ResultStore) -> Iterator[str]:
+    lock = store.locks_folder / f"{plan.dataset}.lock"
+    if lock.exists() and not is_free(lock):
+        yield f"is being run by {read_holder(lock) or 'a process that did not say who it is'}"
+        return
+    for one in resting:
+        error = f"; the last failure: {_one_line(one.tries.error)}" if one.tries.error else ""
+        yield f"{one}{error}"
+    for stage in plan.stages:
+        if stage.state == "waiting":
+            yield f"{stage.stage} waits: {_one_line('; '.join(map(str, stage.reasons)))}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _letter(stage: StagePlan) -> str:
     if stage.state == "found":
         return "F" if stage.current else "f"
@@ -76,10 +136,10 @@ def _letter(stage: StagePlan) -> str:
     return {"made": "M", "after": "a", "waiting": "w", "refused": "R"}[stage.state]
 
 
-def _published(store: ResultStore, stage: StagePlan) -> datetime | None:
-    if not stage.made_before:
-        return None
+def _published(store: ResultStore, stage: str, dataset: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(store.current(stage.stage, stage.dataset).manifest["published"])
+        if store.current_key(stage, dataset) is None:
+            return None
+        return datetime.fromisoformat(store.current(stage, dataset).manifest["published"])
     except (StoreError, FileNotFoundError):
         return None

@@ -1,10 +1,10 @@
-"""Counting the tries of one stage within one refresh: begun, failed, succeeded, and refused when there were enough."""
+"""Counting the tries of one stage within one refresh: begun, failed, succeeded, and stopped when there were enough."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from aflite_assets.errors import TriedEnoughError
+from aflite_assets.errors import AfliteError, TriedEnoughError
 from aflite_assets.refresh.due import MOST_TRIES
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import Obtained
@@ -29,11 +29,16 @@ class CountedTry:
         """Count that the stage is begun for a key; a second time in the same refresh counts as the first.
 
         Raises:
-            TriedEnoughError: other refreshes have tried it `MOST_TRIES` times.
+            TriedEnoughError: other refreshes have tried it `MOST_TRIES` times, or its inputs were refused.
             StoreError: the notes cannot be kept.
         """
         if self.run is None:
             return
+        before = self.state.tries(self.dataset, self.stage, key)
+        if before.refused:
+            raise TriedEnoughError(
+                f"{self.stage} of {self.dataset!r} was refused and is left until what it reads changes: {before.error}"
+            )
         self.state.note_try(self.dataset, self.stage, key, run=self.run, now=self.clock())
         tries = self.state.tries(self.dataset, self.stage, key)
         if tries.count > MOST_TRIES:
@@ -49,14 +54,24 @@ class CountedTry:
         if self.run is None:
             return
         if obtained.result.summary.get("incomplete"):
-            self.fail("its result lacks parts that failed")
+            self._note("its result lacks parts that failed")
         else:
             self.state.forget_tries(self.dataset, self.stage)
 
-    def fail(self, why: str) -> None:
-        """Keep why the try failed."""
+    def fail(self, error: Exception) -> None:
+        """Keep why the try failed, and whether every other would fail too."""
+        self._note(str(error), refused=is_refusal(error))
+
+    def _note(self, why: str, *, refused: bool = False) -> None:
         if self.run is not None and self._key is not None:
-            self.state.note_error(self.dataset, self.stage, self._key, run=self.run, error=why)
+            self.state.note_error(
+                self.dataset, self.stage, self._key, run=self.run, error=why, now=self.clock(), refused=refused
+            )
 
 
-__all__ = ["CountedTry"]
+def is_refusal(error: Exception) -> bool:
+    """Whether an error is about inputs that would be refused each time."""
+    return isinstance(error, AfliteError) and error.refuses and not error.may_pass
+
+
+__all__ = ["CountedTry", "is_refusal"]

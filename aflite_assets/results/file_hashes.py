@@ -162,14 +162,15 @@ def check_unchanged(files: Iterable[HashedFile]) -> None:
 
     Raises:
         MissingDataError: a file is gone.
-        DataError: a file has other content, or cannot be read.
+        UnsettledDataError: a file has other content.
+        DataError: a file cannot be read.
     """
     for file in files:
         if FileMark.of(file.path) == file.mark:
             continue
         now = FileHashes().of([file.path])[0]
         if now != file.sha256:
-            raise DataError(
+            raise UnsettledDataError(
                 f"{str(file.path)!r} changed after it was hashed and before it was read to its end (sha256 "
                 f"{file.sha256[:12]}, now {now[:12]}), so nothing was published; try again when it stands still"
             )

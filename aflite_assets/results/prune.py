@@ -29,6 +29,11 @@ KEEP = 3
 LEFTOVERS = timedelta(days=7)
 """So long an unfinished writer may come back, and a damaged folder is kept to be looked at."""
 TRASH = ".trash"
+CURRENT, REFRESHED, MADE_FROM = "current", "used by refreshes that are kept", "needed by these"
+PINNED, READ, WRITTEN = "pinned", "being read", "being written"
+YOUNG, PARTS = "younger than asked for", "parts of these"
+REASONS = (CURRENT, REFRESHED, MADE_FROM, PINNED, READ, WRITTEN, YOUNG, PARTS)
+"""Why results stay, in words, most important first."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,19 @@ class Removal:
 
 @dataclass
 class Pruned:
-    """What went, or would go; and what stayed only because a process uses it, a line each."""
+    """What went, or would go; what stayed only because a process uses it, a line each; and all that stays, by reason.
+
+    `kept`: for each reason, most important first, how many results and their bytes; parts are counted apart.
+    """
 
     removed: list[Removal] = field(default_factory=list)
     in_use: list[str] = field(default_factory=list)
+    kept: dict[str, tuple[int, int]] = field(default_factory=dict, compare=False)
+
+    def keep(self, reason: str, size: int) -> None:
+        """Count one that stays."""
+        count, total = self.kept.get(reason, (0, 0))
+        self.kept[reason] = (count + 1, total + size)
 
     def by_kind(self) -> Mapping[str, tuple[int, int]]:
         """How many of each kind, and their bytes."""
@@ -100,6 +114,7 @@ def prune(
         pruned.removed += [Removal("trash of an earlier prune", left, _size(left)) for left in rules.trash_before]
         if not dry_run:
             shutil.rmtree(store.root / TRASH, ignore_errors=True)
+    pruned.kept = {reason: pruned.kept[reason] for reason in REASONS if reason in pruned.kept}
     return pruned
 
 
@@ -128,7 +143,7 @@ class _Rules:
         self.trash_before = sorted(trash.iterdir()) if trash.is_dir() else []
 
     def read_pins(self) -> None:
-        self.pinned = {(one.asset, one.partition, one.key) for one in read_pins(self.store)}
+        self.pinned = {(pin.asset, pin.partition, pin.key) for pin in read_pins(self.store)}
 
     def records(self, partition: str) -> tuple[list[tuple[str, str]], list[Path]]:
         """(asset, key) pairs of the refreshes that are kept, and the files of the others."""
@@ -137,7 +152,7 @@ class _Rules:
         kept = [(asset, key) for group in groups for asset, key in group[0].keys.items()]
         # Of refreshes that used the same, the newest says all.
         stay = {group[0].path for group in groups}
-        old = [one.path for one in refreshes if one.path not in stay and self.is_old(one.ended)]
+        old = [refresh.path for refresh in refreshes if refresh.path not in stay and self.is_old(refresh.ended)]
         return kept, old
 
     def is_old(self, moment: datetime, least: timedelta = timedelta(0)) -> bool:
@@ -182,6 +197,9 @@ class _Dataset:
                 self._prune_results(asset, results[asset], needed[asset], pruned)
                 self._prune_parts(asset, pruned)
                 self._prune_leftovers(asset, pruned)
+            for asset in sorted(set(self.homes) - free):
+                for result in results[asset].values():
+                    pruned.keep(WRITTEN, _size(result.path))
 
     def _readable(self, asset: str, *, parts: bool) -> dict[str, PublishedResult]:
         """Results or parts by key. A manifest that cannot be read is the doctor's to see; nothing is known of it."""
@@ -194,50 +212,59 @@ class _Dataset:
             found[result.key] = result
         return found
 
-    def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, set[str]]:
-        """Keys by asset: what is current, refreshed or read, with all that it was made from; and what is pinned."""
-        needed: dict[str, set[str]] = {asset: set() for asset in results}
+    def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, dict[str, str]]:
+        """Why each key is needed, by asset: what is current, refreshed or read, with all that it was made from; and
+        what is pinned.
+        """
+        needed: dict[str, dict[str, str]] = {asset: {} for asset in results}
         versions: dict[tuple[str, str], list[PublishedResult]] = defaultdict(list)
         for asset, each in results.items():
             for result in each.values():
                 versions[asset, result.data_version].append(result)
-        waiting = [results[asset][key] for asset, key in self._roots(results) if key in results.get(asset, {})]
+        waiting = []
         # Refreshes and current results first: an input of theirs is among them if anything is.
-        for result in waiting:
-            needed[result.asset].add(result.key)
+        for asset, key, reason in self._roots(results):
+            if key in results.get(asset, {}):
+                waiting.append(results[asset][key])
+                needed[asset].setdefault(key, reason)
         while waiting:
             for asset, version in waiting.pop().manifest["made_from"]["inputs"].items():
                 made = versions.get((asset, version), [])
                 if made and not any(one.key in needed[asset] for one in made):
                     # Of several with this content, the one that asks for least more.
                     chosen = min(made, key=lambda one: len(_missing(one, needed, versions)))
-                    needed[asset].add(chosen.key)
+                    needed[asset][chosen.key] = MADE_FROM
                     waiting.append(chosen)
         for asset, partition, key in self.rules.pinned:
             if partition == self.partition and asset in needed:
-                needed[asset].add(key)
+                needed[asset].setdefault(key, PINNED)
         return needed
 
-    def _roots(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> Iterator[tuple[str, str]]:
-        yield from self.refreshed
-        for asset, each in results.items():
+    def _roots(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> Iterator[tuple[str, str, str]]:
+        """Asset, key and why it stays."""
+        for asset in results:
             current = self.rules.store.current_key(asset, self.partition)
             if current is not None:
-                yield asset, current
+                yield asset, current, CURRENT
+        for asset, key in self.refreshed:
+            yield asset, key, REFRESHED
+        for asset, each in results.items():
             for result in each.values():
                 with unread(result.path) as free:
                     if not free:
-                        yield asset, result.key
+                        yield asset, result.key, READ
 
     def _prune_results(
-        self, asset: str, results: Mapping[str, PublishedResult], needed: set[str], pruned: Pruned
+        self, asset: str, results: Mapping[str, PublishedResult], needed: Mapping[str, str], pruned: Pruned
     ) -> None:
         for key, result in results.items():
             if key in needed or not self.rules.is_old(_published(result)):
+                pruned.keep(needed.get(key, YOUNG), _size(result.path))
                 continue
             with unread(result.path) as free:
                 if not free:
                     pruned.in_use.append(f"{asset} of {self.partition}: {result.path} is being read")
+                    pruned.keep(READ, _size(result.path))
                     continue
                 self.rules.remove("results", result.path, pruned)
             if not self.rules.dry_run:
@@ -250,10 +277,12 @@ class _Dataset:
         # A learning curve's samples are parts that no data version may depend on; the result that used them says so.
         named |= {key for one in stay for key in one.manifest.get("provenance", {}).get("learning_curve", {}).values()}
         for key, part in self._readable(asset, parts=True).items():
-            if key not in named and self.rules.is_old(_published(part)):
-                self.rules.remove("parts", part.path, pruned)
-                if not self.rules.dry_run:
-                    forget(part)
+            if key in named or not self.rules.is_old(_published(part)):
+                pruned.keep(PARTS, _size(part.path))
+                continue
+            self.rules.remove("parts", part.path, pruned)
+            if not self.rules.dry_run:
+                forget(part)
 
     def _prune_leftovers(self, asset: str, pruned: Pruned) -> None:
         home = self.homes[asset]
@@ -265,7 +294,7 @@ class _Dataset:
 
 def _missing(
     result: PublishedResult,
-    needed: Mapping[str, set[str]],
+    needed: Mapping[str, Mapping[str, str]],
     versions: Mapping[tuple[str, str], list[PublishedResult]],
 ) -> list[str]:
     """The inputs of a result of which nothing with their content is needed so far."""

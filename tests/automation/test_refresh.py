@@ -14,7 +14,11 @@ import definitions
 from aflite_assets.automation import refresh as module
 from aflite_assets.automation.refresh import TICK_SECONDS, refresh
 from aflite_assets.automation.watched_versions import latest_version
+from aflite_assets.refresh.due import WAITS
+from aflite_assets.refresh.state import RefreshState
+from aflite_assets.refresh.tries import CountedTry
 from aflite_assets.stages import pipeline
+from aflite_assets.stages.filtering import published_dataset
 from aflite_assets.stages.pipeline import STAGES
 from resources import NotifierResource, ResultStoreResource
 from tests.automation.conftest import NAMES, Deployment, write_dataset, write_table
@@ -129,7 +133,8 @@ def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Depl
     for request in result.run_requests or ():
         settled.run(request)
     again = settled.tick()
-    assert requested(again) == {failing: list(STAGES)}  # the second try; the other is done
+    assert requested(again) == {}  # refused, and the other is done
+    assert f"{failing}: raw_dataset is refused, and left until what it reads changes: " in why_not(again)
 
     # Mended in between: another content has tries of its own.
     write_table(settled.table(failing), rows=120, seed=12)
@@ -139,19 +144,54 @@ def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Depl
     assert settled.state.tries(failing, "raw_dataset", "any").count == 0
 
 
-def test_three_tries_then_it_is_left_and_told_once(settled: Deployment) -> None:
+def test_a_refusal_is_tried_once_and_told_once(settled: Deployment) -> None:
     settled.table("digits").write_text("a,b,c,label\n1,2,not a number,0\n", encoding="utf-8")
-    result = settled.settled()
-    for _ in range(3):
+    (request,) = settled.settled().run_requests or ()
+    assert settled.run(request) == {}
+    result = settled.tick()
+    (left,) = [event for event in result.asset_events if isinstance(event, dg.AssetObservation)]
+    assert (left.asset_key.path[-1], left.partition) == ("raw_dataset", "digits")
+    assert "raw_dataset is refused, and left until what it reads changes: " in str(left.description)
+    for later in (result, settled.tick(), settled.tick()):
+        assert requested(later) == {}
+        assert "raw_dataset is refused, and left until what it reads changes: " in why_not(later)
+    assert len([line for line in settled.said if "digits, raw_dataset is left alone" in line]) == 1
+    assert len(settled.instance.get_runs()) == 1
+
+
+def test_three_tries_with_waits_between_then_it_is_left_and_told_once(
+    settled: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*arguments: Any, **named: Any) -> Any:
+        raise RuntimeError("the disk is slow")
+
+    monkeypatch.setattr(published_dataset, "run", crash)
+    begin = CountedTry.begin
+
+    def begun(self: CountedTry, key: str) -> None:
+        self.clock = lambda: settled.now
+        begin(self, key)
+
+    monkeypatch.setattr(CountedTry, "begin", begun)
+    settled.edit("digits", title="Other words")
+    result = settled.tick()
+    for number, wait in ((1, WAITS[0]), (2, WAITS[1]), (3, timedelta())):
         (request,) = result.run_requests or ()
         assert settled.run(request) == {}
+        if wait:
+            for _ in range(2):
+                resting = settled.tick()
+                assert requested(resting) == {}
+                assert "digits: published_dataset is tried again from 2026-05-04 1" in why_not(resting)
+                assert f"(try {number + 1} of 3)" in why_not(resting)
+            settled.now += wait - timedelta(seconds=60)
         result = settled.tick()
     assert requested(result) == {}
     (left,) = [event for event in result.asset_events if isinstance(event, dg.AssetObservation)]
-    assert (left.asset_key.path[-1], left.partition) == ("raw_dataset", "digits")
-    assert "raw_dataset is left after 3 tries; the last failure: " in str(left.description)
-    assert "raw_dataset is left after 3 tries" in why_not(result)
-    told = [line for line in settled.said if "digits, raw_dataset is left alone" in line]
+    assert (left.asset_key.path[-1], left.partition) == ("published_dataset", "digits")
+    assert "published_dataset is left after 3 tries; the last failure: the disk is slow" in str(left.description)
+    assert "published_dataset is left after 3 tries" in why_not(result)
+    told = [line for line in settled.said if "digits, published_dataset is left alone" in line]
     assert len(told) == 1
     for _ in range(3):
         later = settled.tick()
@@ -165,6 +205,7 @@ def test_a_run_that_never_begins_is_asked_for_three_times(settled: Deployment) -
     for _ in range(3):
         (request,) = settled.tick().run_requests or ()
         _end(settled.instance, _begin(settled.instance, request))
+        settled.now += timedelta(hours=1)
     assert "published_dataset is left after 3 tries" in why_not(settled.tick())
 
 
@@ -198,7 +239,7 @@ def test_never_and_pause_are_heard(settled: Deployment) -> None:
     assert why_not(settled.tick()) == "digits: refresh: never"
     settled.edit("digits", refresh={})
     settled.state.pause(reason="maintenance", now=settled.now)
-    assert why_not(settled.tick()).startswith("circles_1: refreshes are paused: maintenance")
+    assert "digits: refreshes are paused since 2026-05-04 12:01 UTC: maintenance" in why_not(settled.tick())
     settled.state.resume()
     assert requested(settled.tick()) == {"digits": ["published_dataset", "benchmark_report"]}
 
@@ -215,14 +256,18 @@ def test_switched_on_late_there_is_one_run_each_at_the_next_time(settled: Deploy
     assert len(settled.instance.get_runs()) == 1
 
 
-def test_two_looks_at_once_ask_for_the_same_run(settled: Deployment) -> None:
+def test_two_looks_at_once_ask_for_the_same_run(settled: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
     settled.edit("digits", title="Other words")
-    (one,) = settled.tick().run_requests or ()
+    with monkeypatch.context() as patched:
+        patched.setattr(RefreshState, "note_try", lambda *arguments, **named: None)  # neither sees the other's note
+        (one,) = settled.tick().run_requests or ()
     (two,) = settled.tick().run_requests or ()
     assert one.run_key == two.run_key  # the daemon starts one run per key
+    assert requested(settled.tick()) == {}
     run = _begin(settled.instance, one)
     assert why_not(settled.tick()) == f"digits waits for run {run.run_id}"
     _end(settled.instance, run)
+    settled.now += WAITS[0]
     (three,) = settled.tick().run_requests or ()
     assert three.run_key != one.run_key
 
@@ -242,7 +287,7 @@ def test_a_retry_that_dagster_announced_is_waited_for(settled: Deployment) -> No
     (record,) = settled.instance.get_run_records()
     settled.now = settled.now.fromtimestamp(record.end_time or 0, settled.now.tzinfo)
     assert why_not(settled.tick()) == f"digits waits for the retry of run {run.run_id}"
-    settled.now += timedelta(minutes=6)
+    settled.now += timedelta(minutes=15)
     assert requested(settled.tick()) == {"digits": ["published_dataset", "benchmark_report"]}
 
 
@@ -281,7 +326,7 @@ def test_a_cursor_of_somebody_else_is_no_obstacle(settled: Deployment) -> None:
 
 def test_the_check_says_what_is_stale_and_when_it_was_looked(settled: Deployment) -> None:
     settled.edit("digits", title="Other words")
-    (check,) = [one for one in settled.tick().asset_events if isinstance(one, dg.AssetCheckEvaluation)]
+    (check,) = [event for event in settled.tick().asset_events if isinstance(event, dg.AssetCheckEvaluation)]
     assert (check.check_name, check.passed) == ("up_to_date_digits", False)
     assert check.severity == dg.AssetCheckSeverity.WARN
     assert check.metadata["last_looked_at"].value == settled.now.isoformat(timespec="seconds")

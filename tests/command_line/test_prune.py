@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -41,12 +42,38 @@ def test_prune_says_what_goes_and_how_many_bytes(store: ResultStore, capsys: pyt
     assert said.startswith("would be removed:\n  results")
     assert all(run.path.exists() for run in runs)
     assert main(["prune", "--keep", "2"]) == 0
-    assert capsys.readouterr().out == said.replace("would be removed", "removed")
+    assert capsys.readouterr().out == said.replace("would be removed", "removed").replace("would be kept", "kept")
     assert [run.path.exists() for run in runs] == [False, False, False, True, True]
     bytes_each = sum(path.stat().st_size for path in runs[-1].path.iterdir())
-    assert said.splitlines()[1].split() == ["results", "3", *size(3 * bytes_each).split()]
-    assert said.splitlines()[-1].split()[:2] == ["total", "6"]
+    lines = [line.split() for line in said.splitlines()]
+    assert lines[1] == ["results", "3", *size(3 * bytes_each).split()]
+    assert lines[3][:2] == ["total", "6"]
+    assert lines[4:] == [
+        ["would", "be", "kept:"],
+        ["current", "1", *size(bytes_each).split()],
+        ["used", "by", "refreshes", "that", "are", "kept", "1", *size(bytes_each).split()],
+        ["total", "2", *size(2 * bytes_each).split()],
+    ]
     assert main(["prune", "--keep", "2", "--older-than", "30d"]) == 0
+    assert capsys.readouterr().out.startswith("nothing to remove\nkept:\n  current  ")
+
+
+def test_prune_says_why_each_result_stays(store: ResultStore, capsys: pytest.CaptureFixture[str]) -> None:
+    refresh(store, 0)
+    assert main(["pin", "digits.published_dataset"]) == 0
+    refresh(store, 1)
+    refresh(store, 2)
+    capsys.readouterr()
+    assert main(["prune", "--keep", "1", "--older-than", "30d"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["nothing to remove", "kept:"]
+    assert [re.split(r"  +", line.strip())[:2] for line in lines[2:]] == [
+        ["current", "1"], ["pinned", "1"], ["younger than asked for", "1"], ["total", "3"],
+    ]  # fmt: skip
+
+
+def test_prune_of_an_empty_home(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prune"]) == 0
     assert capsys.readouterr().out == "nothing to remove\n"
 
 
@@ -76,7 +103,7 @@ def test_a_whole_dataset_is_pinned_by_its_name(store: ResultStore) -> None:
     store.obtain("raw_dataset", "other", ResultKey("1", {}, {}), lambda draft: {})
     assert main(["pin", "digits"]) == 0
     pins = [json.loads(path.read_text()) for path in (store.root / "pins").rglob("*.json")]
-    assert sorted((one["asset"], one["partition"]) for one in pins) == [
+    assert sorted((pin["asset"], pin["partition"]) for pin in pins) == [
         ("published_dataset", "digits"), ("raw_dataset", "digits")
     ]  # fmt: skip
 

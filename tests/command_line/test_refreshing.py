@@ -18,6 +18,7 @@ from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore, file_hashes
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.registry import load_registry
+from aflite_assets.stages.filtering import published_dataset
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 
 Run = Callable[..., tuple[int, str, str]]
@@ -76,27 +77,31 @@ def _edit(file: Path, **changes: Any) -> None:
 
 
 def test_nothing_to_do(vectors: Path, run: Run) -> None:
-    assert run("plan", "vectors") == (
-        0, "dataset  stage   state  last time  why\nvectors  all 11  found\n", "",
-    )  # fmt: skip
+    table = "dataset  stage   state  last time  why\nvectors  all 11  found\n\nfound: its result is there\n\n"
+    assert run("plan", "vectors") == (0, f"{table}a refresh now would do nothing: all is found\n", "")
     assert run("refresh", "vectors") == (0, "vectors: nothing is due\n", "")
 
 
 def test_an_edited_setting_is_planned_and_made(vectors: Path, run: Run) -> None:
     _edit(vectors, title="Vectors\x1b[31m")
     code, out, _ = run("plan", "vectors")
-    lines = [re.split(r"  +", line) for line in out.splitlines()[1:]]
+    lines = [re.split(r"  +", line) for line in out.splitlines()[1:3]]
     assert code == 0
     assert [line[:3] for line in lines] == [
         ["vectors", "published_dataset", "to make"], ["vectors", "benchmark_report", "after"],
     ]  # fmt: skip
     assert 'title: "" -> "Vectors\\u001b[31m"' in out
+    assert out.splitlines()[4] == "to make: it would be made; after: it depends on stages that are not found"
+    assert out.splitlines()[6] == "a refresh now would:"
+    assert out.splitlines()[7].startswith("  vectors: make published_dataset, then what follows (1 stage); it took ")
     code, out, _ = run("refresh", "vectors")
     assert code == 0
-    made, report = out.splitlines()
+    made, report, where = out.splitlines()
     assert made.startswith("vectors: published_dataset made in ")
     assert made.endswith('(title: "" -> "Vectors\\u001b[31m")')
     assert report.startswith("vectors: benchmark_report made in ")
+    assert where.startswith("vectors: the report is /")
+    assert "<html" in Path(where.removeprefix("vectors: the report is ")).read_text()
     assert run("plan", "vectors")[1].splitlines()[1] == "vectors  all 11  found"
 
 
@@ -127,7 +132,9 @@ def test_a_failure_and_a_broken_file_stop_no_other(vectors: Path, run: Run) -> N
     assert code == FAILED
     lines = out.splitlines()
     assert lines[0] == "gone: raw_dataset: file '/nowhere.npy' does not exist; correct the path in the spec"
-    assert [line.split(" made")[0] for line in lines[1:]] == ["vectors: published_dataset", "vectors: benchmark_report"]
+    assert [re.split(" made| is", line)[0] for line in lines[1:]] == [
+        "vectors: published_dataset", "vectors: benchmark_report", "vectors: the report",
+    ]  # fmt: skip
     assert "broken.yaml" in err
     code, out, _ = run("plan", "gone", "vectors", "broken")
     assert code == FAILED
@@ -137,15 +144,105 @@ def test_a_failure_and_a_broken_file_stop_no_other(vectors: Path, run: Run) -> N
     assert (code, "did you mean 'vectors'" in err) == (1, True)
 
 
-def test_three_tries_are_told_and_then_not_again(vectors: Path, run: Run) -> None:
+def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run) -> None:
+    def would(*names: str) -> list[str]:
+        return run("plan", *names)[1].split("a refresh now would:\n")[1].splitlines()
+
+    start = "not begin it, since it was never made; start it once with `dg launch --job benchmark --partition"
+    write = "or write `refresh: {start: true}` into its file"
+    _edit(vectors, title="Other")
+    out = run("plan", "vectors", "circles_1")[1]
+    assert "circles_1  all 11             never made\n" in out
+    assert would("circles_1", "digits") == [f"  circles_1, digits: {start} NAME`, {write}"]
+    assert would("circles_1", "vectors")[0] == f"  circles_1: {start} circles_1`, {write}"
+    _edit(vectors, refresh={"cron": "0 0 1 1 *"})
+    assert would("vectors")[0].startswith("  vectors: make nothing: changes wait for ")
+    run("pause", "--reason", "moving disks")
+    assert re.fullmatch(
+        r"  vectors: make nothing: refreshes are paused since [-\d]{10} \d\d:\d\d UTC: moving disks",
+        would("vectors")[0],
+    )
+    assert would("circles_1") == [f"  circles_1: {start} circles_1`, {write}"]
+    run("resume")
+    _edit(vectors, refresh="never")
+    assert would("vectors") == ["  vectors: leave it alone (`refresh: never`)"]
+    (vectors.parent / "broken.yaml").write_text("source: [")
+    assert would("broken") == ["  broken: leave it out until its file is mended"]
+
+
+def test_planning_keeps_no_time_of_cron(vectors: Path, run: Run, home: Path) -> None:
+    _edit(vectors, title="Other", refresh={"cron": "0 0 1 1 *"})
+    run("plan", "vectors")
+    assert RefreshState.beside(ResultStore(home / "results")).acted_until("vectors") is None
+
+
+def test_a_refusal_is_told_once_with_its_reason(vectors: Path, run: Run) -> None:
     _edit(vectors, unlabelled=[1])
-    outcomes = [run("refresh", "vectors")[:2] for _ in range(5)]
-    assert [code for code, _ in outcomes] == [FAILED] * 5
-    assert all("vectors: raw_dataset failed: " in out for _, out in outcomes[:3])
-    told = [out for _, out in outcomes if "\nvectors: raw_dataset is left after 3 tries; the last failure: " in out]
-    assert told == [outcomes[2][1]]
-    still = "vectors: raw_dataset is still left, 3 tries failed; mend its input or materialise it by hand\n"
-    assert outcomes[3][1] == outcomes[4][1] == still
+    outcomes = [run("refresh", "vectors")[:2] for _ in range(3)]
+    assert [code for code, _ in outcomes] == [FAILED] * 3
+    refused = "raw_dataset is refused, and left until what it reads changes: "
+    assert outcomes[0][1].startswith(f"vectors: {refused}")
+    assert outcomes[0][1].count("\n") == 1
+    still = (
+        "vectors: raw_dataset is still left, it was refused (`aflite status vectors` says how); mend what it reads\n"
+    )
+    assert outcomes[1][1] == outcomes[2][1] == still
+    assert f"  vectors: make nothing: {refused}" in run("plan", "vectors")[1]
+    out = run("status", "circles_1", "vectors")[1]
+    assert out.splitlines()[1].startswith("vectors ")
+    assert "  Laaaaaaaaaa  " in out
+    assert f"\nneeds you:\n  vectors: {refused}" in out
+    code, out, err = run("doctor")
+    assert code == 1
+    assert f"stage left alone: vectors: {refused}" in out
+    assert " - mend what it reads\n" in out
+    assert err.endswith(" findings are left\n")
+
+
+def test_a_failure_waits_for_its_next_try_and_three_are_told_once(
+    vectors: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*arguments: Any, **named: Any) -> Any:
+        raise RuntimeError("the disk\nis slow")
+
+    monkeypatch.setattr(published_dataset, "run", crash)
+    _edit(vectors, title="Other")
+    code, out, _ = run("refresh", "vectors")
+    assert code == FAILED
+    lines = out.splitlines()
+    assert lines[0] == "vectors: published_dataset failed: RuntimeError: the disk is slow"
+    rests = r"published_dataset is tried again from [-\d]{10} \d\d:\d\d UTC on \(try 2 of 3\)"
+    assert re.fullmatch(f"vectors: {rests}", lines[1])
+    code, out, _ = run("refresh", "vectors")
+    assert code == WAITING
+    assert re.fullmatch(f"vectors: {rests}\n", out)
+    out = run("status", "vectors")[1]
+    last = "; the last failure: RuntimeError: the disk is slow"
+    assert re.search(f"\ngoes on by itself:\n  vectors: {rests}{last}\n", out)
+    assert "needs you" not in out
+    assert run("refresh", "vectors", "--now")[0] == FAILED
+    out = run("refresh", "vectors", "--now")[1]
+    assert out.splitlines()[1] == f"vectors: published_dataset is left after 3 tries{last}"
+    code, out, _ = run("refresh", "vectors", "--now")
+    assert code == FAILED
+    assert out.startswith("vectors: published_dataset is still left, 3 tries failed (`aflite status")
+    by_hand = "mend what it reads, or make it by hand: `dg launch --job benchmark --partition vectors`\n"
+    assert out.endswith(by_hand)
+    assert f"stage left alone: vectors: published_dataset is left after 3 tries{last} - {by_hand}" in run("doctor")[1]
+    assert f"\nneeds you:\n  vectors: published_dataset is left after 3 tries{last}\n" in run("status", "vectors")[1]
+
+
+def test_a_file_that_is_refused_stands_first_and_keeps_its_time(vectors: Path, run: Run) -> None:
+    made = run("status", "vectors")[1].splitlines()[1].split()[2:4]
+    vectors.write_text("source: [")
+    out = run("status", "circles_1", "vectors")[1]
+    first = out.splitlines()[1].split()
+    assert (first[:2], first[2:4], first[4:6]) == (["vectors", "never"], made, ["file", "refused"])
+    assert f"\nneeds you:\n  vectors: {vectors}: line 1: " in out
+    code, out, _ = run("doctor")
+    assert code == 1
+    assert f"dataset file: {vectors}: line 1: " in out
+    assert " - until then no refresh makes anything of it\n" in out
 
 
 def test_a_pause_stops_refreshes(vectors: Path, run: Run) -> None:
@@ -153,9 +250,11 @@ def test_a_pause_stops_refreshes(vectors: Path, run: Run) -> None:
     assert run("pause", "--reason", "moving disks")[0] == 0
     code, out, _ = run("refresh", "vectors", "--now")
     assert code == PAUSED
-    assert out.startswith("refreshes are paused since ")
-    assert out.endswith(": moving disks\n")
-    assert run("status", "vectors")[1].splitlines()[-1].endswith("moving disks")
+    paused = r"refreshes are paused since [-\d]{10} \d\d:\d\d UTC"
+    assert re.fullmatch(f"{paused}: moving disks; `aflite resume` lets them go on\n", out)
+    assert run("status", "vectors")[1].endswith(f"\n\n{out}")
+    run("pause")
+    assert re.search(f"\n{paused}; `aflite resume` lets them go on\n$", run("status", "vectors")[1])
     assert run("resume")[:2] == (0, "refreshes go on\n")
     assert run("resume")[:2] == (0, "refreshes were not paused\n")
     assert run("refresh", "vectors")[0] == 0

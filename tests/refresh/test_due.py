@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aflite_assets.refresh.changes import Change
-from aflite_assets.refresh.due import MOST_TRIES, Due, what_is_due
+from aflite_assets.refresh.due import MOST_TRIES, WAITS, Due, what_is_due
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, State
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.specs.refresh import RefreshSpec
@@ -59,7 +59,7 @@ def test_what_would_be_made_is_due_and_what_follows_is_named(state: RefreshState
 def test_a_pause_stops_all(state: RefreshState) -> None:
     state.pause(reason="disks", now=_at(1))
     due = what_is_due(_plan(made="raw_dataset"), RefreshSpec(start=True), now=_at(20), state=state, at_once=True)
-    assert due == Due("digits", why_not=("refreshes are paused: disks",), closed=True)
+    assert due == Due("digits", why_not=("refreshes are paused since 2026-11-01 12:00 UTC: disks",), closed=True)
     state.resume()
     assert _names(what_is_due(_plan(made="raw_dataset"), RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
 
@@ -73,7 +73,11 @@ def test_what_has_no_result_is_begun_where_the_file_says_so(state: RefreshState)
     plan = _plan(made="raw_dataset", before=False)
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
     assert due.stages == ()
-    assert due.why_not == ("raw_dataset was never made; make it once, or set refresh: {start: true}",)
+    assert due.never_begun is True
+    assert due.why_not == (
+        "raw_dataset was never made; start it once with `dg launch --job benchmark --partition digits`, or write "
+        "`refresh: {start: true}` into its file",
+    )
     due = what_is_due(plan, RefreshSpec(start=True), now=_at(20), state=state)
     assert _names(due) == ["raw_dataset"]
     assert due.following == tuple(STAGES)[1:]
@@ -83,8 +87,8 @@ def test_only_the_stages_made_before_follow(state: RefreshState) -> None:
     full = _plan(made="filtered_sets")
     never = ("evaluator_models", "bias_evidence", "benchmark_report")
     stages = tuple(
-        StagePlan("digits", one.stage, one.state, made_before=False) if one.stage in never else one
-        for one in full.stages
+        StagePlan("digits", stage.stage, stage.state, made_before=False) if stage.stage in never else stage
+        for stage in full.stages
     )
     due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state)
     assert (_names(due), due.following) == (["filtered_sets"], ("control_sets", "published_dataset"))
@@ -92,10 +96,12 @@ def test_only_the_stages_made_before_follow(state: RefreshState) -> None:
 
 def test_three_tries_then_left_and_told_once(state: RefreshState) -> None:
     plan = _plan(made="raw_dataset")
+    now = _at(20)
     for number in range(MOST_TRIES):
-        assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
-        state.note_try("digits", "raw_dataset", "abc", run=f"run {number}", now=_at(20))
-        state.note_error("digits", "raw_dataset", "abc", run=f"run {number}", error="no such column")
+        now += timedelta(hours=1)
+        assert _names(what_is_due(plan, RefreshSpec(), now=now, state=state)) == ["raw_dataset"]
+        state.note_try("digits", "raw_dataset", "abc", run=f"run {number}", now=now)
+        state.note_error("digits", "raw_dataset", "abc", run=f"run {number}", error="no such column", now=now)
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
     assert due.stages == ()
     assert due.why_not == ("raw_dataset is left after 3 tries; the last failure: no such column",)
@@ -106,6 +112,49 @@ def test_three_tries_then_left_and_told_once(state: RefreshState) -> None:
     # Mended, it has another key.
     mended = what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(21), state=state)
     assert _names(mended) == ["raw_dataset"]
+
+
+def test_a_stage_that_failed_waits_for_its_next_try(state: RefreshState) -> None:
+    plan, failed = _plan(made="raw_dataset"), _at(20)
+    for number, (wait, until) in enumerate(zip(WAITS, ("2026-11-20 12:10", "2026-11-20 13:10"), strict=True), 1):
+        state.note_try("digits", "raw_dataset", "abc", run=f"run {number}", now=failed - timedelta(hours=5))
+        state.note_error("digits", "raw_dataset", "abc", run=f"run {number}", error="the disk is slow", now=failed)
+        due = what_is_due(plan, RefreshSpec(), now=failed + wait - timedelta(seconds=1), state=state)
+        assert (due.stages, due.given_up) == ((), ())
+        assert due.why_not == (f"raw_dataset is tried again from {until} UTC on (try {number + 1} of 3)",)
+        assert _names(what_is_due(plan, RefreshSpec(), now=failed, state=state, at_once=True)) == ["raw_dataset"]
+        failed += wait
+        assert _names(what_is_due(plan, RefreshSpec(), now=failed, state=state)) == ["raw_dataset"]
+    # Other inputs wait for nothing.
+    assert _names(what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(20), state=state))
+
+
+def test_a_refusal_is_final_for_its_key(state: RefreshState) -> None:
+    plan = _plan(made="raw_dataset")
+    state.note_try("digits", "raw_dataset", "abc", run="run", now=_at(20))
+    state.note_error("digits", "raw_dataset", "abc", run="run", error="no column x9", now=_at(20), refused=True)
+    due = what_is_due(plan, RefreshSpec(), now=_at(30), state=state, at_once=True)
+    assert (due.stages, due.resting) == ((), ())
+    assert due.why_not == ("raw_dataset is refused, and left until what it reads changes: no column x9",)
+    assert [one.stage.stage for one in due.untold] == ["raw_dataset"]
+    mended = what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(20), state=state)
+    assert _names(mended) == ["raw_dataset"]
+    state.forget_tries("digits", "raw_dataset")
+    assert _names(what_is_due(plan, RefreshSpec(), now=_at(20), state=state)) == ["raw_dataset"]
+
+
+def test_a_time_of_cron_stays_open_for_a_stage_that_waits_for_its_next_try(state: RefreshState) -> None:
+    plan = _plan(made="raw_dataset")
+    what_is_due(plan, MONDAYS, now=_at(20), state=state)
+    state.note_try("digits", "raw_dataset", "abc", run="run", now=_at(23, 2))
+    assert len(what_is_due(plan, MONDAYS, now=_at(23, 2), state=state).resting) == 1
+    assert _names(what_is_due(plan, MONDAYS, now=_at(23, 3), state=state)) == ["raw_dataset"]
+
+
+def test_asking_writes_nothing(state: RefreshState) -> None:
+    for plan in (_plan(), _plan(made="raw_dataset")):
+        what_is_due(plan, MONDAYS, now=_at(20), state=state, asking=True)
+    assert not state.folder.exists()
 
 
 def test_cron_is_when_changes_are_acted_on(state: RefreshState) -> None:
@@ -135,11 +184,11 @@ def test_what_is_given_up_or_refused_closes_the_time_and_what_waits_does_not(sta
 def test_a_result_that_is_found_but_not_current_is_due_until_its_tries_are_used_up(state: RefreshState) -> None:
     plan = _plan()
     stages = tuple(
-        StagePlan("digits", one.stage, "found", key="f", made_before=True, current=one.stage != "control_sets")
-        for one in plan.stages
+        StagePlan("digits", stage.stage, "found", key="f", made_before=True, current=stage.stage != "control_sets")
+        for stage in plan.stages
     )
     for run in range(3):
-        due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state)
+        due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state, at_once=True)
         assert _names(due) == ["control_sets"]
         state.note_try("digits", "control_sets", "f", run=str(run), now=_at(20))
     due = what_is_due(DatasetPlan("digits", stages), RefreshSpec(), now=_at(20), state=state)

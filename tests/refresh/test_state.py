@@ -1,7 +1,7 @@
 """Notes between refreshes: tries that count runs, told once, looks, cron times, the switch."""
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ def state(home: Path) -> RefreshState:
 
 def test_nothing_is_written_by_asking(state: RefreshState) -> None:
     assert state.tries(*PLACE) == Tries(0, None, False)
+    assert state.tried() == set()
     assert state.last_look("digits") is None
     assert state.acted_until("digits") is None
     assert state.paused() is None
@@ -31,13 +32,18 @@ def test_nothing_is_written_by_asking(state: RefreshState) -> None:
 def test_tries_count_runs_by_key(state: RefreshState) -> None:
     for run in ("one", "one", "two"):
         state.note_try(*PLACE, run=run, now=NOW)
-    state.note_error(*PLACE, run="two", error="out of luck")
-    assert state.tries(*PLACE) == Tries(2, "out of luck")
+    later = NOW + timedelta(hours=2)
+    state.note_error(*PLACE, run="two", error="out of luck", now=later)
+    assert state.tries(*PLACE) == Tries(2, "out of luck", last=later)
+    assert state.tried() == {"digits"}
     assert state.tries("digits", "raw_dataset", "other") == Tries()
     state.forget_try(*PLACE, run="one")
     assert state.tries(*PLACE).count == 1
+    state.note_error(*PLACE, run="two", error="no such column", now=later, refused=True)
+    assert state.tries(*PLACE) == Tries(1, "no such column", refused=True, last=later)
     state.forget_tries("digits", "raw_dataset")
     assert state.tries(*PLACE) == Tries()
+    assert state.tried() == set()
 
 
 def test_what_is_left_is_told_once(state: RefreshState) -> None:
@@ -60,6 +66,8 @@ def test_looks_and_times_are_kept(state: RefreshState) -> None:
 def test_the_switch_is_a_file(state: RefreshState) -> None:
     state.pause(reason="moving disks", now=NOW)
     assert state.paused() == Paused(NOW, "moving disks")
+    assert str(state.paused()) == "refreshes are paused since 2026-11-22 03:00 UTC: moving disks"
+    assert str(Paused(NOW, "")) == "refreshes are paused since 2026-11-22 03:00 UTC"
     assert (state.folder / "paused.json").is_file()
     assert state.resume()
     assert state.paused() is None

@@ -60,7 +60,7 @@ def found_or_made(
                         on_making=counted.begin,
                     )
         except Exception as error:
-            counted.fail(str(error))
+            counted.fail(error)
             raise
         counted.end(obtained)
         return obtained

@@ -73,21 +73,24 @@ def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterato
 
 def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """How the texts' tokens compare with every text model's max_length; nothing for models that tokenize later."""
-    for name, one in lengths.items():
-        if "not_measured" not in one:
-            cut = f"{percent(one['share'])} % of {counted(one['rows'], 'row')} have over {one['max_length']} tokens"
-            yield f"{name}: {cut} and are cut; 99 % have at most {one['fits_99']}, the longest has {one['longest']}"
+    for name, length in lengths.items():
+        if "not_measured" not in length:
+            share, rows = percent(length["share"]), counted(length["rows"], "row")
+            yield (
+                f"{name}: {share} % of {rows} have over {length['max_length']} tokens and are cut; 99 % have at most "
+                f"{length['fits_99']}, the longest has {length['longest']}"
+            )
 
 
 def findings_section(findings: Iterable[CheckResult]) -> Iterator[str]:
     """The findings that failed, with their numbers and what to do."""
-    for finding in findings:
-        if finding.passed:
+    for result in findings:
+        if result.passed:
             continue
-        numbers = ", ".join(f"{escaped(name)} {_number(value)}" for name, value in finding.numbers.items())
-        yield f"{'error' if finding.blocking else 'warning'}: {finding.name}"
+        numbers = ", ".join(f"{escaped(name)} {_number(value)}" for name, value in result.numbers.items())
+        yield f"{'error' if result.blocking else 'warning'}: {result.name}"
         yield from indented(numbers)
-        yield from indented(escaped(finding.what_to_do))
+        yield from indented(escaped(result.what_to_do))
 
 
 def estimate_section(estimate: CostEstimate) -> Iterator[str]:
@@ -107,8 +110,8 @@ def estimate_section(estimate: CostEstimate) -> Iterator[str]:
     spent = sum(line.spent for line in estimate.lines)
     yield from indented(
         f"Measured in {duration(spent)}. Expect a factor of two either way: what else runs on the machine counts, and "
-        "a filter that stops by its threshold does fewer iterations and leaves larger train sets. Statistics and the "
-        "report add seconds to minutes."
+        "a filter that stops by its threshold does fewer iterations and leaves larger train sets. Reading, statistics "
+        "and the report add seconds to minutes. Stages that are found start no process."
     )
 
 

@@ -14,6 +14,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models import ClassicalModelSpec, IdentityEncoderSpec
 from aflite_assets.specs.recipes import Recipe, recipes_of
+from aflite_assets.stages.pipeline import STAGES
 
 ASSUMED_WIDTH = 768
 """Width of an encoder that could not be measured: that of the base size of most text encoders."""
@@ -73,16 +74,17 @@ def estimate_cost(
 ) -> CostEstimate:
     """Measure each distinct model and the filter on few of `raw`'s rows, and multiply by the plan's counts.
 
-    Train sets are counted as if the filter ran to its target size, and with the controls that may not be needed. What
-    the other stages take (statistics, the report) is seconds to minutes and left out. `log` is told what is being
-    measured.
+    Train sets are counted as if the filter ran to its target size, and with the controls that may not be needed. Every
+    stage has a process of its own, whose start is most of what a small dataset costs. What the other stages take
+    (statistics, the report) is seconds to minutes and left out. `log` is told what is being measured.
 
     Raises:
         ModelError: the device is not there, or a model cannot be trained on these data.
     """
     resolved = device.resolve().type
     measured = TimingCache(raw, plan, device, log)
-    lines: list[CostLine] = []
+    start, spent = measured.start()
+    lines = [CostLine("each stage", "its process", (Work(len(STAGES), "start", start),), spent)]
     for name, settings in spec.representations.items():
         lines += _encoder_lines(name, settings, plan, measured)
     for name, settings in spec.representations.items():
@@ -163,7 +165,7 @@ def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, measured: TimingCache
     neural, spent = measured.neural(recipe.settings)
     models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets)
     rows = plan.fine_tune_rows
-    steps = models * sum(_steps(one.settings, rows[one.rows]) for one in recipe.stages if one.rows in rows)
+    steps = models * sum(_steps(stage.settings, rows[stage.rows]) for stage in recipe.stages if stage.rows in rows)
     work = _work(neural, model=models, step=steps, row=models * sum(plan.test_rows.values()))
     gone = [one for one in recipe.sets if one not in rows]
     note = f"without the stages on {', '.join(gone)}, which could not be read" if gone else ""

@@ -1,5 +1,8 @@
 """The measurements of one dataset's estimate: what is measured on which rows, each distinct thing once."""
 
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -26,9 +29,19 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.models.devices import DeviceSettings
 
+LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_assets.models.evaluators"
+"""What the process of a stage loads before it does anything."""
+
+
+def start_seconds() -> float:
+    """Until a process of its own is ready for a stage that computes something."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", LIBRARIES], stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    return time.perf_counter() - started
+
 
 class TimingCache:
-    """Speeds of models and filter, each with the seconds that measuring took now: 0 when it was made before.
+    """Speeds of process starts, models and filter, each with the seconds that measuring took now: 0 if made before.
 
     A model whose weights are not here has no speed: None.
     """
@@ -40,6 +53,12 @@ class TimingCache:
         self._tests = Examples(rows_at(raw.table, outside), raw.label_names)
         self._device, self._log = device, log
         self._made: dict[tuple[str, Any], Any] = {}
+
+    def start(self) -> tuple[float, float]:
+        """The start of a stage's process; it is measured in the time that it takes."""
+        self._log("measuring the start of a process")
+        seconds = start_seconds()
+        return seconds, seconds
 
     def neural(self, settings: Any) -> tuple[NeuralSpeed | None, float]:
         """Training and prediction of a neural model."""

@@ -40,10 +40,12 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
         reason = str(error)[:500]
         if "straddling object" in reason:
             reason = f"a row has more than {_CSV_BLOCK_BYTES} bytes, as where a quote is never closed"
-        raise DataError(
+        refusal = DataError(
             f"{str(path)!r} cannot be read as {form.format}: {reason}; "
             "check the file, and format, delimiter and quoted in the spec"
-        ) from error
+        )
+        refusal.refuses = not isinstance(error, OSError)  # a disk may do better next time
+        raise refusal from error
 
 
 def _read_parquet(path: Path) -> pa.Table:

@@ -68,7 +68,9 @@ def kept(folder: Path) -> pa.Table | None:
     try:
         parts = [pa.ipc.open_file(pa.memory_map(str(path))).read_all() for path in sorted(folder.glob("*.arrow"))]
     except (OSError, pa.ArrowException) as error:
-        raise DataError(f"{str(folder)!r} is damaged ({error}); delete it, and it is made again") from error
+        damaged = DataError(f"{str(folder)!r} is damaged ({error}); delete it, and it is made again")
+        damaged.refuses = False
+        raise damaged from error
     return joined(parts, what=f"the parts of {folder.name!r}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from aflite_assets.data.hub.datasets import check_available, model_commit
 from aflite_assets.data.loading import content_fingerprint
 from aflite_assets.data.raw_table.annotators import why_left_out
-from aflite_assets.errors import AfliteError, DataError, MissingDataError
+from aflite_assets.errors import AfliteError, MissingDataError, UnsettledDataError
 from aflite_assets.results.file_hashes import FileHashes, HashedFile, check_unchanged
 from aflite_assets.specs.dataset import AnnotationsSpec, ChallengeSpec, DatasetSpec
 from aflite_assets.specs.models import EsimSpec, TextModelSpec
@@ -57,7 +57,7 @@ class FieldContents:
         """Refuse files that no longer have the content that `of` saw, and files that were absent then and are there.
 
         Raises:
-            DataError: names the file.
+            UnsettledDataError, DataError: names the file.
         """
         named = list(fields)
         for files in self.files(named).values():
@@ -65,7 +65,7 @@ class FieldContents:
         annotations = self._spec.annotations
         was_missing = "annotations" in named and self._contents["annotations"] == MISSING
         if was_missing and annotations is not None and why_left_out(annotations) is None:
-            raise DataError("annotations: the missing file came while the dataset was read; try again")
+            raise UnsettledDataError("annotations: the missing file came while the dataset was read; try again")
 
     def _look(self, field: str) -> Any:
         if field in self._refusals:

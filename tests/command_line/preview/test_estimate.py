@@ -1,6 +1,7 @@
 """The counts of an estimate are those of the run that follows; its times are only seen to add up."""
 
 import json
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from aflite_assets.command_line.preview import filter_timing as measured_filter
 from aflite_assets.command_line.preview import model_timing as measured_models
+from aflite_assets.command_line.preview import timing_cache as measurements
 from aflite_assets.command_line.preview.data_preview import understand_challenges, understand_data, understand_plan
 from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine, Work, estimate_cost
 from aflite_assets.command_line.preview.run_plan import RunPlan
@@ -19,8 +21,9 @@ from aflite_assets.results import Obtained, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models import ImageModelSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.pipeline import run_pipeline
+from aflite_assets.stages.pipeline import STAGES, run_pipeline
 
+START_SECONDS = measurements.start_seconds
 NETWORK: dict[str, Any] = {
     "kind": "timm_image",
     "architecture": "test_resnet",
@@ -47,6 +50,7 @@ def quick() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (measured_models, measured_filter):
             patch.setattr(module, "ENOUGH_SECONDS", 0.001)
+        patch.setattr(measurements, "start_seconds", lambda: 2.5)
         yield
 
 
@@ -91,6 +95,7 @@ def _work(estimate: CostEstimate, stage: str, what: str) -> dict[str, int]:
 def test_one_network_is_measured_once(digits: Foreseen) -> None:
     # It stands as encoder and, with other epochs, as evaluator.
     assert digits.measured == [
+        "measuring the start of a process",
         "measuring training of timm_image",
         "measuring encoding by timm_image",
         "measuring the filter's classifiers",
@@ -164,7 +169,9 @@ def test_the_filter_iterates_as_was_foreseen(digits: Foreseen, digits_run: dict[
 def test_given_features_are_filtered_as_they_are(circles_spec: DatasetSpec, store: ResultStore) -> None:
     foreseen = _foreseen(circles_spec)
     plan = foreseen.plan
-    assert [line.stage for line in foreseen.estimate.lines] == ["filtered_sets", "evaluator_models", "evaluator_models"]
+    assert [line.stage for line in foreseen.estimate.lines] == [
+        "each stage", "filtered_sets", "evaluator_models", "evaluator_models",
+    ]  # fmt: skip
     results = run_pipeline(circles_spec, store=store)
     assert results["warmup_split"].result.summary["rows"] == plan.warmup_rows == 0
     assert results["filtered_sets"].result.summary["given"]["iterations"] <= plan.most_iterations
@@ -202,6 +209,24 @@ def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, mo
     (filtering,) = (line for line in estimate.lines if line.stage == "filtered_sets")
     assert filtering.note == "the encoder taken to be 768 wide"
     assert (filtering.seconds or 0) > 0
+
+
+def test_each_stage_starts_a_process(digits: Foreseen) -> None:
+    first = digits.estimate.lines[0]
+    assert (first.stage, first.what, first.seconds, first.spent) == (
+        "each stage",
+        "its process",
+        2.5 * len(STAGES),
+        2.5,
+    )
+
+
+def test_a_process_is_really_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measurements, "LIBRARIES", "import time; time.sleep(0.2)")
+    assert 0.2 < START_SECONDS() < 60
+    monkeypatch.setattr(measurements, "LIBRARIES", "import a_module_that_is_not_there")
+    with pytest.raises(subprocess.CalledProcessError):
+        START_SECONDS()
 
 
 def test_a_line_without_all_its_parts_has_no_seconds() -> None:

@@ -19,6 +19,7 @@ import yaml
 
 from aflite_assets.command_line.preview import filter_timing as measured_filter
 from aflite_assets.command_line.preview import model_timing as measured_models
+from aflite_assets.command_line.preview import timing_cache as measurements
 from aflite_assets.command_line.preview.check_text import estimate_section, plan_section
 from aflite_assets.command_line.preview.data_preview import understand_challenges, understand_data, understand_plan
 from aflite_assets.command_line.preview.estimate import AUTO_NOTE, estimate_cost
@@ -307,6 +308,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measurements too short to be right, long enough to be made."""
     for module in (measured_models, measured_filter):
         monkeypatch.setattr(module, "ENOUGH_SECONDS", 0.001)
+    monkeypatch.setattr(measurements, "start_seconds", lambda: 2.5)
 
 
 def test_the_estimate_counts_what_the_curve_trains(made: tuple[ResultStore, Any, list[str]], quick: None) -> None:

@@ -1,4 +1,4 @@
-"""Phrases that this package's error messages share, and what may be printed as a name."""
+"""Phrases that error messages of all packages share: did you mean, a long text's beginning, names that print."""
 
 import difflib
 import unicodedata
@@ -14,6 +14,11 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     """`; did you mean 'label'?` for the known name nearest to `name`, or nothing when none is near."""
     near = difflib.get_close_matches(str(name), list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def truncate(text: str, length: int) -> str:
+    """The text, or so many characters of it with an ellipsis as the last."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def is_printable_name(name: str) -> bool:

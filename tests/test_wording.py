@@ -1,6 +1,6 @@
 import pytest
 
-from aflite_assets.wording import did_you_mean, is_printable_name
+from aflite_assets.wording import did_you_mean, is_printable_name, truncate
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,8 @@ def test_names_of_any_script_are_printable(name: str) -> None:
 )
 def test_blank_long_and_controlling_names_are_not(name: str) -> None:
     assert not is_printable_name(name)
+
+
+def test_a_long_text_is_truncated_to_the_length() -> None:
+    assert truncate("x" * 300, 300) == "x" * 300
+    assert truncate("x" * 301, 300) == "x" * 299 + "…"

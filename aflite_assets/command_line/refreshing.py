@@ -16,9 +16,9 @@ from aflite_assets.command_line.terminal import (
     escaped,
     escaped_lines,
     one_line,
-    shortened,
     size,
     table,
+    truncate_escaped,
     write_lines,
 )
 from aflite_assets.errors import DatasetBusyError
@@ -165,7 +165,7 @@ def plan_lines(plans: Iterable["DatasetPlan"]) -> list[str]:
     room = _WHY if sys.stdout.isatty() else _WHOLE
     meanings = [f"{_WORDS.get(state, state)}: {meaning}" for state, meaning in STATES.items() if state in seen]
     return [
-        *table([(*row[:4], shortened(one_line(row[4]), room)) for row in rows]),
+        *table([(*row[:4], truncate_escaped(one_line(row[4]), room)) for row in rows]),
         *(["", "; ".join(meanings)] if meanings else []),
         *(escaped(note) for note in notes),
     ]
@@ -270,7 +270,7 @@ def refreshed_lines(done: "Refreshed", *, report: Path | None = None) -> Iterato
     for stage, obtained in done.made:
         seconds = obtained.result.manifest["provenance"].get("seconds")
         how = "found" if obtained.reused else f"made in {duration(seconds)}" if seconds else "made"
-        yield f"{name}: {stage.stage} {how} ({shortened('; '.join(map(str, stage.reasons)), _WHY)})"
+        yield f"{name}: {stage.stage} {how} ({truncate_escaped('; '.join(map(str, stage.reasons)), _WHY)})"
     refused = {one.stage.stage for one in left if one.tries.refused and not one.tries.reported}
     for failed, reason in done.failed.items():
         if failed not in refused:
@@ -357,8 +357,8 @@ def status_lines(standing: Iterable[tuple["DatasetStatus", bool]]) -> Iterator[s
     for one, is_refused in standing:
         looked, made = ("never" if at is None else _when(at) for at in (one.looked, one.made))
         rows.append((one.dataset, looked, made, "file refused" if is_refused else one.letters, size(one.size)))
-        needs += [f"  {one.dataset}: {shortened('; '.join(one.troubles), room)}"] if one.troubles else []
-        waits += [f"  {one.dataset}: {shortened('; '.join(one.waits), room)}"] if one.waits else []
+        needs += [f"  {one.dataset}: {truncate_escaped('; '.join(one.troubles), room)}"] if one.troubles else []
+        waits += [f"  {one.dataset}: {truncate_escaped('; '.join(one.waits), room)}"] if one.waits else []
     yield from table(rows, numbers=(4,))
     yield ""
     yield f"stages: {', '.join(STAGES)}"

@@ -4,6 +4,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TextIO
 
+from aflite_assets.wording import truncate
+
 _WIDTH = 110
 _UNITS = (("µs", 1e-6, 1e-3), ("ms", 1e-3, 1.0), ("s", 1.0, 90.0), ("min", 60.0, 5_400.0), ("h", 3_600.0, 172_800.0))
 _SIZES = ("bytes", "kB", "MB", "GB", "TB")
@@ -30,10 +32,9 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def shortened(text: str, length: int) -> str:
+def truncate_escaped(text: str, length: int) -> str:
     """The text made safe, cut to `length` signs with an ellipsis as the last."""
-    safe = escaped(text[: length + 1])
-    return safe if len(safe) <= length else f"{safe[: length - 1]}…"
+    return truncate(escaped(text[: length + 1]), length)
 
 
 def indented(text: str) -> list[str]:

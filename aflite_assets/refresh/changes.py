@@ -9,6 +9,7 @@ from aflite_assets.results import ResultKey
 from aflite_assets.results.file_hashes import HashedFile
 from aflite_assets.stages.shared.content_hashes import MISSING
 from aflite_assets.stages.shared.file_records import OWN_RECORDS, records
+from aflite_assets.wording import truncate
 
 Kind = Literal["never made", "lost", "incomplete", "field", "file", "commit", "code version", "input", "note"]
 
@@ -133,5 +134,4 @@ def _short(digest: str | None) -> str:
 def _shown(value: Any) -> str:
     if value is _UNSET:
         return "not set"
-    text = json.dumps(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    return truncate(json.dumps(value), _LONGEST)

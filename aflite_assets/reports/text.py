@@ -37,11 +37,6 @@ def _shown(character: str) -> str:
     return _REPLACEMENT if hidden else character
 
 
-def truncated(text: str, length: int = MAX_SHOWN_CHARACTERS) -> str:
-    """The text, cut to `length` characters with an ellipsis as the last."""
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
 def one_line(text: str) -> str:
     """The text safe to show, every run of white space one space."""
     return " ".join(printable(text).split())

@@ -16,7 +16,7 @@ from aflite_assets.specs.yaml.checks import check_values
 from aflite_assets.specs.yaml.messages import NAME_RULE, explain
 from aflite_assets.specs.yaml.paths import absolute_path, absolute_paths
 from aflite_assets.specs.yaml.reading import read_yaml
-from aflite_assets.specs.yaml.safe_text import received, shown_path
+from aflite_assets.specs.yaml.safe_text import received_text, shown_path
 from aflite_assets.wording import did_you_mean
 
 BUNDLED = Path(__file__).parent / "bundled"
@@ -91,11 +91,11 @@ def load_spec(path: Path) -> DatasetSpec:
     if not isinstance(content, dict):
         raise SpecError(f"{where}: a dataset is a mapping of keys and values, but the file {_described(content)}")
     if not _NAME.fullmatch(path.stem):
-        raise SpecError(f"{where}: name: {NAME_RULE} ({received(path.stem)}: the file's name); rename the file")
+        raise SpecError(f"{where}: name: {NAME_RULE} ({received_text(path.stem)}: the file's name); rename the file")
     name = content.setdefault("name", path.stem)
     if name != path.stem:
         raise SpecError(
-            f"{where}: name: must be the file's name without its ending, {path.stem!r} ({received(name)}); "
+            f"{where}: name: must be the file's name without its ending, {path.stem!r} ({received_text(name)}); "
             "rename the file, or leave the key out"
         )
     return parse_spec(absolute_paths(content, path.parent), where=where)
@@ -141,4 +141,4 @@ def _spec_files(folder: Path) -> list[Path]:
 
 
 def _described(content: Any) -> str:
-    return "is empty" if content is None else f"holds {received(content).removeprefix('received ')}"
+    return "is empty" if content is None else f"holds {received_text(content).removeprefix('received ')}"

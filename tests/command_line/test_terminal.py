@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, shortened, table
+from aflite_assets.command_line.terminal import duration, escaped, escaped_lines, table, truncate_escaped
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_what_is_shown_is_always_printable(text: str) -> None:
 
 @given(st.text(st.characters()), st.integers(2, 50))
 def test_shortened_is_never_longer(text: str, length: int) -> None:
-    shown = shortened(text, length)
+    shown = truncate_escaped(text, length)
     assert len(shown) <= length
     assert shown == escaped(text) or shown.endswith("…")
 

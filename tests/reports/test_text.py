@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from aflite_assets.reports.intervals import Interval
 from aflite_assets.reports.scores.accuracy import AccuracySummary, Score
 from aflite_assets.reports.sentences.wording import score_text, sizes_text, stop_text
-from aflite_assets.reports.text import counted, listed, one_line, printable, signed_points, truncated, value_text
+from aflite_assets.reports.text import counted, listed, one_line, printable, signed_points, value_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -30,11 +30,6 @@ def test_controls_become_visible() -> None:
 @given(ANY_TEXT)
 def test_one_line_is_one_line(text: str) -> None:
     assert len(one_line(text).splitlines()) <= 1
-
-
-def test_truncated_keeps_the_length() -> None:
-    assert truncated("x" * 300) == "x" * 300
-    assert truncated("x" * 301) == "x" * 299 + "…"
 
 
 @pytest.mark.parametrize(

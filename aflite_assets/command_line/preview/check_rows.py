@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from aflite_assets.command_line.terminal import escaped, shortened
+from aflite_assets.command_line.terminal import escaped, truncate_escaped
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import open_encoded
 
@@ -28,14 +28,14 @@ def _row(row: Examples) -> Iterator[str]:
     for name in row.table.column_names:
         if name.startswith("attribute."):
             value = row.table[name][0].as_py()
-            yield f"  {escaped(name)}: {'none' if value is None else shortened(str(value), MOST_SIGNS)}"
+            yield f"  {escaped(name)}: {'none' if value is None else truncate_escaped(str(value), MOST_SIGNS)}"
 
 
 def _input(row: Examples) -> Iterator[tuple[str, str]]:
     if row.modality == "text":
         for name in ("text", "text_pair"):
             if name in row.table.column_names:
-                yield name, shortened(row.table[name][0].as_py(), MOST_SIGNS)
+                yield name, truncate_escaped(row.table[name][0].as_py(), MOST_SIGNS)
     elif row.modality == "features":
         values = row.features[0].tolist()
         first = ", ".join(f"{value:.3g}" for value in values[:MOST_NUMBERS])
@@ -48,7 +48,7 @@ def _image(row: Examples) -> str:
     try:
         image = open_encoded(row.image_bytes(0))
     except Exception as error:  # of hostile bytes, readers raise anything; each says that this is no image
-        return f"cannot be read: {shortened(str(error), MOST_SIGNS)}"
+        return f"cannot be read: {truncate_escaped(str(error), MOST_SIGNS)}"
     size = f"{image.width} x {image.height} pixels, {image.format} {image.mode}"
     path = row.table["image"][0].as_py()["path"]
     return size if path is None else f"{size}, {escaped(path)}"

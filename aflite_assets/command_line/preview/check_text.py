@@ -10,7 +10,7 @@ from aflite_assets.command_line.preview.check_rows import shown_rows
 from aflite_assets.command_line.preview.data_preview import DataPreview, UnderstoodChallenge, UnderstoodChallenges
 from aflite_assets.command_line.preview.estimate import CostEstimate, Work
 from aflite_assets.command_line.preview.run_plan import RunPlan
-from aflite_assets.command_line.terminal import duration, escaped, indented, shortened, table
+from aflite_assets.command_line.terminal import duration, escaped, indented, table, truncate_escaped
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.data_checks.checks import CheckResult
 from aflite_assets.reports.text import count, counted, percent
@@ -165,7 +165,7 @@ def _class_table(counts: Mapping[str, np.ndarray], names: tuple[str, ...]) -> It
 
 
 def _name(name: str) -> str:
-    return shortened(name, MOST_SIGNS)
+    return truncate_escaped(name, MOST_SIGNS)
 
 
 def _input(examples: Examples) -> str:

@@ -40,7 +40,7 @@ def part_folder(repo_id: str, commit: str, *, name: str, config: str | None, cla
     return cache_root() / repo_id.replace("/", "--") / commit / f"{readable}-{digest}"
 
 
-def keep(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
+def write_cache(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
     """Write the tables that `make` gives into a folder that appears only when it is whole."""
     from filelock import FileLock
 
@@ -57,7 +57,7 @@ def keep(folder: Path, make: Callable[[], Iterable[pa.Table]]) -> None:
         flush_entry(folder.parent)
 
 
-def kept(folder: Path) -> pa.Table | None:
+def read_cache(folder: Path) -> pa.Table | None:
     """The rows of a folder, mapped into memory, or None where it does not exist.
 
     Raises:

@@ -9,10 +9,17 @@ from typing import Literal
 
 import pyarrow as pa
 
-from aflite_assets.data.hub.cache import joined, keep, kept, part_folder, remember_commit, remembered_commit
+from aflite_assets.data.hub.cache import (
+    joined,
+    part_folder,
+    read_cache,
+    remember_commit,
+    remembered_commit,
+    write_cache,
+)
 from aflite_assets.data.hub.calls import Asking, asking, in_time, shared_deadline
 from aflite_assets.data.hub.columns import ColumnForm
-from aflite_assets.data.hub.errors import RepoRef, ask, told, unreachable
+from aflite_assets.data.hub.errors import RepoRef, call_hub, translate_error, unreachable
 from aflite_assets.data.hub.files import file_tables, hub_file
 from aflite_assets.data.hub.repository import HubRepository, commit_on_hub
 from aflite_assets.data.hub.splits import HubSplits
@@ -89,7 +96,7 @@ def check_available(source: HubSource) -> None:
     repository = HubRepository(_place(source), source_commit(source))
     reader = _Reader(repository, source)
     if not all(reader.is_kept(name) for names in source.splits.values() for name in as_tuple(names)):
-        ask(repository.place, lambda: in_time(repository.check_reachable), doing="asking the hub for it")
+        call_hub(repository.place, lambda: in_time(repository.check_reachable), doing="asking the hub for it")
 
 
 def row_counts(source: HubSource) -> dict[str, int] | None:
@@ -116,17 +123,17 @@ class _Reader:
 
     def part(self, name: str, *, rows: int | None) -> pa.Table:
         folder = self._folder(name)
-        table = kept(folder)
+        table = read_cache(folder)
         if table is not None:
             return table
         self._reach()
         doing = f"reading {name!r} at commit {self._repository.commit}"
         if rows is not None:
             return joined(
-                ask(self._repository.place, lambda: list(self._tables(name, rows)), doing=doing), what=repr(name)
+                call_hub(self._repository.place, lambda: list(self._tables(name, rows)), doing=doing), what=repr(name)
             )
-        ask(self._repository.place, lambda: keep(folder, lambda: self._tables(name, None)), doing=doing)
-        made = kept(folder)
+        call_hub(self._repository.place, lambda: write_cache(folder, lambda: self._tables(name, None)), doing=doing)
+        made = read_cache(folder)
         assert made is not None
         return made
 
@@ -134,13 +141,13 @@ class _Reader:
         return self._folder(name).is_dir()
 
     def count(self, name: str) -> int | None:
-        table = kept(self._folder(name))
+        table = read_cache(self._folder(name))
         if table is not None:
             return int(table.num_rows)
         if "." in name:
             return None
         self._reach()
-        counts = ask(self._repository.place, self._splits.row_counts, doing="reading the dataset's card")
+        counts = call_hub(self._repository.place, self._splits.row_counts, doing="reading the dataset's card")
         return (counts or {}).get(name)
 
     def _folder(self, name: str) -> Path:
@@ -159,7 +166,7 @@ class _Reader:
     def _reach(self) -> None:
         """Requests that are not repeated, before those that the libraries repeat for minutes."""
         if not self._reached:
-            ask(self._repository.place, self._repository.check_reachable, doing="asking the hub for it")
+            call_hub(self._repository.place, self._repository.check_reachable, doing="asking the hub for it")
             self._reached = True
 
 
@@ -198,7 +205,7 @@ def _resolve(place: RepoRef, *, cached: bool) -> str:
         commit = _commit(place)
     except Exception as error:
         known = _known_commit(place) if unreachable(error) else None
-        refusal = told(place, error, doing=f"asking the hub what revision {place.revision!r} stands for")
+        refusal = translate_error(place, error, doing=f"asking the hub what revision {place.revision!r} stands for")
     else:
         if place.kind == "dataset":
             remember_commit(place.id, place.revision, commit)

@@ -44,7 +44,7 @@ class RepoRef:
         return f"{constants.ENDPOINT}/{'datasets/' if self.kind == 'dataset' else ''}{self.id}"
 
 
-def ask(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answer:
+def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answer:
     """What `call` returns; what the hub's libraries raise in it comes back as this project's error.
 
     Raises:
@@ -58,14 +58,14 @@ def ask(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answer:
     except AfliteError:
         raise
     except Exception as error:
-        refusal = told(place, error, doing=doing)
+        refusal = translate_error(place, error, doing=doing)
     # Outside of the handler, so that the library's error, whose request holds the token, is not chained.
     raise refusal
 
 
-def told(place: RepoRef, error: BaseException, *, doing: str) -> AfliteError:
+def translate_error(place: RepoRef, error: BaseException, *, doing: str) -> AfliteError:
     """The error to raise for what a library of the hub raised while `doing` something with the repository."""
-    known = (told for cause in _chain(error) if (told := _known(place, cause)) is not None)
+    known = (translate_error for cause in _chain(error) if (translate_error := _known(place, cause)) is not None)
     missing, message = next(known, ("for good", None))
     if message is None:
         message = f"{doing} failed ({type(error).__name__}: {str(error)[:_SHOWN]}); see {place.page}"

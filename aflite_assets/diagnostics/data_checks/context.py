@@ -10,6 +10,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks.feature_columns import FeatureColumns, all_finite, feature_columns
 from aflite_assets.diagnostics.data_checks.repeats import TrainRepeats, input_codes, repeats_in_train
+from aflite_assets.wording import truncate
 
 Numbers = Mapping[str, int | float | str]
 
@@ -72,7 +73,7 @@ def not_applicable(reason: str) -> Outcome:
 
 def quoted(text: str) -> str:
     """The beginning of a text from the data, in quotes, with what does not print written out."""
-    return repr(text if len(text) <= _SHOWN_CHARACTERS else f"{text[: _SHOWN_CHARACTERS - 1]}…")
+    return repr(truncate(text, _SHOWN_CHARACTERS))
 
 
 def listed(values: Iterable[object]) -> str:

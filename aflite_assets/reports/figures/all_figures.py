@@ -14,7 +14,8 @@ from aflite_assets.reports.inputs.learning_curve import LearningCurve
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity, means_text
-from aflite_assets.reports.text import listed, one_line, truncated
+from aflite_assets.reports.text import listed, one_line
+from aflite_assets.wording import truncate
 
 _GRID_ROWS = 6
 """Images of either side in the grid; more would leave each too few colours."""
@@ -87,7 +88,7 @@ def similarity_pictures(classes: tuple[ClassSimilarity, ...], representation: st
     """The class number and the heat maps of each class compared."""
     for class_ in classes:
         alt = (
-            f"Cosine similarity of kept, removed and random rows of class {truncated(one_line(class_.name), 60)}, "
+            f"Cosine similarity of kept, removed and random rows of class {truncate(one_line(class_.name), 60)}, "
             f"representation {representation}; mean {means_text(class_)}"
         )
         yield class_.label, Picture(similarity_map(class_, scale_with=classes), alt)

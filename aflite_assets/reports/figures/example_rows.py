@@ -12,7 +12,8 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.thumbnails import thumbnail_uri
 from aflite_assets.reports.inputs.records import FilteredSet
-from aflite_assets.reports.text import printable, truncated
+from aflite_assets.reports.text import MAX_SHOWN_CHARACTERS, printable
+from aflite_assets.wording import truncate
 
 DEFAULT_SHOWN = {"text": 8, "features": 8, "image": 24}
 """Rows shown per side (kept, removed), by kind of input."""
@@ -117,7 +118,7 @@ def _shown(inputs: Examples, position: int, record: dict[str, Any]) -> ExampleRo
 def _texts(inputs: Examples, position: int) -> tuple[str, ...]:
     columns = [name for name in ("text", "text_pair") if name in inputs.table.column_names]
     values = [inputs.table[name][position].as_py() for name in columns]
-    return tuple(truncated(printable(value)) for value in values if value is not None)
+    return tuple(truncate(printable(value), MAX_SHOWN_CHARACTERS) for value in values if value is not None)
 
 
 def _vector(values: np.ndarray) -> str:

@@ -23,7 +23,8 @@ from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.reports.inputs.score_counts import ScoreCounts, chosen_iterations
 from aflite_assets.reports.sentences.summary import chance_by_iteration
 from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.text import one_line, truncated
+from aflite_assets.reports.text import one_line
+from aflite_assets.wording import truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,7 +138,7 @@ def _share_panels(places: "list[Axes]", filtered: Sequence[FilteredSet], label_n
     for place, one, share in zip(places, filtered, shares, strict=False):
         iterations = [row.iteration for row in filter_table(one)]
         for number, label in enumerate(drawn):
-            name = truncated(one_line(label_names[label]), 24)
+            name = truncate(one_line(label_names[label]), 24)
             place.plot(iterations, 100 * share[:, label], lw=1.6, label=name, **_style(number))
         place.set(xlabel="iteration", ylim=(0, 108 * highest or 1))
         place.set_title(f"Class shares ({one.representation})", fontsize=11)

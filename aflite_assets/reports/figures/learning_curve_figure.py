@@ -12,7 +12,8 @@ from aflite_assets.reports.figures.drawing import (
     thousands,
 )
 from aflite_assets.reports.inputs.learning_curve import LearningCurve, chosen_rows
-from aflite_assets.reports.text import one_line, truncated
+from aflite_assets.reports.text import one_line
+from aflite_assets.wording import truncate
 
 
 def learning_curve_picture(curves: Sequence[LearningCurve]) -> bytes:
@@ -30,7 +31,7 @@ def learning_curve_picture(curves: Sequence[LearningCurve]) -> bytes:
         # Several curves at one size: bars side by side can be told apart.
         places = [rows * 1.04 ** (number - (len(curves) - 1) / 2) for rows in curve.rows]
         marker = SERIES_MARKERS[number % len(SERIES_MARKERS)]
-        name = truncated(one_line(curve.representation), 32)
+        name = truncate(one_line(curve.representation), 32)
         axes.errorbar(places, accuracies, (below, above), color=colour, marker=marker, ms=5, capsize=3, label=name)
         at = curve.rows.index(curve.elbow)
         label = "elbow" if number == len(curves) - 1 else None

@@ -25,7 +25,8 @@ from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.reports.inputs.score_counts import bin_edges, binned
 from aflite_assets.reports.sentences.summary import chance_by_iteration
 from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.text import one_line, truncated
+from aflite_assets.reports.text import one_line
+from aflite_assets.wording import truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,7 +128,7 @@ def image_grid(images: Sequence[bytes], captions: Sequence[str], *, columns: int
             axes.plot([0, 1, np.nan, 0, 1], [0, 1, np.nan, 1, 0], color=GREY)
         else:
             axes.imshow(pixels)
-        axes.set_title(truncated(one_line(captions[place]), 14), fontsize=7, y=-0.28, parse_math=False)
+        axes.set_title(truncate(one_line(captions[place]), 14), fontsize=7, y=-0.28, parse_math=False)
     return png(figure)
 
 
@@ -148,7 +149,7 @@ def _scatter_into(
             "alpha": 0.75,
             "lw": 0,
         }
-        axes.scatter(*points[labels == c].T, label=truncated(one_line(name), 24), **style)
+        axes.scatter(*points[labels == c].T, label=truncate(one_line(name), 24), **style)
     axes.axis(limits)
     if 0.5 <= (limits[3] - limits[2]) / (limits[1] - limits[0]) <= 2:
         axes.set_aspect("equal")

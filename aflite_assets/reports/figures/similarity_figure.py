@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from aflite_assets.reports.figures.drawing import new_figure, png
 from aflite_assets.reports.inputs.similarity import ClassSimilarity, SimilarityBlock, lowest_similarity, similarity_text
-from aflite_assets.reports.text import one_line, truncated
+from aflite_assets.reports.text import one_line
+from aflite_assets.wording import truncate
 
 _COLOURS = "cividis"
 """Made to look alike with and without red-green blindness (Nuñez et al. 2018)."""
@@ -27,7 +28,7 @@ def similarity_map(one: ClassSimilarity, *, scale_with: Sequence[ClassSimilarity
         place.tick_params(length=0)
     bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=list(axes), shrink=0.85, pad=0.015)
     bar.set_label("cosine similarity")
-    figure.suptitle(f"Class {truncated(one_line(one.name), 60)}", fontsize=12, parse_math=False)
+    figure.suptitle(f"Class {truncate(one_line(one.name), 60)}", fontsize=12, parse_math=False)
     return png(figure, grid=False)
 
 

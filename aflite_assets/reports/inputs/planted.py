@@ -3,7 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from aflite_assets.reports.text import count, listed, one_line, percent, truncated
+from aflite_assets.reports.text import count, listed, one_line, percent
+from aflite_assets.wording import truncate
 
 
 @dataclass(frozen=True)
@@ -68,4 +69,4 @@ def _ratio(part: int, whole: int) -> float | None:
 
 
 def _short(text: str) -> str:
-    return truncated(one_line(text), 60)
+    return truncate(one_line(text), 60)

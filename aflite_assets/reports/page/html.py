@@ -38,6 +38,7 @@ from aflite_assets.reports.tables.paired import paired_differences, part_tables,
 from aflite_assets.reports.tables.top_k import top_k_tables
 from aflite_assets.reports.tables.transfer import transfer_tables
 from aflite_assets.reports.tables.zero_shot import zero_shot_tables
+from aflite_assets.wording import truncate
 
 MAX_EVIDENCE_ROWS = 50
 """Longer evidence tables are cut on the page; the JSON has them whole."""
@@ -216,11 +217,11 @@ def _environment() -> Environment:
         "count": text.count,
         "counted": text.counted,
         "points": text.signed_points,
-        "value": lambda value: text.truncated(text.value_text(value), 2_000),
+        "value": lambda value: truncate(text.value_text(value), 2_000),
         "score": wording.score_text,
         "sizes": wording.sizes_text,
-        "cut": text.truncated,
-        "heading": lambda name: text.truncated(text.one_line(name), 60),
+        "truncate_text": lambda value, length=text.MAX_SHOWN_CHARACTERS: truncate(value, length),
+        "heading": lambda name: truncate(text.one_line(name), 60),
         "own_rows": has_own_rows,
         "by_evaluator": lambda rows: [(name, list(group)) for name, group in groupby(rows, lambda row: row.evaluator)],
         "stop": wording.stop_text,

@@ -15,7 +15,8 @@ from aflite_assets.reports.sentences.warnings import ONE_ANSWER, SMALL_TEST_SET,
 from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text, verdict_text
 from aflite_assets.reports.tables.main_tables import FilterRow, filter_table
 from aflite_assets.reports.tables.paired import PairedDifference, paired_differences, primary_comparison
-from aflite_assets.reports.text import count, listed, one_line, percent, truncated
+from aflite_assets.reports.text import count, listed, one_line, percent
+from aflite_assets.wording import truncate
 
 
 def plain_summary(data: BenchmarkData) -> tuple[str, ...]:
@@ -183,7 +184,7 @@ def _paired_text(one: PairedDifference, differences: Sequence[PairedDifference])
 
 
 def _label(part: PairedDifference) -> str:
-    return truncated(one_line(part.label or ""), 60)
+    return truncate(one_line(part.label or ""), 60)
 
 
 __all__ = [

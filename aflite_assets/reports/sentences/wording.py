@@ -14,7 +14,8 @@ from aflite_assets.reports.tables.in_distribution import HumanAgreement
 from aflite_assets.reports.tables.main_tables import ChallengePart
 from aflite_assets.reports.tables.paired import PairedDifference
 from aflite_assets.reports.tables.zero_shot import ZeroShotColumn
-from aflite_assets.reports.text import DASH, count, counted, listed, one_line, percent, signed_points, truncated
+from aflite_assets.reports.text import DASH, count, counted, listed, one_line, percent, signed_points
+from aflite_assets.wording import truncate
 
 _MOST_NAMED = 8
 _COLLAPSES = {
@@ -248,7 +249,7 @@ def _counts_as(labels: Sequence[str], what: str) -> str:
 
 
 def _short(label: str) -> str:
-    return truncated(one_line(label), 60)
+    return truncate(one_line(label), 60)
 
 
 def stop_text(stop_reason: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 
 from aflite_assets.specs.yaml.annotations import Location, members, typed_values
-from aflite_assets.specs.yaml.safe_text import BOOLEANS, received, shown_field
+from aflite_assets.specs.yaml.safe_text import BOOLEANS, received_text, shown_field
 
 _LONGEST_PATH = 4096
 _LARGEST = 2**63
@@ -17,7 +17,7 @@ _FREE_TEXT = (("title",), ("description",))
 def check_values(content: Mapping[str, Any], model: type[BaseModel]) -> dict[Location, str]:
     """One message per place of `content` that holds what `model` would take and nobody can have meant."""
     return {
-        location: f"{shown_field(location)}: {problem} ({received(value, location)})"
+        location: f"{shown_field(location)}: {problem} ({received_text(value, location)})"
         for location, value, place in typed_values(model, content)
         if (problem := _problem(location, value, place)) is not None
     }

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ValidationError
 
 from aflite_assets.specs.yaml.annotations import Location, is_model, members, tags, yaml_location
 from aflite_assets.specs.yaml.expected_types import is_count, wish_of_kind
-from aflite_assets.specs.yaml.safe_text import BOOLEANS, cut, received, shown_field, shown_key
-from aflite_assets.wording import did_you_mean
+from aflite_assets.specs.yaml.safe_text import BOOLEANS, received_text, shown_field, shown_key
+from aflite_assets.wording import did_you_mean, truncate
 
 NAME_RULE = "use lower-case letters, digits and underscores only, no underscore first, at most 64 characters"
 
@@ -58,7 +58,7 @@ def explain(
     for location, group in grouped.items():
         field = shown_field(location)
         for message in _of_field(group, field, model):
-            yield cut(message, _LONGEST)
+            yield truncate(message, _LONGEST)
 
 
 def _above(location: Location) -> list[Location]:
@@ -83,7 +83,7 @@ def _of_field(group: list[_Problem], field: str, model: type[BaseModel]) -> Iter
         if whole is not None:
             yield whole
         else:
-            wishes.setdefault(received(problem.error["input"], problem.location), []).append(_wish(problem))
+            wishes.setdefault(received_text(problem.error["input"], problem.location), []).append(_wish(problem))
     for given, wanted in wishes.items():
         yield _about(field, f"{', or '.join(dict.fromkeys(wanted))} ({given})")
 
@@ -121,7 +121,7 @@ def _tag_message(problem: _Problem, field: str) -> str:
     if tag is None:
         return f"{field}.{key} is missing; add it, one of {known}"
     near = did_you_mean(tag, known) if isinstance(tag, str) else ""
-    return f"{field}.{key}: is unknown{near} ({received(tag, problem.location)}; known: {known})"
+    return f"{field}.{key}: is unknown{near} ({received_text(tag, problem.location)}; known: {known})"
 
 
 def _wish(problem: _Problem) -> str:

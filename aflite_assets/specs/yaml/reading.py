@@ -16,12 +16,14 @@ import yaml
 from pydantic import SecretStr
 
 from aflite_assets.errors import SpecError
-from aflite_assets.specs.yaml.safe_text import BOOLEANS, cut, shown_field, shown_key, shown_path
+from aflite_assets.specs.yaml.safe_text import BOOLEANS, shown_field, shown_key, shown_path
 from aflite_assets.specs.yaml.variables import fill_in
+from aflite_assets.wording import truncate
 
 _MOST_BYTES = 2**20
 _MOST_VALUES = 100_000
 _DEEPEST = 50
+_LONGEST = 200
 _MERGE = "<<"
 
 _NULLS = {"", "~", "null", "Null", "NULL"}
@@ -110,12 +112,12 @@ def _composed(path: Path, text: str) -> yaml.Node | None:
     except yaml.MarkedYAMLError as error:
         _refuse(path, composer.line + 1 if error.problem_mark is None else error.problem_mark.line + 1, _syntax(error))
     except (ValueError, OverflowError) as error:  # an escape beyond all characters, a version of 5,000 digits
-        _refuse(path, composer.line + 1, f"cannot be read as YAML: {cut(str(error))}")
+        _refuse(path, composer.line + 1, f"cannot be read as YAML: {truncate(str(error), _LONGEST)}")
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> str:
     """What PyYAML found, from where on, and what to do; without the line's text, which may hold a secret."""
-    problem = cut(" ".join(filter(None, (error.context, error.problem))))
+    problem = truncate(" ".join(filter(None, (error.context, error.problem))), _LONGEST)
     remedy = next((remedy for known, remedy in _REMEDIES.items() if known in problem), None)
     start, end = error.context_mark, error.problem_mark
     begun = f" (in what begins at line {start.line + 1})" if start and end and start.line != end.line else ""
@@ -141,7 +143,7 @@ class _Guarded:
 
     def _problem(self, tag: str | None) -> str | None:
         if tag is not None:
-            shown = cut(tag.replace("tag:yaml.org,2002:", "!!"))
+            shown = truncate(tag.replace("tag:yaml.org,2002:", "!!"), _LONGEST)
             return f"the tag {shown} is not allowed; remove it, and put text in quotes"
         if self._depth > _DEEPEST:
             return f"is nested more than {_DEEPEST} deep; no dataset needs that"

@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from aflite_assets.wording import truncate
+
 BOOLEANS = "yes/no/on/off and true/false are booleans in YAML"
 
 _LONGEST = 200
@@ -15,15 +17,15 @@ _MOST = 5
 
 def shown_path(path: Path) -> str:
     """The path; quoted and escaped where it holds line breaks or bytes that are no text."""
-    return cut(str(path) if str(path).isprintable() else repr(str(path)), _LONGEST_PATH)
+    return truncate(str(path) if str(path).isprintable() else repr(str(path)), _LONGEST_PATH)
 
 
 def shown_field(keys: Iterable[Any]) -> str:
     """`evaluators.linear.kind`: the keys that lead to a field."""
-    return cut(".".join(shown_key(key) for key in keys))
+    return truncate(".".join(shown_key(key) for key in keys), _LONGEST)
 
 
-def received(value: Any, keys: Iterable[Any] = ()) -> str:
+def received_text(value: Any, keys: Iterable[Any] = ()) -> str:
     """`received '2'`: what stood there, at the place that `keys` lead to.
 
     Of mappings the keys alone are shown, and nothing below a key `token`, wherever that stands: it may be a secret.
@@ -50,7 +52,7 @@ def shown_value(value: Any) -> str:
         case bool():
             return str(value).lower()
         case str():
-            return repr(cut(value))
+            return repr(truncate(value, _LONGEST))
         case int() | float():
             return "a number too large to show" if _is_huge(value) else str(value)
         case SecretStr():
@@ -64,12 +66,7 @@ def shown_value(value: Any) -> str:
 
 def shown_key(key: Any) -> str:
     """A key alone: as it is where it is printable text."""
-    return cut(key) if isinstance(key, str) and key and key.isprintable() else shown_value(key)
-
-
-def cut(text: str, longest: int = _LONGEST) -> str:
-    """The text, or its beginning when it is longer than `longest` characters."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return truncate(key, _LONGEST) if isinstance(key, str) and key and key.isprintable() else shown_value(key)
 
 
 def _is_huge(number: float) -> bool:
@@ -79,4 +76,5 @@ def _is_huge(number: float) -> bool:
 
 def _listed(values: Iterable[Any]) -> str:
     entries = list(values)
-    return cut(", ".join(shown_value(entry) for entry in entries[:_MOST]) + (", …" if len(entries) > _MOST else ""))
+    more = ", …" if len(entries) > _MOST else ""
+    return truncate(", ".join(shown_value(entry) for entry in entries[:_MOST]) + more, _LONGEST)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pydantic import SecretStr
 
 from aflite_assets.errors import SpecError
-from aflite_assets.specs.yaml.safe_text import cut
+from aflite_assets.wording import truncate
 
 _FORMS = "write ${NAME}, ${NAME:-default} or ${secret:NAME}, and $${ where the text itself has ${"
 _NAME = "[A-Za-z_][A-Za-z0-9_]*"
@@ -53,4 +53,4 @@ def _malformed(text: str, start: int) -> str:
         return "${secret:...} must be the whole value, with nothing before or after it"
     if text.startswith("${secret:", start):
         return "${secret:...} takes the name of one variable and no default; write ${secret:NAME}"
-    return f"{cut(text[start:], 40)!r} is no variable; {_FORMS}"
+    return f"{truncate(text[start:], 40)!r} is no variable; {_FORMS}"

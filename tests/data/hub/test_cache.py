@@ -8,11 +8,11 @@ import pytest
 from aflite_assets.data.hub.cache import (
     cache_root,
     joined,
-    keep,
-    kept,
     part_folder,
+    read_cache,
     remember_commit,
     remembered_commit,
+    write_cache,
 )
 from aflite_assets.errors import DataError
 
@@ -25,10 +25,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_rows_are_kept_and_mapped_into_memory(cache: Path) -> None:
     folder = part_folder("me/data", "a" * 40, name="train", config=None, class_numbers=False)
-    assert kept(folder) is None
-    keep(folder, lambda: [pa.table({"n": [0] * 500_000}), pa.table({"n": [1] * 500_000})])
+    assert read_cache(folder) is None
+    write_cache(folder, lambda: [pa.table({"n": [0] * 500_000}), pa.table({"n": [1] * 500_000})])
     before = pa.total_allocated_bytes()
-    table = kept(folder)
+    table = read_cache(folder)
     assert table is not None
     assert (table.num_rows, table["n"][500_000].as_py()) == (1_000_000, 1)
     assert pa.total_allocated_bytes() - before < 100_000
@@ -37,8 +37,8 @@ def test_rows_are_kept_and_mapped_into_memory(cache: Path) -> None:
 
 def test_rows_of_growing_types_are_kept_and_joined(cache: Path) -> None:
     parts = [pa.table({"n": [1]}), pa.table({"n": pa.nulls(1)}), pa.table({"n": [0.5], "m": ["x"]})]
-    keep(cache / "part", lambda: parts)
-    table = kept(cache / "part")
+    write_cache(cache / "part", lambda: parts)
+    table = read_cache(cache / "part")
     assert table is not None
     assert table.to_pydict() == {"n": [1.0, None, 0.5], "m": [None, None, "x"]}
 
@@ -49,24 +49,24 @@ def test_nothing_is_kept_of_what_broke_off_and_what_is_there_is_not_made_again(c
         raise OSError("the network went away")
 
     with pytest.raises(OSError, match="the network went away"):
-        keep(cache / "part", broken)
-    assert kept(cache / "part") is None
-    keep(cache / "part", lambda: [pa.table({"n": [2]})])
-    keep(cache / "part", broken)
-    table = kept(cache / "part")
+        write_cache(cache / "part", broken)
+    assert read_cache(cache / "part") is None
+    write_cache(cache / "part", lambda: [pa.table({"n": [2]})])
+    write_cache(cache / "part", broken)
+    table = read_cache(cache / "part")
     assert table is not None
     assert table["n"].to_pylist() == [2]
 
 
 def test_damaged_and_empty_parts(cache: Path) -> None:
-    keep(cache / "empty", lambda: [])
-    table = kept(cache / "empty")
+    write_cache(cache / "empty", lambda: [])
+    table = read_cache(cache / "empty")
     assert table is not None
     assert table.num_rows == 0
-    keep(cache / "damaged", lambda: [pa.table({"n": [1]})])
+    write_cache(cache / "damaged", lambda: [pa.table({"n": [1]})])
     next((cache / "damaged").glob("*.arrow")).write_bytes(b"\0" * 10)
     with pytest.raises(DataError, match=r"damaged' is damaged \(.*\); delete it, and it is made again"):
-        kept(cache / "damaged")
+        read_cache(cache / "damaged")
 
 
 def test_tables_that_do_not_fit_are_refused() -> None:
@@ -99,7 +99,9 @@ def test_what_a_branch_stood_for_is_remembered(cache: Path) -> None:
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
 def test_a_file_cut_short_is_no_shorter_dataset(cache: Path, share: float) -> None:
-    keep(cache / "part", lambda: [pa.table({"n": range(start, start + 1000)}) for start in range(0, 20_000, 1000)])
+    write_cache(
+        cache / "part", lambda: [pa.table({"n": range(start, start + 1000)}) for start in range(0, 20_000, 1000)]
+    )
     (path,) = (cache / "part").iterdir()
     whole = path.read_bytes()
     for damaged in (
@@ -108,12 +110,12 @@ def test_a_file_cut_short_is_no_shorter_dataset(cache: Path, share: float) -> No
     ):
         path.write_bytes(damaged)
         with pytest.raises(DataError, match=r"part' is damaged \(.*\); delete it, and it is made again"):
-            kept(cache / "part")
+            read_cache(cache / "part")
 
 
 def test_parts_with_different_dictionaries_are_kept(cache: Path) -> None:
     parts = [pa.table({"n": pa.array(values).dictionary_encode()}) for values in (["a", "b"], ["c"])]
-    keep(cache / "part", lambda: parts)
-    table = kept(cache / "part")
+    write_cache(cache / "part", lambda: parts)
+    table = read_cache(cache / "part")
     assert table is not None
     assert table["n"].to_pylist() == ["a", "b", "c"]

@@ -2,7 +2,7 @@ import traceback
 
 import pytest
 
-from aflite_assets.data.hub.errors import RepoRef, ask, told, unreachable
+from aflite_assets.data.hub.errors import RepoRef, call_hub, translate_error, unreachable
 from aflite_assets.errors import DataError, ModelError
 
 TOKEN = "hf_SeCrEt"
@@ -21,7 +21,7 @@ def test_a_token_is_in_no_message_and_no_chain(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(
         DataError, match=r"dataset 'me/data': reading failed \(RuntimeError: sent \*\*\* or \*\*\*\)"
     ) as e:
-        ask(PLACE, leak, doing="reading")
+        call_hub(PLACE, leak, doing="reading")
     assert (e.value.__cause__, e.value.__context__) == (None, None)
     assert TOKEN not in "".join(traceback.format_exception(e.value))
     assert TOKEN not in repr(PLACE)
@@ -32,9 +32,9 @@ def test_own_errors_pass_and_models_have_theirs() -> None:
         raise DataError("mine")
 
     with pytest.raises(DataError, match=r"^mine$"):
-        ask(PLACE, refuse, doing="reading")
-    assert isinstance(told(RepoRef("model", "m", "main"), KeyError("x"), doing="asking"), ModelError)
-    assert ask(PLACE, lambda: 3, doing="reading") == 3
+        call_hub(PLACE, refuse, doing="reading")
+    assert isinstance(translate_error(RepoRef("model", "m", "main"), KeyError("x"), doing="asking"), ModelError)
+    assert call_hub(PLACE, lambda: 3, doing="reading") == 3
 
 
 def test_tokens_are_trimmed_and_impossible_ones_refused() -> None:
@@ -52,7 +52,7 @@ def test_offline_mode_is_named_and_counts_as_out_of_reach() -> None:
     error = FileNotFoundError("not in the cache")
     error.__cause__ = OfflineModeIsEnabled("offline")
     assert unreachable(error)
-    message = str(told(PLACE, error, doing="reading"))
+    message = str(translate_error(PLACE, error, doing="reading"))
     assert message.startswith("dataset 'me/data': HF_HUB_OFFLINE is set and revision 'main' is not in the cache ")
     assert message.endswith("; unset HF_HUB_OFFLINE where there is a network")
     assert not unreachable(ValueError("x"))
@@ -71,5 +71,5 @@ def test_only_a_hub_that_is_out_of_reach_or_busy_may_pass(place: RepoRef) -> Non
 
     passing: list[Exception] = [_answer(429), _answer(503), ConnectionError("reset"), TimeoutError("late")]
     staying = [_answer(401), _answer(404), OfflineModeIsEnabled("offline"), ValueError("x")]
-    assert [told(place, error, doing="reading").may_pass for error in passing] == [True] * 4
-    assert [told(place, error, doing="reading").may_pass for error in staying] == [False] * 4
+    assert [translate_error(place, error, doing="reading").may_pass for error in passing] == [True] * 4
+    assert [translate_error(place, error, doing="reading").may_pass for error in staying] == [False] * 4

@@ -25,6 +25,7 @@ from dagster._utils.interrupts import pop_captured_interrupt
 
 from aflite_assets.assets.steps.run_scope import RunScope, run_scope
 from aflite_assets.automation.dead_runs import end_dead_runs, mark_run
+from aflite_assets.automation.runs_of_datasets import started_elsewhere
 from aflite_assets.errors import DatasetBusyError, StoreError
 
 _LONGEST_NAP = 0.5
@@ -56,21 +57,35 @@ class OneProcessExecutor(InProcessExecutor):
             "Executing steps in one process",
             event_specific_data=EngineEventData(),
         )
-        yield from ExecuteRunWithPlanIterable(
-            execution_plan=plan_context.execution_plan,
-            iterator=_steps,
-            execution_context_manager=PlanExecutionContextManager(
-                job=plan_context.job,
-                retry_mode=plan_context.retry_mode,
+        try:
+            yield from ExecuteRunWithPlanIterable(
                 execution_plan=plan_context.execution_plan,
-                run_config=plan_context.run_config,
-                dagster_run=plan_context.dagster_run,
-                instance=plan_context.instance,
-                raise_on_error=plan_context.raise_on_error,
-                output_capture=plan_context.output_capture,
-                step_dependency_config=self.step_dependency_config,
-            ),
-        )
+                iterator=_steps,
+                execution_context_manager=PlanExecutionContextManager(
+                    job=plan_context.job,
+                    retry_mode=plan_context.retry_mode,
+                    execution_plan=plan_context.execution_plan,
+                    run_config=plan_context.run_config,
+                    dagster_run=plan_context.dagster_run,
+                    instance=plan_context.instance,
+                    raise_on_error=plan_context.raise_on_error,
+                    output_capture=plan_context.output_capture,
+                    step_dependency_config=self.step_dependency_config,
+                ),
+            )
+        except (KeyboardInterrupt, DagsterExecutionInterruptedError):
+            _note_cancellation(plan_context)
+            raise
+
+
+def _note_cancellation(plan_context: PlanOrchestrationContext) -> None:
+    """Say that Ctrl-C of `dg launch` cancels its run: Dagster takes an interruption nobody announced for a failure.
+
+    For a run that a daemon started it is one: its code location ended, and the run is to be started again.
+    """
+    run = plan_context.instance.get_run_by_id(plan_context.run_id)
+    if run is not None and not started_elsewhere(run) and run.status == dg.DagsterRunStatus.STARTED:
+        plan_context.instance.report_run_canceling(run, "The command that carries this run out was interrupted.")
 
 
 def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> Iterator[DagsterEvent]:

@@ -117,7 +117,8 @@ class Tick:
                 events += self._check(plan, marks[name])
             elif name not in self.loaded:
                 lines.append(
-                    f"{name} is new: *Reload definitions*, or restart the code location, to have its partition"
+                    f"{name} is new and cannot be run yet: press Reload definitions at the top right of Lineage, or "
+                    "restart the code location"
                 )
                 self.log.warning(lines[-1])
             else:

@@ -15,6 +15,14 @@ _UNDER_WAY = [
 _PARTITION = "dagster/partition"
 
 
+def started_elsewhere(run: dg.DagsterRun) -> bool:
+    """Whether a run is carried out in a process that Dagster started for it, and not by `dg launch` itself.
+
+    Only such a run can be started again.
+    """
+    return run.remote_job_origin is not None
+
+
 class RunsOfDatasets:
     """The runs as they are when this is made, and again whenever one dataset's are asked for."""
 
@@ -42,6 +50,8 @@ class RunsOfDatasets:
             return f"run {under_way[0].run_id}"
         if latest is None or latest.dagster_run.tags.get("dagster/will_retry") != "true":
             return None
+        if not started_elsewhere(latest.dagster_run):
+            return None  # Dagster announces its retry all the same
         ended = latest.end_time or now
         return f"the retry of run {latest.dagster_run.run_id}" if now - ended < RETRY_SECONDS else None
 
@@ -50,4 +60,4 @@ class RunsOfDatasets:
         return self._latest.get(dataset)
 
 
-__all__ = ["RunsOfDatasets"]
+__all__ = ["RunsOfDatasets", "started_elsewhere"]

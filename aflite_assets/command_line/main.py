@@ -1,6 +1,7 @@
 """The command `aflite`: arguments, the order of a check, exit codes. What is printed is worded in `check_text`."""
 
 import argparse
+import signal
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from aflite_assets.specs.dataset import DatasetSpec
 
 REFUSED = 1
 """Exit code of a file that was refused; 0 is fine and 2 wrong usage."""
+INTERRUPTED = 128 + signal.SIGINT
+"""Exit code of a command that Ctrl-C stopped, as shells count it."""
 
 _CHECK = """\
 Reads a dataset's description and its data, and says what was understood: rows, classes, challenge sets, sizes, and what
@@ -41,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AfliteError as error:
         _write(sys.stderr, [escaped_lines(str(error))])
         return REFUSED
+    except KeyboardInterrupt:
+        _write(sys.stderr, ["stopped; what was finished stays, and the same command goes on"])
+        return INTERRUPTED
     return code or 0
 
 

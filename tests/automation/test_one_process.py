@@ -15,6 +15,7 @@ from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.execution.api import execute_run
 
 import definitions
+from aflite_assets.automation import one_process
 from aflite_assets.automation.one_process import one_process_executor
 
 
@@ -108,10 +109,32 @@ def test_a_run_that_waits_can_be_cancelled(instance: dg.DagsterInstance) -> None
     interrupt = Timer(2, lambda: os.kill(os.getpid(), signal.SIGINT))
     interrupt.start()
     start = time.monotonic()
-    assert execute(job_of(lambda: pytest.fail("it never had the slot")), instance) in (
-        dg.DagsterRunStatus.CANCELED,
-        dg.DagsterRunStatus.FAILURE,
-    )
+    assert execute(job_of(lambda: pytest.fail("it never had the slot")), instance) == dg.DagsterRunStatus.CANCELED
     assert time.monotonic() - start < 15
     assert instance.event_log_storage.get_concurrency_info("gpu").pending_step_count == 0
     interrupt.join()
+
+
+def interrupted(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, *, elsewhere: bool) -> dg.DagsterRun:
+    """A run whose process is interrupted in the middle of a step, as by Ctrl-C or by the end of its code location."""
+    monkeypatch.setattr(one_process, "started_elsewhere", lambda run: elsewhere)
+    interrupt = Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT))
+    execute(job_of(lambda: (interrupt.start(), time.sleep(30))), instance)
+    interrupt.join()
+    (run,) = instance.get_runs()
+    return run
+
+
+def test_ctrl_c_of_a_launch_cancels_its_run(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = interrupted(instance, monkeypatch, elsewhere=False)
+    assert run.status == dg.DagsterRunStatus.CANCELED
+    assert "dagster/will_retry" not in run.tags
+    assert instance.event_log_storage.get_concurrency_info("gpu").active_slot_count == 0
+
+
+def test_the_end_of_a_code_location_fails_its_runs(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = interrupted(instance, monkeypatch, elsewhere=True)
+    assert run.status == dg.DagsterRunStatus.FAILURE
+    assert run.tags["dagster/failure_reason"] == "UNEXPECTED_TERMINATION"

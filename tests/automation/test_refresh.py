@@ -12,6 +12,7 @@ from dagster._core.events import DagsterEvent, DagsterEventType
 
 import definitions
 from aflite_assets.automation import refresh as module
+from aflite_assets.automation import runs_of_datasets
 from aflite_assets.automation.refresh import TICK_SECONDS, refresh
 from aflite_assets.automation.watched_versions import latest_version
 from aflite_assets.refresh.due import WAITS
@@ -226,7 +227,7 @@ def test_damaged_folders_of_one_dataset_stop_no_other(settled: Deployment) -> No
 
 def test_a_new_dataset_is_named_and_one_that_was_never_made_is_left(settled: Deployment) -> None:
     write_dataset(settled.folder, "brand_new", seed=5)
-    assert "brand_new is new: *Reload definitions*" in why_not(settled.tick())
+    assert "brand_new is new and cannot be run yet: press Reload definitions at the" in why_not(settled.tick())
     known = frozenset((*NAMES, "brand_new"))
     settled.tick(loaded=known)
     assert why_not(settled.tick(loaded=known)) == "nothing is due"
@@ -284,10 +285,18 @@ def test_a_retry_that_dagster_announced_is_waited_for(settled: Deployment) -> No
     (request,) = settled.tick().run_requests or ()
     run = _begin(settled.instance, request, **{"dagster/will_retry": "true"})
     _end(settled.instance, run)
+    settled.monkeypatch.setattr(runs_of_datasets, "started_elsewhere", lambda run: True)
     (record,) = settled.instance.get_run_records()
     settled.now = settled.now.fromtimestamp(record.end_time or 0, settled.now.tzinfo)
     assert why_not(settled.tick()) == f"digits waits for the retry of run {run.run_id}"
     settled.now += timedelta(minutes=15)
+    assert requested(settled.tick()) == {"digits": ["published_dataset", "benchmark_report"]}
+
+
+def test_a_launch_is_never_retried_and_not_waited_for(settled: Deployment) -> None:
+    settled.edit("digits", title="Other words")
+    (request,) = settled.tick().run_requests or ()
+    _end(settled.instance, _begin(settled.instance, request, **{"dagster/will_retry": "true"}))
     assert requested(settled.tick()) == {"digits": ["published_dataset", "benchmark_report"]}
 
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from filelock import FileLock
 
-from aflite_assets.command_line.main import main
+from aflite_assets.command_line.main import INTERRUPTED, main
 from aflite_assets.command_line.refreshing import FAILED, PAUSED, WAITING
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore, file_hashes
@@ -266,6 +266,22 @@ def test_one_refresh_at_a_time(vectors: Path, run: Run, home: Path) -> None:
     with FileLock(state.lock):
         code, out, _ = run("refresh", "vectors")
     assert (code, "another refresh is under way" in out) == (PAUSED, True)
+
+
+def test_ctrl_c_ends_in_words_and_the_next_refresh_goes_on(
+    vectors: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*arguments: Any, **named: Any) -> Any:
+        raise KeyboardInterrupt
+
+    _edit(vectors, title="Other")
+    with monkeypatch.context() as patched:
+        patched.setattr(published_dataset, "run", stop)
+        code, _, said = run("refresh", "vectors")
+    assert code == INTERRUPTED == 130
+    assert said.endswith("stopped; what was finished stays, and the same command goes on\n")
+    assert "Traceback" not in said
+    assert "published_dataset made" in run("refresh", "vectors")[1]
 
 
 def test_a_file_that_is_being_written_is_left_for_later(

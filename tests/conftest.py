@@ -1,7 +1,9 @@
 """What every test has: a home of its own, no network, and one thread per library."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 
@@ -16,7 +18,7 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels_folder(Path(__file__).parent / "__pycache__" / "numba")))
 os.environ.setdefault("MPLCONFIGDIR", str(Path(__file__).parent / "__pycache__" / "matplotlib"))
 
-pytest_plugins = ["tests.small_datasets"]
+pytest_plugins = ["tests.pipeline_fixtures"]
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +34,24 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ):
         monkeypatch.delenv(variable, raising=False)
     return folder
+
+
+@pytest.fixture(scope="module")
+def undrawn() -> Iterator[None]:
+    """Figures are put together but not drawn: for modules that run pipelines over and over and look at no picture.
+
+    Drawing is half of what a tiny dataset's report costs; `tests/reports` and the walks without this draw every figure.
+    """
+
+    def dot(figure: Any, target: IO[bytes], **options: Any) -> None:
+        Image.new("RGB", (1, 1)).save(target, format="png")
+
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Figure, "savefig", dot)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -18,33 +18,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests.small_datasets import circles
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
 
 REPOSITORY = Path(__file__).parents[2]
-TINY_CIRCLES = {
-    "name": "tiny_circles",
-    "title": "Tiny <circles>",
-    "source": {
-        "format": "circles",
-        "splits": {"train": 400, "test": 200},
-        "inner_radius": 1.0,
-        "outer_radius": 3.0,
-        "radius_deviation": 0.15,
-        "biased_share": 0.75,
-        "bias_width": 8,
-        "bias_mean": 1.0,
-        "bias_deviation": 0.1,
-        "noise_deviation": 0.1,
-        "flipped_share": 0.05,
-    },
-    "labels": ["inner", "outer"],
-    "representations": {"given": {"kind": "identity"}},
-    "filter": {"target_size": 0.2, "train_size": 0.1, "slice_size": 0.2, "n_partitions": 16},
-    "evaluators": {"linear": {"kind": "linear"}},
-    "seeds": [0],
-    "report": {"scatter_features": [0, 1]},
-}
 CHROMIUM_FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -198,7 +177,7 @@ def _environment(root: Path) -> dict[str, str]:
     for name in ("home", "dagster", "datasets"):
         (root / name).mkdir()
     shutil.copy(REPOSITORY / "dagster.yaml", root / "dagster")
-    (root / "datasets" / "tiny_circles.yaml").write_text(yaml.safe_dump(TINY_CIRCLES))
+    (root / "datasets" / "tiny_circles.yaml").write_text(yaml.safe_dump(circles("tiny_circles")))
     return os.environ | {
         "AFLITE_HOME": str(root / "home"),
         "AFLITE_DATASETS": str(root / "datasets"),

@@ -10,6 +10,7 @@ from aflite_assets.assets import common, data, warmup
 from aflite_assets.specs.registry import Registry, parse_spec
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
+pytestmark = pytest.mark.usefixtures("made_here")
 MODEL = {"kind": "small_transformer", "vocabulary": 100, "width": 8, "layers": 1, "heads": 1, "max_length": 16}
 
 

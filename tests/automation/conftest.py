@@ -26,16 +26,11 @@ from aflite_assets.specs.registry import Registry, load_registry
 from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from tests.small_datasets import VECTOR_SETTINGS
 
 # Names of bundled datasets: the partitions are those that the definitions were loaded with.
 NAMES = ("circles_1", "circles_2", "digits")
-CONTENT: dict[str, Any] = {
-    "columns": {"features": ["a", "b", "c"]},
-    "representations": {"given": {"kind": "identity"}},
-    "filter": {"target_size": 60, "train_size": 20, "slice_size": 20, "n_partitions": 8},
-    "evaluators": {"linear": {"kind": "linear"}},
-    "seeds": [0],
-}
+CONTENT: dict[str, Any] = {"columns": {"features": ["a", "b", "c"]}, **VECTOR_SETTINGS}
 
 
 def write_table(path: Path, *, rows: int, seed: int) -> None:
@@ -146,7 +141,7 @@ def deployment(
     before = {path: (path.read_bytes(), path.stat()) for path in folder.iterdir()}
     monkeypatch.setattr(registry, "BUNDLED", folder)
     monkeypatch.setattr(attempts, "make_in_child", make_here)
-    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+    with dg.DagsterInstance.ephemeral(str(tmp_path)) as instance:
         yield Deployment(folder, ResultStore(home / "results"), instance, monkeypatch)
     for path in set(folder.iterdir()) - set(before):
         path.unlink()

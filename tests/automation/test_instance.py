@@ -6,8 +6,8 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -24,10 +24,10 @@ from aflite_assets.automation.instance import (
 
 REPOSITORY = Path(__file__).parents[2]
 OPENER = """
-import sys, time
 import dagster as dg
 import dagster._core.storage.sqlite_storage
-time.sleep(max(0, float(sys.argv[1]) - time.time()))
+print("ready", flush=True)
+input()
 with dg.DagsterInstance.get() as instance:
     assert instance.get_runs_count() == 0
 """
@@ -97,18 +97,19 @@ def test_who_opens_it_waits_for_who_makes_it(folder: Path) -> None:
     assert opened.is_set()
 
 
-def _open_at_once(folder: Path, count: int) -> list[str]:
-    """What each of `count` processes wrote to stderr that failed to open the instance."""
-    environment = os.environ | {"DAGSTER_HOME": str(folder)}
-    command = [sys.executable, "-c", OPENER, str(time.time() + 6)]
-    started = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(count)]
-    said = [process.communicate(timeout=300)[1] for process in started]
-    return [text for process, text in zip(started, said, strict=True) if process.returncode]
-
-
 def test_four_processes_meet_a_fresh_instance_at_once(folder: Path) -> None:
-    assert _open_at_once(folder, 4) == []
-    assert _open_at_once(folder, 1) == []
+    environment = os.environ | {"DAGSTER_HOME": str(folder)}
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [sys.executable, "-c", OPENER]
+    started: list[Any] = [subprocess.Popen(command, env=environment, text=True, **pipes) for _ in range(4)]
+    assert [process.stdout.readline() for process in started] == ["ready\n"] * 4
+    for process in started:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    said = [process.communicate(timeout=300)[1] for process in started]
+    assert [text for process, text in zip(started, said, strict=True) if process.returncode] == []
+    with dg.DagsterInstance.from_config(str(folder)) as instance:
+        assert instance.get_runs_count() == 0
 
 
 @pytest.mark.slow

@@ -14,7 +14,6 @@ import pytest
 from dagster._core.definitions.job_base import InMemoryJob
 from dagster._core.execution.api import execute_run
 
-import definitions
 from aflite_assets.automation import one_process
 from aflite_assets.automation.one_process import one_process_executor
 
@@ -50,6 +49,8 @@ def execute(job: dg.JobDefinition, instance: dg.DagsterInstance) -> dg.DagsterRu
 
 
 def test_the_definitions_use_it() -> None:
+    import definitions  # what the processes below need not load
+
     assert definitions.defs.executor is one_process_executor
     repository = definitions.defs.get_repository_def()
     assert repository.get_job("benchmark").executor_def.name == "one_process"
@@ -119,7 +120,12 @@ def interrupted(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, *
     """A run whose process is interrupted in the middle of a step, as by Ctrl-C or by the end of its code location."""
     monkeypatch.setattr(one_process, "started_elsewhere", lambda run: elsewhere)
     interrupt = Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT))
-    execute(job_of(lambda: (interrupt.start(), time.sleep(30))), instance)
+
+    def interrupted_step() -> None:
+        interrupt.start()
+        time.sleep(30)
+
+    execute(job_of(interrupted_step), instance)
     interrupt.join()
     (run,) = instance.get_runs()
     return run

@@ -24,6 +24,8 @@ from aflite_assets.stages.pipeline import STAGES
 from resources import NotifierResource, ResultStoreResource
 from tests.automation.conftest import NAMES, Deployment, write_dataset, write_table
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def requested(result: dg.SensorResult) -> dict[str, list[str]]:
     """The stages asked for, by dataset."""
@@ -128,7 +130,7 @@ def test_a_raised_code_version_runs_every_dataset(settled: Deployment, monkeypat
 def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Deployment, failing: str) -> None:
     other = next(name for name in NAMES if name != failing)
     settled.table(failing).write_text("a,b,c,label\n1,2,not a number,0\n", encoding="utf-8")
-    write_table(settled.table(other), rows=120, seed=11)
+    settled.edit(other, title="Other words")
     result = settled.settled()
     assert set(requested(result)) == {failing, other}
     for request in result.run_requests or ():

@@ -20,6 +20,9 @@ from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.filtering import published_dataset
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
+from tests.small_datasets import feature_vectors
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -29,19 +32,8 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a dataset's file `vectors.yaml`, its features, and the results of every stage."""
     folder = tmp_path_factory.mktemp("walk")
     (folder / "specs").mkdir()
-    splits: dict[str, dict[str, str]] = {}
-    for split, rows in (("train", 120), ("test", 40)):
-        labels = np.arange(rows) % 2
-        np.save(folder / f"{split}_x.npy", np.random.default_rng(0).normal(size=(rows, 3)) + labels[:, None])
-        np.save(folder / f"{split}_y.npy", labels)
-        splits[split] = {"features": f"{folder}/{split}_x.npy", "labels": f"{folder}/{split}_y.npy"}
-    spec = {
-        "source": {"format": "features", "splits": splits},
-        "representations": {"given": {"kind": "identity"}},
-        "filter": {"target_size": 60, "train_size": 20, "slice_size": 20, "n_partitions": 8},
-        "evaluators": {"linear": {"kind": "linear"}},
-        "seeds": [0],
-    }
+    spec = feature_vectors(folder)
+    del spec["name"]
     (folder / "specs" / "vectors.yaml").write_text(yaml.safe_dump(spec))
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("AFLITE_DATASETS", str(folder / "specs"))

@@ -13,29 +13,9 @@ import pytest
 import yaml
 
 from tests.deploy.conftest import PostgresServer
+from tests.small_datasets import circles
 
 REPOSITORY = Path(__file__).parents[2]
-CIRCLES = {
-    "title": "Tiny circles",
-    "source": {
-        "format": "circles",
-        "splits": {"train": 400, "test": 200},
-        "inner_radius": 1.0,
-        "outer_radius": 3.0,
-        "radius_deviation": 0.15,
-        "biased_share": 0.75,
-        "bias_width": 8,
-        "bias_mean": 1.0,
-        "bias_deviation": 0.1,
-        "noise_deviation": 0.1,
-        "flipped_share": 0.05,
-    },
-    "labels": ["inner", "outer"],
-    "representations": {"given": {"kind": "identity"}},
-    "filter": {"target_size": 0.2, "train_size": 0.1, "slice_size": 0.2, "n_partitions": 16},
-    "evaluators": {"linear": {"kind": "linear"}},
-    "seeds": [0],
-}
 RUN = """
 import sys
 import dagster as dg
@@ -127,7 +107,7 @@ def team(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> 
         (root / name).mkdir()
     shutil.copy(REPOSITORY / "deploy" / "dagster.yaml", root / "dagster")
     for name in DATASETS:
-        (root / "datasets" / f"{name}.yaml").write_text(yaml.safe_dump({"name": name, **CIRCLES}))
+        (root / "datasets" / f"{name}.yaml").write_text(yaml.safe_dump(circles(name)))
     return TeamInstance(postgres, root)
 
 
@@ -164,6 +144,7 @@ def test_four_runs_at_once_on_an_empty_server_are_all_there(team: TeamInstance) 
         assert len(tracked) >= len(STAGES)
 
 
+@pytest.mark.slow
 def test_a_run_whose_server_restarts_ends_and_the_next_one_goes_on_from_there(team_in_use: TeamInstance) -> None:
     team = team_in_use
     run = team.start("tiny_e")

@@ -1,6 +1,5 @@
 """Runs of a tiny dataset in processes that are killed hard at given moments; what `test_kills` counts and compares."""
 
-import multiprocessing
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -16,40 +15,10 @@ from aflite_assets.results import ResultStore
 from aflite_assets.results.doctor import examine_store
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
+from tests.forked import forking_context
+from tests.small_datasets import template_pairs
 
-# Moments are drawn over the work: by itself a fresh process spends most of its time on imports.
-PRELOADED = [
-    "tests.faults.kills",
-    "torch",
-    "transformers",
-    "matplotlib.pyplot",
-    "plotly.graph_objects",
-    *(f"aflite_assets.stages.{name}" for name in STAGES),
-    "aflite_assets.models.encoders",
-    "aflite_assets.models.evaluators",
-    "aflite_assets.models.training.trainer",
-]
-
-TINY: dict[str, Any] = {
-    "name": "tiny",
-    "source": {"format": "template_nli", "splits": {"train": 160, "test": 40}, "planted_share": 0.6, "seed": 0},
-    "warmup": {"size": 40},
-    "representations": {
-        "small": {
-            "kind": "small_transformer",
-            "vocabulary": 100,
-            "width": 8,
-            "layers": 1,
-            "heads": 1,
-            "max_length": 16,
-            "epochs": 3,
-            "learning_rate": 0.02,
-        }
-    },
-    "filter": {"n_partitions": 4, "slice_size": 0.1, "target_size": 0.3},
-    "evaluators": {"linear": {"kind": "linear"}},
-    "seeds": [0],
-}
+TINY = template_pairs(train=160, test=40, warmup=40, epochs=3, slice_size=0.1, target_size=0.3)
 
 
 def run_whole(root: Path) -> None:
@@ -80,8 +49,8 @@ def _until(root: Path, after: float | None, sending: Connection) -> None:
 
 
 def _started(target: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
+    # Moments are drawn over the work: by itself a fresh process spends most of its time on imports.
+    context = forking_context()
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=target, args=(*arguments, sending))
     process.start()

@@ -28,7 +28,8 @@ def test_two_runs_at_once_make_everything_once(tmp_path: Path, feature_content: 
 
 
 @pytest.mark.slow
-def test_fifty_killed_runs_end_with_the_same_files(tmp_path: Path) -> None:
-    outcomes = list(kill_and_resume(tmp_path, moments=50, seed=0))
+@pytest.mark.parametrize("seed", range(5))
+def test_fifty_killed_runs_end_with_the_same_files(tmp_path: Path, seed: int) -> None:
+    outcomes = list(kill_and_resume(tmp_path, moments=10, seed=seed))
     assert [one for one in outcomes if not one.equal] == []
-    assert len({one.stage for one in outcomes if one.stage in STAGES}) >= 5
+    assert len({one.stage for one in outcomes if one.stage in STAGES}) >= 3

@@ -23,6 +23,8 @@ from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared import file_records
 from aflite_assets.stages.shared.content_hashes import FieldContents
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def _states(plan: DatasetPlan) -> dict[str, str]:
     return {stage.stage: stage.state for stage in plan.stages}

@@ -19,6 +19,8 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation import bias_evidence
 from aflite_assets.stages.pipeline import STAGES
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 Refresh = Callable[..., Refreshed]
 
 

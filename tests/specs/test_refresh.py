@@ -9,7 +9,7 @@ import pytest
 from aflite_assets.errors import SpecError
 from aflite_assets.specs.refresh import RefreshSpec
 from aflite_assets.specs.registry import parse_spec
-from tests.small_datasets import CIRCLES
+from tests.pipeline_fixtures import CIRCLES
 
 HUB: dict[str, Any] = {"format": "hub", "id": "me/data", "splits": {"train": "train", "test": "test"}}
 

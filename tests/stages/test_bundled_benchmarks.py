@@ -58,6 +58,7 @@ def marked_digits(tmp_path_factory: pytest.TempPathFactory) -> Tables:
     return _benchmark("marked_digits", store, ("linear",))
 
 
+@pytest.mark.slow
 def test_filtered_digits_have_lost_the_marks_that_give_them_away(marked_digits: Tables) -> None:
     (removal,) = marked_digits("planted").to_pylist()
     assert (removal["attribute"], removal["values"]) == ("mark", "right")
@@ -68,6 +69,7 @@ def test_filtered_digits_have_lost_the_marks_that_give_them_away(marked_digits: 
     assert removal["recall_by_chance"] < 0.75
 
 
+@pytest.mark.slow
 def test_a_linear_model_of_marked_digits_learns_the_marks_unless_they_are_filtered(marked_digits: Tables) -> None:
     table = marked_digits("challenge_sets")
 
@@ -118,6 +120,7 @@ def test_the_rbf_svm_trained_on_filtered_circles_solves_unbiased_ones(circles: T
     assert accuracy("linear", "filtered") == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_the_hypothesis_alone_tells_the_label_before_filtering_and_not_after(template_nli: Tables) -> None:
     table = template_nli("accuracy")
 
@@ -132,6 +135,7 @@ def test_the_hypothesis_alone_tells_the_label_before_filtering_and_not_after(tem
     assert accuracy("filtered", "filtered") == pytest.approx(1 / 3, abs=0.08)
 
 
+@pytest.mark.slow
 def test_reversed_cues_mislead_what_learnt_from_random_rows_but_not_from_filtered_ones(template_nli: Tables) -> None:
     table = template_nli("challenge_sets")
 

@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from aflite_assets.errors import DataError, MemoryRanOutError, TimeLimitError, W
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages import child_process as child
 from aflite_assets.stages.child_process import ChildTraceback, StageJob, make_in_child
 from aflite_assets.stages.pipeline import find_stage, run_stage
 from aflite_assets.stages.shared.progress import IterationReport, Progress, silent
@@ -156,14 +158,36 @@ def test_errors_have_names(
 
 
 def test_a_time_limit_ends_the_child(
-    circles_spec: DatasetSpec, store: ResultStore, misbehaving: Callable[[str], Any], tmp_path: Path
+    circles_spec: DatasetSpec,
+    store: ResultStore,
+    misbehaving: Callable[[str], Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # The clock stands still until the stage is being made, however long the child takes to begin.
+    now = [0.0]
+    monkeypatch.setattr(child, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def nearly_all_is_over(key: str) -> None:
+        wait_until((tmp_path / "pid").exists, 60)
+        now[0] = 8.3
+
+    job = StageJob("raw_dataset", circles_spec, store, misbehaving("slow"))
     with pytest.raises(TimeLimitError, match=r"raw_dataset of 'small_circles' was ended after 8\.5 seconds, its time"):
-        make_in_child(StageJob("raw_dataset", circles_spec, store, misbehaving("slow")), progress=silent, seconds=8.5)
+        make_in_child(job, progress=silent, seconds=8.5, on_making=nearly_all_is_over)
     assert (tmp_path / "pid.ended").exists()
     assert not alive(int((tmp_path / "pid").read_text()))
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A process that a script started in the background is told to ignore interruptions."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_ends_the_child_which_tidies_up(
     circles_spec: DatasetSpec,
     store: ResultStore,

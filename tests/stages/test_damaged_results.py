@@ -17,6 +17,8 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
 from aflite_assets.stages.shared.progress import Progress
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture
 def spec(feature_files: Callable[..., dict[str, Any]]) -> DatasetSpec:

@@ -18,6 +18,8 @@ from aflite_assets.stages.pipeline import STAGES, numbers, run_pipeline, run_sta
 from aflite_assets.stages.shared.progress import IterationReport, Progress
 from aflite_assets.stages.shared.published import read_control_sets
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def test_walk_of_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
     logged: list[str] = []
@@ -278,7 +280,7 @@ def test_an_impossible_plan_is_refused_before_anything_is_trained(
 def test_missing_file_is_named(feature_files: Callable[..., dict[str, Any]], store: ResultStore) -> None:
     content = feature_files()
     Path(content["source"]["splits"]["test"]["labels"]).unlink()
-    with pytest.raises(DataError, match=r"test_y.npy' does not exist"):
+    with pytest.raises(DataError, match=r"test_labels.npy' does not exist"):
         _walk(content, store)
 
 

@@ -22,6 +22,8 @@ from aflite_assets.stages.shared.report_inputs import trial_note
 from aflite_assets.stages.shared.train_sets import train_sets
 from aflite_assets.stages.warmup.warmup_split import _check_plan
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def _grouped(folder: Path, *, group_size: int = 3, **changes: Any) -> DatasetSpec:
     """Three classes in grouped rows, one of them missing in the split `dev`, some rows unlabelled."""

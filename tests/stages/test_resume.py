@@ -1,8 +1,7 @@
 """Killed at any moment, a stage goes on where it was and ends with the same bits."""
 
+import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-import yaml
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.models.encoders import EncodedBatch
@@ -21,51 +19,26 @@ from aflite_assets.stages.embedding import embeddings
 from aflite_assets.stages.filtering import filtered_sets
 from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.stages.shared.progress import IterationReport, Progress
+from tests.forked import forking_context
+from tests.small_datasets import template_pairs
 
-TEXTS: dict[str, Any] = {
-    "name": "templates",
-    "source": {"format": "template_nli", "splits": {"train": 400, "test": 60}, "planted_share": 0.6, "seed": 0},
-    "warmup": {"size": 60},
-    "representations": {
-        "small": {
-            "kind": "small_transformer",
-            "vocabulary": 100,
-            "width": 8,
-            "layers": 1,
-            "heads": 1,
-            "max_length": 16,
-            "epochs": 4,
-            "learning_rate": 0.02,
-        }
-    },
-    "filter": {"n_partitions": 4},
-    "evaluators": {"linear": {"kind": "linear"}},
-    "seeds": [0],
-}
+TEXTS = template_pairs(train=400, test=60, warmup=60)
 UNTIL_FILTER = ("raw_dataset", "challenge_sets", "warmup_split", "warmup_models", "embeddings", "filtered_sets")
 
-# Stops itself hard in the middle of iteration 2, after its scores were written and before its state was.
-KILLED = """
-import os, signal, sys, yaml
-from pathlib import Path
-import numpy as np
-from aflite_assets.results import ResultStore
-from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.pipeline import run_stage
 
-saves = 0
-savez = np.savez
-def save(*args, **kwargs):
-    global saves
-    saves += 1
-    if saves == int(sys.argv[3]):
-        os.kill(os.getpid(), signal.SIGKILL)
-    savez(*args, **kwargs)
-np.savez = save
-spec = parse_spec(yaml.safe_load(sys.argv[2]))
-for name in sys.argv[4:]:
-    run_stage(name, spec, store=ResultStore(Path(sys.argv[1])))
-"""
+def _until_killed(root: Path, content: dict[str, Any], killed_at: int) -> None:
+    """Stops itself hard in the middle of an iteration, after its scores were written and before its state was."""
+    saves, savez = 0, np.savez
+
+    def save(*args: Any, **kwargs: Any) -> None:
+        nonlocal saves
+        saves += 1
+        if saves == killed_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        savez(*args, **kwargs)
+
+    pytest.MonkeyPatch().setattr(np, "savez", save)
+    _filter(parse_spec(content), ResultStore(root))
 
 
 def _filter(spec: DatasetSpec, store: ResultStore) -> tuple[Any, list[str]]:
@@ -81,14 +54,10 @@ def test_a_killed_filter_resumes_with_the_same_bits(
 ) -> None:
     spec = parse_spec(circles_content)
     whole, _ = _filter(spec, ResultStore(tmp_path / "whole"))
-    arguments = [
-        str(tmp_path / "killed"),
-        yaml.safe_dump(circles_content, sort_keys=False),
-        str(killed_at),
-        *UNTIL_FILTER,
-    ]
-    code = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False).returncode
-    assert code == -signal.SIGKILL
+    process = forking_context().Process(target=_until_killed, args=(tmp_path / "killed", circles_content, killed_at))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
     resumed, logged = _filter(spec, ResultStore(tmp_path / "killed"))
     resumes = [line for line in logged if "resumes" in line]
     assert resumes == ([f"filtering given resumes at iteration {killed_at - 1}"] if killed_at > 1 else [])

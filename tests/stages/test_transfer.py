@@ -24,6 +24,8 @@ from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
 from aflite_assets.stages.shared.progress import Progress
 from aflite_assets.stages.shared.published import fine_tune_examples, read_challenge_sets
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 NET = {
     "kind": "small_transformer", "vocabulary": 200, "width": 16, "layers": 1, "heads": 2, "max_length": 16,
     "epochs": 12, "batch_size": 10, "learning_rate": 0.01,
@@ -235,6 +237,7 @@ def test_test_rows_are_dropped_from_the_rows_to_train_on(walk: Walk) -> None:
     assert len(tests) == 60
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_two_workers_train_each_start_once_with_the_same_bits(
     walk: Walk, store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

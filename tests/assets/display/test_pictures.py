@@ -19,30 +19,10 @@ from aflite_assets.assets.report import report_tables
 from aflite_assets.results import Obtained, ResultStore
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import run_pipeline
+from tests.small_datasets import circles
 
 HOSTILE = "![x](y) <script> $a_{"
-CONTENT: dict[str, Any] = {
-    "name": "tiny",
-    "source": {
-        "format": "circles",
-        "splits": {"train": 300, "test": 100},
-        "inner_radius": 1.0,
-        "outer_radius": 3.0,
-        "radius_deviation": 0.15,
-        "biased_share": 0.75,
-        "bias_width": 4,
-        "bias_mean": 1.0,
-        "bias_deviation": 0.1,
-        "noise_deviation": 0.1,
-        "flipped_share": 0.05,
-    },
-    "labels": ["inner", HOSTILE],
-    "representations": {"given": {"kind": "identity"}},
-    "filter": {"target_size": 0.2, "train_size": 0.1, "slice_size": 0.1, "n_partitions": 8},
-    "evaluators": {"linear": {"kind": "linear"}},
-    "seeds": [0],
-    "report": {"scatter_features": [0, 1]},
-}
+CONTENT = circles("tiny", labels=["inner", HOSTILE])
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +79,7 @@ def test_tables_are_laid_out_as_in_the_report(walk: dict[str, Obtained]) -> None
     shown = {name: value for name, value in found.items() if isinstance(value, dg.TableMetadataValue)}
     assert list(shown) == ["accuracy_given", "in_distribution test", "paired_given"]
     first = shown["accuracy_given"].records[0].data
-    assert list(first)[:4] == ["evaluator", "trained on", "train rows", "test, full (n = 100)"]
+    assert list(first)[:4] == ["evaluator", "trained on", "train rows", "test, full (n = 200)"]
     assert (first["evaluator"], first["trained on"]) == ("linear", "full")
 
 

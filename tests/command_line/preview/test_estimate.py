@@ -23,6 +23,8 @@ from aflite_assets.specs.models import ImageModelSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 START_SECONDS = measurements.start_seconds
 NETWORK: dict[str, Any] = {
     "kind": "timm_image",

@@ -17,6 +17,8 @@ from aflite_assets.stages.pipeline import run_pipeline, run_stage
 from aflite_assets.stages.shared.progress import Progress
 from aflite_assets.stages.shared.published import read_challenge_sets
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CLASSES = ("a", "b", "c")
 
 

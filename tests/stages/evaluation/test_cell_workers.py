@@ -26,6 +26,8 @@ from aflite_assets.stages.evaluation.cell_workers import CellWorkers, visible_gp
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
 from aflite_assets.stages.shared.progress import Progress
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 NET = {
     "kind": "small_transformer", "vocabulary": 200, "width": 16, "layers": 1, "heads": 2, "max_length": 16, "epochs": 3,
 }  # fmt: skip
@@ -70,6 +72,7 @@ def _job(store: ResultStore, spec: DatasetSpec, target: Path, evaluator: str = "
     return CellJob(settings, np.arange(40), 0, DeviceSettings("cpu"), raw, challenges, frozenset(), target, scratch)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_two_workers_give_the_bits_of_this_process_and_outlive_errors(
     walked: ResultStore, texts: DatasetSpec, tmp_path: Path
 ) -> None:
@@ -104,6 +107,7 @@ def _ignore(line: str) -> None:
     """Nobody reads it."""
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_killed_worker_is_named_and_replaced(walked: ResultStore, texts: DatasetSpec, tmp_path: Path) -> None:
     def kill(line: str) -> None:
         if "epoch 1" in line:
@@ -174,6 +178,7 @@ def _runs(number: int) -> bool:
     return state.rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("gpus", [[], ["", ""]], ids=["here", "workers"])
 def test_an_error_that_nobody_expects_fails_the_cell_with_its_reason(
     walked: ResultStore, texts: DatasetSpec, tmp_path: Path, gpus: list[str]
@@ -225,6 +230,7 @@ def test_what_ends_a_process_still_ends_a_worker(
         cell_workers._serve(theirs, "", 1)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(
     texts: DatasetSpec, walked: ResultStore, store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

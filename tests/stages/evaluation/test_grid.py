@@ -19,6 +19,8 @@ from aflite_assets.stages.evaluation.grid import GridCell, input_fingerprint
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
 from aflite_assets.stages.shared.train_sets import TrainSet
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def _cells(store: ResultStore, spec: DatasetSpec) -> list[dict[str, Any]]:
     cells: list[dict[str, Any]] = pq.read_table(

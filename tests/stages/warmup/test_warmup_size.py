@@ -4,8 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from aflite_assets.command_line.preview import filter_timing as measured_filter
 from aflite_assets.command_line.preview import model_timing as measured_models
@@ -37,26 +34,10 @@ from aflite_assets.stages.shared.published import full_rows, read_learning_curve
 from aflite_assets.stages.shared.sizes import CurveSizes, curve_sizes
 from aflite_assets.stages.warmup.warmup_size import draw_samples
 from aflite_assets.stages.warmup.warmup_split import draw_warmup
+from tests.forked import forking_context
+from tests.small_datasets import SMALL_TRANSFORMER, template_pairs
 
-MODEL = {
-    "kind": "small_transformer",
-    "vocabulary": 100,
-    "width": 8,
-    "layers": 1,
-    "heads": 1,
-    "max_length": 16,
-    "epochs": 4,
-    "learning_rate": 0.02,
-}
-CONTENT: dict[str, Any] = {
-    "name": "templates",
-    "source": {"format": "template_nli", "splits": {"train": 2000, "test": 60}, "planted_share": 0.6, "seed": 0},
-    "warmup": {"size": "auto"},
-    "representations": {"small": MODEL},
-    "filter": {"n_partitions": 4},
-    "evaluators": {"linear": {"kind": "linear"}},
-    "seeds": [0],
-}
+CONTENT = template_pairs(train=2000, test=60, warmup="auto")
 
 
 def _spec(**changes: Any) -> DatasetSpec:
@@ -193,7 +174,7 @@ def test_another_representation_that_changes_no_row_changes_no_data_version(
     made: tuple[ResultStore, Any, list[str]],
 ) -> None:
     store, result, _ = made
-    twice = _spec(representations={"small": MODEL, "other": MODEL})
+    twice = _spec(representations={"small": SMALL_TRANSFORMER, "other": SMALL_TRANSFORMER})
     second, logged = _split(twice, store)
     # The same model with the same rows and seed is the same point.
     assert _trainings(logged) == []
@@ -210,32 +191,25 @@ def test_evaluators_and_filter_leave_the_points_as_they_are(made: tuple[ResultSt
     assert (again.key == result.key, again.data_version) == (False, result.data_version)
 
 
-KILLED = """
-import os, signal, sys, yaml
-from pathlib import Path
-from aflite_assets.command_line.preview.check_text import estimate_section, plan_section
-from aflite_assets.models import encoders
-from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.results import PublishedResult, ResultStore
-from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.pipeline import run_stage
+def _until_killed(root: Path) -> None:
+    """Stops itself hard where it would train on 160 rows."""
+    trained = encoders.train_classifier
 
-trained = encoders.train_classifier
-def train(classifier, examples, **options):
-    if len(examples) == 160:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return trained(classifier, examples, **options)
-encoders.train_classifier = train
-for name in ("raw_dataset", "warmup_split"):
-    run_stage(name, parse_spec(yaml.safe_load(sys.argv[2])), store=ResultStore(Path(sys.argv[1])))
-"""
+    def train(classifier: Any, examples: Examples, **options: Any) -> Any:
+        if len(examples) == 160:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return trained(classifier, examples, **options)
+
+    pytest.MonkeyPatch().setattr(encoders, "train_classifier", train)
+    _split(_spec(), ResultStore(root))
 
 
 def test_a_killed_curve_goes_on_at_the_point(made: tuple[ResultStore, Any, list[str]], tmp_path: Path) -> None:
     _, whole, _ = made
-    arguments = [str(tmp_path), yaml.safe_dump(CONTENT, sort_keys=False)]
-    code = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False, env=os.environ).returncode
-    assert code == -signal.SIGKILL
+    process = forking_context().Process(target=_until_killed, args=(tmp_path,))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
     resumed, logged = _split(_spec(), ResultStore(tmp_path))
     assert _trainings(logged) == [f"learning curve of small: training on {rows} of 320 rows" for rows in (160, 320)]
     assert resumed.data_version == whole.data_version

@@ -1,0 +1,74 @@
+"""Small datasets of each kind of input that walk the whole pipeline in seconds."""
+
+import copy
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aflite_assets.results import ResultStore
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.evaluation import cell_workers
+from tests.forked import forking_context
+from tests.small_datasets import circles, feature_vectors
+
+CIRCLES = circles(
+    "small_circles", evaluators={"linear": {"kind": "linear"}, "rbf_svm": {"kind": "rbf_svm"}}, seeds=[0, 1]
+)
+
+
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells' workers begin with their libraries imported.
+
+    `test_cell_workers.test_an_interrupted_cell_leaves_nothing_to_the_next` does without, as users do.
+    """
+    monkeypatch.setattr(cell_workers, "get_context", lambda method: forking_context())
+
+
+@pytest.fixture
+def store(home: Path) -> ResultStore:
+    return ResultStore(home / "results")
+
+
+@pytest.fixture
+def circles_content() -> dict[str, Any]:
+    """The spec as plain values, free to be changed."""
+    return copy.deepcopy(CIRCLES)
+
+
+@pytest.fixture
+def circles_spec(circles_content: dict[str, Any]) -> DatasetSpec:
+    return parse_spec(circles_content)
+
+
+@pytest.fixture
+def feature_files(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Writes `feature_vectors` to this test's folder."""
+    return partial(feature_vectors, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def first_walk(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+    """A dataset of features of which every stage was made: its spec as plain values, and the folder of its results."""
+    folder = tmp_path_factory.mktemp("walk")
+    content = feature_vectors(folder)
+    from aflite_assets.stages.pipeline import run_pipeline
+
+    run_pipeline(parse_spec(content), store=ResultStore(folder / "results"))
+    return content, folder
+
+
+@pytest.fixture
+def made_vectors(first_walk: tuple[dict[str, Any], Path], store: ResultStore) -> Iterator[dict[str, Any]]:
+    """That dataset with results in this test's store; its source files are put back afterwards."""
+    content, folder = first_walk
+    shutil.copytree(folder / "results", store.root)
+    files = {path: path.read_bytes() for path in folder.glob("*.npy")}
+    yield copy.deepcopy(content)
+    for path, before in files.items():
+        path.write_bytes(before)

@@ -34,7 +34,7 @@ def kernels_folder(parent: Path) -> Path:
 
     By itself numba renews the code of a file when that file changes, but not when one that it imports does.
     """
-    sources = sorted((Path(__file__).parent / "algorithm" / "linear").glob("*.py"))
+    sources = sorted((Path(__file__).parent / "algorithm" / "linear").rglob("*.py"))
     return parent / sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
 
 

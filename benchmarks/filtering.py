@@ -27,7 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from aflite_assets.algorithm import FilterSettings
-from aflite_assets.algorithm.checks import check_inputs
+from aflite_assets.algorithm.inputs import check_inputs
 from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions
 

@@ -15,9 +15,9 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 from aflite_assets.algorithm import FilterSettings, filter_dataset
-from aflite_assets.algorithm.checks import check_inputs
-from aflite_assets.algorithm.linear import devices
+from aflite_assets.algorithm.inputs import check_inputs
 from aflite_assets.algorithm.linear.engine import LinearEngine
+from aflite_assets.algorithm.linear.engine import pool as pool_module
 from aflite_assets.algorithm.partitions import draw_partitions
 
 SEED = 0
@@ -40,7 +40,7 @@ def make(rows: int, width: int, classes: int, deviation: float) -> tuple[np.ndar
 
 def check() -> None:
     """Compare two partitions' labels with scikit-learn's optimum, with the pool on the card and streamed."""
-    share = devices._POOL_SHARE
+    share = pool_module._CARD_SHARE
     for classes, deviation in ((3, 0.1), (100, 0.2)):
         features, labels = make(20_000, 512, classes, deviation)
         settings = FilterSettings(target_size=19_000, train_size=4_000, slice_size=1, n_partitions=2)
@@ -48,7 +48,7 @@ def check() -> None:
         subsets = draw_partitions(pool, None, train_size=4_000, n_partitions=2, seed=SEED, iteration=0)
         expected = [_optimum(features.astype(np.float64), labels, subset) for subset in subsets]
         for allowed in (share, 0.0):
-            devices._POOL_SHARE = allowed
+            pool_module._CARD_SHARE = allowed
             inputs = check_inputs(features, labels, groups=None, score_only=None, memory_limit=MEMORY)
             engine = LinearEngine(inputs, settings, seed=SEED, device="cuda", memory_limit=MEMORY, pool=pool)
             same = []
@@ -63,7 +63,7 @@ def check() -> None:
             print(f"{classes} classes, {where}: agreement {agreement:.6f}", flush=True)
             if agreement < 0.9999:
                 raise SystemExit("the GPU's predictions disagree with the optimum")
-        devices._POOL_SHARE = share
+        pool_module._CARD_SHARE = share
 
 
 def _optimum(features: np.ndarray, labels: np.ndarray, trained: np.ndarray) -> np.ndarray:

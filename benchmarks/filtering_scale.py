@@ -18,7 +18,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before numpy: waiting thr
 import numpy as np
 
 from aflite_assets.algorithm import FilterSettings, FilterState, IterationRecord, filter_dataset
-from aflite_assets.algorithm.checks import check_inputs
+from aflite_assets.algorithm.inputs import check_inputs
 from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions
 

@@ -48,7 +48,7 @@ from aflite_assets.models.training.trainer import training_steps
 from aflite_assets.specs.models import SmallTransformerSpec, TextModelSpec
 from aflite_assets.specs.sources import TemplateNliSource
 from aflite_assets.stages.embedding.embeddings import BATCH_ROWS, encode_all
-from aflite_assets.stages.shared.progress import silent
+from aflite_assets.stages.shared.progress import no_progress
 from benchmarks.turns import Effort, Line, by_turns, machine, product_rate, table
 
 SEED = 0
@@ -169,7 +169,7 @@ def extract_ours(work: Work) -> np.ndarray:
     """The stage's loop, with its files."""
     with tempfile.TemporaryDirectory() as scratch:
         encoder = NeuralEncoder(work.classifier, work.device)
-        return np.array(encode_all("benchmark", encoder, work.examples, Path(scratch), silent)[0])
+        return np.array(encode_all("benchmark", encoder, work.examples, Path(scratch), no_progress)[0])
 
 
 def _columns(work: Work) -> list[np.ndarray]:

@@ -36,10 +36,12 @@ def test_compiled_code_has_another_folder_when_any_source_of_the_engine_changes(
     engine = tmp_path / "algorithm" / "linear"
     engine.mkdir(parents=True)
     monkeypatch.setattr(home, "__file__", str(tmp_path / "home.py"))
-    (engine / "kernels.py").write_text("imports tiles")
+    (engine / "losses.py").write_text("imports nothing")
+    (engine / "kernels").mkdir()
+    (engine / "kernels" / "row_passes.py").write_text("imports products")
     folders = set()
-    for text in ("one", "two", "one"):
-        (engine / "tiles.py").write_text(text)
+    for text in ("first", "second", "first"):
+        (engine / "kernels" / "products.py").write_text(text)
         folders.add(kernels_folder(tmp_path))
     assert len(folders) == 2
     assert {folder.parent for folder in folders} == {tmp_path}

@@ -1,24 +1,22 @@
-"""`filter_dataset`: the outer loop of AFLite."""
+"""`filter_dataset`: the outer loop of AFLite, and its progress bar."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import ArrayLike
+from tqdm import tqdm
 
-from aflite_assets.algorithm.cautions import cautions
-from aflite_assets.algorithm.checks import Inputs, check_filter_sizes, check_inputs, check_run
-from aflite_assets.algorithm.fingerprints import fingerprint
+from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_run, fingerprint
 from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted
-from aflite_assets.algorithm.progress import ProgressBar
-from aflite_assets.algorithm.records import FilterResult, IterationRecord, StopReason
+from aflite_assets.algorithm.records import FilterResult, FilterState, IterationRecord, StopReason
 from aflite_assets.algorithm.scoring import mean_score, scored_mean
 from aflite_assets.algorithm.selection import Candidates, Slice, candidates, choose_slice, rows_cut
 from aflite_assets.algorithm.settings import FilterSettings
-from aflite_assets.algorithm.state import FilterState
 from aflite_assets.algorithm.tally import Tally
+from aflite_assets.algorithm.warnings import warnings_of
 from aflite_assets.errors import InvalidInputError
 
 
@@ -58,12 +56,12 @@ def filter_dataset(
         seed: from 0 to 2**64 - 1. Partition j of iteration i depends on (seed, i, j) and the pool alone.
         groups: one integer per row; rows of a group are never split between training and held-out side. Whole
             groups are drawn in random order; one that would pass `train_size` is passed over.
-        score_only: bool per row; True rows are never trained on and leave by the law by which the others leave: they
-            are predicted by as many classifiers as a row that is trained on (a drawn subset of them; never by one
-            trained on rows of their group), go when they come before the slice's last row, and at the cut-off at the
-            rate of the rows there; with Gumbel noise each draws its own. The threshold binds them where it binds the
-            others, and where every row that passed it went, so do they. With remove="groups" the `score_only` rows of a
-            group go together, by their own mean. They count in no size.
+        score_only: bool per row; True rows are never trained on and count in no size. They are scored and removed as
+            the others are: each is predicted by as many classifiers as a row that is trained on (a drawn subset of
+            them, never one trained on rows of its group), goes if it ranks before the slice's last row, and at the
+            cut-off goes with the share of the other rows there that go; with Gumbel noise it has a draw of its own. The
+            threshold binds it as it binds the others; where all rows that passed it go, so does it. With
+            remove="groups" the `score_only` rows of a group go together, by their own mean.
         counted: bool per row; True rows are those that `target_size` counts, all that are not `score_only` by default.
             With test rows in the pool it states the target in train rows; the other sizes are about the whole pool.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
@@ -180,7 +178,7 @@ def _finished(
         LinearEngine(
             run.inputs, run.settings, seed=run.seed, device=device, memory_limit=run.memory_limit, pool=state.pool
         ) as engine,
-        ProgressBar(removable, state.iterations) as bar,
+        _ProgressBar(removable, state.iterations) as bar,
     ):
         report = bar.advance if on_iteration is None else on_iteration
         while not state.finished:
@@ -324,7 +322,30 @@ def _result(run: _Run, state: FilterState) -> FilterResult:
         classes=run.inputs.classes,
         iterations=state.iterations,
         stop_reason=state.stop_reason,
-        warnings=cautions(state.iterations, run.settings, classes=run.inputs.classes),
+        warnings=warnings_of(state.iterations, run.settings, classes=run.inputs.classes),
         settings=run.settings,
         seed=run.seed,
     )
+
+
+class _ProgressBar:
+    """A progress bar on a terminal: rows removed of the `removable` ones, as far as the target counts them.
+
+    Shows nothing where standard error is no terminal.
+    """
+
+    def __init__(self, removable: int, records: Iterable[IterationRecord]) -> None:
+        """`records`: iterations made before, in a run that is resumed."""
+        self._bar = tqdm(total=removable, unit=" rows", desc="AFLite", disable=None, delay=1.0)
+        self._bar.update(sum(record.counted_removed for record in records))
+
+    def __enter__(self) -> "_ProgressBar":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._bar.close()
+
+    def advance(self, record: IterationRecord, state: FilterState) -> None:
+        """Count one iteration's rows; fits `on_iteration`."""
+        self._bar.set_postfix(iteration=record.iteration, bias=f"{record.representation_bias:.3f}")
+        self._bar.update(record.counted_removed)

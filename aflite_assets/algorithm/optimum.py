@@ -20,11 +20,10 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aflite_assets.algorithm.checks import Inputs, check_filter_sizes, check_inputs, check_train_size
-from aflite_assets.algorithm.classifiers import ClassifierFit
+from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_train_size
 from aflite_assets.algorithm.reference import reference_fits
 from aflite_assets.algorithm.settings import FilterSettings
-from aflite_assets.algorithm.tally import tally_partitions
+from aflite_assets.algorithm.tally import ClassifierFit, tally_partitions
 from aflite_assets.errors import InvalidInputError
 
 _MEMORY_LIMIT = 2**30

@@ -14,8 +14,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from threadpoolctl import ThreadpoolController
 
-from aflite_assets.algorithm.classifiers import ClassifierFit, Predict, Predictions
 from aflite_assets.algorithm.settings import FilterSettings
+from aflite_assets.algorithm.tally import ClassifierFit, Predict, Predictions
 
 _TOLERANCE = 1e-10
 _MOST_ITERATIONS = 10_000
@@ -49,20 +49,20 @@ def fit_logistic(
     columns = np.searchsorted(classes, seen)
     if len(seen) == 1:
         return lambda rows: _certain(len(rows), classes, int(columns[0]))
-    frame = _Frame.of(features)
+    standardization = _Standardization.of(features)
     model = LogisticRegression(
-        C=inverse_regularization * frame.scale**2,
+        C=inverse_regularization * standardization.scale**2,
         solver="newton-cg",
         tol=_TOLERANCE,
         max_iter=_MOST_ITERATIONS,
     )
     with _one_blas_thread():
-        model.fit(frame.moved(features), labels)
+        model.fit(standardization.apply(features), labels)
 
     def predict(rows: np.ndarray) -> Predictions:
         probabilities = np.zeros((len(rows), len(classes)))
         with _one_blas_thread():
-            probabilities[:, columns] = model.predict_proba(frame.moved(rows))
+            probabilities[:, columns] = model.predict_proba(standardization.apply(rows))
         return Predictions(classes[probabilities.argmax(axis=1)], probabilities)
 
     return predict
@@ -79,19 +79,19 @@ def fit_linear_svm(
     seen = np.unique(labels)
     if len(seen) == 1:
         return lambda rows: np.full(len(rows), seen[0])
-    frame = _Frame.of(features)
-    strength = inverse_regularization * frame.scale**2
+    standardization = _Standardization.of(features)
+    strength = inverse_regularization * standardization.scale**2
     model = LinearSVC(
         C=strength,
         dual=False,
         tol=_TOLERANCE,
         intercept_scaling=_INTERCEPT_SCALING / np.sqrt(strength),
         max_iter=_MOST_ITERATIONS,
-    ).fit(frame.moved(features), labels)
+    ).fit(standardization.apply(features), labels)
 
     def predict(rows: np.ndarray) -> np.ndarray:
         with _one_blas_thread():
-            return model.predict(frame.moved(rows))
+            return model.predict(standardization.apply(rows))
 
     return predict
 
@@ -102,14 +102,14 @@ def _one_blas_thread() -> AbstractContextManager[object]:
 
 
 @dataclass(frozen=True)
-class _Frame:
-    """An origin (one number per column) and one scale for all columns."""
+class _Standardization:
+    """How features x become (x - origin) / scale: an origin per column, one scale for all columns."""
 
     origin: np.ndarray
     scale: float
 
     @classmethod
-    def of(cls, features: np.ndarray) -> "_Frame":
+    def of(cls, features: np.ndarray) -> "_Standardization":
         """The columns' means and the root mean square of what is left, but a scale of at least 1.
 
         Large features put rounding errors over the solvers' tolerance; small ones do no harm.
@@ -117,7 +117,7 @@ class _Frame:
         origin = features.mean(axis=0)
         return cls(origin, max(1.0, float(np.sqrt(np.mean((features - origin) ** 2)))))
 
-    def moved(self, features: np.ndarray) -> np.ndarray:
+    def apply(self, features: np.ndarray) -> np.ndarray:
         return (features - self.origin) / self.scale
 
 

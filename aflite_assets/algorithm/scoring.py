@@ -5,13 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aflite_assets.algorithm.checks import Inputs, check_inputs, check_partitions, check_run, check_train_size
-from aflite_assets.algorithm.classifiers import ClassifierFit
+from aflite_assets.algorithm.inputs import Inputs, check_inputs, check_partitions, check_run, check_train_size
 from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted, follows_training
 from aflite_assets.algorithm.records import Scores
 from aflite_assets.algorithm.settings import FilterSettings
-from aflite_assets.algorithm.tally import tally_partitions
+from aflite_assets.algorithm.tally import ClassifierFit, tally_partitions
 
 
 def score_rows(

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.algorithm.partitions import fill_in_order
+from aflite_assets.algorithm.partitions import Purpose, fill_in_order, generator
 from aflite_assets.algorithm.settings import FilterSettings
-from aflite_assets.algorithm.streams import Purpose, generator
 from aflite_assets.algorithm.tally import Tally, shares
 
 

@@ -1,4 +1,4 @@
-"""What a user decides about a run, and the checks that need no data. Checks against the data are in checks.py."""
+"""What a user decides about a run, and the checks that need no data. Checks against the data are in inputs.py."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, fields
@@ -66,6 +66,33 @@ class FilterSettings:
     def as_dict(self) -> dict[str, int | float | str]:
         """The fields by name, as plain values that JSON can hold."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) -> None:
+    """Check the sizes as Algorithm 1 states them: t < n, k <= n, n <= rows.
+
+    `pool_rows`: rows that may be trained on; `counted_rows`: those of them that the target size counts. Where it does
+    not count all, n is what the pool has left if all rows leave at one rate.
+
+    Raises:
+        InvalidInputError: the message begins with the name of the setting.
+    """
+    if settings.target_size > counted_rows:
+        raise InvalidInputError(
+            f"target_size must not exceed the number of rows that it counts, {counted_rows}; received "
+            f"{settings.target_size}: lower it."
+        )
+    left = settings.target_size * pool_rows // counted_rows
+    target = f"target_size, {left}" if left == settings.target_size else f"target_size, {left} rows of the pool"
+    if settings.train_size >= left:
+        raise InvalidInputError(
+            f"train_size must be below {target}; received {settings.train_size}: lower train_size or raise target_size."
+        )
+    if settings.slice_size > left:
+        raise InvalidInputError(
+            f"slice_size must not exceed {target}; received {settings.slice_size}: lower slice_size or raise "
+            "target_size."
+        )
 
 
 def _count(name: str, value: object, *, remedy: str) -> int:

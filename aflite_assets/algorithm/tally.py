@@ -1,14 +1,36 @@
-"""From training sets to counts: fit, predict the rows held out, add up. Which rows go is decided in selection.py."""
+"""From training sets to counts: fit, predict the rows held out, add up; and what a classifier is to that.
 
-from collections.abc import Sequence
+Which rows are trained on is decided in partitions.py, which ones go in selection.py. The fast engine (linear) makes the
+same counts in its own way.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from aflite_assets.algorithm.blocks import prediction_row_bytes, row_blocks
-from aflite_assets.algorithm.checks import Inputs
-from aflite_assets.algorithm.classifiers import ClassifierFit, Predictions
+from aflite_assets.algorithm.inputs import Inputs, prediction_row_bytes, row_blocks
 from aflite_assets.errors import InvalidInputError
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predicted labels, and probabilities where the classifier has them.
+
+    `labels`: one predicted class per row. `probabilities`: rows x classes in [0, 1], columns in the order of
+    the `classes` given to the fit; 0 for a class the classifier never saw.
+    """
+
+    labels: np.ndarray
+    probabilities: np.ndarray | None = None
+
+
+Predict = Callable[[np.ndarray], np.ndarray | Predictions]
+"""Features (rows x width float64) in; predicted classes, or `Predictions`, out."""
+
+ClassifierFit = Callable[[np.ndarray, np.ndarray, np.ndarray], Predict]
+"""`fit(features, labels, classes)`: features rows x width float64, labels int64, classes int64 ascending (every
+class of the dataset, whether or not the training rows have it)."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.representations import final_layer, represent
 from aflite_assets.models.training.batches import reading_threads
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize
-from aflite_assets.models.training.predictions import on_device, predict, silent
+from aflite_assets.models.training.predictions import no_log, on_device, predict
 from aflite_assets.models.training.prefetch import prefetch
 from aflite_assets.models.training.train import train_classifier
 from aflite_assets.specs.models import EncoderSpec, IdentityEncoderSpec, ImageModelSpec
@@ -94,7 +94,7 @@ class NeuralEncoder:
     """The input of a classifier's final linear layer; `log` hears when memory runs out."""
 
     def __init__(
-        self, classifier: NeuralClassifier, device: DeviceSettings, log: Callable[[str], None] = silent
+        self, classifier: NeuralClassifier, device: DeviceSettings, log: Callable[[str], None] = no_log
     ) -> None:
         self._classifier = classifier
         self._device = device
@@ -225,7 +225,7 @@ def load_encoder(
     *,
     width: int | None,
     device: DeviceSettings,
-    log: Callable[[str], None] = silent,
+    log: Callable[[str], None] = no_log,
 ) -> Encoder:
     """The encoder that `train_encoder` saved; for `identity`, `folder` is None and `width` the features' width.
 

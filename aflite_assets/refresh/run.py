@@ -18,7 +18,7 @@ from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.pipeline import STAGES, record_if_whole, run_stage
 from aflite_assets.stages.shared.content_hashes import FieldContents
-from aflite_assets.stages.shared.progress import Progress, silent
+from aflite_assets.stages.shared.progress import Progress, no_progress
 from aflite_assets.tracking import Tracker
 
 _log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Machine:
     run: str
     tracker: Tracker | None = None
     device: DeviceSettings | None = None
-    progress: Progress = silent
+    progress: Progress = no_progress
 
 
 def refresh_dataset(

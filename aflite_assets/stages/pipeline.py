@@ -17,7 +17,7 @@ from aflite_assets.results.refreshes import Refresh, record_refresh
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.shared.content_hashes import FieldContents, field_contents
 from aflite_assets.stages.shared.file_records import file_records
-from aflite_assets.stages.shared.progress import Progress, silent
+from aflite_assets.stages.shared.progress import Progress, no_progress
 from aflite_assets.stages.stage import Inputs, Stage
 from aflite_assets.tracking import NullTracker, TrackedRun, Tracker
 
@@ -45,7 +45,7 @@ _STAGES = (
         "filtering",
         ("raw_dataset", "warmup_split", "embeddings"),
         ("filter", "filter_seeds", "seed"),
-        "7",
+        "8",
     ),
     Stage(
         "control_sets", "filtering",
@@ -106,7 +106,7 @@ def run_stage(
     store: ResultStore,
     tracker: Tracker | None = None,
     device: DeviceSettings | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     options: Mapping[str, Any] | None = None,
     on_making: Callable[[ResultKey], None] = lambda key: None,
 ) -> Obtained:
@@ -186,7 +186,7 @@ def run_pipeline(
     store: ResultStore,
     tracker: Tracker | None = None,
     device: DeviceSettings | None = None,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     what: str = "run_pipeline",
     wait: float = -1,
 ) -> dict[str, Obtained]:

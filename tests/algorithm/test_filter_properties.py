@@ -23,7 +23,7 @@ from aflite_assets.algorithm import (
     score_rows,
 )
 from aflite_assets.algorithm import partitions as partitions_module
-from aflite_assets.algorithm.linear import preparation
+from aflite_assets.algorithm.linear.engine import preparation
 
 _LARGEST_GROUP = 4
 
@@ -137,10 +137,10 @@ def states_of(case: Case, **more: Any) -> tuple[FilterResult, list[FilterState]]
     return case.run(on_iteration=lambda record, state: states.append(state), **more), states
 
 
-def assert_identical(one: FilterResult, other: FilterResult) -> None:
+def assert_identical(first: FilterResult, second: FilterResult) -> None:
     """Every field alike: arrays bit for bit, all else by equality (records leave seconds out)."""
     for field in fields(FilterResult):
-        value, mate = getattr(one, field.name), getattr(other, field.name)
+        value, mate = getattr(first, field.name), getattr(second, field.name)
         if isinstance(value, np.ndarray):
             assert (value.dtype, value.shape, value.tobytes()) == (mate.dtype, mate.shape, mate.tobytes()), field.name
         else:

@@ -1,10 +1,12 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.algorithm import InvalidInputError
-from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted, fill_in_order
+from aflite_assets.algorithm.partitions import Purpose, draw_partitions, draw_unpredicted, fill_in_order, generator
 
 ROWS = np.arange(100, 150)
 
@@ -94,3 +96,15 @@ def test_rows_only_scored_follow_the_training_rows_of_their_group() -> None:
             assert (row in unpredicted) == (group in groups[subset])
         assert (14 in unpredicted) == (15 in unpredicted)  # a group without training rows shares one draw
     assert 10 < sum(14 in unpredicted for unpredicted in left_out) < 40
+
+
+def test_every_purpose_iteration_and_partition_has_its_own_stream() -> None:
+    seeds = (0, 1, 2, 2**32, 2**32 + 1)
+    places = list(product(seeds, Purpose, range(3), range(3)))
+    assert len({int(generator(*place).integers(2**63)) for place in places}) == len(places)
+
+
+def test_a_stream_does_not_depend_on_what_was_drawn_before() -> None:
+    generator(5, Purpose.PARTITION, 0, 0).random(10)
+    first = generator(5, Purpose.PARTITION, 1, 2).random(3).tolist()
+    assert generator(5, Purpose.PARTITION, 1, 2).random(3).tolist() == first

@@ -33,8 +33,8 @@ def probabilities_of(
 def test_logistic_is_scikit_learns_optimum(n_classes: int, strength: float) -> None:
     features, labels, points = problem(n_classes)
     model = LogisticRegression(C=strength, solver="newton-cholesky", tol=1e-12, max_iter=10_000).fit(features, labels)
-    found = probabilities_of(features, labels, points, classes=np.arange(n_classes), strength=strength)
-    np.testing.assert_allclose(found, model.predict_proba(points), atol=1e-7)
+    probabilities = probabilities_of(features, labels, points, classes=np.arange(n_classes), strength=strength)
+    np.testing.assert_allclose(probabilities, model.predict_proba(points), atol=1e-7)
 
 
 @pytest.mark.parametrize("factor", [1e-3, 1e3, 1e6])
@@ -49,8 +49,8 @@ def test_scale_and_origin_are_undone_by_c_and_the_intercept(factor: float, origi
 
 def test_features_without_spread_give_the_class_shares() -> None:
     labels = np.repeat([0, 1, 2], [10, 20, 30])
-    found = probabilities_of(np.ones((60, 2)), labels, np.ones((1, 2)), classes=np.arange(3), strength=1.0)
-    np.testing.assert_allclose(found, [[1 / 6, 1 / 3, 1 / 2]], atol=1e-8)
+    probabilities = probabilities_of(np.ones((60, 2)), labels, np.ones((1, 2)), classes=np.arange(3), strength=1.0)
+    np.testing.assert_allclose(probabilities, [[1 / 6, 1 / 3, 1 / 2]], atol=1e-8)
 
 
 def squared_hinge_optimum(features: np.ndarray, sides: np.ndarray, *, strength: float) -> np.ndarray:
@@ -62,14 +62,14 @@ def squared_hinge_optimum(features: np.ndarray, sides: np.ndarray, *, strength: 
         value = 0.5 * parameters[:-1] @ parameters[:-1] + strength * margins @ margins
         return value, np.append(parameters[:-1] + pull @ features, pull.sum())
 
-    found = minimize(
+    minimum = minimize(
         objective,
         np.zeros(features.shape[1] + 1),
         jac=True,
         method="BFGS",
         options={"gtol": 1e-7 * strength, "maxiter": 5000},
     )
-    return found.x
+    return minimum.x
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
@@ -91,8 +91,8 @@ def test_a_class_absent_from_training_is_never_predicted(fit: Callable[..., Pred
     features, labels, points = problem(3)
     known = labels != 1
     predicted = fit(features[known], labels[known], np.array([0, 1, 2]), inverse_regularization=1.0)(points)
-    found = predicted.labels if isinstance(predicted, Predictions) else predicted
-    assert set(found.tolist()) == {0, 2}
+    predicted_labels = predicted.labels if isinstance(predicted, Predictions) else predicted
+    assert set(predicted_labels.tolist()) == {0, 2}
     if isinstance(predicted, Predictions):
         assert predicted.probabilities is not None
         assert predicted.probabilities[:, 1].max() == 0.0
@@ -103,8 +103,8 @@ def test_a_class_absent_from_training_is_never_predicted(fit: Callable[..., Pred
 def test_a_single_class_is_always_predicted(fit: Callable[..., Predict]) -> None:
     features, _, points = problem(3)
     predicted = fit(features, np.full(150, 8), np.array([3, 8, 9]), inverse_regularization=1.0)(points)
-    found = predicted.labels if isinstance(predicted, Predictions) else predicted
-    assert found.tolist() == [8] * len(points)
+    predicted_labels = predicted.labels if isinstance(predicted, Predictions) else predicted
+    assert predicted_labels.tolist() == [8] * len(points)
     if isinstance(predicted, Predictions):
         assert predicted.probabilities is not None
         assert predicted.probabilities[:5].tolist() == [[0.0, 1.0, 0.0]] * 5
@@ -115,7 +115,7 @@ def test_settings_name_the_fits(classifier: str, with_probabilities: list[bool])
     features, labels, points = problem(2)
     settings = FilterSettings(target_size=9, train_size=5, slice_size=1, classifier=classifier)  # type: ignore[arg-type]
     predicted = [fit(features, labels, np.array([0, 1]))(points) for fit in reference_fits(settings)]
-    assert [isinstance(one, Predictions) for one in predicted] == with_probabilities
+    assert [isinstance(prediction, Predictions) for prediction in predicted] == with_probabilities
 
 
 def test_inverse_regularization_reaches_the_fit() -> None:

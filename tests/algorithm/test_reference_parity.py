@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.algorithm import FilterResult, FilterSettings, FilterState, filter_dataset
-from aflite_assets.algorithm.checks import Inputs
+from aflite_assets.algorithm.inputs import Inputs
 from aflite_assets.algorithm.linear.engine import EngineTally
 from aflite_assets.algorithm.reference import reference_fits
 from aflite_assets.algorithm.tally import tally_partitions
@@ -123,7 +123,7 @@ def test_the_rows_kept_are_those_of_the_reference(name: str, monkeypatch: pytest
 def test_the_compiled_float32_path_keeps_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Problem(3000, 40, (0.5, 0.3, 0.2), sizes(1800, 300, 300, 8))
     expected = problem.reference_run(monkeypatch)
-    monkeypatch.setattr("aflite_assets.algorithm.linear.preparation._is_small", lambda inputs, settings: False)
+    monkeypatch.setattr("aflite_assets.algorithm.linear.engine.preparation._is_small", lambda inputs, settings: False)
     result = problem.run()
     assert [record.removed for record in expected.iterations] == [300, 300, 300, 300, 0]
     kept, wanted = set(result.kept_rows.tolist()), set(expected.kept_rows.tolist())
@@ -137,11 +137,11 @@ def test_the_compiled_float32_path_leaves_the_same_scored_rows_out(monkeypatch: 
         states.append([])
         with monkeypatch.context() as patch:
             patch.setattr(
-                "aflite_assets.algorithm.linear.preparation._is_small",
+                "aflite_assets.algorithm.linear.engine.preparation._is_small",
                 lambda inputs, settings, small=not compiled: small,
             )
             problem.run(on_iteration=lambda record, state: states[-1].append(state))
-    exact, quick = (found[0] for found in states)
+    exact, quick = (state[0] for state in states)
     np.testing.assert_array_equal(quick.held_out_count, exact.held_out_count)
     assert len(set(exact.held_out_count[problem.arrays["score_only"]])) > 3
     assert np.mean(quick.predictability == exact.predictability) >= 0.999

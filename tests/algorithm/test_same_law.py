@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.algorithm import FilterSettings, filter_dataset
-from aflite_assets.algorithm.checks import Inputs
+from aflite_assets.algorithm.inputs import Inputs
 from aflite_assets.algorithm.linear.engine import EngineTally
 from aflite_assets.algorithm.tally import Tally
 
@@ -81,12 +81,12 @@ def kept_shares(seed: int, *, selection: str, remove: str, ties: bool, policy: s
         )
     removed_in = np.full(rows, len(result.iterations))
     removed_in[result.removed_rows] = result.removed_in_iteration
-    found = []
+    shares = []
     for share in SHARES:
         first = next(record for record in result.iterations if record.counted_rows_in <= share * train + slice_size / 2)
         left = removed_in >= first.iteration
-        found.append((float(left[~test].mean()), float(left[test].mean())))
-    return found
+        shares.append((float(left[~test].mean()), float(left[test].mean())))
+    return shares
 
 
 @pytest.mark.parametrize("policy", ["scored", "pooled"])

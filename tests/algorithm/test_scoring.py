@@ -15,14 +15,14 @@ def settings(**changes: Any) -> FilterSettings:
     return FilterSettings(**({"target_size": 100, "train_size": 40, "slice_size": 10, "n_partitions": 6} | changes))
 
 
-def assert_same(one: Scores, other: Scores) -> None:
-    np.testing.assert_array_equal(one.predictability, other.predictability)
-    np.testing.assert_array_equal(one.held_out_count, other.held_out_count)
-    assert (one.label_probability is None) == (other.label_probability is None)
-    if one.label_probability is not None:
-        np.testing.assert_array_equal(one.label_probability, other.label_probability)
-    assert one.representation_bias == other.representation_bias
-    assert one.scored_bias == other.scored_bias
+def assert_same(first: Scores, second: Scores) -> None:
+    np.testing.assert_array_equal(first.predictability, second.predictability)
+    np.testing.assert_array_equal(first.held_out_count, second.held_out_count)
+    assert (first.label_probability is None) == (second.label_probability is None)
+    if first.label_probability is not None:
+        np.testing.assert_array_equal(first.label_probability, second.label_probability)
+    assert first.representation_bias == second.representation_bias
+    assert first.scored_bias == second.scored_bias
 
 
 @pytest.mark.parametrize("n_partitions", [1, 2, 8, 64])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.algorithm import ClassifierFit, InvalidInputError, Predict, Predictions
-from aflite_assets.algorithm.checks import Inputs
+from aflite_assets.algorithm.inputs import Inputs
 from aflite_assets.algorithm.tally import shares, tally_partitions
 
 CLASSES = np.array([2, 5])

@@ -264,7 +264,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "target over the pool": (_set("filter.target_size", 500), r"filter\.target_size is 500, which is 500 of 72 rows"),
     "train size over the target": (
         _set("filter.train_size", 51),
-        r"filter\.train_size is 51 rows and target_size 51 of the pool's; .*lower train_size or raise",
+        r"filter\.train_size must be below target_size, 51 rows of the pool; received 51: lower train_size or raise",
     ),
     "threshold": (_set("filter.threshold", 1.5), r"filter\.threshold: .*1.*\(received '1\.5'\)"),
     "no partitions": (_set("filter.n_partitions", 0), r"filter\.n_partitions: .*1.*\(received '0'\)"),

@@ -19,7 +19,7 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages import child_process as child
 from aflite_assets.stages.child_process import ChildTraceback, StageJob, make_in_child
 from aflite_assets.stages.pipeline import find_stage, run_stage
-from aflite_assets.stages.shared.progress import IterationReport, Progress, silent
+from aflite_assets.stages.shared.progress import IterationReport, Progress, no_progress
 
 # Trackers are what a job brings along, and so what can be made to misbehave in the child.
 HELPERS = """
@@ -122,10 +122,10 @@ def test_what_is_found_is_current_again(circles_content: dict[str, Any], store: 
 def test_refusals_come_back_as_they_are(feature_files: Callable[..., dict[str, Any]], store: ResultStore) -> None:
     spec = parse_spec(feature_files(train_labels=[0, 1, None] * 40))
     with pytest.raises(DataError, match="train") as caught:
-        make_in_child(StageJob("raw_dataset", spec, store), progress=silent)
+        make_in_child(StageJob("raw_dataset", spec, store), progress=no_progress)
     assert not caught.value.may_pass
     assert isinstance(caught.value.__cause__, ChildTraceback)
-    assert "stages/raw_dataset.py" in str(caught.value.__cause__)
+    assert "stages/data/raw_dataset.py" in str(caught.value.__cause__)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_errors_have_names(
     message: str,
 ) -> None:
     with pytest.raises(error, match=message) as caught:
-        make_in_child(StageJob("raw_dataset", circles_spec, store, misbehaving(what)), progress=silent)
+        make_in_child(StageJob("raw_dataset", circles_spec, store, misbehaving(what)), progress=no_progress)
     assert getattr(caught.value, "may_pass", False) == (error in (WorkerLostError, MemoryRanOutError))
     assert find_stage("raw_dataset", circles_spec, store=store) is None
     assert not run_stage("raw_dataset", circles_spec, store=store).reused
@@ -174,7 +174,7 @@ def test_a_time_limit_ends_the_child(
 
     job = StageJob("raw_dataset", circles_spec, store, misbehaving("slow"))
     with pytest.raises(TimeLimitError, match=r"raw_dataset of 'small_circles' was ended after 8\.5 seconds, its time"):
-        make_in_child(job, progress=silent, seconds=8.5, on_making=nearly_all_is_over)
+        make_in_child(job, progress=no_progress, seconds=8.5, on_making=nearly_all_is_over)
     assert (tmp_path / "pid.ended").exists()
     assert not alive(int((tmp_path / "pid").read_text()))
 
@@ -203,7 +203,7 @@ def test_an_interruption_ends_the_child_which_tidies_up(
 
     Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        make_in_child(StageJob("raw_dataset", circles_spec, store, misbehaving("slow")), progress=silent)
+        make_in_child(StageJob("raw_dataset", circles_spec, store, misbehaving("slow")), progress=no_progress)
     assert (tmp_path / "pid.ended").exists()
     assert not alive(int((tmp_path / "pid").read_text()))
     assert not list((store.root / "raw_dataset" / "small_circles").glob(".work/*"))
@@ -217,11 +217,11 @@ from misbehaving_trackers import Misbehaving
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.child_process import StageJob, make_in_child
-from aflite_assets.stages.shared.progress import silent
+from aflite_assets.stages.shared.progress import no_progress
 
 spec = parse_spec(yaml.safe_load(Path(sys.argv[1]).read_text()))
 job = StageJob("raw_dataset", spec, ResultStore(Path(sys.argv[2])), Misbehaving("slow", Path(sys.argv[3])))
-make_in_child(job, progress=silent)
+make_in_child(job, progress=no_progress)
 """
 
 

@@ -235,13 +235,13 @@ PLANS: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
         "train_size above target",
         {"filter": {"target_size": 20, "train_size": 26}},
         DataError,
-        r"train_size is 26 rows and target_size 26 of the pool's",
+        r"filter\.train_size must be below target_size, 26 rows of the pool; received 26: lower train_size or raise",
     ),
     (
         "slice above target",
         {"filter": {"target_size": 30, "slice_size": 41}},
         DataError,
-        r"slice_size is 41 rows and target_size 40 of the pool's",
+        r"filter\.slice_size must not exceed target_size, 40 rows of the pool; received 41: lower slice_size",
     ),
     ("slice of no row", {"filter": {"slice_size": 0.001}}, DataError, r"slice_size is 0.001, which is 0 of 160"),
     (

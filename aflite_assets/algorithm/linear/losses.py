@@ -1,25 +1,69 @@
-"""The classifiers' losses and their derivatives in torch. The compiled form of the derivatives is in kernels.py.
+"""What every fit minimises: the classifiers' losses with their first and second derivatives, in torch.
 
-With L2 strength s = 1 / C every fit minimises sum(loss) + s/2 |W|^2, scikit-learn's objective divided by C; the
-intercepts are not penalised. Scores are rows x outputs: one output for two classes, else one per class.
+For n rows x_i with scores s_i = W x_i + b a fit minimises, over W and b,
+
+    sum_i loss(s_i, y_i) + strength / 2 * ||W||^2,    strength = 1 / C,
+
+which is scikit-learn's objective divided by C; the intercepts b are not penalised. With the residuals
+R[i, k] = d loss(s_i, y_i) / d s_i[k] the gradient is
+
+    d/dW = R^T X + strength * W,    d/db = sum_i R[i].
+
+The losses, where p_k is the probability of class k and [condition] is 1 or 0:
+
+    name     outputs  loss                                      R[k]                           second derivative
+    SOFTMAX  classes  log(sum_k exp(s_k)) - s_y                 p_k - [k = y]                  diag(p) - p p^T
+    SIGMOID  1        log(1 + exp(s)) - y s                     p - y                          p (1 - p)
+    HINGE    classes  sum_k max(0, 1 - t_k s_k)^2               -2 t_k max(0, 1 - t_k s_k)     2 [t_k s_k < 1], diagonal
+
+SOFTMAX is the multinomial logistic loss; its sums run over the classes that the training set has, the others have
+probability 0. SIGMOID is that of two classes, with y in {0, 1} and s the log odds of class 1. HINGE is the squared
+hinge loss of each class against the rest, t_k = 1 for the row's own class and -1 for the others; two classes have one
+output, class 1 against class 0. With SOFTMAX a training set of two classes out of more has scikit-learn's binary
+objective, which is the one above with twice the strength (`Objective.strengths`).
+
+Arrays, here and in the rest of `linear`: features are rows x width, weights outputs x width, intercepts outputs, scores
+and residuals rows x outputs; `models` or `sets` come first where there are many. `codes` are class numbers from 0
+(int64), `seen` says which classes a training set has (bool). The compiled form of R is in kernels/activations.py.
 """
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 SOFTMAX = 0
-"""Multinomial logistic loss; classes that a training set lacks get probability 0."""
+"""Multinomial logistic loss."""
 SIGMOID = 1
-"""Logistic loss of two classes: one output, the log odds of class 1."""
+"""Logistic loss of two classes, one output."""
 HINGE = 2
-"""Squared hinge loss, each class against the rest; for two classes one output, class 1 against class 0."""
+"""Squared hinge loss, each class against the rest."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised: `loss` is one of the names above, `strength` the L2 strength in the features' scale."""
+
+    loss: int
+    outputs: int
+    strength: float
+
+    def strengths(self, seen: np.ndarray) -> np.ndarray:
+        """The L2 strength of every training set (float64), by the classes it has: `seen`, sets x classes."""
+        mirrored = (seen.sum(axis=1) == 2) & (self.loss == SOFTMAX)
+        return np.where(mirrored, 2.0, 1.0) * self.strength
+
+
+def n_outputs(n_classes: int) -> int:
+    """Weight vectors of a classifier: one for two classes, else one per class."""
+    return 1 if n_classes == 2 else n_classes
 
 
 def residuals(scores: torch.Tensor, codes: torch.Tensor, seen: torch.Tensor, loss: int) -> torch.Tensor:
-    """Derivatives of the loss with respect to the scores: (..., rows, outputs), codes (..., rows), seen (..., classes).
+    """R: the derivatives of the loss with respect to the scores.
 
-    0 for outputs whose class is not in `seen`; a single output needs rows of both classes.
+    `scores`: (..., rows, outputs); `codes`: (..., rows); `seen`: (..., classes). The result has the scores' shape and
+    is 0 for outputs whose class is not in `seen`; a single output needs rows of both classes.
     """
     if loss == SIGMOID:
         return torch.sigmoid(scores) - codes[..., None].to(scores.dtype)
@@ -41,10 +85,11 @@ def probabilities(scores: torch.Tensor, seen: torch.Tensor, loss: int) -> torch.
 
 @dataclass(frozen=True)
 class Curvature:
-    """Second derivatives of the loss of n rows over mixed outputs a, b.
+    """Second derivatives of the loss of n rows, over combinations of the outputs.
 
-    That of a row is mixing^T (diag(diagonal) - coupling coupling^T) mixing. `diagonal`, `coupling`: n x outputs;
-    coupling is None where outputs do not interact.
+    That of row i is mixing^T (diag(d_i) - c_i c_i^T) mixing, outputs x outputs. `diagonal` (rows d_i) and `coupling`
+    (rows c_i): n x outputs; `coupling` is None where outputs do not interact. Column a of `mixing` (outputs x outputs)
+    is the mixed output a.
     """
 
     diagonal: torch.Tensor
@@ -57,16 +102,16 @@ class Curvature:
 
     @property
     def own(self) -> torch.Tensor:
-        """n x mixed outputs: the derivatives of every mixed output with respect to itself, at least 0."""
+        """n x mixed outputs: the second derivative along every mixed output, at least 0."""
         own = self.diagonal @ self.mixing**2
         return own if self.coupling is None else (own - (self.coupling @ self.mixing) ** 2).clamp(min=0)
 
-    def pair(self, one: int, other: int) -> torch.Tensor:
-        """n: the derivatives with respect to two mixed outputs."""
-        both = self.diagonal @ (self.mixing[:, one] * self.mixing[:, other])
+    def pair(self, a: int, b: int) -> torch.Tensor:
+        """n: the derivatives with respect to the mixed outputs a and b."""
+        product = self.diagonal @ (self.mixing[:, a] * self.mixing[:, b])
         if self.coupling is None:
-            return both
-        return both - (self.coupling @ self.mixing[:, one]) * (self.coupling @ self.mixing[:, other])
+            return product
+        return product - (self.coupling @ self.mixing[:, a]) * (self.coupling @ self.mixing[:, b])
 
     def total(self) -> torch.Tensor:
         """Mixed outputs x mixed outputs: the sum over the rows."""

@@ -1,9 +1,9 @@
-"""Work shared out among the engine's threads, and torch's own threads kept out of it. What the work is: elsewhere.
+"""The engine's own threads, and torch kept to one. What they work on is decided elsewhere.
 
 torch shares an operation among OpenMP threads that wait for each other at its end, and they wait by spinning. As soon
-as another process wants a core, one of them waits for that core and the others burn theirs: operations that take
-microseconds then take milliseconds. So torch works in one thread here, and whatever is worth two is cut up by the
-engine, whose threads sleep while they wait.
+as another process wants a core, one of them waits for that core and the others burn theirs: operations of microseconds
+take milliseconds. So torch works in one thread here, and what is worth several is cut up by the engine, whose threads
+sleep while they wait.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,24 +17,24 @@ import torch
 
 # Blocks that the rows of a large product are cut into, whatever the number of threads: the same blocks, the same bits.
 _PRODUCT_BLOCKS = 8
-# Held while what torch gives to threads that start is not what it should be.
-_NUMBERS = Lock()
+# Held while the number that torch gives to new threads is changed for a moment.
+_DEFAULT_CHANGED = Lock()
 
 
 @dataclass(frozen=True)
 class Threads:
-    """`count` parts are worked on at a time: one by the thread that asks, the others by those of `executor`."""
+    """Work in `count` parts at a time: one in the calling thread, the others in threads of `executor`."""
 
     executor: Executor
     count: int
 
     @classmethod
     def started(cls, count: int) -> "Threads":
-        """New threads, in each of which torch works alone; to be ended by the executor's `shutdown`."""
+        """New threads, in each of which torch uses one thread; `executor.shutdown` ends them."""
         return cls(ThreadPoolExecutor(count, initializer=_set_torch_threads, initargs=(1,)), count)
 
     def share(self, kernel: Callable[[np.ndarray], None], work: np.ndarray) -> None:
-        """Run a kernel on as many parts of `work` as there are threads, the first in this one: it is awake already."""
+        """Run a kernel on as many parts of `work` as there are threads, the first part in the calling thread."""
         first, *parts = np.array_split(work, min(self.count, max(1, len(work))))
         others = [self.executor.submit(kernel, part) for part in parts]
         kernel(first)
@@ -52,10 +52,10 @@ class Threads:
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Within, torch's work in the thread that enters takes one thread; afterwards as many as before.
+    """Keep torch to one thread for the calling thread's work; its number before is restored afterwards.
 
-    Any number of threads may be within at a time, each as often as it likes. Threads that did not enter, those that
-    start meanwhile too, keep their numbers. Not for a block that calls `torch.set_num_threads` itself.
+    Several threads may be inside at a time, each more than once. Other threads, also those that start meanwhile, keep
+    their numbers. Not for a block that calls `torch.set_num_threads` itself.
     """
     # Threads other than OpenMP's sleep while they wait, and their number can be set only once.
     if not torch.backends.openmp.is_available():
@@ -69,13 +69,13 @@ def one_torch_thread() -> Iterator[None]:
 
 
 def _set_torch_threads(count: int) -> int:
-    """Set the number of torch's threads for work in this thread, and in no other; returns the number before.
+    """Set the number of torch's threads for work of the calling thread alone; returns the number before.
 
-    OpenMP and MKL keep a number for every thread, but torch another one, which a thread takes over when it first asks
-    or computes. `torch.set_num_threads` sets that one too, so a thread that has taken it over puts it back. A thread
-    not from here that first asks in just those microseconds takes over `count`.
+    OpenMP and MKL keep a number for every thread. torch keeps a default besides, which a thread takes over when it
+    first asks or computes, and `torch.set_num_threads` sets that default too. So a helper thread that has taken it over
+    puts it back. A foreign thread that first asks within those microseconds takes over `count`.
     """
-    with _NUMBERS:
+    with _DEFAULT_CHANGED:
         before = torch.get_num_threads()
         if before != count:
             with ThreadPoolExecutor(1) as other:

@@ -34,7 +34,7 @@ class _Answers:
     finite: np.ndarray
 
 
-def silent(_: str) -> None:
+def no_log(_: str) -> None:
     """For those who want no log lines."""
 
 
@@ -44,7 +44,7 @@ def on_device(batch: dict[str, torch.Tensor], device: torch.device) -> dict[str,
 
 
 def predict(
-    classifier: NeuralClassifier, examples: Examples, *, device: DeviceSettings, log: Callable[[str], None] = silent
+    classifier: NeuralClassifier, examples: Examples, *, device: DeviceSettings, log: Callable[[str], None] = no_log
 ) -> Predictions:
     """Softmax of the logits in evaluation mode, for all rows in order.
 
@@ -58,7 +58,7 @@ def predict(
 
 
 def predict_inputs(
-    classifier: NeuralClassifier, inputs: ModelInputs, *, device: DeviceSettings, log: Callable[[str], None] = silent
+    classifier: NeuralClassifier, inputs: ModelInputs, *, device: DeviceSettings, log: Callable[[str], None] = no_log
 ) -> Predictions:
     """`predict` for rows that are in the model's form already."""
     answers = _answers(classifier, inputs, device, log)
@@ -78,7 +78,7 @@ def accuracy(
     labels: np.ndarray,
     *,
     device: DeviceSettings,
-    log: Callable[[str], None] = silent,
+    log: Callable[[str], None] = no_log,
 ) -> float:
     """Share of rows whose label, int64 (rows,), is predicted, in [0, 1]; a row without finite logits is not right."""
     answers = _answers(classifier, inputs, device, log)

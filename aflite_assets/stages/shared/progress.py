@@ -37,5 +37,5 @@ def _ignore(_: object) -> None:
     return None
 
 
-silent = Progress(log=_ignore, on_iteration=_ignore)
-"""Tells nobody."""
+no_progress = Progress(log=_ignore, on_iteration=_ignore)
+"""Nothing is reported."""

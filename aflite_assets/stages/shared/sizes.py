@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from aflite_assets.algorithm import FilterSettings
-from aflite_assets.errors import DataError
+from aflite_assets.algorithm.settings import check_sizes
+from aflite_assets.errors import DataError, InvalidInputError
 from aflite_assets.specs.dataset import EvaluationRows, FilterSpec, WarmupSpec
 
 LARGEST_SAMPLE = 0.16
@@ -119,19 +120,7 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
             ("slice_size", spec.slice_size, pool_rows),
         )
     }
-    left = sizes["target_size"] * pool_rows // (train_rows or pool_rows)
-    target = f"{left}" if left == sizes["target_size"] else f"{left} of the pool's"
-    if sizes["train_size"] >= left:
-        raise DataError(
-            f"filter.train_size is {sizes['train_size']} rows and target_size {target}; a classifier "
-            "trains on fewer rows than are ever left, so lower train_size or raise target_size"
-        )
-    if sizes["slice_size"] > left:
-        raise DataError(
-            f"filter.slice_size is {sizes['slice_size']} rows and target_size {target}; a slice is at "
-            "most as large as what must be left, so lower slice_size or raise target_size"
-        )
-    return FilterSettings(
+    settings = FilterSettings(
         **sizes,
         n_partitions=spec.n_partitions,
         threshold=spec.threshold,
@@ -140,3 +129,8 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
         inverse_regularization=spec.inverse_regularization,
         remove=spec.remove,
     )
+    try:
+        check_sizes(settings, pool_rows=pool_rows, counted_rows=train_rows or pool_rows)
+    except InvalidInputError as error:
+        raise DataError(f"filter.{error}") from error
+    return settings

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from aflite_assets.algorithm.linear import preparation
-from aflite_assets.algorithm.linear.pool import aligned
+from aflite_assets.algorithm.linear.engine import preparation
+from aflite_assets.algorithm.linear.engine.pool import aligned
 
 
 @dataclass(frozen=True)

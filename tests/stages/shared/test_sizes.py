@@ -45,3 +45,22 @@ def test_every_setting_is_handed_on() -> None:
     assert (settings.target_size, settings.slice_size, settings.n_partitions) == (500, 100, 7)
     assert (settings.threshold, settings.selection, settings.classifier) == (0.6, "gumbel", "both")
     assert (settings.inverse_regularization, settings.remove) == (2.0, "groups")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"train_size": 500}, r"filter\.train_size must be below target_size, 500; received 500: lower train_size"),
+        ({"slice_size": 501}, r"filter\.slice_size must not exceed target_size, 500; received 501: lower slice_size"),
+    ],
+)
+def test_sizes_that_contradict_each_other_are_named(sizes: dict[str, int], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        filter_settings(FilterSpec(target_size=500, **sizes), 1000, 0)
+
+
+def test_the_target_is_in_train_rows_and_the_other_sizes_about_the_pool() -> None:
+    spec = FilterSpec(target_size=100, train_size=199, slice_size=200)
+    assert filter_settings(spec, 1000, 0, train_rows=500).train_size == 199
+    with pytest.raises(DataError, match=r"train_size must be below target_size, 200 rows of the pool; received 200"):
+        filter_settings(spec.model_copy(update={"train_size": 200}), 1000, 0, train_rows=500)

@@ -1,0 +1,302 @@
+"""What a run is given: arrays checked once at the door, read in blocks of bounded memory, and hashed.
+
+Whatever can be wrong with arrays, or with their fit to the settings, is found here before any fitting. Settings alone
+are checked in settings.py.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TypeGuard
+
+import numpy as np
+import torch
+
+from aflite_assets.algorithm.settings import FilterSettings, check_sizes
+from aflite_assets.errors import InvalidInputError
+
+_DEVICES = ("auto", "cpu", "cuda")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Checked arrays, one entry per row. `features` may be a memory map; nothing here is ever written to.
+
+    `labels` int64; `classes` the labels that occur, ascending; `groups` int64 or None; `score_only` bool; `counted`
+    bool, the rows that the target size counts.
+    """
+
+    features: np.ndarray
+    labels: np.ndarray
+    classes: np.ndarray
+    groups: np.ndarray | None
+    score_only: np.ndarray
+    counted: np.ndarray
+
+    @property
+    def trainable_rows(self) -> np.ndarray:
+        """Row numbers that classifiers may be trained on, ascending."""
+        return np.flatnonzero(~self.score_only)
+
+
+def check_inputs(
+    features: object,
+    labels: object,
+    *,
+    groups: object,
+    score_only: object,
+    memory_limit: int,
+    counted: object = None,
+) -> Inputs:
+    """The arrays in their checked form; features are read in blocks and not copied."""
+    matrix = _check_features(features, memory_limit=memory_limit)
+    rows = len(matrix)
+    label_array = _whole_numbers("labels", labels, rows)
+    if label_array.min() < 0:
+        raise InvalidInputError(
+            f"labels must be 0 or more; row {int(label_array.argmin())} has {label_array.min()}: "
+            "leave unlabelled rows out."
+        )
+    mask = _check_score_only(score_only, rows)
+    counted_mask = _check_counted(counted, mask)
+    trainable = np.unique(label_array[~mask])
+    if len(trainable) < 2:
+        raise InvalidInputError(
+            f"labels of the rows to train on hold one class only ({trainable[0]}): give rows of at least two classes."
+        )
+    group_array = None if groups is None else _whole_numbers("groups", groups, rows)
+    inputs = Inputs(matrix, label_array, np.unique(label_array), group_array, mask, counted_mask)
+    _check_one_row_fits(inputs, memory_limit)
+    return inputs
+
+
+def check_run(*, seed: object, device: object, memory_limit: object) -> None:
+    """Check what is given beside the data and the settings."""
+    if not _is_whole(seed) or not 0 <= seed < 2**64:
+        raise InvalidInputError(
+            f"seed must be a whole number from 0 to 2**64 - 1; received {seed!r}: give such an int."
+        )
+    if device not in _DEVICES:
+        raise InvalidInputError(f"device is {device!r}, which is no known choice: give one of {', '.join(_DEVICES)}.")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InvalidInputError(
+            f'device is "cuda", but torch {torch.__version__} finds no usable GPU: use "auto" or "cpu", or install a '
+            "torch build with CUDA and a driver that fits it."
+        )
+    if not _is_whole(memory_limit) or memory_limit < 1:
+        raise InvalidInputError(
+            f"memory_limit must be a whole number of bytes above 0; received {memory_limit!r}: "
+            "give for example 2**30 for one GiB."
+        )
+
+
+def check_train_size(inputs: Inputs, settings: FilterSettings) -> None:
+    """Check that a training set can be drawn and leaves rows to hold out."""
+    rows = inputs.trainable_rows
+    if settings.train_size >= len(rows):
+        raise InvalidInputError(
+            f"train_size must be below the number of rows to train on, {len(rows)}; received {settings.train_size}: "
+            "lower it, so that rows are left to hold out."
+        )
+    if inputs.groups is None:
+        return
+    smallest = np.unique(inputs.groups[rows], return_counts=True)[1].min()
+    if smallest > settings.train_size:
+        raise InvalidInputError(
+            f"No group fits into train_size {settings.train_size}: the smallest group has {smallest} rows. "
+            "Raise train_size or use finer groups."
+        )
+
+
+def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
+    """Check the settings against each other and the data: the sizes, and the groups that must fit into them."""
+    check_sizes(settings, pool_rows=len(inputs.trainable_rows), counted_rows=int(inputs.counted.sum()))
+    check_train_size(inputs, settings)
+    if settings.remove == "groups":
+        _check_group_removal(inputs, settings)
+
+
+def check_partitions(partitions: Iterable[object], inputs: Inputs) -> list[np.ndarray]:
+    """The given training sets as ascending int64 row numbers."""
+    if isinstance(partitions, np.ndarray) and partitions.ndim == 1:
+        raise InvalidInputError(
+            "partitions is a single 1-d array; give a list with one array of training row numbers per partition."
+        )
+    checked = [_check_partition(number, rows, inputs) for number, rows in enumerate(partitions)]
+    if not checked:
+        raise InvalidInputError("partitions is empty: give at least one array of training row numbers, or None.")
+    return checked
+
+
+def fingerprint(
+    inputs: Inputs, settings: FilterSettings, *, seed: int, keep_probabilities: bool, memory_limit: int
+) -> str:
+    """SHA-256, in hexadecimal, of arrays, settings and seed.
+
+    `memory_limit` only bounds the block read at once: neither it nor the device belongs to the hash, so that a
+    run may be continued on another machine.
+    """
+    header = {
+        "settings": settings.as_dict(),
+        "seed": int(seed),
+        "keep_probabilities": bool(keep_probabilities),
+        "shape": inputs.features.shape,
+        "dtype": inputs.features.dtype.str,
+        "grouped": inputs.groups is not None,
+    }
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    row_bytes = inputs.features.shape[1] * inputs.features.itemsize
+    for block in row_blocks(len(inputs.features), row_bytes=row_bytes, memory_limit=memory_limit):
+        digest.update(np.ascontiguousarray(inputs.features[block]).data)
+    for array in (inputs.labels, inputs.score_only, inputs.counted, inputs.groups):
+        if array is not None:
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def row_blocks(n_rows: int, *, row_bytes: int, memory_limit: int) -> Iterator[slice]:
+    """Consecutive slices over `n_rows`, each of at most `memory_limit` bytes but of at least one row."""
+    step = max(1, memory_limit // row_bytes)
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def prediction_row_bytes(width: int, n_classes: int) -> int:
+    """Bytes one row takes while it is predicted: its features twice in float64 (as gathered, centred) and three
+    float64 rows of classes (decision values, probabilities, probabilities in the dataset's class order).
+    """
+    return 8 * (2 * width + 3 * n_classes)
+
+
+def _check_features(features: object, *, memory_limit: int) -> np.ndarray:
+    matrix = np.asarray(features)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise InvalidInputError(
+            f"features must be a 2-d array with at least one row and one column; received shape {matrix.shape}: "
+            "give rows x width."
+        )
+    if matrix.dtype.kind not in "iuf" or matrix.dtype.itemsize > 8:
+        raise InvalidInputError(
+            f"features must be numbers of at most 64 bits; received dtype {matrix.dtype}: "
+            "convert them, for example with astype(np.float32)."
+        )
+    for block in row_blocks(len(matrix), row_bytes=matrix.shape[1] * matrix.itemsize, memory_limit=memory_limit):
+        finite = np.isfinite(matrix[block])
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            raise InvalidInputError(
+                f"features must be finite; row {block.start + row}, column {column} is "
+                f"{matrix[block][row, column]}: repair or leave out such rows."
+            )
+    return matrix
+
+
+def _whole_numbers(name: str, values: object, rows: int) -> np.ndarray:
+    array = np.asarray(values)
+    if array.shape != (rows,):
+        raise InvalidInputError(
+            f"{name} must be a 1-d array with one entry per row of features, {rows}; received shape {array.shape}: "
+            "give both for the same rows."
+        )
+    if array.dtype.kind not in "iu":
+        raise InvalidInputError(
+            f"{name} must be integers; received dtype {array.dtype}: number them, for example with "
+            "np.unique(values, return_inverse=True)[1]."
+        )
+    if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
+        raise InvalidInputError(f"{name} must fit into int64; received {array.max()}: renumber them from 0.")
+    return array.astype(np.int64)
+
+
+def _check_score_only(score_only: object, rows: int) -> np.ndarray:
+    if score_only is None:
+        return np.zeros(rows, dtype=bool)
+    mask = np.array(score_only)
+    if mask.shape != (rows,) or mask.dtype != np.bool_:
+        raise InvalidInputError(
+            f"score_only must be a bool array with one entry per row of features, {rows}; received shape "
+            f"{mask.shape}, dtype {mask.dtype}: give True for the rows that are scored and never trained on."
+        )
+    if mask.all():
+        raise InvalidInputError("score_only is True for every row: leave at least two rows to train on.")
+    return mask
+
+
+def _check_counted(counted: object, score_only: np.ndarray) -> np.ndarray:
+    """The rows that the target size counts: all that may be trained on unless some are named."""
+    if counted is None:
+        return ~score_only
+    mask = np.array(counted)
+    if mask.shape != score_only.shape or mask.dtype != np.bool_:
+        raise InvalidInputError(
+            f"counted must be a bool array with one entry per row of features, {len(score_only)}; received shape "
+            f"{mask.shape}, dtype {mask.dtype}: give True for the rows that target_size counts."
+        )
+    if (mask & score_only).any():
+        raise InvalidInputError(
+            f"counted is True for row {int((mask & score_only).argmax())}, which is score_only and so in no size: "
+            "leave it out of one of the two."
+        )
+    return mask
+
+
+def _check_one_row_fits(inputs: Inputs, memory_limit: int) -> None:
+    needed = prediction_row_bytes(inputs.features.shape[1], len(inputs.classes))
+    if memory_limit < needed:
+        raise InvalidInputError(
+            f"memory_limit must hold the prediction of one row, {needed} bytes here; received {memory_limit}: raise it."
+        )
+
+
+def _check_group_removal(inputs: Inputs, settings: FilterSettings) -> None:
+    if inputs.groups is None:
+        raise InvalidInputError('remove is "groups" but groups is None: give groups, or use remove="rows".')
+    largest = np.unique(inputs.groups[inputs.trainable_rows], return_counts=True)[1].max()
+    if largest > settings.slice_size:
+        raise InvalidInputError(
+            f"slice_size must hold the largest group, {largest} rows, when whole groups are removed; received "
+            f'{settings.slice_size}: raise slice_size or use remove="rows".'
+        )
+
+
+def _check_partition(number: int, rows: object, inputs: Inputs) -> np.ndarray:
+    array = np.asarray(rows)
+    where = f"partitions[{number}]"
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array):
+        raise InvalidInputError(
+            f"{where} must be a 1-d array of training row numbers; received shape {array.shape}, dtype {array.dtype}: "
+            "turn a bool mask into row numbers with np.flatnonzero."
+        )
+    ordered = np.unique(array).astype(np.int64)
+    if len(ordered) < len(array):
+        raise InvalidInputError(f"{where} names a row twice: give each training row once.")
+    outside = ordered[(ordered < 0) | (ordered >= len(inputs.labels))]
+    if len(outside):
+        raise InvalidInputError(
+            f"{where} holds row {outside[0]}, but rows are numbered 0 to {len(inputs.labels) - 1}: "
+            "give row numbers of features."
+        )
+    if inputs.score_only[ordered].any():
+        row = ordered[inputs.score_only[ordered]][0]
+        raise InvalidInputError(f"{where} trains on row {row}, which is score_only: leave it out of one of the two.")
+    held_out = np.setdiff1d(inputs.trainable_rows, ordered, assume_unique=True)
+    if not len(held_out):
+        raise InvalidInputError(f"{where} trains on every row: leave at least one row to hold out.")
+    _check_groups_whole(where, ordered, held_out, inputs.groups)
+    return ordered
+
+
+def _check_groups_whole(where: str, trained: np.ndarray, held_out: np.ndarray, groups: np.ndarray | None) -> None:
+    if groups is None:
+        return
+    split: Sequence[int] = np.intersect1d(groups[trained], groups[held_out]).tolist()
+    if split:
+        raise InvalidInputError(
+            f"{where} splits group {split[0]} between training and held-out rows: keep each group on one side."
+        )
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, Integral) and not isinstance(value, bool)

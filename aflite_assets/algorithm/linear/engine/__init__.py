@@ -1,0 +1,9 @@
+"""A run of the linear classifiers: its pool, its precision and device, fits, and counts of predictions.
+
+Everything that knows rows, memory and devices belongs here. How an optimum is reached is in solver, arithmetic on rows
+in kernels.
+"""
+
+from aflite_assets.algorithm.linear.engine.linear_engine import EngineTally, LinearEngine
+
+__all__ = ["EngineTally", "LinearEngine"]

@@ -1,0 +1,96 @@
+"""Passes by the compiled kernels: float32 on the CPU, models shared out among threads."""
+
+from functools import partial
+
+import numpy as np
+import torch
+
+from aflite_assets.algorithm.linear.engine.passes import Counts
+from aflite_assets.algorithm.linear.engine.pool import PoolFeatures
+from aflite_assets.algorithm.linear.engine.training_sets import TrainingSets
+from aflite_assets.algorithm.linear.kernels.row_passes import add_gradients, count_predictions
+from aflite_assets.algorithm.linear.threads import Threads
+
+# Rows that all models go through before the next rows are looked at: half of a second-level cache; more where the
+# models' own weights fill it anyway, or where a training set had so few of them that groups were seldom full.
+_ROWS_BYTES = 2**19
+_ROWS_PER_WEIGHTS = 16
+_ROWS_PER_SET = 32
+
+
+class CompiledPasses:
+    """Passes over a pool for some training sets; predictions are counted for the slots `counted`, ascending.
+
+    Sums run over a training set's rows in ascending order whatever the blocks and threads, so the bits of the result
+    depend on neither.
+    """
+
+    def __init__(
+        self,
+        pool: PoolFeatures,
+        sets: TrainingSets,
+        counted: np.ndarray,
+        *,
+        loss: int,
+        outputs: int,
+        threads: Threads,
+    ) -> None:
+        self._pool, self._sets, self._loss, self._counted, self._threads = pool, sets, loss, counted, threads
+        row_bytes = pool.width * 4
+        gathered = _ROWS_PER_SET * len(pool.rows) // max(1, int(sets.sizes.mean()))
+        rows = max(_ROWS_BYTES // row_bytes, _ROWS_PER_WEIGHTS * outputs, gathered)
+        self._edges = np.concatenate([np.arange(block.start, block.stop, rows) for block in pool.slices])
+        self._edges = np.append(self._edges, len(pool.rows))
+        self._starts = sets.starts(self._edges)
+
+    @property
+    def threads(self) -> Threads:
+        """See `GradientPasses`."""
+        return self._threads
+
+    def gradients(
+        self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """See `GradientPasses`."""
+        sums, intercept_sums = torch.zeros_like(weights), torch.zeros(intercepts.shape, dtype=torch.float64)
+        chosen = numbers.numpy()
+        starts, seen = self._starts[chosen], self._sets.seen[chosen]
+        for block in self._pool.blocks():
+            first, last = np.searchsorted(self._edges, (block.first, block.stop))
+            add = partial(
+                add_gradients,
+                features=block.features,
+                offset=block.first,
+                positions=self._sets.slots,
+                starts=starts,
+                blocks=(int(first), int(last)),
+                weights=weights.numpy(),
+                intercepts=intercepts.numpy(),
+                codes=self._sets.codes,
+                seen=seen,
+                loss=self._loss,
+                gradients=sums.numpy(),
+                intercept_gradients=intercept_sums.numpy(),
+            )
+            self._threads.share(add, np.arange(len(chosen)))
+        return sums, intercept_sums.to(intercepts.dtype)
+
+    def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
+        """See `DataPasses`."""
+        bits = self._sets.unpredicted_bits(len(self._pool.rows))
+        for block in self._pool.blocks():
+            low, high = np.searchsorted(self._counted, (block.first, block.stop))
+            count = partial(
+                count_predictions,
+                features=block.features,
+                offset=block.first,
+                weights=weights.numpy(),
+                intercepts=intercepts.numpy(),
+                codes=self._sets.codes,
+                seen=self._sets.seen,
+                unpredicted=bits,
+                correct=counts.correct,
+                label_sums=counts.label_sums,
+                matrix_sums=counts.matrix_sums,
+            )
+            self._threads.share(count, self._counted[low:high])

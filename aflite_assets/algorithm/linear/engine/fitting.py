@@ -1,0 +1,200 @@
+"""From training sets to fitted weights: a start that all share, a preconditioner at it, L-BFGS from there."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from aflite_assets.algorithm.linear.engine.passes import GradientPasses
+from aflite_assets.algorithm.linear.engine.training_sets import TrainingSets
+from aflite_assets.algorithm.linear.losses import Objective, curvature_of
+from aflite_assets.algorithm.linear.solver.lbfgs import advance_all, minimise
+from aflite_assets.algorithm.linear.solver.preconditioner import Preconditioner, Sample, preconditioner_at
+from aflite_assets.algorithm.linear.threads import Threads
+
+# Error of the scores that predictions are made from, as a share of their spread.
+PRECISIONS = {torch.float32: 3e-4, torch.float64: 2e-9}
+# The same of the start, where more does not save evaluations later.
+START_PRECISION = 1e-2
+_MOST_EVALUATIONS = {torch.float32: 500, torch.float64: 5000}
+_PATIENCE = {torch.float32: 60, torch.float64: 500}
+# Scores with a smaller spread than this are taken to have it: they need no more precision.
+_LEAST_SPREAD = 0.01
+# Up to this many outputs the tolerance does not grow with their number.
+_FEW_OUTPUTS = 3
+# However few rows a training set has for its width, the root of its curvature is taken to be at least this share of
+# the pool's.
+_LEAST_SHARE = 0.2
+# Pairs of steps and gradient changes. More do not save evaluations; on badly scaled columns half of them take twice as
+# many, but where all vectors together leave the caches, going through the pairs costs more than that.
+_MEMORY, _LEAST_MEMORY = 10, 4
+_CACHED_BYTES = 2**22
+# Vectors a fit needs beside its pairs of steps and changes: point, gradient, direction, their next ones, weights.
+_OTHER_VECTORS = 14
+
+
+@dataclass(frozen=True)
+class Point:
+    """Weights (outputs x width) and intercepts (outputs) of one classifier."""
+
+    weights: torch.Tensor
+    intercepts: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Weights (sets x outputs x width) and intercepts (sets x outputs); `converged` and `evaluations` per set."""
+
+    weights: torch.Tensor
+    intercepts: torch.Tensor
+    converged: torch.Tensor
+    evaluations: torch.Tensor
+
+
+def fit(
+    passes: GradientPasses,
+    sets: TrainingSets,
+    objective: Objective,
+    preconditioner: Preconditioner,
+    start: Point,
+    *,
+    tolerance: float,
+    memory_limit: int,
+) -> Fits:
+    """Fit a classifier to every training set.
+
+    One with rows of a single class keeps the start: its predictions are among the classes it saw, whatever its weights.
+    A fit has converged when the norm of its gradient in the preconditioned variables, divided by the root of its number
+    of rows, is at most `tolerance` (see `tolerance_at`): that is about the curvature-weighted error of its scores.
+    """
+    dtype, device = start.weights.dtype, start.weights.device
+    needed = torch.as_tensor(np.flatnonzero(sets.seen.sum(axis=1) > 1), device=device)
+    weights = start.weights.repeat(len(sets), 1, 1)
+    intercepts = start.intercepts.repeat(len(sets), 1)
+    converged = torch.ones(len(sets), dtype=torch.bool, device=device)
+    evaluations = torch.zeros(len(sets), dtype=torch.int64, device=device)
+    if len(needed):
+        task = _Task(
+            passes,
+            preconditioner,
+            start,
+            needed,
+            torch.as_tensor(objective.strengths(sets.seen), dtype=dtype, device=device)[needed],
+            tolerance * torch.as_tensor(sets.sizes, dtype=dtype, device=device)[needed].sqrt(),
+            _memory(preconditioner.size, len(needed), dtype.itemsize, memory_limit, cached=passes.threads is not None),
+        )
+        fits = _fit_with_torch(task) if passes.threads is None else _fit_compiled(task, passes.threads)
+        weights[needed], intercepts[needed] = fits.weights, fits.intercepts
+        converged[needed], evaluations[needed] = fits.converged, fits.evaluations
+    return Fits(weights, intercepts, converged, evaluations)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """The training sets `numbers` with what differs between them: L2 strengths and tolerances."""
+
+    passes: GradientPasses
+    preconditioner: Preconditioner
+    start: Point
+    numbers: torch.Tensor
+    strengths: torch.Tensor
+    tolerances: torch.Tensor
+    memory: int
+
+    def gradients(
+        self, weights: torch.Tensor, intercepts: torch.Tensor, problems: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The losses' gradients of entries of `numbers`."""
+        return self.passes.gradients(weights, intercepts, self.numbers[problems])
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """When a fit is given up."""
+        dtype = self.start.weights.dtype
+        return {"most_evaluations": _MOST_EVALUATIONS[dtype], "patience": _PATIENCE[dtype]}
+
+
+def _fit_with_torch(task: _Task) -> Fits:
+    preconditioner, start = task.preconditioner, task.start
+
+    def gradients(z: torch.Tensor, problems: torch.Tensor) -> torch.Tensor:
+        weights, intercepts = classifiers(z)
+        sums, intercept_sums = task.gradients(weights, intercepts, problems)
+        sums.add_(task.strengths[problems, None, None] * weights)
+        return preconditioner.gradient(sums, intercept_sums)
+
+    def classifiers(z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        weights, intercepts = preconditioner.weights(z)
+        return start.weights + weights, start.intercepts + intercepts
+
+    zero = start.weights.new_zeros(len(task.numbers), preconditioner.size)
+    least = minimise(gradients, zero, tolerance=task.tolerances, memory=task.memory, **task.limits)
+    return Fits(*classifiers(least.z), least.converged, least.evaluations)
+
+
+def _fit_compiled(task: _Task, threads: Threads) -> Fits:
+    # Imported where it is used: loading the compiler takes longer than a small job.
+    from aflite_assets.algorithm.linear.solver.compiled_lbfgs import CompiledProblems
+
+    problems = CompiledProblems(
+        task.gradients,
+        threads,
+        task.preconditioner,
+        task.start.weights,
+        task.start.intercepts,
+        strengths=task.strengths,
+        memory=task.memory,
+    )
+    evaluations = advance_all(problems, tolerance=task.tolerances, **task.limits)
+    return Fits(*problems.classifiers(), problems.norms <= task.tolerances, evaluations)
+
+
+def pooled_start(
+    passes: GradientPasses,
+    sets: TrainingSets,
+    objective: Objective,
+    sample: Sample,
+    codes: torch.Tensor,
+    *,
+    train_size: float,
+    memory_limit: int,
+) -> Point:
+    """The optimum on one large training set, with the L2 strength that `train_size` of its rows would feel."""
+    shape, like = (objective.outputs, sample.features.shape[1]), sample.features
+    zero = Point(like.new_zeros(shape), like.new_zeros(objective.outputs))
+    rows = float(sets.sizes[0])
+    scaled = Objective(objective.loss, objective.outputs, objective.strength * rows / train_size)
+    preconditioner = preconditioner_at(
+        sample, codes, zero.weights, zero.intercepts, loss=scaled.loss, train_size=rows, strength=scaled.strength
+    )
+    fits = fit(passes, sets, scaled, preconditioner, zero, tolerance=START_PRECISION, memory_limit=memory_limit)
+    return Point(fits.weights[0], fits.intercepts[0])
+
+
+def tolerance_at(
+    point: Point, sample: Sample, codes: torch.Tensor, loss: int, *, train_size: float, precision: float
+) -> float:
+    """The tolerance of `fit` for which scores are right to `precision` of their spread around `point`.
+
+    The curvature of a training set of t rows in d columns is along some direction only (1 - sqrt(d / t))^2 of the
+    pool's (Marchenko and Pastur 1967), which makes the error along it so much larger. The norm sums the errors of all
+    outputs, of which a prediction compares the highest: errors of many outputs may sum up to more.
+    """
+    scores = sample.features @ point.weights.T + point.intercepts
+    weight = float(curvature_of(scores, codes, loss).own.mean())
+    spread = float(scores.std(dim=0).square().mean().sqrt()) if len(scores) > 1 else 0.0
+    share = max(_LEAST_SHARE, 1 - (sample.features.shape[1] / train_size) ** 0.5)
+    outputs = max(1.0, len(point.weights) / _FEW_OUTPUTS) ** 0.125
+    return precision * share * outputs * max(spread, _LEAST_SPREAD) * weight**0.5
+
+
+def sets_at_once(size: int, itemsize: int, memory_limit: int) -> int:
+    """How many classifiers of `size` numbers half of the memory holds, with few pairs each; at least one."""
+    return max(1, memory_limit // 2 // ((2 * _LEAST_MEMORY + _OTHER_VECTORS) * size * itemsize))
+
+
+def _memory(size: int, sets: int, itemsize: int, memory_limit: int, *, cached: bool) -> int:
+    """Pairs to keep; `cached`: one fit's pairs are gone through at a time, not those of all."""
+    vector_bytes = size * sets * itemsize
+    most = _MEMORY if cached or vector_bytes <= _CACHED_BYTES else _MEMORY // 2
+    return int(np.clip((memory_limit // 2 // vector_bytes - _OTHER_VECTORS) // 2, _LEAST_MEMORY, most))

@@ -1,0 +1,188 @@
+"""What the solver needs of the data, one pass over the pool at a time: gradients, and predictions counted.
+
+Passes by torch are here, for any device and precision; those by the compiled kernels are in compiled_passes.py.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from aflite_assets.algorithm.linear import losses
+from aflite_assets.algorithm.linear.engine.pool import PoolFeatures
+from aflite_assets.algorithm.linear.engine.training_sets import TrainingSets
+from aflite_assets.algorithm.linear.threads import Threads
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Per slot, sums over the models that predict it: those that were not trained on it and do not leave it out.
+
+    `correct`: int64, right predictions. `label_sums`: float64, probabilities of the row's own label. `matrix_sums`:
+    float64, slots x classes, probabilities of every class. The last two are empty where not asked for.
+    """
+
+    correct: np.ndarray
+    label_sums: np.ndarray
+    matrix_sums: np.ndarray
+
+    @classmethod
+    def zeros(cls, n_slots: int, n_classes: int, *, label: bool, matrix: bool) -> "Counts":
+        """Nothing counted yet."""
+        return cls(
+            np.zeros(n_slots, dtype=np.int64),
+            np.zeros(n_slots if label else 0),
+            np.zeros((n_slots if matrix else 0, n_classes)),
+        )
+
+    def without_probabilities(self) -> "Counts":
+        """The same right predictions, shared, and no sums of probabilities."""
+        return Counts(self.correct, self.label_sums[:0], self.matrix_sums[:0])
+
+
+class GradientPasses(Protocol):
+    """Gradients over one pool for some training sets. Tensors are on the passes' own device, in their dtype."""
+
+    @property
+    def threads(self) -> Threads | None:
+        """The threads that compiled kernels share; None where torch makes the passes."""
+        ...
+
+    def gradients(
+        self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Loss gradients (numbers x outputs x width, numbers x outputs) of the training sets `numbers`.
+
+        They are taken at `weights` and `intercepts`, of the same shapes.
+        """
+        ...
+
+
+class DataPasses(GradientPasses, Protocol):
+    """Predictions beside the gradients."""
+
+    def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
+        """Predict with the models of all training sets and add to `counts`."""
+        ...
+
+
+class SummedPasses:
+    """Passes for one training set given as `parts` sets, so that threads share it: the sum over them, in order."""
+
+    def __init__(self, passes: GradientPasses, parts: int) -> None:
+        self._passes, self._parts = passes, parts
+
+    @property
+    def threads(self) -> Threads | None:
+        """See `GradientPasses`."""
+        return self._passes.threads
+
+    def gradients(
+        self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """See `GradientPasses`."""
+        all_parts = torch.arange(self._parts, device=numbers.device)
+        sums = self._passes.gradients(weights.repeat(self._parts, 1, 1), intercepts.repeat(self._parts, 1), all_parts)
+        return sums[0].sum(dim=0, keepdim=True), sums[1].sum(dim=0, keepdim=True)
+
+
+class TorchPasses:
+    """Passes by torch, one training set after the other; predictions are counted for the slots `counted`, ascending.
+
+    `resident`: the whole pool as a tensor on the device, where it fits.
+    """
+
+    def __init__(
+        self,
+        pool: PoolFeatures,
+        sets: TrainingSets,
+        counted: np.ndarray,
+        *,
+        loss: int,
+        device: torch.device,
+        memory_limit: int,
+        resident: torch.Tensor | None = None,
+    ) -> None:
+        self._pool, self._sets, self._loss, self._device = pool, sets, loss, device
+        self._counted, self._resident, self._memory_limit = counted, resident, memory_limit
+        self._slots = torch.from_numpy(sets.slots).to(device)
+        self._codes = torch.from_numpy(sets.codes).to(device)
+        self._seen = torch.from_numpy(sets.seen).to(device)
+
+    @property
+    def threads(self) -> None:
+        """Torch has its own."""
+
+    def gradients(
+        self, weights: torch.Tensor, intercepts: torch.Tensor, numbers: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """See `GradientPasses`."""
+        sums, intercept_sums = torch.zeros_like(weights), torch.zeros_like(intercepts)
+        row_bytes = 2 * weights.shape[2] * weights.element_size() + 4 * intercepts.shape[1] * weights.element_size()
+        most = max(1, self._memory_limit // 8 // row_bytes)
+        for first, features in self._blocks():
+            for index, number in enumerate(numbers.tolist()):
+                start, stop = self._within(number, first, first + len(features))
+                for at in range(start, stop, most):
+                    slots = self._slots[at : min(at + most, stop)]
+                    rows = features.index_select(0, slots - first)
+                    scores = torch.addmm(intercepts[index], rows, weights[index].T)
+                    residuals = losses.residuals(scores, self._codes[slots], self._seen[number], self._loss)
+                    sums[index].addmm_(residuals.T, rows)
+                    intercept_sums[index] += residuals.sum(dim=0)
+        return sums, intercept_sums
+
+    def count(self, weights: torch.Tensor, intercepts: torch.Tensor, counts: Counts) -> None:
+        """See `DataPasses`."""
+        columns = len(weights) * self._sets.seen.shape[1]
+        most = max(1, self._memory_limit // 8 // (4 * columns * weights.element_size()))
+        for first, features in self._blocks():
+            low, high = np.searchsorted(self._counted, (first, first + len(features)))
+            for start in range(low, high, most):
+                slots = self._counted[start : min(start + most, high)]
+                on_device = torch.from_numpy(slots).to(self._device)
+                scores = self._class_scores(features.index_select(0, on_device - first), weights, intercepts)
+                self._add(scores, slots, self._codes[on_device], counts)
+
+    def _add(self, scores: torch.Tensor, slots: np.ndarray, codes: torch.Tensor, counts: Counts) -> None:
+        held_out = self._held_out(slots)
+        masked = scores.masked_fill(~self._seen, -torch.inf)
+        right = (masked.argmax(dim=2) == codes[:, None]) & held_out
+        counts.correct[slots] += right.sum(dim=1).cpu().numpy()
+        if not len(counts.label_sums):
+            return
+        summed = torch.einsum("nmc,nm->nc", torch.softmax(masked, dim=2).double(), held_out.double())
+        counts.label_sums[slots] += summed.gather(1, codes[:, None])[:, 0].cpu().numpy()
+        if len(counts.matrix_sums):
+            counts.matrix_sums[slots] += summed.cpu().numpy()
+
+    def _blocks(self) -> Iterator[tuple[int, torch.Tensor]]:
+        if self._resident is not None:
+            yield 0, self._resident
+            return
+        for block in self._pool.blocks():
+            yield block.first, torch.from_numpy(block.features).to(self._device)
+
+    def _within(self, number: int, first: int, stop: int) -> tuple[int, int]:
+        """Which entries of `slots` belong to a set and lie in first:stop."""
+        begin = self._sets.bounds[number]
+        low, high = np.searchsorted(self._sets[number], (first, stop))
+        return int(begin + low), int(begin + high)
+
+    def _class_scores(self, features: torch.Tensor, weights: torch.Tensor, intercepts: torch.Tensor) -> torch.Tensor:
+        """Rows x models x classes; a single output is that of class 1 against class 0."""
+        models, outputs, width = weights.shape
+        scores = torch.addmm(intercepts.flatten(), features, weights.reshape(-1, width).T)
+        scores = scores.reshape(-1, models, outputs)
+        return torch.cat([torch.zeros_like(scores), scores], dim=2) if outputs == 1 else scores
+
+    def _held_out(self, slots: np.ndarray) -> torch.Tensor:
+        """Slots x models: whether the model predicts the slot."""
+        mask = np.ones((len(slots), len(self._sets)), dtype=bool)
+        for number in range(len(self._sets)):
+            for unpredicted in self._sets.unpredicted(number):
+                low, high = np.searchsorted(unpredicted, (slots[0], slots[-1] + 1))
+                mask[np.isin(slots, unpredicted[low:high], assume_unique=True), number] = False
+        return torch.from_numpy(mask).to(self._device)

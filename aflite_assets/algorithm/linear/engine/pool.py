@@ -1,0 +1,178 @@
+"""The features as the passes need them: standardized, padded; in memory or on the card where they fit, else in blocks.
+
+Classifiers are the same wherever the features' origin lies, since intercepts are not penalised, and for every scale
+when the L2 strength is scaled with it. Float32 keeps its precision only near the origin and 1.
+"""
+
+import logging
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from aflite_assets.algorithm.inputs import row_blocks
+
+_log = logging.getLogger(__name__)
+
+# A multiple of a cache line, so that every row starts at one.
+_LINE_BYTES = 64
+# Rows converted by one thread at a time: small enough for its cache.
+_CHUNK_BYTES = 2**20
+# Rows rotated by one thread at a time: enough for a fast matrix product.
+_ROTATED_ROWS = 1024
+# Share of a card's free memory that the pool may take; the rest is for weights, gradients and gathered rows.
+_CARD_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Standardization:
+    """How features x become (x - origin) / scale, then padded with zeros to `width` columns, then rotated.
+
+    `origin`: float64, one number per column; `scale`: one number for all. `rotation`: width x width, what a resident
+    pool's rows are multiplied by; None leaves them as they are.
+    """
+
+    origin: np.ndarray
+    scale: float
+    width: int
+    rotation: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, rows: np.ndarray, dtype: np.dtype) -> "Standardization":
+        """From some rows: the columns' means, and the root mean square of all columns around them."""
+        values = rows.astype(np.float64)
+        origin = values.mean(axis=0)
+        values -= origin
+        largest = float(np.abs(values).max())
+        spread = largest * float(np.sqrt(np.mean((values / (largest or 1.0)) ** 2)))
+        lanes = _LINE_BYTES // dtype.itemsize
+        return cls(origin, spread if spread > 0 else 1.0, -(-rows.shape[1] // lanes) * lanes)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive slots: `features` (slots x padded width) from slot `first` on."""
+
+    first: int
+    features: np.ndarray
+
+    @property
+    def stop(self) -> int:
+        """The slot after the last one."""
+        return self.first + len(self.features)
+
+
+class PoolFeatures:
+    """Rows of a features matrix in the form above, in `dtype`. A slot is a position in `rows`."""
+
+    def __init__(
+        self,
+        features: np.ndarray,
+        rows: np.ndarray,
+        standardization: Standardization,
+        dtype: np.dtype,
+        *,
+        memory_limit: int,
+        threads: Executor,
+        hold: bool = True,
+    ) -> None:
+        """Convert `rows` (ascending row numbers) at once if `hold` and they take at most half of `memory_limit`."""
+        self._features, self._standardization, self.dtype, self._threads = features, standardization, dtype, threads
+        self.rows, self.width, self._fixed = rows, standardization.width, False
+        row_bytes = standardization.width * dtype.itemsize
+        # A rotated pool cannot be read again in pieces.
+        fits = len(rows) * row_bytes <= memory_limit // 2 or standardization.rotation is not None
+        self.resident = hold and fits
+        self._block_bytes = len(rows) * row_bytes if self.resident else max(row_bytes, memory_limit // 4)
+        self.slices = self._sliced()
+        self._buffer = aligned(self.slices[0].stop, standardization.width, dtype)
+        if self.resident:
+            self._fill(self.slices[0])
+            self._rotate()
+
+    def blocks(self) -> Iterator[Block]:
+        """All slots in order. A block is overwritten by the next one unless the pool is resident."""
+        for block in self.slices:
+            if not self.resident:
+                self._fill(block)
+            yield Block(block.start, self._buffer[: block.stop - block.start])
+
+    def keep(self, rows: np.ndarray) -> None:
+        """Go on with some of the rows; a resident pool and one with fixed slots stay as they are."""
+        if not self.resident and not self._fixed:
+            self.rows = rows
+            self.slices = self._sliced()
+
+    def fix_slots(self) -> None:
+        """Keep every slot where it is from here on: a copy of the pool is elsewhere."""
+        self._fixed = True
+
+    def slots_of(self, rows: np.ndarray) -> np.ndarray:
+        """The slots of some of the rows, given in ascending order."""
+        return np.searchsorted(self.rows, rows)
+
+    def _sliced(self) -> list[slice]:
+        row_bytes = self.width * self.dtype.itemsize
+        return list(row_blocks(len(self.rows), row_bytes=row_bytes, memory_limit=self._block_bytes))
+
+    def _fill(self, block: slice) -> None:
+        row_bytes = self._standardization.width * self.dtype.itemsize
+        chunks = list(row_blocks(block.stop - block.start, row_bytes=row_bytes, memory_limit=_CHUNK_BYTES))
+        rows = self.rows[block]
+        list(self._threads.map(lambda chunk: self._convert(rows[chunk], self._buffer[chunk]), chunks))
+
+    def _rotate(self) -> None:
+        if self._standardization.rotation is None:
+            return
+        rotation = torch.from_numpy(self._standardization.rotation).to(torch.from_numpy(self._buffer).dtype)
+        blocks = torch.from_numpy(self._buffer).split(_ROTATED_ROWS)
+        list(self._threads.map(lambda rows: rows.copy_(rows @ rotation), blocks))
+
+    def _convert(self, rows: np.ndarray, target: np.ndarray) -> None:
+        convert(self._features, rows, self._standardization, target)
+
+
+def convert(features: np.ndarray, rows: np.ndarray, standardization: Standardization, target: np.ndarray) -> None:
+    """Write some rows of a matrix, given in ascending order, to `target`, standardized but not rotated."""
+    consecutive = int(rows[-1]) - int(rows[0]) + 1 == len(rows)
+    taken = features[rows[0] : rows[-1] + 1] if consecutive else features[rows]
+    # Float64 and integers may be large beside their spread: there the difference is taken in float64.
+    kind = np.float32 if taken.dtype.itemsize <= 4 and taken.dtype.kind == "f" else np.float64
+    difference = np.subtract(taken, standardization.origin.astype(kind), dtype=np.result_type(kind, target.dtype))
+    np.multiply(difference, 1.0 / standardization.scale, out=target[:, : taken.shape[1]], casting="same_kind")
+
+
+def aligned(rows: int, width: int, dtype: np.dtype) -> np.ndarray:
+    """Zeros whose rows start at cache lines; `width` must fill whole lines."""
+    size = rows * width * dtype.itemsize
+    raw = np.zeros(size + _LINE_BYTES, dtype=np.uint8)
+    start = -raw.ctypes.data % _LINE_BYTES
+    return raw[start : start + size].view(dtype).reshape(rows, width)
+
+
+def working_memory(device: torch.device, memory_limit: int) -> int:
+    """Bytes for everything but the pool: a quarter of what a card has free, on the CPU the limit itself."""
+    return torch.cuda.mem_get_info(device)[0] // 4 if device.type == "cuda" else memory_limit
+
+
+def pool_on(device: torch.device, pool: PoolFeatures) -> torch.Tensor | None:
+    """The whole pool as a tensor on a GPU; None on the CPU, and where the card has too little memory."""
+    if device.type == "cpu":
+        return None
+    needed, free = len(pool.rows) * pool.width * 4, torch.cuda.mem_get_info(device)[0]
+    if needed > _CARD_SHARE * free:
+        _log.info("%d MiB of features do not fit beside %d MiB of free GPU memory: streaming", needed >> 20, free >> 20)
+        return None
+    return copied_to(device, pool)
+
+
+def copied_to(device: torch.device, pool: PoolFeatures) -> torch.Tensor:
+    """The whole pool as a tensor, whose rows are the pool's slots for good."""
+    dtype = torch.from_numpy(np.empty(0, dtype=pool.dtype)).dtype
+    resident = torch.empty(len(pool.rows), pool.width, dtype=dtype, device=device)
+    for block in pool.blocks():
+        resident[block.first : block.stop] = torch.from_numpy(block.features).to(device)
+    pool.fix_slots()
+    return resident

@@ -1,0 +1,188 @@
+"""The compiled passes over a block of rows: gradients of many classifiers, and their predictions counted.
+
+Only arithmetic is here: blocks, threads and memory are decided in engine/compiled_passes.py. Every array is C-ordered;
+rows and weights are float32, start at multiples of 64 bytes and are padded with zeros to a multiple of 16 columns. What
+goes by address is not checked: other dtypes than those named would be misread.
+"""
+
+import numpy as np
+from numba import njit
+
+from aflite_assets.algorithm.linear.kernels.activations import (
+    GROUP,
+    highest_class,
+    to_hinge_slopes,
+    to_logistic_slopes,
+    to_probabilities,
+)
+from aflite_assets.algorithm.linear.kernels.products import add_products, dot_products
+from aflite_assets.algorithm.linear.losses import HINGE
+
+# Weights that predictions are made with before the next ones are looked at: half of a second-level cache.
+_WEIGHTS_BYTES = 2**19
+
+
+@njit(nogil=True, cache=True)
+def add_gradients(
+    models: np.ndarray,
+    features: np.ndarray,
+    offset: int,
+    positions: np.ndarray,
+    starts: np.ndarray,
+    blocks: tuple[int, int],
+    weights: np.ndarray,
+    intercepts: np.ndarray,
+    codes: np.ndarray,
+    seen: np.ndarray,
+    loss: int,
+    gradients: np.ndarray,
+    intercept_gradients: np.ndarray,
+) -> None:
+    """Add the loss's gradient over the rows of blocks[0]:blocks[1] for each of `models`.
+
+    `features`: rows x width, whose first row has pool position `offset`. `positions`: the training rows of all
+    models as pool positions; those of model j in block b are positions[starts[j, b] : starts[j, b + 1]]. `weights`,
+    `gradients`: models x outputs x width; `intercepts` float32, `intercept_gradients` float64: models x outputs.
+    `codes`: the class of every pool position. `seen`: models x classes, bool.
+    """
+    outputs, width = weights.shape[1], weights.shape[2]
+    scores, group_codes = np.empty((outputs, GROUP), np.float32), np.zeros(GROUP, np.int32)
+    base, row_bytes = features.ctypes.data - offset * features.strides[0], features.strides[0]
+    for block in range(blocks[0], blocks[1]):
+        for model in models:
+            start, stop = starts[model, block], starts[model, block + 1]
+            weight = weights.ctypes.data + model * weights.strides[0]
+            gradient = gradients.ctypes.data + model * gradients.strides[0]
+            for first in range(start, stop, GROUP):
+                count = min(GROUP, stop - first)
+                dot_products(base, row_bytes, positions, first, first + count, weight, outputs, width, scores)
+                for row in range(count):
+                    group_codes[row] = codes[positions[first + row]]
+                _residuals(scores, intercepts[model], group_codes, count, seen[model], loss, intercept_gradients[model])
+                add_products(base, row_bytes, positions, first, first + count, gradient, outputs, width, scores)
+
+
+@njit(nogil=True, cache=True)
+def count_predictions(
+    positions: np.ndarray,
+    features: np.ndarray,
+    offset: int,
+    weights: np.ndarray,
+    intercepts: np.ndarray,
+    codes: np.ndarray,
+    seen: np.ndarray,
+    unpredicted: np.ndarray,
+    correct: np.ndarray,
+    label_sums: np.ndarray,
+    matrix_sums: np.ndarray,
+) -> None:
+    """Predict the rows at `positions` with every model that holds them out, and count.
+
+    `features`, `offset`, `weights`, `intercepts`, `codes`, `seen`: as in `add_gradients`. `unpredicted`: positions x
+    words, uint64; bit j of word w says whether model 64 w + j leaves the row out. `correct` int64: right
+    predictions per position. `label_sums` float64: summed probability of the row's label; `matrix_sums` (positions
+    x classes) of every class; either is left alone when it is empty.
+    """
+    models, outputs, width = weights.shape
+    most = max(1, _WEIGHTS_BYTES // (outputs * width * 4))
+    base, row_bytes = features.ctypes.data - offset * features.strides[0], features.strides[0]
+    products = np.empty((most * outputs, GROUP), np.float32)
+    chosen, held_out = np.zeros(GROUP, np.int32), np.zeros(GROUP, np.int32)
+    group_codes, right = np.zeros(GROUP, np.int32), np.zeros(GROUP, np.int32)
+    for first_model in range(0, models, most):
+        stop_model = min(first_model + most, models)
+        weight, columns = weights.ctypes.data + first_model * weights.strides[0], (stop_model - first_model) * outputs
+        for first in range(0, len(positions), GROUP):
+            count = min(GROUP, len(positions) - first)
+            stop = first + count
+            dot_products(base, row_bytes, positions, first, stop, weight, columns, width, products)
+            right[:] = 0
+            for row in range(count):
+                group_codes[row] = codes[positions[first + row]]
+            for model in range(first_model, stop_model):
+                scores = products[(model - first_model) * outputs : (model - first_model + 1) * outputs]
+                _choose(scores, intercepts[model], seen[model], chosen)
+                word, bit = model >> 6, np.uint64(model & 63)
+                for row in range(count):
+                    left_out = np.int32((unpredicted[positions[first + row], word] >> bit) & np.uint64(1))
+                    held_out[row] = np.int32(1) - left_out
+                    right[row] += held_out[row] if chosen[row] == group_codes[row] else np.int32(0)
+                if len(label_sums):
+                    _probabilities(scores, intercepts[model], seen[model])
+                    for row in range(count):
+                        position = positions[first + row]
+                        label_sums[position] += _share(scores, group_codes[row], row) * held_out[row]
+                        if len(matrix_sums):
+                            for number in range(seen.shape[1]):
+                                matrix_sums[position, number] += _share(scores, number, row) * held_out[row]
+            for row in range(count):
+                correct[positions[first + row]] += right[row]
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _choose(scores: np.ndarray, intercepts: np.ndarray, seen: np.ndarray, chosen: np.ndarray) -> None:
+    """The seen class of the highest score, the first of equal ones."""
+    first, zero = _before(scores, seen)
+    highest_class(
+        scores.ctypes.data,
+        len(scores),
+        intercepts.ctypes.data,
+        seen.ctypes.data + first,
+        zero,
+        first,
+        chosen.ctypes.data,
+    )
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _probabilities(scores: np.ndarray, intercepts: np.ndarray, seen: np.ndarray) -> None:
+    """Scores without intercept to the probabilities of the outputs' classes in place."""
+    first, zero = _before(scores, seen)
+    to_probabilities(scores.ctypes.data, len(scores), intercepts.ctypes.data, seen.ctypes.data + first, zero)
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _residuals(
+    scores: np.ndarray,
+    intercepts: np.ndarray,
+    codes: np.ndarray,
+    count: int,
+    seen: np.ndarray,
+    loss: int,
+    sums: np.ndarray,
+) -> None:
+    """Scores without intercept to the loss's derivatives in place, and add them to `sums`; 0 for classes not seen."""
+    first, zero = _before(scores, seen)
+    address, outputs, flags = scores.ctypes.data, len(scores), seen.ctypes.data + first
+    if loss == HINGE:
+        to_hinge_slopes(address, outputs, intercepts.ctypes.data, flags, first, codes.ctypes.data, count)
+    else:
+        to_logistic_slopes(address, outputs, intercepts.ctypes.data, flags, zero, first, codes.ctypes.data, count)
+    alone = outputs % 4
+    for output in range(alone):
+        for row in range(count):
+            sums[output] += scores[output, row]
+    for output in range(alone, outputs, 4):
+        # Four sums at once: each has to wait for its last addition.
+        sum_0, sum_1, sum_2, sum_3 = sums[output], sums[output + 1], sums[output + 2], sums[output + 3]
+        for row in range(count):
+            sum_0 += scores[output, row]
+            sum_1 += scores[output + 1, row]
+            sum_2 += scores[output + 2, row]
+            sum_3 += scores[output + 3, row]
+        sums[output], sums[output + 1], sums[output + 2], sums[output + 3] = sum_0, sum_1, sum_2, sum_3
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _before(scores: np.ndarray, seen: np.ndarray) -> tuple[int, bool]:
+    """The class of the first output, and whether a seen class of score 0 precedes it: two classes have one output."""
+    first = 1 if len(scores) == 1 else 0
+    return first, first == 1 and bool(seen[0])
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _share(probabilities: np.ndarray, number: int, row: int) -> float:
+    """A class's probability; that of class 0 is what one output leaves."""
+    if len(probabilities) > 1:
+        return probabilities[number, row]
+    return probabilities[0, row] if number == 1 else np.float32(1.0) - probabilities[0, row]

@@ -1,0 +1,89 @@
+"""Pieces of vector code that products.py and activations.py are made of. No arithmetic of the method is here.
+
+numba neither keeps sums in registers across a loop nor turns loops over 16 numbers into vector code; what needs that
+is written as LLVM instructions, in functions of addresses.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils
+
+INT32, INT64 = ir.IntType(32), ir.IntType(64)
+FLOAT = ir.FloatType()
+
+Value = Any
+Builder = Any
+
+
+def loop(
+    builder: Builder,
+    stop: Value,
+    start: Sequence[Value],
+    step: Callable[[Value, Sequence[Value]], list[Value]],
+    *,
+    stride: int = 1,
+) -> list[Value]:
+    """Go through positions 0, stride, 2 x stride ... below `stop` (at least one), carrying values along."""
+    before = builder.block
+    body, after = builder.append_basic_block("body"), builder.append_basic_block("after")
+    builder.branch(body)
+    builder.position_at_end(body)
+    position = builder.phi(INT64)
+    position.add_incoming(INT64(0), before)
+    carried = [builder.phi(value.type) for value in start]
+    for phi, value in zip(carried, start, strict=True):
+        phi.add_incoming(value, before)
+    results = step(position, carried)
+    following = builder.add(position, INT64(stride))
+    position.add_incoming(following, body)
+    for phi, value in zip(carried, results, strict=True):
+        phi.add_incoming(value, body)
+    builder.cbranch(builder.icmp_signed("<", following, stop), body, after)
+    builder.position_at_end(after)
+    return results
+
+
+def pointer(builder: Builder, address: Value, kind: ir.Type = FLOAT) -> Value:
+    """What lies at an address."""
+    return builder.inttoptr(address, kind.as_pointer())
+
+
+def _vector_pointer(builder: Builder, start: Value, position: Value, vector: ir.VectorType) -> Value:
+    """The vector that begins `position` numbers behind a pointer."""
+    return builder.bitcast(builder.gep(start, [position]), vector.as_pointer())
+
+
+def load(builder: Builder, start: Value, position: Value, vector: ir.VectorType) -> Value:
+    """Read the vector that begins `position` numbers behind a pointer."""
+    return builder.load(_vector_pointer(builder, start, position, vector), align=4)
+
+
+def store(builder: Builder, value: Value, start: Value, position: Value) -> None:
+    """Write a vector to `position` numbers behind a pointer."""
+    builder.store(value, _vector_pointer(builder, start, position, value.type), align=4)
+
+
+def constant(value: float, vector: ir.VectorType) -> Value:
+    """The same number in every lane."""
+    return ir.Constant(vector, [value] * vector.count)
+
+
+def broadcast(builder: Builder, number: Value, lanes: int) -> Value:
+    """A vector of one number."""
+    empty = ir.Constant(ir.VectorType(number.type, lanes), ir.Undefined)
+    first = builder.insert_element(empty, number, INT32(0))
+    return shuffled(builder, first, first, [0] * lanes)
+
+
+def shuffled(builder: Builder, first: Value, second: Value, lanes: Sequence[int]) -> Value:
+    """A vector of the given lanes of two vectors, those of the second counted on from the first's."""
+    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(INT32, len(lanes)), list(lanes)))
+
+
+def fused(builder: Builder, left: Value, right: Value, addend: Value) -> Value:
+    """left x right + addend, rounded once."""
+    kind = ir.FunctionType(left.type, [left.type] * 3)
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{left.type.count}f32")
+    return builder.call(function, [left, right, addend])

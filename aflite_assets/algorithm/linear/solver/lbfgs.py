@@ -1,0 +1,199 @@
+"""L-BFGS on many smooth convex problems at once; a step of all is one evaluation of their gradients. Knows no rows.
+
+One loop (`advance_all`) drives two kinds of steps. Those of torch are here: any device and precision, used on a GPU,
+for small jobs and for repeats in float64. The compiled ones, for float32 on the CPU, are in compiled_lbfgs.py. Both
+follow one rule. With the slope g . d along the direction d, a step is taken if the slope behind it is at most
+`STEEPEST` times the absolute slope before it; else it is tried again, shortened to where the slope would vanish if it
+grew evenly (by the secant), but by a factor between `SHORTEST` and `LONGEST`. Function values are not used: sums of
+losses in float32 are too coarse to compare near an optimum, gradients are not. After a step taken the next one has
+length 1 along -H g, where H is the inverse Hessian of L-BFGS; a pair of step and gradient change is stored where the
+curvature along it is over 0. The compiled steps multiply by H in the two loops of Nocedal (1980), those of torch, where
+few large products are faster, in the compact form of Byrd, Nocedal and Schnabel (1994). The two are equal but for
+rounding.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+
+Gradients = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+"""(z of some problems, their numbers) -> their gradients; both problems x size."""
+
+STEEPEST = 0.9
+"""A step is taken if the slope behind it is at most this share of the absolute slope before it."""
+
+SHORTEST, LONGEST = 0.05, 0.8
+"""Least and greatest factor by which a step that was too long is shortened."""
+
+
+@dataclass(frozen=True)
+class Minima:
+    """`z`: problems x size; `converged`: bool; `residuals`: norms of the gradients; `evaluations`: gradients taken."""
+
+    z: torch.Tensor
+    converged: torch.Tensor
+    residuals: torch.Tensor
+    evaluations: torch.Tensor
+
+
+class Problems(Protocol):
+    """Many problems, each at some point. Tensors are on the problems' own device."""
+
+    @property
+    def norms(self) -> torch.Tensor:
+        """The norm of every problem's gradient."""
+        ...
+
+    def advance(self, active: torch.Tensor) -> None:
+        """Evaluate the gradients of the problems `active` once, one step on, and take the step if it is good."""
+        ...
+
+
+def minimise(
+    gradients: Gradients,
+    start: torch.Tensor,
+    *,
+    tolerance: torch.Tensor,
+    most_evaluations: int,
+    patience: int,
+    memory: int,
+) -> Minima:
+    """Minimise every problem from its row of `start`; `memory`: pairs of steps and gradient changes kept.
+
+    See `advance_all` for the others.
+    """
+    problems = _TorchProblems(gradients, start.clone(), memory)
+    evaluations = advance_all(problems, tolerance=tolerance, most_evaluations=most_evaluations, patience=patience)
+    return Minima(problems.z, problems.norms <= tolerance, problems.norms, evaluations)
+
+
+def advance_all(problems: Problems, *, tolerance: torch.Tensor, most_evaluations: int, patience: int) -> torch.Tensor:
+    """Go on until every problem's gradient's norm is at most its `tolerance`; returns the evaluations each has taken.
+
+    Each has been evaluated once at its start. Evaluations end for a problem that has converged, for one whose smallest
+    gradient norm has not halved within `patience` evaluations (rounding lets it go no further), and after
+    `most_evaluations`. A gradient that is not finite shortens the step.
+    """
+    evaluations = torch.ones(len(tolerance), dtype=torch.int64, device=tolerance.device)
+    active = torch.nonzero(problems.norms > tolerance).flatten()
+    least = before = problems.norms.clone()
+    for number in range(1, most_evaluations):
+        if not len(active):
+            break
+        problems.advance(active)
+        evaluations[active] += 1
+        active = active[problems.norms[active] > tolerance[active]]
+        least = torch.minimum(least, problems.norms)
+        if number % patience == 0:
+            active = active[least[active] <= 0.5 * before[active]]
+            before = least
+    return evaluations
+
+
+class _TorchProblems:
+    """Point, gradient, direction, the slope along it and the length of the next step of every problem."""
+
+    def __init__(self, gradients: Gradients, z: torch.Tensor, memory: int) -> None:
+        self.z, self._gradients = z, gradients
+        self._gradient = gradients(z, torch.arange(len(z), device=z.device))
+        self.norms = torch.linalg.vector_norm(self._gradient, dim=1)
+        self._direction = -self._gradient
+        self._slope, self._length = -(self.norms**2), torch.ones_like(self.norms)
+        self._history = _History(z, memory)
+
+    def advance(self, active: torch.Tensor) -> None:
+        """Try one step, take it where it is not too long, and choose the next direction."""
+        chosen = slice(None) if len(active) == len(self.z) else active
+        step = self._length[chosen, None] * self._direction[chosen]
+        new = self._gradients(self.z[chosen] + step, active)
+        before = self._slope[chosen].abs()
+        after = torch.linalg.vecdot(new, self._direction[chosen])
+        taken = (after <= STEEPEST * before) & after.isfinite()
+        shorter = self._length[chosen] * (before / (before + after)).nan_to_num(0.0).clamp(SHORTEST, LONGEST)
+        self._length[chosen] = torch.where(taken, 1.0, shorter)
+        if not taken.all():
+            chosen, step, new = active[taken], step[taken], new[taken]
+        self._take(chosen, step, new)
+
+    def _take(self, moved: slice | torch.Tensor, step: torch.Tensor, new: torch.Tensor) -> None:
+        if not len(new):
+            return
+        self.z[moved] += step
+        self._history.add(moved, step, new - self._gradient[moved])
+        self._gradient[moved] = new
+        self.norms[moved] = torch.linalg.vector_norm(new, dim=1)
+        direction = self._history.directions(moved, self._gradient)
+        slope = torch.linalg.vecdot(direction, new)
+        uphill = slope >= 0
+        if uphill.any():
+            direction[uphill] = -new[uphill]
+            slope[uphill] = -(self.norms[moved][uphill] ** 2)
+        self._direction[moved], self._slope[moved] = direction, slope
+
+
+class _History:
+    """The last steps and gradient changes of every problem, and the directions that follow from them.
+
+    All problems share slots; where a problem made no step, its slot is empty (zeros), which changes nothing. The
+    oldest slot is used again when all are full.
+    """
+
+    def __init__(self, like: torch.Tensor, memory: int) -> None:
+        problems, size = like.shape
+        self._pairs = like.new_empty(problems, 2 * memory, size)
+        # Products of all steps and changes with each other.
+        self._products = like.new_zeros(problems, 2 * memory, 2 * memory, dtype=torch.float64)
+        self._added, self._memory = 0, memory
+
+    def add(self, moved: slice | torch.Tensor, steps: torch.Tensor, changes: torch.Tensor) -> None:
+        """Store a pair for the problems `moved`."""
+        slot = 2 * (self._added % self._memory)
+        self._added += 1
+        new = slice(slot, slot + 2)
+        if isinstance(moved, torch.Tensor):
+            self._pairs[:, new] = 0.0
+        self._pairs[moved, slot] = steps
+        self._pairs[moved, slot + 1] = changes
+        unusable = ~(torch.linalg.vecdot(steps, changes) > 0)
+        if unusable.any():
+            which = torch.arange(len(self._pairs), device=steps.device)[moved][unusable]
+            self._pairs[which, new] = 0.0
+        used = 2 * min(self._added, self._memory)
+        products = (self._pairs[:, :used] @ self._pairs[:, new].mT).double()
+        self._products[:, :used, new] = products
+        self._products[:, new, :used] = products.mT
+
+    def directions(self, moved: slice | torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+        """New directions of the problems `moved`, from all problems' gradients.
+
+        The inverse Hessian of Byrd, Nocedal and Schnabel (1994), section 2, from a multiple of the identity.
+        """
+        kept = min(self._added, self._memory)
+        pairs = self._pairs[:, : 2 * kept]
+        order = torch.arange(self._added - kept, self._added, device=gradient.device) % self._memory
+        steps, changes = 2 * order, 2 * order + 1
+        toward = (pairs @ gradient[:, :, None])[:, :, 0].double()
+        both = self._products[:, steps[:, None], changes]
+        curvature = both.diagonal(dim1=1, dim2=2)
+        upper = torch.triu(both) + torch.diag_embed((curvature == 0).double())
+        squares = self._products[:, changes[:, None], changes]
+        scale = self._scales(curvature, squares)[:, None, None]
+        first = torch.linalg.solve_triangular(upper, toward[:, steps, None], upper=True)
+        inner = curvature[:, :, None] * first + scale * (squares @ first - toward[:, changes, None])
+        weights = torch.zeros_like(toward)
+        weights[:, steps] = torch.linalg.solve_triangular(upper.mT, inner, upper=False)[:, :, 0]
+        weights[:, changes] = -(scale * first)[:, :, 0]
+        new = torch.bmm(weights[:, None].to(gradient.dtype), pairs)[:, 0]
+        new.add_(scale[:, 0].to(gradient.dtype) * gradient)
+        return new[moved].neg_()
+
+    @staticmethod
+    def _scales(curvature: torch.Tensor, squares: torch.Tensor) -> torch.Tensor:
+        """Inverse curvature along the last step that is not empty; 1 without any."""
+        squared = squares.diagonal(dim1=1, dim2=2)
+        filled = (squared > 0).int()
+        last = filled.shape[1] - 1 - filled.flip(1).argmax(dim=1, keepdim=True)
+        ratio = curvature.gather(1, last) / squared.gather(1, last)
+        return torch.where(ratio > 0, ratio, 1.0)[:, 0]  # 0 / 0 is not over 0

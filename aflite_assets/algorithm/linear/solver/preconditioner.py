@@ -1,0 +1,171 @@
+"""The preconditioner: a change of variables in which the optima of random training sets are easy to reach.
+
+Training sets drawn from one pool have nearly the same curvature H (the second derivative of the objective). With
+(W, b) = start + P z and P P^T = H^-1 the curvature in z is close to the identity for every one of them, so that L-BFGS
+needs few steps. H is nearly diagonal in the eigenvectors of the features' covariance, once the outputs are mixed along
+the eigenvectors of their mean curvature and the features of each mixed output are centred at the rows about which that
+output is undecided, which separates it from its intercept. Directions of large variance are too coupled for that: they
+share one dense block with the intercepts. Nothing is fitted here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from aflite_assets.algorithm.linear.losses import Curvature, curvature_of
+
+# Rows and columns of the dense block at most, and directions in it at most.
+_DENSE_SIZE, _DENSE_DIRECTIONS = 128, 32
+# Over this many outputs none are mixed, and the dense block holds the intercepts alone.
+_MIXED_OUTPUTS = 20
+# Curvature below this share of the largest is rounding.
+_LEAST_CURVATURE = 1e-12
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows that stand for the pool: `features` n x width, standardized; `projected` = features @ basis.
+
+    `basis`: width x width, its columns the eigenvectors of the covariance in falling order of variance; None for the
+    identity.
+    """
+
+    features: torch.Tensor
+    basis: torch.Tensor | None
+    projected: torch.Tensor
+
+    @classmethod
+    def of(
+        cls, features: torch.Tensor, product: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = torch.matmul
+    ) -> "Sample":
+        """Compute the basis of some centred rows; `product` multiplies two matrices."""
+        basis = torch.linalg.eigh(product(features.T, features))[1].flip(1).contiguous()
+        return cls(features, basis, product(features, basis))
+
+    def rotated(self) -> "Sample":
+        """The same rows in the basis."""
+        return Sample(self.projected, None, self.projected)
+
+
+@dataclass(frozen=True)
+class Preconditioner:
+    """The linear map P from flat vectors z (models x size) to weights with intercepts, and its transpose.
+
+    `mixing`: outputs x outputs, orthogonal. `centres`: mixed outputs x directions, in the basis. `dense`: the inverse
+    root of the curvature over (mixed output, top direction or intercept). `scales`: the inverse roots of the
+    curvature along the other directions, mixed outputs x these directions.
+    """
+
+    basis: torch.Tensor | None
+    mixing: torch.Tensor
+    centres: torch.Tensor
+    dense: torch.Tensor
+    scales: torch.Tensor
+
+    @property
+    def size(self) -> int:
+        """Length of a vector z."""
+        return len(self.dense) + self.scales.numel()
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether outputs are mixed. Many are not, since balanced classes have no directions of their own."""
+        return len(self.mixing) <= _MIXED_OUTPUTS
+
+    def weights(self, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Weights (models x outputs x width) and intercepts (models x outputs) of z."""
+        models, outputs = len(z), len(self.mixing)
+        top = (z[:, : len(self.dense)] @ self.dense.T).reshape(models, outputs, -1)
+        rest = self.scales * z[:, len(self.dense) :].reshape(models, outputs, -1)
+        along = torch.cat([top[:, :, :-1], rest], dim=2)
+        intercepts = top[:, :, -1] - torch.linalg.vecdot(along, self.centres)
+        weights = self._mixed(along)
+        return weights if self.basis is None else weights @ self.basis.T, intercepts @ self.mixing.T
+
+    def gradient(self, weights: torch.Tensor, intercepts: torch.Tensor) -> torch.Tensor:
+        """The gradient with respect to z, from those with respect to weights and intercepts."""
+        along = self._unmixed(weights if self.basis is None else weights @ self.basis)
+        intercepts = intercepts @ self.mixing
+        along = torch.addcmul(along, intercepts[:, :, None], self.centres, value=-1)
+        directions = along.shape[2] - self.scales.shape[1]
+        top = torch.cat([along[:, :, :directions], intercepts[:, :, None]], dim=2).flatten(1) @ self.dense
+        return torch.cat([top, (self.scales * along[:, :, directions:]).flatten(1)], dim=1)
+
+    def double(self) -> "Preconditioner":
+        """The same in float64."""
+        basis = None if self.basis is None else self.basis.double()
+        return Preconditioner(basis, *(part.double() for part in (self.mixing, self.centres, self.dense, self.scales)))
+
+    def _mixed(self, along: torch.Tensor) -> torch.Tensor:
+        return self.mixing @ along if self.is_mixed else along
+
+    def _unmixed(self, along: torch.Tensor) -> torch.Tensor:
+        return self.mixing.T @ along if self.is_mixed else along
+
+
+def preconditioner_at(
+    sample: Sample,
+    codes: torch.Tensor,
+    weights: torch.Tensor,
+    intercepts: torch.Tensor,
+    *,
+    loss: int,
+    train_size: float,
+    strength: float,
+) -> Preconditioner:
+    """The preconditioner for the curvature of the objective over `train_size` rows like the sample's.
+
+    `codes`: classes of the sample's rows; `weights` (outputs x width) and `intercepts` (outputs): the point at which
+    the curvature is taken, near the optima looked for; `loss` and `strength`: as in `losses.Objective`.
+    """
+    outputs = len(intercepts)
+    curvature = curvature_of(sample.features @ weights.T + intercepts, codes, loss)
+    if 1 < outputs <= _MIXED_OUTPUTS:
+        curvature = curvature.mixed(torch.linalg.eigh(curvature.total())[1])
+    factor = train_size / len(codes)
+    along = curvature.own.to(weights.dtype)
+    mass = along.sum(dim=0)[:, None].clamp(min=1e-20)
+    centres = along.T @ sample.projected / mass
+    directions = min(_DENSE_DIRECTIONS, _DENSE_SIZE // outputs - 1, sample.features.shape[1])
+    directions = directions if outputs <= _MIXED_OUTPUTS else 0
+    rest = sample.projected[:, directions:]
+    variances = (along.T @ rest**2 - mass * centres[:, directions:] ** 2).clamp(min=0)
+    least = max(strength, _LEAST_CURVATURE * factor * float(variances.max())) if rest.shape[1] else strength
+    scales = (factor * variances + least).rsqrt()
+    dense = _dense_root(sample.projected[:, :directions], centres[:, :directions], curvature, factor, strength)
+    return Preconditioner(sample.basis, curvature.mixing.to(weights.dtype), centres, dense, scales)
+
+
+def _dense_root(
+    top: torch.Tensor, centres: torch.Tensor, curvature: Curvature, factor: float, strength: float
+) -> torch.Tensor:
+    """R with R R^T = the inverse curvature over (mixed output, direction or intercept), in float64 on the way."""
+    outputs, directions = centres.shape
+    size = directions + 1
+    if directions == 0:
+        matrix = curvature.total() * factor
+    else:
+        matrix = torch.empty(outputs, size, outputs, size, dtype=torch.float64, device=top.device)
+        ones = top.new_ones(len(top), 1)
+        extended = [torch.cat([top - centre, ones], dim=1).double() for centre in centres]
+        for a in range(outputs):
+            for b in range(a, outputs):
+                block = factor * (extended[a].T @ (curvature.pair(a, b)[:, None] * extended[b]))
+                matrix[a, :, b, :], matrix[b, :, a, :] = block, block.T
+        matrix = matrix.reshape(outputs * size, outputs * size)
+    # Directions without curvature, as all intercepts moved together, must not be left singular.
+    ridge = torch.full((outputs, size), strength, dtype=torch.float64, device=top.device)
+    ridge[:, -1] = 1e-3 * matrix.diagonal()[directions::size].mean() + 1e-20
+    return _inverse_root(matrix + torch.diag(ridge.flatten())).to(top.dtype)
+
+
+def _inverse_root(matrix: torch.Tensor) -> torch.Tensor:
+    """R with R R^T = matrix^-1, for a positive definite matrix; a nearly singular one gets what it lacks."""
+    eye = torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
+    ridge = torch.zeros_like(matrix)
+    factor, failed = torch.linalg.cholesky_ex(matrix)
+    while failed:
+        ridge = torch.maximum(10 * ridge, _LEAST_CURVATURE * matrix.diagonal().max().clamp(min=1e-200) * eye)
+        factor, failed = torch.linalg.cholesky_ex(matrix + ridge)
+    return torch.linalg.solve_triangular(factor, eye, upper=False).T.contiguous()

@@ -1,0 +1,80 @@
+"""What may be wrong with a finished run, in sentences, read off its records."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from aflite_assets.algorithm.records import IterationRecord
+from aflite_assets.algorithm.settings import FilterSettings
+
+# Percentage points by which a class's share may move before a reader must know of it.
+_SHARE_MOVE = 0.05
+# Standard deviations by which a share of right predictions over so many rows stays above a value by chance alone.
+_DEVIATIONS = 2.0
+
+
+def warnings_of(
+    records: Sequence[IterationRecord], settings: FilterSettings, *, classes: np.ndarray
+) -> tuple[str, ...]:
+    """Sentences about a run; `records` has the last scoring pass at its end."""
+    return (
+        *_bias_under_chance(records[-1]),
+        *_class_shares(records[0], records[-1], classes),
+        *_large_training_sets(records),
+        *_ties(records, settings),
+    )
+
+
+def _bias_under_chance(last: IterationRecord) -> Iterator[str]:
+    # Guessing each class as often as it occurs is right with probability sum(share^2): no data are needed for it.
+    chance = float((_class_share(last) ** 2).sum())
+    deviation = (chance * (1 - chance) / last.rows_in) ** 0.5
+    if last.representation_bias < chance - _DEVIATIONS * deviation:
+        yield (
+            f"The kept rows' representation bias, {last.representation_bias:.3f}, is under chance, "
+            f"{chance:.3f}: filtering went on after the linear shortcuts were gone and selected against them. "
+            "Raise target_size or threshold."
+        )
+
+
+def _class_shares(first: IterationRecord, last: IterationRecord, classes: np.ndarray) -> Iterator[str]:
+    before, after = _class_share(first), _class_share(last)
+    for label, old, new in zip(classes, before, after, strict=True):
+        if round(abs(new - old), 9) > _SHARE_MOVE:  # 0.55 - 0.5 is more than 0.05 in binary
+            yield (
+                f"Class {label} made up {old:.1%} of the rows and makes up {new:.1%} of the kept ones: compare "
+                "with a random subset that has the same class sizes."
+            )
+
+
+def _large_training_sets(records: Sequence[IterationRecord]) -> Iterator[str]:
+    large = [record for record in records if 2 * record.largest_train_size > record.rows_in]
+    if large:
+        yield (
+            f"From iteration {large[0].iteration} on, train_size {large[0].largest_train_size} is over half of "
+            f"the pool ({large[0].rows_in} rows): each row is held out in under half of the partitions. "
+            "Lower train_size or raise n_partitions."
+        )
+
+
+def _ties(records: Sequence[IterationRecord], settings: FilterSettings) -> Iterator[str]:
+    if settings.selection != "greedy":
+        return
+    tied = [record for record in records if record.tied_at_cutoff > settings.slice_size]
+    if tied:
+        most = max(tied, key=lambda record: record.tied_at_cutoff)
+        yield (
+            f"In {len(tied)} of {len(records)} iterations more rows than a slice ({settings.slice_size}) shared "
+            f"the cut-off score, at most {most.tied_at_cutoff} (iteration {most.iteration}, score "
+            f"{most.cutoff:.3f}): chance decided which of them went first. {_remedy(most)}"
+        )
+
+
+def _remedy(tied: IterationRecord) -> str:
+    if tied.cutoff == 1.0:
+        return "With a strong shortcut many rows are always predicted; raise slice_size, so that they go at once."
+    return "Raise n_partitions or slice_size."
+
+
+def _class_share(record: IterationRecord) -> np.ndarray:
+    return np.array(record.rows_per_class) / record.rows_in

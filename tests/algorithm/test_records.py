@@ -1,0 +1,142 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aflite_assets.algorithm import (
+    FilterResult,
+    FilterSettings,
+    FilterState,
+    InvalidInputError,
+    IterationRecord,
+    filter_dataset,
+)
+
+SETTINGS = {"target_size": 50, "train_size": 30, "slice_size": 20, "n_partitions": 4}
+
+
+def run(problem: Any, changes: dict[str, Any], **given: Any) -> FilterResult:
+    settings = FilterSettings(**(SETTINGS | changes))
+    return filter_dataset(problem.features, problem.labels, settings=settings, **({"seed": 6} | given))
+
+
+def through_a_file(state: FilterState, path: Path) -> FilterState:
+    np.savez(path, **state.to_arrays())  # type: ignore[arg-type]
+    with np.load(path, allow_pickle=False) as arrays:
+        return FilterState.from_arrays(arrays)
+
+
+def assert_identical(first: Any, second: Any) -> None:
+    """Every field alike: arrays bit for bit with their types, all else by equality (records leave seconds out)."""
+    assert vars(first).keys() == vars(second).keys()
+    for name, value in vars(first).items():
+        mate = getattr(second, name)
+        if isinstance(value, np.ndarray):
+            assert value.dtype == mate.dtype, name
+            assert value.tobytes() == mate.tobytes(), name
+        else:
+            assert value == mate, name
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"selection": "gumbel"},
+        {"classifier": "linear_svm"},
+        {"classifier": "both", "remove": "groups"},
+        {"threshold": 0.99},
+    ],
+)
+def test_resuming_after_any_iteration_changes_no_bit(blobs: Any, changes: dict[str, Any], tmp_path: Path) -> None:
+    given = {
+        "groups": np.arange(120) // 2,
+        "score_only": np.arange(120) >= 100,
+        "keep_probabilities": changes.get("classifier") != "linear_svm",
+    }
+    states: list[FilterState] = []
+    whole = run(blobs, changes, on_iteration=lambda record, state: states.append(state), **given)
+    assert len(states) == len(whole.iterations) >= 3
+    for number, state in enumerate(states):
+        later: list[IterationRecord] = []
+        saved = through_a_file(state, tmp_path / f"{number}.npz")
+        assert_identical(saved, state)
+        resumed = run(blobs, changes, resume=saved, on_iteration=lambda record, _, to=later: to.append(record), **given)
+        assert_identical(resumed, whole)
+        assert [record.iteration for record in later] == list(range(number + 1, len(states)))
+        assert [record.seconds for record in resumed.iterations[: number + 1]] == [
+            record.seconds for record in whole.iterations[: number + 1]
+        ]
+
+
+class StoppedError(Exception):
+    """Stands for whatever ends a run from outside."""
+
+
+def test_an_interrupted_run_goes_on_from_its_last_state(blobs: Any) -> None:
+    states: list[FilterState] = []
+
+    def stop_at_the_second(record: IterationRecord, state: FilterState) -> None:
+        states.append(state)
+        if record.iteration == 1:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        run(blobs, {}, on_iteration=stop_at_the_second)
+    assert_identical(run(blobs, {}, resume=states[-1]), run(blobs, {}))
+
+
+def first_state(problem: Any) -> FilterState:
+    states: list[FilterState] = []
+    run(problem, {}, on_iteration=lambda record, state: states.append(state))
+    return states[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "given"),
+    [
+        ({"slice_size": 19}, {}),
+        ({"threshold": 0.7}, {}),
+        ({}, {"seed": 7}),
+        ({}, {"keep_probabilities": True}),
+        ({}, {"groups": np.arange(120)}),
+        ({}, {"score_only": np.arange(120) == 0}),
+    ],
+)
+def test_a_state_of_another_run_is_refused(blobs: Any, changes: dict[str, Any], given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=r"resume belongs to other inputs, settings or seed: its hash is"):
+        run(blobs, changes, resume=first_state(blobs), **given)
+
+
+def test_a_state_of_other_features_is_refused(blobs: Any) -> None:
+    state = first_state(blobs)
+    blobs.features[119, 4] += 1e-12
+    with pytest.raises(InvalidInputError, match="resume belongs to other inputs"):
+        run(blobs, {}, resume=state)
+
+
+def test_device_and_memory_may_change_on_resuming(blobs: Any) -> None:
+    resumed = run(blobs, {}, resume=first_state(blobs), device="cpu", memory_limit=2**20)
+    assert_identical(resumed, run(blobs, {}))
+
+
+def test_arrays_are_numbers_and_know_the_pool(blobs: Any) -> None:
+    state = first_state(blobs)
+    assert {array.dtype.kind for array in state.to_arrays().values()} <= set("iufb")
+    assert sorted([*state.pool.tolist(), *state.removed_rows.tolist()]) == list(range(120))
+    assert len(state.removed_rows) == 20
+
+
+@pytest.mark.parametrize("name", ["predictability", "stop_code", "inputs_hash", "iterations.cutoff"])
+def test_a_missing_array_is_named(blobs: Any, name: str) -> None:
+    arrays = first_state(blobs).to_arrays()
+    del arrays[name]
+    with pytest.raises(InvalidInputError, match=f"A saved filter state lacks the array '{name}'; it has finished"):
+        FilterState.from_arrays(arrays)
+
+
+def test_an_unknown_stop_code_is_refused(blobs: Any) -> None:
+    arrays = first_state(blobs).to_arrays() | {"stop_code": np.array(9)}
+    with pytest.raises(InvalidInputError, match="stop_code 9, which is none of 0, 1, 2"):
+        FilterState.from_arrays(arrays)

@@ -1,0 +1,100 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aflite_assets.algorithm import FilterSettings, IterationRecord, filter_dataset
+from aflite_assets.algorithm.warnings import warnings_of
+
+SETTINGS = FilterSettings(target_size=500, train_size=100, slice_size=100)
+CLASSES = np.array([3, 8])
+
+
+def record(**changes: Any) -> IterationRecord:
+    fields = {
+        "iteration": 0,
+        "rows_in": 1000,
+        "scored_rows_in": 0,
+        "counted_rows_in": 1000,
+        "removed": 100,
+        "scored_removed": 0,
+        "counted_removed": 100,
+        "cutoff": 1.0,
+        "tied_at_cutoff": 100,
+        "representation_bias": 0.9,
+        "scored_bias": None,
+        "rows_per_class": (500, 500),
+        "never_held_out": 0,
+        "smallest_train_size": 100,
+        "largest_train_size": 100,
+        "seconds": 1.0,
+    }
+    return IterationRecord(**(fields | changes))
+
+
+def last(**changes: Any) -> IterationRecord:
+    ending = {"iteration": 5, "removed": 0, "cutoff": None, "tied_at_cutoff": 0, "representation_bias": 0.6}
+    return record(**(ending | changes))
+
+
+def sentences(*records: IterationRecord, settings: FilterSettings = SETTINGS) -> tuple[str, ...]:
+    return warnings_of(records, settings, classes=CLASSES)
+
+
+def test_a_sound_run_has_no_warning() -> None:
+    assert sentences(record(), last()) == ()
+
+
+@pytest.mark.parametrize(
+    ("rows_per_class", "chance"), [((500, 500), "0.500"), ((800, 200), "0.680"), ((1000, 0), "1.000")]
+)
+def test_bias_under_chance(rows_per_class: tuple[int, int], chance: str) -> None:
+    first = record(rows_per_class=rows_per_class)
+    messages = sentences(first, last(representation_bias=0.46, rows_per_class=rows_per_class))
+    assert len(messages) == 1
+    assert f"bias, 0.460, is under chance, {chance}" in messages[0]
+    assert sentences(first, last(representation_bias=1.0, rows_per_class=rows_per_class)) == ()
+
+
+def test_bias_under_chance_by_less_than_two_deviations_is_no_finding() -> None:
+    # The deviation of 1,000 fair guesses is 0.0158.
+    assert sentences(record(), last(representation_bias=0.469)) == ()
+    assert len(sentences(record(), last(representation_bias=0.468))) == 1
+
+
+def test_a_class_whose_share_moved() -> None:
+    messages = sentences(record(rows_per_class=(500, 500)), last(rows_per_class=(560, 440)))
+    assert [text.split(":")[0] for text in messages] == [
+        "Class 3 made up 50.0% of the rows and makes up 56.0% of the kept ones",
+        "Class 8 made up 50.0% of the rows and makes up 44.0% of the kept ones",
+    ]
+    assert sentences(record(rows_per_class=(500, 500)), last(rows_per_class=(550, 450))) == ()
+
+
+def test_training_sets_over_half_of_the_pool() -> None:
+    messages = sentences(record(), record(iteration=1, rows_in=200), last(rows_in=199, rows_per_class=(99, 100)))
+    assert len(messages) == 1
+    assert messages[0].startswith("From iteration 5 on, train_size 100 is over half of the pool (199 rows)")
+
+
+def test_more_than_a_slice_tied() -> None:
+    messages = sentences(record(tied_at_cutoff=101), record(iteration=1, tied_at_cutoff=250), last())
+    assert len(messages) == 1
+    assert messages[0].startswith(
+        "In 2 of 3 iterations more rows than a slice (100) shared the cut-off score, at most 250"
+    )
+    drawn = FilterSettings(target_size=500, train_size=100, slice_size=100, selection="gumbel")
+    assert sentences(record(tied_at_cutoff=250), last(), settings=drawn) == ()
+
+
+def test_a_run_carries_its_warnings() -> None:
+    labels = np.repeat([0, 1], 50)
+    result = filter_dataset(
+        np.where(labels == 1, 5.0, -5.0)[:, None],
+        labels,
+        settings=FilterSettings(target_size=60, train_size=35, slice_size=10, n_partitions=8),
+        seed=0,
+    )
+    assert len(result.warnings) == 2
+    assert result.warnings[0].startswith("From iteration 4 on, train_size 35 is over half of the pool (60 rows)")
+    assert result.warnings[1].startswith("In 4 of 5 iterations more rows than a slice (10) shared the cut-off score")

@@ -130,8 +130,9 @@ def test_a_raised_code_version_runs_every_dataset(settled: Deployment, monkeypat
 def test_a_failing_dataset_blocks_no_other_and_is_released_by_none(settled: Deployment, failing: str) -> None:
     other = next(name for name in NAMES if name != failing)
     settled.table(failing).write_text("a,b,c,label\n1,2,not a number,0\n", encoding="utf-8")
+    assert requested(settled.tick()) == {}  # a file has to stand still
     settled.edit(other, title="Other words")
-    result = settled.settled()
+    result = settled.tick()
     assert set(requested(result)) == {failing, other}
     for request in result.run_requests or ():
         settled.run(request)
@@ -299,6 +300,8 @@ def test_a_launch_is_never_retried_and_not_waited_for(settled: Deployment) -> No
     settled.edit("digits", title="Other words")
     (request,) = settled.tick().run_requests or ()
     _end(settled.instance, _begin(settled.instance, request, **{"dagster/will_retry": "true"}))
+    assert why_not(settled.tick()).startswith("digits: published_dataset is tried again from ")
+    settled.now += timedelta(minutes=10)
     assert requested(settled.tick()) == {"digits": ["published_dataset", "benchmark_report"]}
 
 

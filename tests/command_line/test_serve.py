@@ -183,7 +183,14 @@ def test_a_port_that_is_taken_is_named(server: ResultServer, capsys: pytest.Capt
 
 def test_the_command_says_where_and_ends_by_interruption(home: Path) -> None:
     command = [sys.executable, "-m", "aflite_assets.command_line.main", "serve", "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "AFLITE_HOME": str(home)})
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "AFLITE_HOME": str(home)},
+        # Where this test runs in the background, interruptions are ignored, and a child would ignore them too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     assert process.stdout is not None
     try:
         line = process.stdout.readline()

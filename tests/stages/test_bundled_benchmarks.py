@@ -1,7 +1,6 @@
 """The bundled offline datasets through every stage: what was planted in them comes out of the report's tables."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,11 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.results import ResultStore
-from aflite_assets.specs.registry import load_spec
+from aflite_assets.specs.registry import BUNDLED, load_spec
 from aflite_assets.stages.evaluation.cell_choice import CellFilter
 from aflite_assets.stages.pipeline import STAGES, run_stage
-
-BUNDLED = Path(__file__).parents[2] / "aflite_assets" / "sources" / "bundled"
 
 Tables = Callable[[str], pa.Table]
 

@@ -10,7 +10,7 @@ import dagster as dg
 
 from aflite_assets.addresses import SOURCE, base_address
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 _KEY = "dagster/code_references"
 
 

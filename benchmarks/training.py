@@ -43,8 +43,7 @@ from aflite_assets.models.encoders import NeuralEncoder
 from aflite_assets.models.global_state import isolated_random_state, quiet_libraries
 from aflite_assets.models.representations import final_layer
 from aflite_assets.models.training.batches import epoch_order
-from aflite_assets.models.training.train import train_classifier
-from aflite_assets.models.training.trainer import training_steps
+from aflite_assets.models.training.train import train_classifier, training_steps
 from aflite_assets.specs.models import SmallTransformerSpec, TextModelSpec
 from aflite_assets.specs.sources import TemplateNliSource
 from aflite_assets.stages.embedding.embeddings import BATCH_ROWS, encode_all

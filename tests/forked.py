@@ -17,7 +17,7 @@ PRELOADED = [
     "aflite_assets.stages.evaluation.cell_workers",
     "aflite_assets.models.encoders",
     "aflite_assets.models.evaluators",
-    "aflite_assets.models.training.trainer",
+    "aflite_assets.models.training.train",
     "tests.faults.kills",
 ]
 

@@ -47,7 +47,7 @@ class EarlyStoppingSpec(StrictSpec):
 
 
 class TrainingSpec(StrictSpec):
-    """How a neural model is trained; the fields `transformers.Trainer` gives these names."""
+    """How a neural model is trained, whatever its kind."""
 
     epochs: int = Field(3, ge=1, le=10_000, description="passes over the train rows")
     batch_size: int = Field(32, ge=1, description="rows per optimiser step")

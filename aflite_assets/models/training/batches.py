@@ -1,4 +1,4 @@
-"""In which order train rows are presented, and how they become batches; what is done with a batch is `trainer`'s."""
+"""In which order train rows are presented, and how they become batches; what is done with a batch is `train`'s."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -130,11 +130,11 @@ class TrainBatches:
             len(self.collator.labels), batch_size=batch_size, lengths=self.lengths, seed=self.collator.seed
         )
 
-    def loader(self, sampler: EpochSampler, *, part_size: int) -> DataLoader:
-        """Batches of `part_size` rows; the last one of an epoch may have fewer."""
+    def loader(self, sampler: EpochSampler, *, micro_batch_size: int) -> DataLoader:
+        """Batches of `micro_batch_size` rows; the last one of an epoch may have fewer."""
         return DataLoader(
             _Keys(len(sampler)),
-            batch_size=part_size,
+            batch_size=micro_batch_size,
             sampler=sampler,
             collate_fn=self.collator,
             num_workers=self.workers,

@@ -1,11 +1,23 @@
-"""What a training shows of its rows: label probability and correctness, per row and epoch. No training here."""
+"""What a training shows of its rows, per row and epoch, and whether that is a divergence. No training here."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import torch
+
+from aflite_assets.errors import ModelError
+
+HOPELESS = 10.0
+"""A mean loss of so many times ln(classes) is worse than any that a model of use has."""
+
+RISEN = 2.0
+"""A loss of so many times that of the first batch is no chance of the rows that the batch has."""
+
+NOISE = 0.01
+"""Relative: by less, dropout and rounding make mean losses differ."""
 
 
 @dataclass
@@ -64,4 +76,29 @@ class DynamicsRecorder:
                 "label_probability": torch.cat([e.log_probability.exp() for e in self.epochs]).numpy(),
                 "correct": torch.cat([e.correct for e in self.epochs]).numpy(),
             }
+        )
+
+
+def check_divergence(
+    epochs: Sequence[EpochDynamics], first_batch: Sequence[int], *, kept: int, classes: int, rate: float
+) -> None:
+    """Refuse a training that got far worse than guessing; one that began there and gets better may go on.
+
+    `epochs`: all that were trained; `kept`: the one whose weights stay, from 1; `first_batch`: positions of the rows
+    that were presented before any step. A training has diverged if its loss is over `HOPELESS` times what guessing
+    gives, ln(classes) nats, and either over `RISEN` times that of the first batch or, after several epochs, no lower
+    than the first epoch's. Where the first epoch stays, the second, which begins with its weights, has to say the same.
+    That the loss falls from epoch to epoch is not enough: after a divergence it does so with the schedule's rate.
+
+    Raises:
+        ModelError: the training diverged.
+    """
+    judged = [epoch.loss for epoch in epochs[kept - 1 : max(kept, 2)]]
+    guessing, before = math.log(classes), -float(epochs[0].log_probability[list(first_batch)].mean())
+    risen, stays = judged[-1] > RISEN * before, judged[-1] > epochs[0].loss * (1 - NOISE)
+    if min(judged) > HOPELESS * guessing and (risen or (stays and len(epochs) > 1)):
+        raise ModelError(
+            f"training diverged: the loss of epoch {kept} is {judged[0]:.4g}, before the first step it was "
+            f"{before:.4g}, and guessing among {classes} classes gives {guessing:.4g}; "
+            f"lower learning_rate (now {rate})"
         )

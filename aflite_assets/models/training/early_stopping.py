@@ -1,4 +1,4 @@
-"""Stopping by rows that are not trained on: which rows, and when. Keeping the best weights is `resume`'s."""
+"""Stopping by rows that are not trained on: which rows, and when. Keeping the best weights is `checkpoints`'s."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

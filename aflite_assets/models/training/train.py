@@ -1,28 +1,55 @@
-"""The one trainer of all neural models: from rows to trained weights, resumed, in parts, leaving no trace behind."""
+"""Training a neural model: the loop over epochs and batches, its optimiser and schedule, and when it ends.
+
+What the loop reads and writes has files of its own: `batches`, `dynamics`, `early_stopping`, `checkpoints`.
+"""
 
 import itertools
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import torch
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.optim.lr_scheduler import LambdaLR
+from transformers import get_linear_schedule_with_warmup, set_seed
+from transformers.trainer_pt_utils import get_parameter_names
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings, torch_threads_for
-from aflite_assets.models.global_state import quiet_libraries
+from aflite_assets.models.global_state import library_seed
 from aflite_assets.models.training.batches import TrainBatches, train_batches
-from aflite_assets.models.training.checkpoints import CheckpointStore, Weights, copied_weights, fingerprint
-from aflite_assets.models.training.dynamics import DynamicsRecorder
+from aflite_assets.models.training.checkpoints import (
+    CheckpointStore,
+    TrainingState,
+    Weights,
+    copied_weights,
+    fingerprint,
+    generator_states,
+    restore_generators,
+)
+from aflite_assets.models.training.dynamics import DynamicsRecorder, check_divergence
 from aflite_assets.models.training.early_stopping import EarlyStopping, training_rows
 from aflite_assets.models.training.out_of_memory import is_out_of_memory, more_parts, release_memory
-from aflite_assets.models.training.predictions import accuracy
-from aflite_assets.models.training.trainer import EpochCallback, RecordingTrainer, check_divergence, training_steps
+from aflite_assets.models.training.predictions import accuracy, on_device
+from aflite_assets.specs.models import TrainingSpec
 
 FOLDER = "training"
 """Below `scratch`; gone when the training ends."""
+
+MAX_GRADIENT_NORM = 1.0
+"""Of all weights together; longer gradients are scaled down to it."""
+
+NOT_DECAYED = (r"bias", r"layernorm", r"rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)")
+"""Names of weights that do not decay, beside those of `torch.nn.LayerNorm`: the list that transformers' Trainer has."""
+
+MicroBatch = dict[str, torch.Tensor]
+"""The model's arguments for some rows, with `labels` and `positions`."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +58,22 @@ class TrainingResult:
 
     dynamics: pa.Table
     metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class TrainingSteps:
+    """Optimiser steps of a training: `per_epoch`, in all epochs (`total`), and those in which the rate rises."""
+
+    per_epoch: int
+    total: int
+    warmup: int
+
+
+def training_steps(settings: TrainingSpec, n_rows: int) -> TrainingSteps:
+    """An epoch's last batch may have fewer rows than the others."""
+    per_epoch = math.ceil(n_rows / settings.batch_size)
+    total = settings.epochs * per_epoch
+    return TrainingSteps(per_epoch, total, int(settings.warmup_share * total))
 
 
 def train_classifier(
@@ -57,8 +100,8 @@ def train_classifier(
 
     Raises:
         DataError: there are no rows, or too few to hold some back.
-        ModelError: the training diverged (its loss stopped being a finite number, or see `trainer.check_divergence`),
-            memory does not suffice for a single row, or the rows of `early_stopping.split` were not given.
+        ModelError: the training diverged (its loss stopped being a finite number, or see `check_divergence`), memory
+            does not suffice for a single row, or the rows of `early_stopping.split` were not given.
     """
     if not len(examples):
         raise DataError("there are no rows to train on; give the dataset more rows or a smaller warm-up share")
@@ -112,7 +155,7 @@ def _early_stopping(
 class _Training:
     """One training, over as many attempts as memory makes it take.
 
-    `start`: the weights before its first step; `parts`: what a batch is computed in now.
+    `start`: the weights before its first step; `parts`: micro-batches that a batch is computed in now.
     """
 
     classifier: NeuralClassifier
@@ -141,38 +184,118 @@ class _Training:
         return kept
 
     def _attempt(self) -> str | None:
-        """Train from the last finished epoch; returns what was said when memory ran out, None at the end."""
-        settings, state = self.classifier.settings, self.files.load()
-        self.classifier.model.load_state_dict(self.start if state is None else state.weights)
-        self.recorder.epochs = [] if state is None else list(state.epochs)
-        self.parts = self.parts if state is None else max(self.parts, state.parts)
-        if self.stopping is not None:
-            self.stopping.accuracies = [] if state is None else list(state.accuracies)
-        events = EpochCallback(
-            settings,
-            self.recorder,
-            self.stopping,
-            self.files,
-            self.batches.sampler(batch_size=settings.batch_size),
-            self.parts,
-            state,
-            self.log,
-        )
+        """Train to the end; returns the error's message if memory ran out, else None."""
         try:
-            with quiet_libraries():
-                RecordingTrainer(
-                    self.classifier.model,
-                    self.batches,
-                    events,
-                    steps=training_steps(settings, self.recorder.n_rows),
-                    seed=self.seed,
-                    device=self.device,
-                ).train()
+            self._train()
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
             return str(error)
         return None
+
+    def _train(self) -> None:
+        """All epochs that are left, from the last finished one or from the start."""
+        settings, device = self.classifier.settings, self.device.resolve()
+        # Whatever was drawn before: each attempt draws the same.
+        set_seed(library_seed(self.seed))
+        model = self.classifier.model.to(device)
+        if hasattr(model, "config"):
+            # A decoder would keep its layers' keys and values for words to come.
+            model.config.use_cache = False
+        optimizer = _adamw(model, settings)
+        steps = training_steps(settings, self.recorder.n_rows)
+        schedule = get_linear_schedule_with_warmup(optimizer, steps.warmup, steps.total)
+        self._restore(optimizer, schedule)
+
+        sampler = self.batches.sampler(batch_size=settings.batch_size)
+        loader = self.batches.loader(sampler, micro_batch_size=settings.batch_size // self.parts)
+        for epoch in range(len(self.recorder.epochs), settings.epochs):
+            sampler.epoch = epoch
+            self.recorder.begin_epoch(device)
+            model.train()
+            for batch in _batches(loader, self.parts):
+                self._add_gradients(batch)
+                torch.nn.utils.clip_grad_norm_(model.parameters(), MAX_GRADIENT_NORM)
+                optimizer.step()
+                schedule.step()
+                optimizer.zero_grad()
+            self._end_epoch(epoch + 1)
+            if self._is_over(epoch + 1):
+                break
+            self._save(optimizer, schedule)
+
+    def _add_gradients(self, batch: Sequence[MicroBatch]) -> None:
+        """Add up the gradients of the batch's mean loss, one micro-batch after another."""
+        rows = sum(len(part["labels"]) for part in batch)
+        for part in batch:
+            (self._summed_loss(part) / rows).backward()
+
+    def _summed_loss(self, micro_batch: MicroBatch) -> torch.Tensor:
+        """Cross-entropy on the logits, whatever loss a checkpoint's configuration names; the rows are recorded.
+
+        With label smoothing (Szegedy et al. 2016, section 7) the targets are smoothed, the record's losses are not.
+        """
+        arguments = on_device(micro_batch, self.device.resolve())
+        positions, labels = arguments.pop("positions"), arguments.pop("labels")
+        model, smoothing = self.classifier.model, self.classifier.settings.label_smoothing
+        with self.device.autocast(), _running_statistics(model) if len(labels) == 1 else nullcontext():
+            logits = model(**arguments).logits
+            self.recorder.record(positions, labels, logits)
+            return torch.nn.functional.cross_entropy(logits.float(), labels, reduction="sum", label_smoothing=smoothing)
+
+    def _end_epoch(self, number: int) -> None:
+        """Complete the record of the epoch, counted from 1, and log it.
+
+        Raises:
+            ModelError: its loss is no finite number.
+        """
+        epoch, settings, stopping = self.recorder.end_epoch(), self.classifier.settings, self.stopping
+        if not math.isfinite(epoch.loss):
+            raise ModelError(
+                f"training diverged: the loss of epoch {number} is {epoch.loss}; "
+                f"lower learning_rate (now {settings.learning_rate})"
+            )
+        held_back = "" if stopping is None else f", {stopping.end_epoch():.3f} on {stopping.rows} held-back rows"
+        line = f"loss {epoch.loss:.4f}, accuracy {epoch.accuracy:.3f}{held_back}"
+        self.log(f"epoch {number} of {settings.epochs}: {line}")
+
+    def _is_over(self, number: int) -> bool:
+        if number == self.classifier.settings.epochs:
+            return True
+        if self.stopping is None or not self.stopping.patience_is_over:
+            return False
+        self.log(f"stopped after epoch {number}: none was better than epoch {self.stopping.best_epoch}")
+        return True
+
+    def _restore(self, optimizer: torch.optim.Optimizer, schedule: LambdaLR) -> None:
+        """Take up everything as the last finished epoch left it, or as it was at the start."""
+        state = self.files.load()
+        self.classifier.model.load_state_dict(self.start if state is None else state.weights)
+        self.recorder.epochs = [] if state is None else list(state.epochs)
+        if self.stopping is not None:
+            self.stopping.accuracies = [] if state is None else list(state.accuracies)
+        if state is not None:
+            self.parts = max(self.parts, state.parts)
+            optimizer.load_state_dict(dict(state.optimizer))
+            schedule.load_state_dict(dict(state.scheduler))
+            restore_generators(state.generators)
+
+    def _save(self, optimizer: torch.optim.Optimizer, schedule: LambdaLR) -> None:
+        """Keep what the next epoch depends on, and the weights if this epoch is the best."""
+        weights, epochs, stopping = self.classifier.model.state_dict(), self.recorder.epochs, self.stopping
+        best_epoch = None if stopping is None else stopping.best_epoch
+        if best_epoch == len(epochs):
+            self.files.save_best(best_epoch, weights)
+        state = TrainingState(
+            epochs=epochs,
+            accuracies=[] if stopping is None else stopping.accuracies,
+            parts=self.parts,
+            weights=weights,
+            optimizer=optimizer.state_dict(),
+            scheduler=schedule.state_dict(),
+            generators=generator_states(),
+        )
+        self.files.save(state, best_epoch=best_epoch)
 
     def _more_parts(self, problem: str) -> int:
         settings = self.classifier.settings
@@ -202,7 +325,38 @@ class _Training:
     def _check(self, kept: int) -> None:
         settings = self.classifier.settings
         sampler = self.batches.sampler(batch_size=settings.batch_size)
-        unlearnt = [row for _, row in itertools.islice(sampler, settings.batch_size)]
+        first_batch = [row for _, row in itertools.islice(sampler, settings.batch_size)]
         check_divergence(
-            self.recorder.epochs, unlearnt, kept=kept, classes=self.classifier.n_classes, rate=settings.learning_rate
+            self.recorder.epochs, first_batch, kept=kept, classes=self.classifier.n_classes, rate=settings.learning_rate
         )
+
+
+def _adamw(model: torch.nn.Module, settings: TrainingSpec) -> torch.optim.AdamW:
+    """AdamW (Loshchilov and Hutter 2019) on the weights that learn; biases and layer normalisations do not decay."""
+    decayed = set(get_parameter_names(model, [torch.nn.LayerNorm], NOT_DECAYED))
+    learning = [(name, weights) for name, weights in model.named_parameters() if weights.requires_grad]
+    groups = [
+        {"params": [weights for name, weights in learning if name in decayed], "weight_decay": settings.weight_decay},
+        {"params": [weights for name, weights in learning if name not in decayed], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, fused=True)
+
+
+def _batches(micro_batches: Iterable[MicroBatch], parts: int) -> Iterator[list[MicroBatch]]:
+    """So many micro-batches at once; an epoch's last batch may have fewer."""
+    left = iter(micro_batches)
+    while batch := list(itertools.islice(left, parts)):
+        yield batch
+
+
+@contextmanager
+def _running_statistics(model: torch.nn.Module) -> Iterator[None]:
+    """Within, batch normalisation takes its running mean and variance: one row has no variance of its own."""
+    layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
+    for layer in layers:
+        layer.eval()
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer.train()

@@ -102,7 +102,7 @@ def _pixels(made: TrainBatches, epoch: int, *, workers: int = 0) -> dict[int, to
     sampler.epoch = epoch
     return {
         int(position): pixels
-        for batch in loader.loader(sampler, part_size=4)
+        for batch in loader.loader(sampler, micro_batch_size=4)
         for position, pixels in zip(batch["positions"], batch["pixel_values"], strict=True)
     }
 

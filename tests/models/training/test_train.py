@@ -17,6 +17,7 @@ from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.classifiers import NeuralClassifier, new_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
+from aflite_assets.models.training import train as training
 from aflite_assets.models.training.batches import epoch_order
 from aflite_assets.models.training.dynamics import DynamicsRecorder
 from aflite_assets.models.training.train import TrainingResult, train_classifier
@@ -227,6 +228,67 @@ def test_the_ragged_last_batch_is_a_mean_over_its_own_rows(
             np.testing.assert_allclose(many.model.state_dict()[name], weight, atol=2e-5, err_msg=name)
 
 
+def test_steps_are_those_of_a_plain_loop(
+    without_dropout: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    changes = {"learning_rate": 5e-3, "weight_decay": 0.3, "warmup_share": 0.5, "label_smoothing": 0.1}
+    settings = without_dropout.model_copy(update=changes)
+    examples = keyword_pairs(23)
+    trained, _ = _train(settings, examples, tmp_path)
+    with isolated_random_state(0):
+        classifier = new_classifier(settings, examples, lambda _: None)
+    model, inputs, labels = classifier.model, classifier.inputs(examples), torch.tensor(examples.labels)
+    still = [weights for name, weights in model.named_parameters() if "bias" in name or "LayerNorm" in name]
+    decayed = [weights for weights in model.parameters() if all(weights is not other for other in still)]
+    optimizer = torch.optim.AdamW([{"params": decayed, "weight_decay": 0.3}, {"params": still, "weight_decay": 0.0}])
+    norms = []
+    for step in range(6):
+        order = epoch_order(23, batch_size=10, lengths=inputs.lengths, seed=0, epoch=step // 3)
+        rows = order[step % 3 * 10 :][:10]
+        logits = model(**inputs.batch(rows)).logits
+        torch.nn.functional.cross_entropy(logits, labels[rows], label_smoothing=0.1).backward()
+        norms.append(float(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)))
+        for group in optimizer.param_groups:
+            group["lr"] = 5e-3 * (step / 3 if step < 3 else (6 - step) / 3)
+        optimizer.step()
+        optimizer.zero_grad()
+    assert max(norms) > 1
+    for name, weight in model.state_dict().items():
+        if not name.endswith("key.bias"):
+            np.testing.assert_allclose(trained.model.state_dict()[name], weight, atol=2e-5, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "decayed", "still"),
+    [
+        (
+            "test_vit",
+            {"blocks.0.attn.qkv.weight", "head.weight"},
+            {"blocks.0.norm1.weight", "norm.weight", "head.bias"},
+        ),
+        ("test_resnet", {"layer1.0.conv1.weight", "bn1.weight"}, {"bn1.bias", "fc.bias"}),
+    ],
+)
+def test_biases_and_layer_normalisations_do_not_decay(
+    image_settings: ImageModelSpec,
+    png_images: Callable[..., Examples],
+    architecture: str,
+    decayed: set[str],
+    still: set[str],
+) -> None:
+    settings = image_settings.model_copy(update={"architecture": architecture, "weight_decay": 0.25})
+    with isolated_random_state(0):
+        model = new_classifier(settings, png_images(2), lambda _: None).model
+    next(model.parameters()).requires_grad_(False)
+    names = {id(weights): name.removeprefix("timm_model.") for name, weights in model.named_parameters()}
+    groups = training._adamw(model, settings).param_groups
+    found = [{names[id(weights)] for weights in group["params"]} for group in groups]
+    assert [group["weight_decay"] for group in groups] == [0.25, 0.0]
+    assert decayed <= found[0]
+    assert still <= found[1]
+    assert len(found[0]) + len(found[1]) == len(names) - 1
+
+
 def test_label_smoothing_holds_probabilities_back_and_not_the_record(
     without_dropout: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
@@ -334,3 +396,21 @@ def test_a_diverged_training_stops(
                 scratch=tmp_path,
                 log=lambda _: None,
             )
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_too_high_a_rate_is_no_finished_training(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path, epochs: int
+) -> None:
+    settings = text_settings.model_copy(update={"learning_rate": 9.5, "epochs": epochs, "batch_size": 5})
+    examples = keyword_pairs(40)
+    with isolated_random_state(0):
+        classifier = new_classifier(settings, examples, lambda _: None)
+        with pytest.raises(
+            ModelError, match=rf"training diverged: the loss of epoch {epochs} is \d+\.?\d*, before the f"
+        ):
+            train_classifier(
+                classifier, examples, seed=0, device=DeviceSettings("cpu"), scratch=tmp_path, log=lambda _: None
+            )
+    assert all(np.isfinite(weight.detach().numpy()).all() for weight in classifier.model.parameters())
+    assert list(tmp_path.iterdir()) == []

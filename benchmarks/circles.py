@@ -21,8 +21,8 @@ from aflite_assets.paths import configure_libraries
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import BUNDLED, parse_spec
-from aflite_assets.stages.evaluation.cell_choice import CellFilter
 from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.stage import CellFilter
 
 NAMES = ("circles_1", "circles_2", "circles_3", "circles_4")
 THRESHOLDS = (0.95, 0.75)
@@ -103,7 +103,7 @@ def _run(name: str, threshold: float, seed: int) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         store = ResultStore(Path(folder))
         for stage in NEEDED:
-            run_stage(stage, spec, store=store, options={"cells": CELLS} if stage == "evaluator_models" else None)
+            run_stage(stage, spec, store=store, cells=CELLS)
         return {**_kept(store, spec.name), **_accuracies(store, spec.name)}
 
 

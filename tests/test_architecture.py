@@ -1,6 +1,7 @@
 """Imports go one way through every folder, definitions load fast, and no folder is a drawer."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -35,6 +36,7 @@ BELOW: dict[str, set[str]] = {
 DAGSTER = ("assets", "automation")
 FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
 MOST_FILES = 16
+MOST_UNTYPED = 20
 
 
 def modules_after(statement: str) -> set[str]:
@@ -117,3 +119,15 @@ def test_files_stay_small(folder: str) -> None:
 def test_the_guide_shows_the_rooms_as_they_are() -> None:
     drawn = PICTURE.findall(GUIDE.read_text(encoding="utf-8"))
     assert drawn == [picture()], "python -m tests.rooms draws it anew"
+
+
+def test_stages_and_settings_say_their_types() -> None:
+    untyped = re.compile(r"\bAny\b|(?<!\.)\bcast\(|# type: ignore")
+    lines = [
+        line
+        for folder in ("stages", "specs")
+        for path in (PACKAGE / folder).rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if untyped.search(line)
+    ]
+    assert len(lines) <= MOST_UNTYPED, lines

@@ -1,13 +1,53 @@
-"""AFLite on arrays: score rows, filter, search tiny data. No files, no Dagster; the public names are the ones below."""
+"""AFLite on arrays: score rows, filter, search tiny data. No files, no Dagster; the public names are the ones below.
 
-from aflite_assets.algorithm.filtering import filter_dataset
-from aflite_assets.algorithm.optimum import BiasTable, Optimum, bias_table, exact_bias, optimal_subset
-from aflite_assets.algorithm.records import FilterResult, FilterState, IterationRecord, Scores, StopReason
-from aflite_assets.algorithm.scoring import score_rows
-from aflite_assets.algorithm.selection import Removal, remove_highest
-from aflite_assets.algorithm.settings import FilterSettings
-from aflite_assets.algorithm.tally import ClassifierFit, Predict, Predictions
-from aflite_assets.errors import InvalidInputError
+A name's module is imported when the name is first used, since some load torch and numba.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from aflite_assets.algorithm.filtering import filter_dataset
+    from aflite_assets.algorithm.optimum import BiasTable, Optimum, bias_table, exact_bias, optimal_subset
+    from aflite_assets.algorithm.records import FilterResult, FilterState, IterationRecord, Scores, StopReason
+    from aflite_assets.algorithm.scoring import score_rows
+    from aflite_assets.algorithm.selection import Removal, remove_highest
+    from aflite_assets.algorithm.settings import FilterSettings
+    from aflite_assets.algorithm.tally import ClassifierFit, Predict, Predictions
+    from aflite_assets.errors import InvalidInputError
+
+_MODULES = {
+    "BiasTable": "aflite_assets.algorithm.optimum",
+    "ClassifierFit": "aflite_assets.algorithm.tally",
+    "FilterResult": "aflite_assets.algorithm.records",
+    "FilterSettings": "aflite_assets.algorithm.settings",
+    "FilterState": "aflite_assets.algorithm.records",
+    "InvalidInputError": "aflite_assets.errors",
+    "IterationRecord": "aflite_assets.algorithm.records",
+    "Optimum": "aflite_assets.algorithm.optimum",
+    "Predict": "aflite_assets.algorithm.tally",
+    "Predictions": "aflite_assets.algorithm.tally",
+    "Removal": "aflite_assets.algorithm.selection",
+    "Scores": "aflite_assets.algorithm.records",
+    "StopReason": "aflite_assets.algorithm.records",
+    "bias_table": "aflite_assets.algorithm.optimum",
+    "exact_bias": "aflite_assets.algorithm.optimum",
+    "filter_dataset": "aflite_assets.algorithm.filtering",
+    "optimal_subset": "aflite_assets.algorithm.optimum",
+    "remove_highest": "aflite_assets.algorithm.selection",
+    "score_rows": "aflite_assets.algorithm.scoring",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
+
 
 __all__ = [
     "BiasTable",

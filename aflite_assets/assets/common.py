@@ -16,7 +16,7 @@ from aflite_assets.processors import threads_in_words
 from aflite_assets.results import Obtained, PublishedResult
 from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.shared.progress import IterationReport, Progress
+from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, Progress
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def stage_options(
         "pool": pool,
         "owners": OWNERS,
         "partitions_def": DATASETS,
-        "deps": [*stage.inputs, *watched_parents(stage)],
+        "deps": [*stage.input_names, *watched_parents(stage)],
         "code_version": stage.code_version,
         "tags": {"domain": group},
         "check_specs": [
@@ -51,11 +51,11 @@ def run_asset(
     compute_device: ComputeDevice,
     *,
     on_iteration: Any = lambda report: None,
-    options: Mapping[str, Any] | None = None,
+    cells: CellFilter = ALL_CELLS,
 ) -> Obtained:
     """The result of the stage that the asset is named after, for the dataset of its partition.
 
-    `options` as in `run_stage`; what is raised, and what is tried again, as in `found_or_made`.
+    `cells` as in `run_stage`; what is raised, and what is tried again, as in `found_or_made`.
     """
     name = context.asset_key.path[-1]
     if _comes_first(context):
@@ -68,7 +68,7 @@ def run_asset(
         REGISTRY[context.partition_key],
         store=store,
         tracker=experiment_tracker.open(),
-        options=options,
+        cells=cells,
     )
     progress = Progress(log=context.log.info, on_iteration=on_iteration)
     with dataset_held(context.run.run_id, store, job.spec.name, log=context.log.info) as note:
@@ -81,7 +81,7 @@ def run_asset(
 def _comes_first(context: dg.AssetExecutionContext) -> bool:
     """Whether no asset that this one reads is made in the same run."""
     made = context.job_def.asset_layer.executable_asset_keys
-    return not any(dg.AssetKey(parent) in made for parent in STAGES[context.asset_key.path[-1]].inputs)
+    return not any(dg.AssetKey(parent) in made for parent in STAGES[context.asset_key.path[-1]].input_names)
 
 
 def materialized(

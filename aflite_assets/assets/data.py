@@ -88,8 +88,8 @@ def challenge_sets(
         "sets": table(
             {
                 "set": name,
-                **{field: facts[field] for field in shown},
-                "rows_to_fine_tune_on": facts.get("fine_tune", {}).get("rows", 0),
+                **{field: getattr(facts, field) for field in shown},
+                "rows_to_fine_tune_on": 0 if facts.fine_tune is None else facts.fine_tune.rows,
             }
             for name, facts in found.sets.items()
         ),

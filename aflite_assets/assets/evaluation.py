@@ -9,7 +9,7 @@ from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.numbers import grid_numbers
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
-from aflite_assets.stages.evaluation.cell_choice import CellFilter
+from aflite_assets.stages.stage import CellFilter
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
@@ -42,7 +42,7 @@ def evaluator_models(
     Mean accuracies (in [0, 1]) are plotted under Metadata, Plots; `accuracy.of` says of which evaluator and test set.
     """
     chosen = CellFilter(**{name: tuple(values) for name, values in config.model_dump().items()})
-    obtained = run_asset(context, result_store, experiment_tracker, compute_device, options={"cells": chosen})
+    obtained = run_asset(context, result_store, experiment_tracker, compute_device, cells=chosen)
     summary = obtained.result.summary
     cells = pq.read_table(obtained.result.file("cells.parquet")).to_pylist()
     undone = {cell["name"]: cell["reason"] or cell["status"] for cell in cells if cell["status"] != "done"}

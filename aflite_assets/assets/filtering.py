@@ -24,8 +24,8 @@ from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.results import Obtained, PublishedResult
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.shared.progress import Progress
 from aflite_assets.stages.shared.published import report_iterations
+from aflite_assets.stages.stage import Progress
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:

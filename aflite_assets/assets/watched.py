@@ -8,8 +8,9 @@ a stage is shown as behind where it would be made anew, and nowhere else.
 import dagster as dg
 
 from aflite_assets.assets.partitions import DATASETS, OWNERS
-from aflite_assets.stages.pipeline import STAGES, Stage
+from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.content_hashes import CONTENT_FIELDS
+from aflite_assets.stages.stage import Stage
 
 DATA_FIELDS = {"source_files": ("source", "annotations"), "challenge_files": ("challenge_sets",)}
 """The spec fields whose contents each of the two stands for."""

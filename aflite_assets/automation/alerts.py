@@ -149,7 +149,7 @@ def input_of(stage: str, dataset: str, store: ResultStore) -> str | None:
     if stage not in STAGES or dataset not in common.REGISTRY.specs:
         return None
     try:
-        inputs = {name: store.current(name, dataset) for name in STAGES[stage].inputs}
+        inputs = {name: store.current(name, dataset) for name in STAGES[stage].input_names}
         return stage_key(STAGES[stage], common.REGISTRY[dataset], inputs).digest
     except (AfliteError, OSError):
         return None  # the source is gone, or a stage before it was never made: the reason tells that apart

@@ -56,7 +56,7 @@ def begun(store: ResultStore, dataset: str) -> list[str]:
     wanted = {name for name in STAGES if store.current_key(name, dataset) is not None}
     for name in reversed(list(STAGES)):
         if name in wanted:
-            wanted |= set(STAGES[name].inputs)
+            wanted |= set(STAGES[name].input_names)
     return [name for name in STAGES if name in wanted]
 
 

@@ -47,7 +47,7 @@ def watch(spec: DatasetSpec, plan: DatasetPlan) -> Iterator[Watched]:
         changed = _changed(plan, readers[:1], _DATA)
         yield _looked(asset, spec, {}, contents, fields, {"dataset": spec.name, "changed": changed})
     for stage in STAGES.values():
-        settings = spec.view(stage.reads).as_json()
+        settings = stage.settings.as_json(spec)
         shown = {
             "dataset": spec.name,
             "changed": _changed(plan, [stage.name], _SETTINGS),

@@ -83,7 +83,7 @@ def _check(options: argparse.Namespace) -> None:
     )
     from aflite_assets.command_line.preview.data_preview import understand_challenges, understand_data, understand_plan
     from aflite_assets.diagnostics.data_checks.checks import data_findings
-    from aflite_assets.stages.warmup.warmup_split import text_lengths
+    from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, text_lengths
 
     spec = _spec(options.file)
     data = understand_data(spec)
@@ -100,7 +100,7 @@ def _check(options: argparse.Namespace) -> None:
     _section(challenge_section(challenges))
     plan = understand_plan(spec, data, challenges)
     _section(plan_section(spec, data, plan))
-    _section(lengths_section(text_lengths(spec, raw.examples)))
+    _section(lengths_section(text_lengths(WarmupSplitSettings.of(spec), raw.examples)))
     if not options.no_timing:
         from aflite_assets.command_line.preview.estimate import estimate_cost
 

@@ -377,7 +377,7 @@ def _plans(names: list[str], registry: "Registry", *, watch: "Watch | None") -> 
 def _machine(options: argparse.Namespace, store: "ResultStore") -> "Machine":
     from aflite_assets.models.devices import DeviceSettings
     from aflite_assets.refresh.run import Machine
-    from aflite_assets.stages.shared.progress import Progress
+    from aflite_assets.stages.stage import Progress
     from aflite_assets.tracking import MlflowTracker, NullTracker
 
     uri = os.environ.get("MLFLOW_TRACKING_URI") or None

@@ -8,7 +8,8 @@ from typing import Literal
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan
 from aflite_assets.refresh.state import RefreshState, Tries
 from aflite_assets.specs.refresh import RefreshSpec
-from aflite_assets.stages.pipeline import STAGES, Stage
+from aflite_assets.stages.pipeline import STAGES
+from aflite_assets.stages.stage import Stage
 
 MOST_TRIES = 3
 """Of one stage for one key; then it is left alone until its key is another one."""
@@ -205,7 +206,7 @@ def _made_before(stage: StagePlan, plan: DatasetPlan, stages: Mapping[str, Stage
     """Whether the stage or one that reads what follows from it has a result."""
     names = {stage.stage}
     for name, one in stages.items():
-        if names & set(one.inputs):
+        if names & set(one.input_names):
             names.add(name)
     return any(one.made_before for one in plan.stages if one.stage in names)
 
@@ -214,7 +215,7 @@ def _following(plan: DatasetPlan, due: set[str], stages: Mapping[str, Stage], *,
     reached = set(due)
     following = []
     for stage in plan.stages:
-        if stage.stage not in due and reached & set(stages[stage.stage].inputs):
+        if stage.stage not in due and reached & set(stages[stage.stage].input_names):
             reached.add(stage.stage)
             if stage.state == "after" and (start or _made_before(stage, plan, stages)):
                 following.append(stage.stage)

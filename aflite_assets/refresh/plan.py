@@ -28,8 +28,9 @@ from aflite_assets.results.file_hashes import FileHashes
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry
 from aflite_assets.specs.sources import HubSource
-from aflite_assets.stages.pipeline import STAGES, Stage, next_attempt, stage_key
+from aflite_assets.stages.pipeline import STAGES, next_attempt, stage_key
 from aflite_assets.stages.shared.content_hashes import MISSING, FieldContents, is_hub_id, named_models
+from aflite_assets.stages.stage import Stage
 
 _log = logging.getLogger(__name__)
 
@@ -189,8 +190,8 @@ class _Planner:
 
     def plan(self) -> StagePlan:
         stage = self._stage
-        inputs = {name: self._found[name] for name in stage.inputs if name in self._found}
-        open_ = [name for name in stage.inputs if name not in self._found]
+        inputs = {name: self._found[name] for name in stage.input_names if name in self._found}
+        open_ = [name for name in stage.input_names if name not in self._found]
         try:
             key = stage_key(stage, self._spec, inputs, contents=self._contents)
             if open_:

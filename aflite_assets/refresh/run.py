@@ -18,7 +18,7 @@ from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.pipeline import STAGES, record_if_whole, run_stage
 from aflite_assets.stages.shared.content_hashes import FieldContents
-from aflite_assets.stages.shared.progress import Progress, no_progress
+from aflite_assets.stages.stage import Progress, no_progress
 from aflite_assets.tracking import Tracker
 
 _log = logging.getLogger(__name__)

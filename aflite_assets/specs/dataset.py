@@ -1,22 +1,23 @@
 """What a dataset's YAML file may say: the pydantic model of one dataset. Reading YAML is in `registry`."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StrictFloat, StrictInt, model_validator
 
-from aflite_assets.errors import InvalidInputError
-from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, StrictSpec
+from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, StrictSpec
 from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh import RefreshSpec
 from aflite_assets.specs.report import ReportSpec
-from aflite_assets.specs.sources import Files, SourceSpec, SplitName, TableFormat, as_tuple
+from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
 from aflite_assets.wording import LONGEST_NAME, is_printable_name
 
 Count = Annotated[StrictInt, Field(ge=1)] | Annotated[StrictFloat, Field(gt=0, le=1)]
 """A whole number is a count of rows, a number with a decimal point a share (`1.0` is all, `1` is one row)."""
 
+
+Seed = Annotated[int, Field(ge=0)]
+RowCount = Annotated[int, Field(ge=1)]
 
 LabelValue = int | str | None
 """A label as the source writes it; values are compared as text, so that 1 and "1" are one."""
@@ -213,13 +214,13 @@ class DatasetSpec(StrictSpec):
     holdout: dict[SplitName, Count] = Field(
         default_factory=dict, description="splits to draw from train, in whole groups, for a source without them"
     )
-    limit: dict[SplitName, Annotated[int, Field(ge=1)]] | None = Field(None, description="rows per split to try with")
+    limit: dict[SplitName, RowCount] | None = Field(None, description="rows per split to try with")
     seed: int = Field(0, ge=0, description="of the limit, the warm-up split, the filter and the controls")
     warmup: WarmupSpec = WarmupSpec()
     representations: dict[Name, EncoderSpec] = Field(min_length=1)
     filter: FilterSpec = FilterSpec()
     evaluators: dict[Name, EvaluatorSpec] = Field(min_length=1)
-    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0, 1, 2), min_length=1, description="of the evaluators")
+    seeds: tuple[Seed, ...] = Field((0, 1, 2), min_length=1, description="of the evaluators")
     filter_seeds: int = Field(
         1,
         ge=1,
@@ -227,7 +228,7 @@ class DatasetSpec(StrictSpec):
         "intervals count how much another run would have changed",
         exclude_if=lambda runs: runs == 1,  # so that results which it does not concern are found again
     )
-    train_sets: dict[Name, Annotated[int, Field(ge=1)]] = Field(
+    train_sets: dict[Name, RowCount] = Field(
         default_factory=dict,
         description="further train sets: the rows that the filter had left when it was down to exactly this many train "
         "rows, as filtered_<name>, and as many random rows, as random_<name>",
@@ -340,34 +341,3 @@ class DatasetSpec(StrictSpec):
                 f"report.primary.test_set is {primary.test_set!r}, whose rows enter the filter's pool, so nothing can "
                 "be judged on them; name a challenge set, or a split with filter.evaluation_rows: kept"
             )
-
-    def view(self, fields: Iterable[str]) -> "SpecView":
-        """The same spec with only these fields readable.
-
-        Raises:
-            InvalidInputError: a field that specs do not have.
-        """
-        declared = tuple(fields)
-        unknown = [name for name in declared if name not in type(self).model_fields]
-        if unknown:
-            raise InvalidInputError(f"a spec has no fields {unknown}; declare some of {list(type(self).model_fields)}")
-        return SpecView(self, declared)
-
-
-class SpecView:
-    """A spec of which only the declared fields can be read, so that a result's key holds all that it depends on."""
-
-    def __init__(self, spec: DatasetSpec, fields: tuple[str, ...]) -> None:
-        self._spec = spec
-        self._fields = fields
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # a copy is asked for these before it has its fields
-            raise AttributeError(name)
-        if name not in self._fields:
-            raise AttributeError(f"this stage declares that it reads {list(self._fields)}, not {name!r}")
-        return getattr(self._spec, name)
-
-    def as_json(self) -> dict[str, Any]:
-        """The declared fields as JSON values."""
-        return self._spec.model_dump(mode="json", include=set(self._fields))

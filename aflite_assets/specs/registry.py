@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -101,7 +100,7 @@ def load_spec(path: Path) -> DatasetSpec:
     return parse_spec(absolute_paths(content, path.parent), where=where)
 
 
-def parse_spec(content: Mapping[str, Any], *, where: str = "spec") -> DatasetSpec:
+def parse_spec(content: Mapping[str, object], *, where: str = "spec") -> DatasetSpec:
     """A spec from plain values; paths in it are taken as they are, and a token is a `pydantic.SecretStr`.
 
     Raises:
@@ -140,5 +139,5 @@ def _spec_files(folder: Path) -> list[Path]:
         ) from None
 
 
-def _described(content: Any) -> str:
+def _described(content: object) -> str:
     return "is empty" if content is None else f"holds {received_text(content).removeprefix('received ')}"

@@ -1,7 +1,7 @@
 """The places a dataset can be read from, as its YAML writes them; reading itself is in `loading` and `synthetic`."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -62,7 +62,7 @@ class HubSource(StrictSpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _under_its_old_name(cls, values: Any) -> Any:
+    def _under_its_old_name(cls, values: object) -> object:
         """A dataset's own `refresh` is another thing, but files that were written before keep their meaning."""
         if isinstance(values, dict) and "refresh" in values:
             if "newest" in values:
@@ -71,7 +71,7 @@ class HubSource(StrictSpec):
         return values
 
     @model_serializer(mode="wrap")
-    def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _as_in_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, object]:
         """Results are found by the name that the key had when they were made."""
         return {("refresh" if name == "newest" else name): value for name, value in serialize(self).items()}
 

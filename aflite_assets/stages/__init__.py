@@ -1,5 +1,6 @@
-"""One module per asset with a function `run`: the pipeline without Dagster.
+"""The pipeline without Dagster: a module per stage, in the folder of its Dagster group; `pipeline` lists them in order.
 
-`pipeline` lists the stages with what each reads, and runs one or all of them. A stage reads the current results of
-its inputs, fills a draft, and returns the numbers that describe it.
+A stage module defines what it reads of a dataset's file (`StageSettings`), which results it reads (`StageInputs`), and
+`run`, which fills a draft and returns the numbers that describe it. What several stages need is in `shared`.
+Not here: what a statistic, a model or a report computes; whatever knows Dagster.
 """

@@ -18,7 +18,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, Thread
 from types import FrameType, MappingProxyType
-from typing import Any
 
 from aflite_assets.errors import AfliteError, MemoryRanOutError, TimeLimitError, WorkerLostError
 from aflite_assets.models.devices import DeviceSettings
@@ -27,7 +26,7 @@ from aflite_assets.results import Obtained, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.display import prepare_shown
 from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.shared.progress import IterationReport, Progress
+from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, Progress
 from aflite_assets.tracking import NullTracker, Tracker
 
 _GRACE = 10.0
@@ -45,7 +44,7 @@ class StageJob:
     store: ResultStore
     tracker: Tracker = field(default_factory=NullTracker)
     device: DeviceSettings = field(default_factory=DeviceSettings)
-    options: Mapping[str, Any] | None = None
+    cells: CellFilter = ALL_CELLS
 
     def __str__(self) -> str:
         return f"{self.name} of {self.spec.name!r}"
@@ -59,7 +58,7 @@ class StageJob:
             tracker=self.tracker,
             device=self.device,
             progress=progress,
-            options=self.options,
+            cells=self.cells,
             on_making=lambda key: on_making(key.digest),
         )
 
@@ -201,9 +200,9 @@ class _Parent:
     """Who is told; several threads may do so."""
 
     connection: Connection
-    lock: Any = field(default_factory=Lock)
+    lock: Lock = field(default_factory=Lock)
 
-    def say(self, kind: str, value: Any) -> None:
+    def say(self, kind: str, value: object) -> None:
         with self.lock:
             self.connection.send((kind, value))
 

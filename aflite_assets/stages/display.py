@@ -7,7 +7,7 @@ import base64
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.data.raw_table.storage import load_examples
@@ -108,7 +108,7 @@ def _of_evidence(result: PublishedResult) -> "dict[str, Picture]":
     }
 
 
-_DRAWN: Mapping[str, Callable[[PublishedResult], "dict[str, Any]"]] = {
+_DRAWN: Mapping[str, Callable[[PublishedResult], "dict[str, Picture]"]] = {
     "warmup_split": _of_warmup,
     "filtered_sets": _of_filter,
     "bias_evidence": _of_evidence,

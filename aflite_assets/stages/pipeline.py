@@ -1,13 +1,11 @@
-"""The stages in order, what each reads, and how one is run: found by key, or made and published.
+"""The stages in order, and how one is run: found by its key, or made and published.
 
-The stages' own work is in the modules of the same names.
+Each stage is defined in the module of its name: its settings, the results that it reads, and its work.
 """
 
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
-from typing import Any
 
 from aflite_assets.errors import StoreError
 from aflite_assets.models.devices import DeviceSettings
@@ -15,87 +13,50 @@ from aflite_assets.results import Draft, Obtained, PublishedResult, ResultKey, R
 from aflite_assets.results.locks import reading
 from aflite_assets.results.refreshes import Refresh, record_refresh
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.stages.shared.content_hashes import FieldContents, field_contents
+from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
+from aflite_assets.stages.data.raw_dataset import RAW_DATASET
+from aflite_assets.stages.embedding.embeddings import EMBEDDINGS
+from aflite_assets.stages.evaluation.bias_evidence import BIAS_EVIDENCE
+from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
+from aflite_assets.stages.filtering.control_sets import CONTROL_SETS
+from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
+from aflite_assets.stages.filtering.published_dataset import PUBLISHED_DATASET
+from aflite_assets.stages.report.benchmark_report import BENCHMARK_REPORT
+from aflite_assets.stages.shared.content_hashes import FieldContents, content_hashes
 from aflite_assets.stages.shared.file_records import file_records
-from aflite_assets.stages.shared.progress import Progress, no_progress
-from aflite_assets.stages.stage import Inputs, Stage
+from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress, Stage, StageContext, no_progress
+from aflite_assets.stages.warmup.warmup_models import WARMUP_MODELS
+from aflite_assets.stages.warmup.warmup_split import WARMUP_SPLIT
 from aflite_assets.tracking import NullTracker, TrackedRun, Tracker
 
-_STAGES = (
-    Stage(
-        "raw_dataset", "data",
-        (),
-        (
-            "source", "columns", "annotations", "labels", "unlabelled", "undecodable_images", "holdout", "limit",
-            "seed",
-        ),
-        "2",
-    ),
-    Stage("challenge_sets", "data", ("raw_dataset",), ("challenge_sets", "undecodable_images", "seed"), "3"),
-    Stage(
-        "warmup_split", "warmup",
-        ("raw_dataset",),
-        ("warmup", "representations", "evaluators", "filter", "distance_encoder", "seed"),
-        "2",
-    ),
-    Stage("warmup_models", "warmup", ("raw_dataset", "warmup_split"), ("representations", "seed"), "5"),
-    Stage("embeddings", "embedding", ("raw_dataset", "warmup_split", "warmup_models"), ("representations",), "2"),
-    Stage(
-        "filtered_sets",
-        "filtering",
-        ("raw_dataset", "warmup_split", "embeddings"),
-        ("filter", "filter_seeds", "seed"),
-        "8",
-    ),
-    Stage(
-        "control_sets", "filtering",
-        ("raw_dataset", "warmup_split", "embeddings", "filtered_sets"),
-        ("seed", "seeds", "filter_seeds", "full_includes_warmup", "train_sets"),
-        "3",
-    ),
-    Stage(
-        "published_dataset", "filtering",
-        ("raw_dataset", "filtered_sets", "control_sets"),
-        ("title", "description"),
-        "2",
-    ),
-    Stage(
-        "evaluator_models", "evaluation",
-        ("raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets"),
-        ("evaluators", "seeds", "filter_seeds", "full_includes_warmup"),
-        "6",
-    ),
-    Stage(
-        "bias_evidence", "evaluation",
-        ("raw_dataset", "embeddings", "filtered_sets"),
-        ("distance_encoder", "planted", "seed"),
-        "5",
-    ),
-    Stage(
-        "benchmark_report", "report",
-        (
-            "raw_dataset", "challenge_sets", "warmup_split", "filtered_sets", "control_sets", "published_dataset",
-            "evaluator_models", "bias_evidence",
-        ),
-        (
-            "title", "description", "challenge_sets", "limit", "report", "representations", "evaluators", "seeds",
-            "filter_seeds", "seed", "full_includes_warmup",
-        ),
-        "8",
-    ),
-)  # fmt: skip
-STAGES: Mapping[str, Stage] = {stage.name: stage for stage in _STAGES}
+STAGES: Mapping[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        RAW_DATASET,
+        CHALLENGE_SETS,
+        WARMUP_SPLIT,
+        WARMUP_MODELS,
+        EMBEDDINGS,
+        FILTERED_SETS,
+        CONTROL_SETS,
+        PUBLISHED_DATASET,
+        EVALUATOR_MODELS,
+        BIAS_EVIDENCE,
+        BENCHMARK_REPORT,
+    )
+}
 """Every stage by its name, in an order in which they can be run."""
 
 
-def stage_key(stage: Stage, spec: DatasetSpec, inputs: Inputs, *, contents: FieldContents | None = None) -> ResultKey:
+def stage_key(
+    stage: Stage, spec: DatasetSpec, inputs: Mapping[str, PublishedResult], *, contents: FieldContents | None = None
+) -> ResultKey:
     """What a stage's result depends on: code version, the fields it reads with the files they name, its inputs.
 
     `contents`: what was already looked at of the files; default: they are looked at now.
     """
-    view = spec.view(stage.reads)
-    looked = field_contents(spec, stage.reads) if contents is None else contents.of(stage.reads)
-    fields = {**view.as_json(), "contents": looked}
+    hashes = content_hashes(spec, stage.reads) if contents is None else contents.of(stage.reads)
+    fields = {**stage.settings.as_json(spec), "contents": hashes}
     return ResultKey(stage.code_version, fields, {name: result.data_version for name, result in inputs.items()})
 
 
@@ -107,13 +68,13 @@ def run_stage(
     tracker: Tracker | None = None,
     device: DeviceSettings | None = None,
     progress: Progress = no_progress,
-    options: Mapping[str, Any] | None = None,
+    cells: CellFilter = ALL_CELLS,
     on_making: Callable[[ResultKey], None] = lambda key: None,
 ) -> Obtained:
     """The result of one stage for one dataset: found by its key, or made, tracked and published.
 
     A result that lacks cells which failed is not found again: the stage runs anew and makes what is missing.
-    `options`: further arguments of the stage, which change how much of the result is made now and not what it is.
+    `cells`: those of the grid of evaluators that are trained now.
     `on_making` is called before the stage runs, with the key that it is made for.
     The manifest's provenance has `seconds`, how long it took, and `files`, what each source file was.
 
@@ -124,26 +85,17 @@ def run_stage(
         AfliteError: whatever the stage refuses.
     """
     call = _call(name, spec, store)
-    view = spec.view(call.stage.reads)
 
-    def write(draft: Draft) -> Mapping[str, Any]:
+    def write(draft: Draft) -> Mapping[str, object]:
         on_making(call.wanted)
         started = time.monotonic()
-        run_module = import_module(f"aflite_assets.stages.{call.stage.group}.{name}")
         store.check_inputs(call.inputs.values(), reader=f"{name} of {spec.name!r}", log=progress.log)
         tracked = (tracker or NullTracker()).run(name, spec.name, call.key.digest)
         with reading(call.inputs.values()), tracked as run:
             _log_origin(run, draft, call.key)
             _log_devices(run, draft, device)
-            summary: Mapping[str, Any] = run_module.run(
-                view,
-                call.inputs,
-                draft,
-                tracker=run,
-                device=device or DeviceSettings(),
-                progress=progress,
-                **(options or {}),
-            )
+            context = StageContext(run, device or DeviceSettings(), progress, cells)
+            summary = call.stage.make(spec, call.inputs, draft, context)
             call.contents.check_unchanged(call.stage.reads)
             run.log_metrics(numbers(summary))
         draft.provenance["files"] = file_records(call.contents.files(call.stage.reads))
@@ -176,7 +128,7 @@ class _ToBeMadeError(Exception):
     """A result that was there is not there any more."""
 
 
-def _leave(draft: Draft) -> Mapping[str, Any]:
+def _leave(draft: Draft) -> Mapping[str, object]:
     raise _ToBeMadeError
 
 
@@ -222,13 +174,13 @@ def record_if_whole(store: ResultStore, dataset: str, *, made: Iterable[str], wh
     except StoreError:
         return None  # a stage was never made
     for name, stage in STAGES.items():
-        versions = {one: current[one].data_version for one in stage.inputs}
+        versions = {input_name: current[input_name].data_version for input_name in stage.input_names}
         if current[name].manifest["made_from"]["inputs"] != versions:
             return None  # a stage before it was made anew, and this one not yet
     return record_refresh(store, current.values(), made=list(made), what=what)
 
 
-def numbers(summary: Mapping[str, Any], prefix: str = "") -> dict[str, float]:
+def numbers(summary: Mapping[str, object], prefix: str = "") -> dict[str, float]:
     """The numbers of a nested summary by dotted names; lists, texts and nulls are left out."""
     flat: dict[str, float] = {}
     for name, value in summary.items():
@@ -247,7 +199,7 @@ class _Call:
     """
 
     stage: Stage
-    inputs: Inputs
+    inputs: Mapping[str, PublishedResult]
     contents: FieldContents
     wanted: ResultKey
     key: ResultKey
@@ -255,7 +207,7 @@ class _Call:
 
 def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
     stage, contents = STAGES[name], FieldContents(spec)
-    inputs = {asset: store.current(asset, spec.name) for asset in stage.inputs}
+    inputs = {asset: store.current(asset, spec.name) for asset in stage.input_names}
     wanted = stage_key(stage, spec, inputs, contents=contents)
     return _Call(stage, inputs, contents, wanted, next_attempt(store, name, spec.name, wanted))
 
@@ -296,8 +248,6 @@ def _log_versions(tracker: Tracker, result: PublishedResult) -> None:
 
 __all__ = [
     "STAGES",
-    "Inputs",
-    "Stage",
     "find_stage",
     "next_attempt",
     "numbers",

@@ -1,23 +1,160 @@
-"""What a stage is: its place in the pipeline and the results that it reads. The stages: `pipeline`."""
+"""What a stage is: what it reads of a dataset's file and of other stages, and how it makes its result.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+Each stage is defined in a module of its name; their order is in `pipeline`.
+"""
 
-from aflite_assets.results import PublishedResult
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import Generic, Self
 
-Inputs = Mapping[str, PublishedResult]
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypeVar
+
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.tracking import TrackedRun
 
 
 @dataclass(frozen=True)
-class Stage:
-    """One asset's place in the pipeline.
+class IterationReport:
+    """One published iteration of the filter, as the UI plots it.
 
-    `inputs` are the assets whose results it reads, `reads` the only spec fields it may look at, and `code_version`
-    changes when the stage's code gives another answer.
+    `rows_in`, `removed`: rows of the pool, of which `train_rows_in`, `train_removed` are train rows. `scored_*`: rows
+    that are only scored. `cutoff` is the lowest score removed, None when nothing was removed; the last iteration
+    removes nothing.
+    """
+
+    representation: str
+    iteration: int
+    rows_in: int
+    train_rows_in: int
+    removed: int
+    train_removed: int
+    scored_rows_in: int
+    scored_removed: int
+    cutoff: float | None
+    representation_bias: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where log lines and finished iterations of a running stage go."""
+
+    log: Callable[[str], None]
+    on_iteration: Callable[[IterationReport], None]
+
+
+def _ignore(_: object) -> None:
+    return None
+
+
+no_progress = Progress(log=_ignore, on_iteration=_ignore)
+"""Log lines and iterations go nowhere."""
+
+
+@dataclass(frozen=True)
+class CellFilter:
+    """Which cells of the grid of evaluators to train now; an empty field means all.
+
+    What was trained before is found all the same.
+    """
+
+    evaluators: tuple[str, ...] = ()
+    train_sets: tuple[str, ...] = ()
+    representations: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+
+
+ALL_CELLS = CellFilter()
+
+
+@dataclass(frozen=True)
+class StageContext:
+    """What a running stage works with, none of which changes its result.
+
+    `cells` changes how much of a grid is made now.
+    """
+
+    tracker: TrackedRun
+    device: DeviceSettings
+    progress: Progress
+    cells: CellFilter = ALL_CELLS
+
+
+class StageSettings(BaseModel):
+    """The fields of a dataset's file that one stage reads; its result's key is made of them.
+
+    A subclass declares them with the annotations that they have in `DatasetSpec`.
+    """
+
+    # Never validated, so no validator is built: definitions load all stages.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    @classmethod
+    def of(cls, spec: DatasetSpec) -> Self:
+        """The values of a dataset's file, which was checked when it was read."""
+        values = {name: getattr(spec, name) for name in cls.model_fields}
+        return cls.model_construct(**values)  # type: ignore[return-value]  # pydantic's plugin forgets Self
+
+    @classmethod
+    def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
+        """The JSON values that go into a key: `DatasetSpec` decides their order, and which are left out."""
+        return spec.model_dump(mode="json", include=set(cls.model_fields))
+
+
+@dataclass(frozen=True)
+class StageInputs:
+    """The results that one stage reads: a subclass has a field for each, named as the stage that makes it."""
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The stages whose results these are."""
+        return tuple(field.name for field in fields(cls))
+
+    @classmethod
+    def of(cls, results: Mapping[str, PublishedResult]) -> Self:
+        """Those of the results that the stage reads."""
+        make: Callable[..., Self] = cls
+        return make(**{name: results[name] for name in cls.names()})
+
+    @property
+    def results(self) -> dict[str, PublishedResult]:
+        """The results by the stages that made them."""
+        return {name: getattr(self, name) for name in self.names()}
+
+
+# Covariant, so that the pipeline may hold stages of any settings and inputs: it makes both by `of` alone.
+Settings_co = TypeVar("Settings_co", bound=StageSettings, default=StageSettings, covariant=True)
+Inputs_co = TypeVar("Inputs_co", bound=StageInputs, default=StageInputs, covariant=True)
+
+
+@dataclass(frozen=True)
+class Stage(Generic[Settings_co, Inputs_co]):
+    """One stage of the pipeline.
+
+    `run` fills the draft and returns the numbers that describe it. `code_version` is raised when it gives another
+    answer.
     """
 
     name: str
-    group: str
-    inputs: tuple[str, ...]
-    reads: tuple[str, ...]
-    code_version: str = "1"
+    code_version: str
+    settings: type[Settings_co]
+    inputs: type[Inputs_co]
+    run: Callable[[Settings_co, Inputs_co, Draft, StageContext], Mapping[str, object]]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The fields of a dataset's file that it reads."""
+        return tuple(self.settings.model_fields)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The stages whose results it reads."""
+        return self.inputs.names()
+
+    def make(
+        self, spec: DatasetSpec, results: Mapping[str, PublishedResult], draft: Draft, context: StageContext
+    ) -> Mapping[str, object]:
+        """Run it for one dataset."""
+        return self.run(self.settings.of(spec), self.inputs.of(results), draft, context)

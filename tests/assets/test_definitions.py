@@ -67,7 +67,7 @@ def test_assets_depend_on_what_their_stages_read() -> None:
     for stage in STAGES.values():
         parents = {key.path[-1] for key in graph.get(dg.AssetKey(stage.name)).parent_keys}
         settings = {f"{stage.name}_settings"}
-        assert parents == set(stage.inputs) | settings | READ_FILES.get(stage.name, set()), stage.name
+        assert parents == set(stage.input_names) | settings | READ_FILES.get(stage.name, set()), stage.name
     assert not graph.get(dg.AssetKey("dataset_registry")).child_keys
     assert not graph.get(dg.AssetKey("iteration_sets")).child_keys
 

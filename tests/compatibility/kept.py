@@ -52,7 +52,7 @@ def stage_keys(spec: DatasetSpec) -> dict[str, str]:
     """
     hashes = {}
     for name, stage in STAGES.items():
-        inputs = {one: cast(PublishedResult, SimpleNamespace(data_version=one)) for one in stage.inputs}
+        inputs = {one: cast(PublishedResult, SimpleNamespace(data_version=one)) for one in stage.input_names}
         key = stage_key(stage, spec, inputs, contents=KnownContents(spec))
         text = json.dumps(key.as_json(), separators=(",", ":")).replace(str(BUNDLED), "<bundled>")
         hashes[name] = hashlib.sha256(text.encode()).hexdigest()[:20]

@@ -34,7 +34,7 @@ def _plan(*, made: str | None = None, before: bool = True, state: State = "made"
         if name == made:
             stages.append(StagePlan("digits", name, state, WHY, key=key, made_before=before))
             open_.add(name)
-        elif open_ & set(stage.inputs):
+        elif open_ & set(stage.input_names):
             stages.append(StagePlan("digits", name, "after", made_before=before))
             open_.add(name)
         else:

@@ -18,7 +18,7 @@ from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages import pipeline
-from aflite_assets.stages.data import raw_dataset
+from aflite_assets.stages.data.raw_dataset import RAW_DATASET
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared import file_records
 from aflite_assets.stages.shared.content_hashes import FieldContents
@@ -230,17 +230,16 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
 ) -> None:
     spec = parse_spec(made_vectors)
     shutil.rmtree(store.root)
-    read = raw_dataset.run
 
     def change_then_read(*arguments: Any, **named: Any) -> Any:
         np.save(_train_labels(made_vectors), np.roll(np.arange(120) % 2, 1))
-        return read(*arguments, **named)
+        return RAW_DATASET.run(*arguments, **named)
 
-    monkeypatch.setattr(raw_dataset, "run", change_then_read)
+    monkeypatch.setattr(pipeline, "STAGES", {**STAGES, "raw_dataset": replace(RAW_DATASET, run=change_then_read)})
     with pytest.raises(DataError, match=r"train_labels.npy' changed after it was hashed .*; try again when it"):
         run_stage("raw_dataset", spec, store=store)
     assert plan_dataset(spec, store)["raw_dataset"].reasons[0].kind == "never made"
-    monkeypatch.setattr(raw_dataset, "run", read)
+    monkeypatch.undo()
     run_stage("raw_dataset", spec, store=store)
     assert plan_dataset(spec, store)["raw_dataset"].state == "found"
 

@@ -1,6 +1,7 @@
 """Refreshes of a small dataset: what runs, where it stops, tries, mended data, files that are being written."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation import bias_evidence
+from aflite_assets.stages import pipeline
+from aflite_assets.stages.evaluation.bias_evidence import BIAS_EVIDENCE
 from aflite_assets.stages.pipeline import STAGES
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -125,7 +127,7 @@ def test_a_stage_that_crashes_is_its_own_failure(
     def crash(*arguments: Any, **named: Any) -> Any:
         raise RuntimeError("a mistake of ours")
 
-    monkeypatch.setattr(bias_evidence, "run", crash)
+    monkeypatch.setattr(pipeline, "STAGES", {**STAGES, "bias_evidence": replace(BIAS_EVIDENCE, run=crash)})
     done = refresh({**made_vectors, "planted": {}, "title": "Other", "seed": 1})
     assert done.failed == {"bias_evidence": "RuntimeError: a mistake of ours"}
     assert "evaluator_models" in _made(done)
@@ -139,7 +141,7 @@ def test_a_refresh_that_is_stopped_is_no_try(
         raise KeyboardInterrupt
 
     content = {**made_vectors, "planted": {}, "distance_encoder": {"kind": "identity"}}
-    monkeypatch.setattr(bias_evidence, "run", stop)
+    monkeypatch.setattr(pipeline, "STAGES", {**STAGES, "bias_evidence": replace(BIAS_EVIDENCE, run=stop)})
     with pytest.raises(KeyboardInterrupt):
         refresh(content)
     plan = plan_dataset(parse_spec(content), store)["bias_evidence"]

@@ -1,11 +1,9 @@
-import copy
 import re
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from aflite_assets.errors import InvalidInputError
 from aflite_assets.specs.dataset import ColumnsSpec, DatasetSpec, FilterSpec, WarmupSpec
 
 
@@ -42,8 +40,8 @@ def test_planted_names_an_attribute_that_the_rows_carry(spec_content: dict[str, 
 
 
 def test_without_planted_rows_a_spec_is_described_as_before(spec_content: dict[str, Any]) -> None:
-    view = DatasetSpec.model_validate(spec_content).view(("seed", "planted"))
-    assert view.as_json() == {"seed": 0}
+    spec = DatasetSpec.model_validate(spec_content)
+    assert spec.model_dump(mode="json", include={"seed", "planted"}) == {"seed": 0}
 
 
 def test_drawn_sources_carry_attributes_that_planted_may_name(spec_content: dict[str, Any]) -> None:
@@ -167,27 +165,3 @@ def test_columns_name_one_kind_of_input(columns: dict[str, Any], message: str) -
 def test_specs_never_change(spec_content: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="frozen"):
         setattr(DatasetSpec.model_validate(spec_content), "seed", 3)  # noqa: B010
-
-
-def test_view_gives_declared_fields_and_refuses_others(spec_content: dict[str, Any]) -> None:
-    view = DatasetSpec.model_validate(spec_content).view(("filter", "seed"))
-    assert (view.seed, view.filter.threshold) == (0, 0.75)
-    with pytest.raises(AttributeError, match=re.escape("declares that it reads ['filter', 'seed'], not 'seeds'")):
-        _ = view.seeds
-    with pytest.raises(AttributeError, match="needs_warmup"):
-        _ = view.needs_warmup
-
-
-def test_view_as_json_holds_the_declared_fields_alone(spec_content: dict[str, Any]) -> None:
-    view = DatasetSpec.model_validate(spec_content).view(("seeds", "warmup"))
-    assert view.as_json() == {"seeds": [0, 1, 2], "warmup": {"size": 0.1}}
-
-
-def test_view_of_a_field_that_specs_lack_is_refused(spec_content: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError, match=re.escape("a spec has no fields ['seedz', 'needs_warmup']")):
-        DatasetSpec.model_validate(spec_content).view(("seed", "seedz", "needs_warmup"))
-
-
-def test_view_can_be_copied(spec_content: dict[str, Any]) -> None:
-    view = copy.deepcopy(DatasetSpec.model_validate(spec_content).view(("seed",)))
-    assert view.as_json() == {"seed": 0}

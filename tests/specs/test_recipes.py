@@ -105,7 +105,7 @@ def test_a_limit_of_rows_to_train_on_needs_such_rows(content: dict[str, Any]) ->
 
 
 def test_challenge_sets_without_rows_to_train_on_have_the_keys_they_had(content: dict[str, Any]) -> None:
-    dumped = parse_spec(content).view(["challenge_sets"]).as_json()["challenge_sets"]
+    dumped = parse_spec(content).model_dump(mode="json")["challenge_sets"]
     assert dumped["hard"]["fine_tune"] == "more"
     assert "fine_tune" not in dumped["asked"]
 

@@ -68,7 +68,7 @@ def test_an_hour_that_the_clocks_leave_out_is_not_missed() -> None:
 def test_the_newest_commit_of_the_hub_has_an_old_name_and_keys_keep_it() -> None:
     old, new = (parse_spec({**CIRCLES, "source": {**HUB, name: True}}) for name in ("refresh", "newest"))
     assert old == new
-    fields = new.view(["source"]).as_json()["source"]
+    fields = new.model_dump(mode="json")["source"]
     assert list(fields) == ["format", "id", "revision", "refresh", "config", "class_numbers", "splits"]
     assert fields["refresh"] is True
     with pytest.raises(SpecError, match="newest and refresh are two names of one key; keep newest"):

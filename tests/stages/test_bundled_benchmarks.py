@@ -9,8 +9,8 @@ import pytest
 
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import BUNDLED, load_spec
-from aflite_assets.stages.evaluation.cell_choice import CellFilter
 from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.stage import CellFilter
 
 Tables = Callable[[str], pa.Table]
 
@@ -20,9 +20,7 @@ def _benchmark(name: str, store: ResultStore, evaluators: tuple[str, ...]) -> Ta
     spec = load_spec(BUNDLED / f"{name}.yaml")
     cells = CellFilter(evaluators=evaluators, train_sets=("full", "random", "filtered"), seeds=(0,))
     for stage in STAGES:
-        obtained = run_stage(
-            stage, spec, store=store, options={"cells": cells} if stage == "evaluator_models" else None
-        )
+        obtained = run_stage(stage, spec, store=store, cells=cells)
     return lambda table: pq.read_table(obtained.result.file(f"tables/{table}.parquet"))
 
 

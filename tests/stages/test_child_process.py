@@ -19,7 +19,7 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages import child_process as child
 from aflite_assets.stages.child_process import ChildTraceback, StageJob, make_in_child
 from aflite_assets.stages.pipeline import find_stage, run_stage
-from aflite_assets.stages.shared.progress import IterationReport, Progress, no_progress
+from aflite_assets.stages.stage import IterationReport, Progress, no_progress
 
 # Trackers are what a job brings along, and so what can be made to misbehave in the child.
 HELPERS = """
@@ -217,7 +217,7 @@ from misbehaving_trackers import Misbehaving
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.child_process import StageJob, make_in_child
-from aflite_assets.stages.shared.progress import no_progress
+from aflite_assets.stages.stage import no_progress
 
 spec = parse_spec(yaml.safe_load(Path(sys.argv[1]).read_text()))
 job = StageJob("raw_dataset", spec, ResultStore(Path(sys.argv[2])), Misbehaving("slow", Path(sys.argv[3])))

@@ -15,7 +15,7 @@ from aflite_assets.results.refreshes import read_refreshes
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
-from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.stages.stage import Progress
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 

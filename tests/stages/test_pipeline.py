@@ -15,8 +15,8 @@ from aflite_assets.results import Obtained, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, numbers, run_pipeline, run_stage, stage_key
-from aflite_assets.stages.shared.progress import IterationReport, Progress
 from aflite_assets.stages.shared.published import read_control_sets
+from aflite_assets.stages.stage import IterationReport, Progress
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -131,11 +131,6 @@ def test_a_changed_challenge_set_is_seen(circles_content: dict[str, Any]) -> Non
     for stage in STAGES.values():
         same = stage_key(stage, before, {}).digest == stage_key(stage, after, {}).digest
         assert same == ("challenge_sets" not in stage.reads), stage.name
-
-
-def test_a_stage_cannot_read_what_it_does_not_declare(circles_spec: DatasetSpec) -> None:
-    with pytest.raises(AttributeError, match=r"declares that it reads \['seed'\], not 'filter'"):
-        _ = circles_spec.view(["seed"]).filter
 
 
 def test_changed_filter_keeps_the_cells_it_does_not_touch(circles_content: dict[str, Any], store: ResultStore) -> None:

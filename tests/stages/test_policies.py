@@ -17,10 +17,10 @@ from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
-from aflite_assets.stages.shared.published import kept_rows, read_control_sets
+from aflite_assets.stages.shared.published import full_rows, kept_rows, read_control_sets
 from aflite_assets.stages.shared.report_inputs import trial_note
 from aflite_assets.stages.shared.train_sets import train_sets
-from aflite_assets.stages.warmup.warmup_split import _check_plan
+from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, _check_plan
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -119,7 +119,7 @@ def test_groups_too_large_for_the_warm_up_are_named(tmp_path: Path, store: Resul
     spec = _grouped(tmp_path, group_size=100, warmup={"size": 50})
     raw = load_examples(run_stage("raw_dataset", spec, store=store).result.path)
     with pytest.raises(DataError, match=r"warmup.size 50 gives 0 rows of 0 classes, since groups are taken whole"):
-        _check_plan(spec.view(["warmup", "filter"]), raw, np.zeros(0, np.int64), needed=True)
+        _check_plan(WarmupSplitSettings.of(spec), raw, np.zeros(0, np.int64), needed=True)
 
 
 def test_removal_by_groups_is_checked_before_anything_is_trained(tmp_path: Path, store: ResultStore) -> None:
@@ -185,9 +185,10 @@ def test_several_runs_of_the_filter_are_trained_on_in_turn(tmp_path: Path, store
     other = _made(alone, store, ("filtered_sets",))["filtered_sets"].part("one")
     np.testing.assert_array_equal(kept_rows(other, 0)["train"], runs[1]["train"])
     raw = load_examples(results["raw_dataset"].result.path)
-    inputs = {name: obtained.result for name, obtained in results.items()}
+    full = full_rows(raw, results["warmup_split"].result, include_warmup=False).in_split("train").row_ids
+    filtered_sets, controls = results["filtered_sets"].result, read_control_sets(results["control_sets"].result)
     for seed, run in ((5, 0), (6, 1), (7, 0), (8, 1)):
-        sets = train_sets(inputs, raw, seed, include_warmup=False, filter_run=run)
+        sets = train_sets(full, filtered_sets, controls, seed, filter_run=run)
         (filtered,) = [one for one in sets if (one.name, one.representation) == ("filtered", "one")]
         np.testing.assert_array_equal(filtered.row_ids, runs[run]["train"])
         (matched,) = [one for one in sets if (one.name, one.representation) == ("random_matched", "one")]

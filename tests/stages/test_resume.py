@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.data.examples import Examples
@@ -18,7 +19,7 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.embedding import embeddings
 from aflite_assets.stages.filtering import filtered_sets
 from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.shared.progress import IterationReport, Progress
+from aflite_assets.stages.stage import IterationReport, Progress
 from tests.forked import forking_context
 from tests.small_datasets import template_pairs
 
@@ -93,7 +94,7 @@ def test_an_error_while_publishing_embeddings_can_be_tried_again(
     spec, store = parse_spec(circles_content), ResultStore(tmp_path / "store")
     for name in UNTIL_FILTER[:4]:
         run_stage(name, spec, store=store)
-    monkeypatch.setattr(embeddings.pq, "write_table", lambda *args: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr(pq, "write_table", lambda *args: (_ for _ in ()).throw(OSError("disk full")))
     with pytest.raises(OSError, match="disk full"):
         run_stage("embeddings", spec, store=store)
     monkeypatch.undo()

@@ -19,10 +19,9 @@ from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation import evaluator_models
-from aflite_assets.stages.evaluation.cell_choice import CellFilter
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
-from aflite_assets.stages.shared.progress import Progress
-from aflite_assets.stages.shared.published import fine_tune_examples, read_challenge_sets
+from aflite_assets.stages.shared.published import FineTuneFacts, fine_tune_examples, read_challenge_sets
+from aflite_assets.stages.stage import CellFilter, Progress
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -172,11 +171,11 @@ def test_the_start_has_the_same_bits_when_it_is_asked_with_shared_weights(
     spec = _with(walk.content, net_far=[STAGE], net_longer=[{**STAGE, "epochs": 1}, {**STAGE, "epochs": 1}])
     for name in list(STAGES)[:-3]:
         run_stage(name, spec, store=store)
-    only = {"cells": CellFilter(evaluators=("net_far", "net_longer"), train_sets=("full",))}
-    run_stage("evaluator_models", spec, store=store, options=only)
+    only = CellFilter(evaluators=("net_far", "net_longer"), train_sets=("full",))
+    run_stage("evaluator_models", spec, store=store, cells=only)
     assert spy.counts == {"first": 1, "later": 3}
-    only = {"cells": CellFilter(evaluators=("net",), train_sets=("full",))}
-    grid = run_stage("evaluator_models", spec, store=store, options=only).result
+    only = CellFilter(evaluators=("net",), train_sets=("full",))
+    grid = run_stage("evaluator_models", spec, store=store, cells=only).result
     assert spy.counts["first"] == 1
     ours, plain = grid.part("net.full.0"), walk.plain.part("net.full.0")
     assert ours.key == plain.key
@@ -192,17 +191,17 @@ def test_the_start_has_the_same_bits_when_it_is_asked_with_shared_weights(
 
 def test_a_kill_between_stages_loses_the_stage_that_it_was_in_alone(walk: Walk, spy: Spy) -> None:
     spec = _with(walk.content, net_twice=[{**STAGE, "epochs": 1}, {**STAGE, "epochs": 3}])
-    only = {"cells": CellFilter(evaluators=("net_twice",), train_sets=("full",))}
+    only = CellFilter(evaluators=("net_twice",), train_sets=("full",))
 
     def kill(line: str) -> None:
         if line.startswith("epoch 2 of 3"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_stage("evaluator_models", spec, store=walk.store, options=only, progress=_progress(kill))
+        run_stage("evaluator_models", spec, store=walk.store, cells=only, progress=_progress(kill))
     assert spy.counts == {"later": 2}
     lines: list[str] = []
-    again = run_stage("evaluator_models", spec, store=walk.store, options=only, progress=_progress(lines.append))
+    again = run_stage("evaluator_models", spec, store=walk.store, cells=only, progress=_progress(lines.append))
     assert spy.counts == {"later": 3}
     stages = [line for line in lines if line.startswith(("stage", "found finished", "epoch"))]
     assert stages[:4] == [
@@ -214,7 +213,7 @@ def test_a_kill_between_stages_loses_the_stage_that_it_was_in_alone(walk: Walk, 
     whole = ResultStore(walk.store.root.parent / "whole")
     for name in list(STAGES)[:-3]:
         run_stage(name, spec, store=whole)
-    straight = run_stage("evaluator_models", spec, store=whole, options=only).result.part("net_twice.full.0")
+    straight = run_stage("evaluator_models", spec, store=whole, cells=only).result.part("net_twice.full.0")
     assert part.data_version == straight.data_version
 
 
@@ -225,10 +224,9 @@ def _progress(log: Any) -> Progress:
 def test_test_rows_are_dropped_from_the_rows_to_train_on(walk: Walk) -> None:
     challenges = walk.store.current("challenge_sets", "texts")
     facts = read_challenge_sets(challenges).sets["far"]
-    assert facts["fine_tune"] == {
-        "split": "more", "rows": 80, "source_rows": 87, "unlabelled_rows": 0, "undecodable_images": 0,
-        "repeats_dropped": 7,
-    }  # fmt: skip
+    assert facts.fine_tune == FineTuneFacts(
+        split="more", rows=80, source_rows=87, unlabelled_rows=0, undecodable_images=0, repeats_dropped=7
+    )
     rows = fine_tune_examples(challenges, "far")
     assert rows.label_names == ("bad", "good")
     assert rows.labels.tolist() == [0, 1] * 40
@@ -246,8 +244,8 @@ def test_two_workers_train_each_start_once_with_the_same_bits(
         run_stage(name, spec, store=store)
     monkeypatch.setattr(evaluator_models, "visible_gpus", lambda device: ["0", "1"])
     lines: list[str] = []
-    only = {"cells": CellFilter(evaluators=("net", "net_far", "net_near"), train_sets=("full",))}
-    grid = run_stage("evaluator_models", spec, store=store, options=only, progress=_progress(lines.append)).result
+    only = CellFilter(evaluators=("net", "net_far", "net_near"), train_sets=("full",))
+    grid = run_stage("evaluator_models", spec, store=store, cells=only, progress=_progress(lines.append)).result
     assert [line for line in lines if "start from" in line] == ["training what cells start from, weights:net.full.0"]
     for name in ("net.full.0", "net_far.full.0"):
         assert grid.part(name).data_version == walk.grid.part(name).data_version
@@ -257,8 +255,8 @@ def test_a_failed_start_is_every_cells_reason(walk: Walk) -> None:
     hot = {**walk.content["evaluators"], "net": {**NET, "learning_rate": 9.0, "weight_decay": 0.99, "epochs": 30}}
     spec = _with({**walk.content, "evaluators": hot}, net_far=[STAGE])
     lines: list[str] = []
-    only = {"cells": CellFilter(train_sets=("full",))}
-    grid = run_stage("evaluator_models", spec, store=walk.store, options=only, progress=_progress(lines.append)).result
+    only = CellFilter(train_sets=("full",))
+    grid = run_stage("evaluator_models", spec, store=walk.store, cells=only, progress=_progress(lines.append)).result
     cells = {cell["name"]: cell for cell in pq.read_table(grid.file("cells.parquet")).to_pylist()}
     reasons = {cells[f"{name}.full.0"]["reason"] for name in ("net", "net_far")}
     assert len(reasons) == 1
@@ -276,8 +274,8 @@ def test_recipes_on_a_set_that_is_not_there_fail_with_its_reason(
     spec = _with({**walk.content, "challenge_sets": sets}, net_gone=stages)
     for name in list(STAGES)[:-3]:
         run_stage(name, spec, store=store)
-    only = {"cells": CellFilter(evaluators=("net_gone",), train_sets=("full",))}
-    grid = run_stage("evaluator_models", spec, store=store, options=only).result
+    only = CellFilter(evaluators=("net_gone",), train_sets=("full",))
+    grid = run_stage("evaluator_models", spec, store=store, cells=only).result
     (cell,) = (one for one in pq.read_table(grid.file("cells.parquet")).to_pylist() if one["name"] == "net_gone.full.0")
     assert cell["status"] == "failed"
     assert cell["reason"].startswith("there are no rows to fine-tune on: challenge set 'gone': file ")

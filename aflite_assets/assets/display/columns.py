@@ -138,7 +138,7 @@ def column_parents(result: PublishedResult, store: ResultStore) -> dict[str, Sou
         StoreError: an input of the asset was never materialised.
     """
     rules = _COMES_FROM.get(result.asset, {})
-    inputs = STAGES[result.asset].inputs
+    inputs = STAGES[result.asset].input_names
     there = {name: column_types(store.current(name, result.partition)) for name in inputs if rules}
     parents: dict[str, Sources] = {}
     for column in column_types(result):
@@ -166,7 +166,7 @@ def _described(asset: str, column: str, parents: Sources) -> str | None:
 def _challenge_schemas(result: PublishedResult) -> Iterable[pa.Schema]:
     for name, facts in read_challenge_sets(result).sets.items():
         yield examples_schema(result.path / name)
-        if FINE_TUNE in facts:
+        if facts.fine_tune is not None:
             yield examples_schema(result.path / name / FINE_TUNE)
 
 

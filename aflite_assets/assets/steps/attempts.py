@@ -15,7 +15,7 @@ from aflite_assets.refresh.tries import CountedTry
 from aflite_assets.results import Obtained
 from aflite_assets.stages.child_process import StageJob, make_in_child
 from aflite_assets.stages.pipeline import find_stage
-from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.stages.stage import Progress
 from resources import ComputeDevice
 
 RETRY_DELAYS = (10.0, 60.0)

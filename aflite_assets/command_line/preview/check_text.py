@@ -189,7 +189,7 @@ def _challenge(challenge: UnderstoodChallenge) -> Iterator[str]:
     )
     if challenge.fine_tune_rows is not None:
         yield f"  {counted(challenge.fine_tune_rows, 'row')} to fine-tune on, less those that a test set has"
-    for label, own in challenge.counts_as.items():
+    for label, own in challenge.label_mapping.items():
         if label != own:
             yield f"  {_name(label)} counts as {'none' if own is None else _name(own)}"
     yield from (f"  {line}" for line in _class_table(_by_category(raw.examples), raw.examples.label_names))

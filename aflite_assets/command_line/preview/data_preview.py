@@ -22,12 +22,12 @@ from aflite_assets.specs.dataset import ChallengeSpec, DatasetSpec
 from aflite_assets.specs.sources import HubSource, ImageFolderSource, LabelledFolder, SourceSpec
 from aflite_assets.stages.data.challenge_sets import build_challenge, decodable_challenge, load_challenge
 from aflite_assets.stages.data.fine_tune_rows import build_fine_tune, in_dataset_classes
-from aflite_assets.stages.data.raw_dataset import LoadedTable, read_raw
-from aflite_assets.stages.shared.label_mapping import counts_as
+from aflite_assets.stages.data.raw_dataset import LoadedTable, RawDatasetSettings, read_raw
+from aflite_assets.stages.shared.label_mapping import label_mapping
 from aflite_assets.stages.shared.published import without_rows
 from aflite_assets.stages.shared.report_inputs import check_scatter_features
 from aflite_assets.stages.shared.sizes import curve_sizes, in_pool, resolve_count, warmup_rows
-from aflite_assets.stages.warmup.warmup_split import check_models, draw_warmup, needs_warmup
+from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, check_models, draw_warmup, needs_warmup
 
 FIRST_ROWS = 1_000
 """Rows per split that are read of a large source."""
@@ -73,7 +73,7 @@ class DataPreview:
 
 @dataclass(frozen=True)
 class UnderstoodChallenge:
-    """A challenge set: `rows` in a run (of a set read in part: at most), `counts_as` its label for each of the dataset.
+    """A challenge set: `rows` in a run (of a set read in part: at most), and its label for each label of the dataset.
 
     A label of the dataset that counts as none has None. `fine_tune_rows`: that evaluators may be trained on, at most.
     """
@@ -82,7 +82,7 @@ class UnderstoodChallenge:
     raw: RawTable
     rows: int
     complete: bool
-    counts_as: Mapping[str, str | None]
+    label_mapping: Mapping[str, str | None]
     fine_tune_rows: int | None = None
 
 
@@ -102,7 +102,7 @@ def understand_data(spec: DatasetSpec) -> DataPreview:
     """
     started = time.perf_counter()
     reading = reading_of(spec.source)
-    raw = read_raw(spec, first_rows=reading.first_rows)
+    raw = read_raw(RawDatasetSettings.of(spec), first_rows=reading.first_rows)
     complete = reading.first_rows is None
     rows = _counts(raw.examples) if complete else _expected_rows(spec, reading.rows)
     content = content_fingerprint(spec.source) if complete or isinstance(spec.source, HubSource) else {}
@@ -141,14 +141,14 @@ def understand_plan(spec: DatasetSpec, data: DataPreview, challenges: Understood
     rows = data.rows or _counts(raw)
     if spec.report.scatter_features is not None:
         check_scatter_features(spec.report.scatter_features, raw)
-    warmup_ids, curve = np.zeros(0, np.int64), None
+    settings, warmup_ids, curve = WarmupSplitSettings.of(spec), np.zeros(0, np.int64), None
     if data.complete:
-        drawn = draw_warmup(spec, raw)
+        drawn = draw_warmup(settings, raw)
         warmup_ids, spent = drawn.row_ids, len(drawn.row_ids)
         curve = None if drawn.samples is None else drawn.samples.sizes
     else:
-        check_models(spec, raw)
-        needed, classes = needs_warmup(spec), len(raw.label_names)
+        check_models(settings, raw)
+        needed, classes = needs_warmup(settings), len(raw.label_names)
         spent = warmup_rows(spec.warmup, rows["train"], needed=needed, classes=classes)
         if needed and spec.warmup.size == "auto":
             curve = curve_sizes(rows["train"], classes=classes)
@@ -185,10 +185,10 @@ def _understand_challenge(spec: DatasetSpec, name: str, data: DataPreview) -> Un
     built = build_challenge(name, challenge, tables, raw, seed=spec.seed, complete=complete)
     decodable = decodable_challenge(name, built, largest_share=spec.undecodable_images, complete=complete)
     built = replace(built, examples=decodable.examples)
-    labels = counts_as(name, challenge, built.examples, raw.label_names, complete=complete and data.complete)
+    mapping = label_mapping(name, challenge, built.examples, raw.label_names, complete=complete and data.complete)
     rows = len(built.examples) if complete else (reading.rows or {}).get(challenge.split, len(built.examples))
     tune = _fine_tune_rows(name, challenge, tables, data, reading, seed=spec.seed)
-    return UnderstoodChallenge(name, built, min(rows, challenge.limit or rows), complete, labels, tune)
+    return UnderstoodChallenge(name, built, min(rows, challenge.limit or rows), complete, mapping, tune)
 
 
 def _fine_tune_rows(

@@ -1,4 +1,4 @@
-"""Into which parts a challenge set is split: by gold label, by category column, and by both; no scores."""
+"""Into which subsets a challenge set is split: by gold label, by category column, and by both; no scores."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ MAX_LABELS_APART = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Subset:
     """Some rows of a challenge set: `mask`, bool per row; the names are those of `tables.ChallengePart`."""
 
     column: str | None
@@ -20,21 +20,21 @@ class Part:
     mask: np.ndarray
 
 
-def parts_of(test_set: TestSet) -> list[Part]:
+def subsets_of(test_set: TestSet) -> list[Subset]:
     """Gold labels, then per category column: its rows with any value, where some have none, then each value.
 
     Each of these is followed by its gold labels, where there are two to `MAX_LABELS_APART` of them in the set.
     """
     labels = _labels_apart(test_set)
-    parts = [Part(None, None, name, mask) for name, mask in labels]
+    subsets = [Subset(None, None, name, mask) for name, mask in labels]
     for column, values in test_set.categories.items():
         texts = np.array([value or "" for value in values.tolist()], dtype=object)
         filled = texts != ""
         if filled.any() and not filled.all():
-            parts += _with_labels(column, None, filled, labels)
+            subsets += _with_labels(column, None, filled, labels)
         for category in sorted(set(texts[filled].tolist())):
-            parts += _with_labels(column, category, np.asarray(texts == category), labels)
-    return parts
+            subsets += _with_labels(column, category, np.asarray(texts == category), labels)
+    return subsets
 
 
 def _labels_apart(test_set: TestSet) -> list[tuple[str, np.ndarray]]:
@@ -46,7 +46,7 @@ def _labels_apart(test_set: TestSet) -> list[tuple[str, np.ndarray]]:
 
 def _with_labels(
     column: str, category: str | None, inside: np.ndarray, labels: list[tuple[str, np.ndarray]]
-) -> list[Part]:
-    halves = [Part(column, category, name, inside & mask) for name, mask in labels if np.any(inside & mask)]
+) -> list[Subset]:
+    halves = [Subset(column, category, name, inside & mask) for name, mask in labels if np.any(inside & mask)]
     # a category with one gold label is that half already
-    return halves if len(halves) == 1 else [Part(column, category, None, inside), *halves]
+    return halves if len(halves) == 1 else [Subset(column, category, None, inside), *halves]

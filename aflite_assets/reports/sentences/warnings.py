@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.scores.subsets import parts_of
+from aflite_assets.reports.scores.subsets import subsets_of
 from aflite_assets.reports.tables.main_tables import TestColumns, main_table
 from aflite_assets.reports.text import count, counted, listed
 
@@ -128,7 +128,7 @@ def _small_parts(data: BenchmarkData) -> list[str]:
     """Challenge sets that are split into parts, with how many parts are small."""
     found = []
     for test_set in data.test_sets:
-        sizes = [int(part.mask.sum()) for part in parts_of(test_set)] if test_set.challenge else []
+        sizes = [int(part.mask.sum()) for part in subsets_of(test_set)] if test_set.challenge else []
         small = [rows for rows in sizes if rows < SMALL_TEST_SET]
         if small:
             found.append(f"{test_set.name} ({count(len(small))} of {counted(len(sizes), 'part')})")

@@ -9,7 +9,7 @@ from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
 from aflite_assets.reports.scores.groups import cell_groups, train_rows
-from aflite_assets.reports.scores.subsets import MAX_LABELS_APART, parts_of
+from aflite_assets.reports.scores.subsets import MAX_LABELS_APART, subsets_of
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def main_table(data: BenchmarkData, representation: str) -> tuple[MainRow, ...]:
 def challenge_table(data: BenchmarkData, representation: str) -> tuple[ChallengeRow, ...]:
     """Accuracy on each challenge set: overall, per gold label, per category, per category and gold label.
 
-    The parts are those of `parts.parts_of`.
+    The parts are those of `subsets.subsets_of`.
 
     Raises:
         InvalidInputError: the dataset was not filtered with `representation`.
@@ -180,7 +180,7 @@ def _challenge_row(test_set: TestSet, evaluator: str, train_set: str, cells: Seq
     correct = [correct_rows(cell, test_set) for cell in cells]
     parts = tuple(
         ChallengePart(part.column, part.category, part.label, score(correct, part.mask, test_set.groups))
-        for part in parts_of(test_set)
+        for part in subsets_of(test_set)
     )
     overall = score(correct, np.ones(len(test_set.row_ids), dtype=bool), test_set.groups)
     return ChallengeRow(test_set.name, evaluator, train_set, train_rows(cells), overall, parts)

@@ -13,9 +13,9 @@ from aflite_assets.reports.inputs.train_sets import compared_pairs, control_of
 from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.reports.scores.accuracy import correct_rows
 from aflite_assets.reports.scores.groups import cell_groups
-from aflite_assets.reports.scores.subsets import Part, parts_of
+from aflite_assets.reports.scores.subsets import Subset, subsets_of
 from aflite_assets.reports.scores.verdicts import Bar, Claim, Family, Verdict, judge
-from aflite_assets.reports.tables.zero_shot import zero_shot_parts
+from aflite_assets.reports.tables.zero_shot import zero_shot_subsets
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class PairedParts:
 def paired_differences(data: BenchmarkData, representation: str) -> tuple[PairedDifference, ...]:
     """Filtered against its control, and the same of earlier iterations, for every evaluator on every test set.
 
-    Of natural test sets the full and the filtered rows; challenge sets whole and then by `compared_parts`. Where the
+    Of natural test sets the full and the filtered rows; challenge sets whole and then by `compared_subsets`. Where the
     control is random_matched, random is compared too, on whole sets and without a verdict: it differs from filtered in
     the shares of classes as well. Verdicts are given over all representations together (`verdicts.judge`).
 
@@ -159,15 +159,15 @@ def _barred(test_set: TestSet, tested_on: str, *, control: bool) -> Bar | None:
     return "chosen by the filter" if tested_on == "filtered" else None
 
 
-def compared_parts(test_set: TestSet) -> list[Part]:
+def compared_subsets(test_set: TestSet) -> list[Subset]:
     """Parts of a challenge set that are compared: gold labels alone, then those of the zero-shot table; two or none.
 
     On the whole set a gain on one gold label hides a loss on another (HANS's halves).
     """
     if not test_set.challenge:
         return []
-    labels = [part for part in parts_of(test_set) if part.column is None]
-    parts = labels + [part for part in zero_shot_parts(test_set) if part.column is not None]
+    labels = [part for part in subsets_of(test_set) if part.column is None]
+    parts = labels + [part for part in zero_shot_subsets(test_set) if part.column is not None]
     return parts if len(parts) > 1 else []
 
 
@@ -195,14 +195,14 @@ def whole_groups(
     ]
 
 
-def _tested(test_set: TestSet, representation: str) -> list[tuple[Literal["full", "filtered", "all"], Part]]:
+def _tested(test_set: TestSet, representation: str) -> list[tuple[Literal["full", "filtered", "all"], Subset]]:
     """Which rows are compared, the whole set first."""
-    everything = Part(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
+    everything = Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
     if test_set.challenge:
-        return [("all", part) for part in (everything, *compared_parts(test_set))]
+        return [("all", part) for part in (everything, *compared_subsets(test_set))]
     if representation not in test_set.kept:
         return [("full", everything)]
-    return [("full", everything), ("filtered", Part(None, None, None, test_set.kept[representation]))]
+    return [("full", everything), ("filtered", Subset(None, None, None, test_set.kept[representation]))]
 
 
 def paired_cells(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet) -> CrossedInterval | None:

@@ -9,7 +9,7 @@ from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.inputs.train_sets import compared_pairs
 from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
 from aflite_assets.reports.scores.groups import cell_groups, train_rows
-from aflite_assets.reports.scores.subsets import Part, parts_of
+from aflite_assets.reports.scores.subsets import Subset, subsets_of
 from aflite_assets.reports.tables.main_tables import points
 
 
@@ -63,7 +63,7 @@ def zero_shot_tables(data: BenchmarkData, representation: str) -> tuple[ZeroShot
         InvalidInputError: the dataset was not filtered with `representation`.
     """
     groups = [group for group in cell_groups(data, representation) if group[0] in data.plain_evaluators]
-    shown = [(one, zero_shot_parts(one)) for one in data.test_sets if one.challenge]
+    shown = [(one, zero_shot_subsets(one)) for one in data.test_sets if one.challenge]
     if not shown:
         return ()
     columns = tuple(
@@ -90,17 +90,17 @@ def _differences(rows: list[ZeroShotRow]) -> tuple[ZeroShotDifference, ...]:
     )
 
 
-def zero_shot_parts(test_set: TestSet) -> list[Part]:
+def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
     """The whole set, then the smaller parts that the table shows: gold labels alone of sets without categories.
 
     Of a set with several category columns, a column with rows of no value (NLI Diagnostics) is the rows of any value,
     as in the paper; its values stand apart in the set's own table.
     """
-    parts = parts_of(test_set)
+    parts = subsets_of(test_set)
     if test_set.categories:
         parts = [part for part in parts if part.column is not None]
     if len(test_set.categories) > 1:
         summed = {part.column for part in parts if part.category is None}
         parts = [part for part in parts if part.category is None or part.column not in summed]
-    whole = Part(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
+    whole = Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
     return [whole, *(part for part in parts if not part.mask.all())]

@@ -1,24 +1,25 @@
 """Which type of the spec models stands at a place of a spec. What is said about a wrong value is in `messages`."""
 
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
+from typing_extensions import TypeIs
 
 Location = tuple[int | str, ...]
 """The keys, and the positions in lists, that lead to a value."""
 
 
-def typed_values(place: Any, value: Any, location: Location = ()) -> Iterator[tuple[Location, Any, Any]]:
+def typed_values(place: object, value: object, location: Location = ()) -> Iterator[tuple[Location, object, object]]:
     """Every value below `value` with its location and the annotation that stands there, `value` itself first.
 
     What has no place in the models (unknown keys, a list where a mapping is wanted) is left out.
     """
     yield location, value, place
     if isinstance(value, Mapping):
-        inner = _mapping_places(place, value)
+        inner: Iterable[tuple[int | str, object, object]] = _mapping_places(place, value)
     elif isinstance(value, list | tuple):
         inner = [(number, item, entry_type(place, tuple)) for number, item in enumerate(value)]
     else:
@@ -28,7 +29,7 @@ def typed_values(place: Any, value: Any, location: Location = ()) -> Iterator[tu
             yield from typed_values(annotation, item, (*location, key))
 
 
-def yaml_location(place: Any, location: Sequence[int | str]) -> tuple[Location, Any]:
+def yaml_location(place: object, location: Sequence[int | str]) -> tuple[Location, object]:
     """From pydantic's location to the keys that the YAML's writer would recognise, and the type that stands there.
 
     For an unknown key the type is the model that refused it. pydantic's own parts are left out: the tag of a union's
@@ -51,13 +52,13 @@ def yaml_location(place: Any, location: Sequence[int | str]) -> tuple[Location, 
     return tuple(shown), place
 
 
-def members(place: Any) -> list[Any]:
+def members(place: object) -> list[object]:
     """The alternatives of a union, `None` left out; a type that is no union is its only member."""
     return list(_members(place))
 
 
 @cache  # of the few places of the models, each asked about for every value of every file
-def _members(place: Any) -> tuple[Any, ...]:
+def _members(place: object) -> tuple[object, ...]:
     if get_origin(place) is Annotated:
         return _members(get_args(place)[0])
     if get_origin(place) in (Union, types.UnionType):
@@ -65,7 +66,7 @@ def _members(place: Any) -> tuple[Any, ...]:
     return (place,)
 
 
-def entry_type(place: Any, container: type) -> Any:
+def entry_type(place: object, container: type) -> object:
     """What the entries of a place's mappings (`container` is `dict`) or lists (`tuple`) are; None if it takes none."""
     for member in members(place):
         if get_origin(member) is container:
@@ -73,9 +74,14 @@ def entry_type(place: Any, container: type) -> Any:
     return None
 
 
-def is_model(place: Any) -> bool:
+def is_model(place: object) -> TypeIs[type[BaseModel]]:
     """Whether a mapping with known keys stands there."""
     return isinstance(place, type) and issubclass(place, BaseModel)
+
+
+def models_of(place: object) -> list[type[BaseModel]]:
+    """The alternatives that are mappings with known keys."""
+    return [member for member in members(place) if is_model(member)]
 
 
 def tag_key(models: list[type[BaseModel]]) -> str:
@@ -88,8 +94,8 @@ def tags(models: list[type[BaseModel]], key: str) -> list[str]:
     return [tag for model in models for tag in _choices(model)[key]]
 
 
-def _mapping_places(place: Any, value: Mapping[Any, Any]) -> list[tuple[Any, Any, Any]]:
-    models = [member for member in members(place) if is_model(member)]
+def _mapping_places(place: object, value: Mapping[str, object]) -> list[tuple[str, object, object]]:
+    models = models_of(place)
     if not models:
         return [(key, item, entry_type(place, dict)) for key, item in value.items()]
     model = models[0] if len(models) == 1 else next((each for each in models if _is_meant(each, value)), None)
@@ -97,11 +103,11 @@ def _mapping_places(place: Any, value: Mapping[Any, Any]) -> list[tuple[Any, Any
     return [(key, item, fields[key].annotation) for key, item in value.items() if key in fields]
 
 
-def _is_meant(model: type[BaseModel], value: Mapping[Any, Any]) -> bool:
+def _is_meant(model: type[BaseModel], value: Mapping[str, object]) -> bool:
     return any(isinstance(value.get(key), str) and value[key] in choices for key, choices in _choices(model).items())
 
 
-def _alternative(alternatives: list[Any], label: int | str) -> Any:
+def _alternative(alternatives: list[object], label: int | str) -> object:
     """The member that pydantic means by `label`: a tag, a model's name, or the description of a type."""
     # The description of a mapping may hold those of the lists that are its values.
     container = dict if str(label).startswith("dict[") else tuple
@@ -117,12 +123,12 @@ def _alternative(alternatives: list[Any], label: int | str) -> Any:
     return None
 
 
-def _below(owner: Any, part: int | str) -> Any:
+def _below(owner: object, part: int | str) -> object:
     if is_model(owner):
-        return owner.model_fields[part].annotation
+        return owner.model_fields[str(part)].annotation
     return entry_type(owner, dict) if get_origin(owner) is dict else entry_type(owner, tuple)
 
 
-def _choices(model: type[BaseModel]) -> dict[str, tuple[Any, ...]]:
+def _choices(model: type[BaseModel]) -> dict[str, tuple[str, ...]]:
     fields = {name: field.annotation for name, field in model.model_fields.items()}
     return {name: get_args(annotation) for name, annotation in fields.items() if get_origin(annotation) is Literal}

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
 
 from pydantic import BaseModel, SecretStr
 
@@ -14,7 +13,7 @@ _LARGEST = 2**63
 _FREE_TEXT = (("title",), ("description",))
 
 
-def check_values(content: Mapping[str, Any], model: type[BaseModel]) -> dict[Location, str]:
+def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[Location, str]:
     """One message per place of `content` that holds what `model` would take and nobody can have meant."""
     return {
         location: f"{shown_field(location)}: {problem} ({received_text(value, location)})"
@@ -23,7 +22,7 @@ def check_values(content: Mapping[str, Any], model: type[BaseModel]) -> dict[Loc
     }
 
 
-def _problem(location: Location, value: Any, place: Any) -> str | None:
+def _problem(location: Location, value: object, place: object) -> str | None:
     """What is wrong with the value, without the field's name."""
     types = members(place)
     if SecretStr in types:
@@ -40,20 +39,20 @@ def _problem(location: Location, value: Any, place: Any) -> str | None:
     return None
 
 
-def _token_problem(value: Any) -> str | None:
+def _token_problem(value: object) -> str | None:
     """The value itself is never part of the message."""
     if value is None or isinstance(value, SecretStr):
         return None
     return "a token in a file leaks; write ${secret:HF_TOKEN} and set the environment variable HF_TOKEN to it"
 
 
-def _boolean_problem(types: list[Any]) -> str | None:
+def _boolean_problem(types: list[object]) -> str | None:
     if str in types:
         return f"{BOOLEANS}; put it in quotes"
     return f"must be a number; {BOOLEANS}" if {int, float} & set(types) else None
 
 
-def _number_problem(value: float, types: list[Any]) -> str | None:
+def _number_problem(value: float, types: list[object]) -> str | None:
     if not abs(value) < _LARGEST:
         return f"must be a finite number below {_LARGEST}"
     # pydantic would take 1.0 for the text "1", which is not how a source writes it.
@@ -62,7 +61,7 @@ def _number_problem(value: float, types: list[Any]) -> str | None:
     return None
 
 
-def _text_problem(location: Location, value: str, types: list[Any]) -> str | None:
+def _text_problem(location: Location, value: str, types: list[object]) -> str | None:
     if "\0" in value and location not in _FREE_TEXT:
         return "holds a NUL character, which no file, column or model has in its name; remove it"
     if {int, float} & set(types) and str not in types:

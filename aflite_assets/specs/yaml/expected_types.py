@@ -1,16 +1,16 @@
 """What may stand at a place of a spec, in its writer's words. Which places were refused is known in `messages`."""
 
-from typing import Any, Literal, get_args, get_origin
+from typing import Literal, get_args, get_origin
 
 from aflite_assets.specs.yaml.annotations import entry_type, is_model, members, tag_key, tags
 from aflite_assets.specs.yaml.safe_text import BOOLEANS
 from aflite_assets.wording import did_you_mean
 
-_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
-_SEVERAL = {str: "texts", int: "whole numbers", float: "numbers"}
+_WORDS: dict[object, str] = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_SEVERAL: dict[object, str] = {str: "texts", int: "whole numbers", float: "numbers"}
 
 
-def wish_of_kind(place: Any, value: Any) -> str:
+def wish_of_kind(place: object, value: object) -> str:
     """What may stand at a place where something of another kind stands, and what to do."""
     alternatives = members(place)
     words = [member for member in alternatives if get_origin(member) is Literal]
@@ -35,7 +35,7 @@ def wish_of_kind(place: Any, value: Any) -> str:
     return wish
 
 
-def is_count(place: Any) -> bool:
+def is_count(place: object) -> bool:
     """Whether a number of rows or a share of them stands there, or a word in their place."""
     return {member for member in members(place) if get_origin(member) is not Literal} == {int, float}
 
@@ -44,7 +44,7 @@ def _count_words() -> str:
     return "a whole number of rows, or a share of them with a decimal point, over 0 and at most 1.0"
 
 
-def _words(alternatives: list[Any]) -> str:
+def _words(alternatives: list[object]) -> str:
     models = [member for member in alternatives if is_model(member)]
     words = [_word(member) for member in alternatives if member not in models]
     if len(models) == 1:
@@ -55,7 +55,7 @@ def _words(alternatives: list[Any]) -> str:
     return " or ".join(dict.fromkeys(words))
 
 
-def _word(member: Any) -> str:
+def _word(member: object) -> str:
     if get_origin(member) is dict:
         entries = members(get_args(member)[1])
         return "a mapping of names to " + (_count_words() if set(entries) == {int, float} else _words(entries))
@@ -68,5 +68,5 @@ def _word(member: Any) -> str:
     return _WORDS.get(member, "another value")
 
 
-def _literals(alternatives: list[Any]) -> list[str]:
+def _literals(alternatives: list[object]) -> list[str]:
     return [choice for member in alternatives if get_origin(member) is Literal for choice in get_args(member)]

@@ -1,12 +1,13 @@
 """From what pydantic refused in a spec to messages that name the YAML's field, the value and the remedy."""
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-from aflite_assets.specs.yaml.annotations import Location, is_model, members, tags, yaml_location
+from aflite_assets.specs.yaml.annotations import Location, is_model, members, models_of, tags, yaml_location
 from aflite_assets.specs.yaml.expected_types import is_count, wish_of_kind
 from aflite_assets.specs.yaml.safe_text import BOOLEANS, received_text, shown_field, shown_key
 from aflite_assets.wording import did_you_mean, truncate
@@ -28,8 +29,8 @@ class _Problem(NamedTuple):
     """One refusal of pydantic's, with the place it is about."""
 
     location: Location
-    place: Any
-    error: Any
+    place: object
+    error: ErrorDetails
 
     @property
     def wrong_kind(self) -> bool:
@@ -105,6 +106,7 @@ def _whole_message(problem: _Problem, field: str, model: type[BaseModel]) -> str
 
 
 def _where_it_belongs(problem: _Problem, model: type[BaseModel]) -> str:
+    assert is_model(problem.place)
     key, keys = str(problem.location[-1]), list(problem.place.model_fields)
     if len(problem.location) > 1 and key in model.model_fields:
         return "; it belongs at the beginning of a line, under no other key"
@@ -116,7 +118,7 @@ def _where_it_belongs(problem: _Problem, model: type[BaseModel]) -> str:
 
 def _tag_message(problem: _Problem, field: str) -> str:
     key = ast.literal_eval(problem.error["ctx"]["discriminator"])
-    known = tags(members(problem.place), key)
+    known = tags(models_of(problem.place), key)
     tag = problem.error["input"].get(key)
     if tag is None:
         return f"{field}.{key} is missing; add it, one of {known}"
@@ -131,7 +133,7 @@ def _wish(problem: _Problem) -> str:
     return _wish_of_limit(error["type"], error.get("ctx", {})) or error["msg"]
 
 
-def _wish_of_limit(kind: str, limit: dict[str, Any]) -> str | None:
+def _wish_of_limit(kind: str, limit: Mapping[str, Any]) -> str | None:
     match kind:
         case "greater_than_equal":
             return f"must be at least {limit['ge']:g}"
@@ -158,7 +160,7 @@ def _wish_of_limit(kind: str, limit: dict[str, Any]) -> str | None:
     return None
 
 
-def _key_message(key: Any, field: str) -> str:
+def _key_message(key: object, field: str) -> str:
     why = f"; {BOOLEANS}" if isinstance(key, bool) else ""
     return _about(field, f"the key {shown_key(key)} must be text{why}; put it in quotes")
 

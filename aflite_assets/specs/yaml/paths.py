@@ -3,7 +3,8 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+
+_Change = Callable[[object], object]
 
 
 def absolute_path(name: str, folder: Path) -> Path:
@@ -12,53 +13,56 @@ def absolute_path(name: str, folder: Path) -> Path:
     return (folder / os.path.expanduser(name)).absolute()
 
 
-def absolute_paths(content: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, object]:
     """The same content with the files of sources, annotations and word vectors and the local checkpoints made absolute.
 
     A checkpoint is a path if it begins with `.` or `~` or something of that name is in the folder; the splits of a hub
     source never are. What has no path's form, or cannot be one, stays as it is for the models to refuse.
     """
 
-    def owner(value: Any) -> Any:
+    def owner(value: object) -> object:
         return _changed(value, {"source": source, "annotations": annotations})
 
-    def source(value: Any) -> Any:
+    def source(value: object) -> object:
         is_hub = isinstance(value, Mapping) and value.get("format") == "hub"
         return value if is_hub else _changed(value, {"splits": lambda splits: _each(splits, path)})
 
-    def annotations(value: Any) -> Any:
+    def annotations(value: object) -> object:
         return _changed(value, {"files": path})
 
-    def model(value: Any) -> Any:
+    def model(value: object) -> object:
         return _changed(value, {"vectors": path} | dict.fromkeys(("checkpoint", "contextual"), checkpoint))
 
-    def checkpoint(name: Any) -> Any:
+    def checkpoint(name: object) -> object:
         return path(name) if _is_local(name, folder) else name
 
-    def path(value: Any) -> Any:
+    def path(value: object) -> object:
         if isinstance(value, str):
             return str(absolute_path(value, folder)) if _may_be_a_path(value) else value
         return _each(value, path)
 
-    parts = {name: lambda value: _each(value, model) for name in ("representations", "evaluators")}
+    parts: dict[str, _Change] = {name: lambda value: _each(value, model) for name in ("representations", "evaluators")}
     parts["distance_encoder"] = model
-    return dict(_changed(owner(content), parts | {"challenge_sets": lambda value: _each(value, owner)}))
+    parts |= {"source": source, "annotations": annotations, "challenge_sets": lambda value: _each(value, owner)}
+    return _with_changes(content, parts)
 
 
-def _changed(value: Any, changes: Mapping[str, Callable[[Any], Any]]) -> Any:
-    """A mapping with some of its keys' values changed, in its own order; anything else as it is."""
-    if not isinstance(value, Mapping):
-        return value
-    return {key: changes[key](inner) if key in changes else inner for key, inner in value.items()}
+def _changed(value: object, changes: Mapping[str, _Change]) -> object:
+    return _with_changes(value, changes) if isinstance(value, Mapping) else value
 
 
-def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+def _with_changes(content: Mapping[str, object], changes: Mapping[str, _Change]) -> dict[str, object]:
+    """The mapping with some of its keys' values changed, in its own order."""
+    return {key: changes[key](inner) if key in changes else inner for key, inner in content.items()}
+
+
+def _each(value: object, change: _Change) -> object:
     if isinstance(value, Mapping):
         return {key: change(inner) for key, inner in value.items()}
     return [change(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _is_local(name: Any, folder: Path) -> bool:
+def _is_local(name: object, folder: Path) -> bool:
     if not isinstance(name, str) or not _may_be_a_path(name):
         return False
     try:

@@ -6,11 +6,11 @@ small as a file and large when read. Dates, numbers with leading zeros and numbe
 
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import yaml
 from pydantic import SecretStr
@@ -53,7 +53,7 @@ _REMEDIES = {
 }
 
 
-def read_yaml(path: Path, *, environment: Mapping[str, str]) -> Any:
+def read_yaml(path: Path, *, environment: Mapping[str, str]) -> object:
     """What a YAML file holds: mappings with text for keys, lists, text, numbers, booleans, None, and secrets.
 
     Aliases and merges (`<<`) give values of their own. `environment` fills in the variables (see `variables`) of
@@ -105,14 +105,19 @@ def _composed(path: Path, text: str) -> yaml.Node | None:
     if yaml.__with_libyaml__:
         # Six times as fast. What it does not read is told below, in the words that the remedies know.
         with suppress(yaml.YAMLError, ValueError, OverflowError):
-            return _quick_composer()(text).get_single_node()
+            return _root(_quick_composer()(text))
     composer = _Composer(text)
     try:
-        return composer.get_single_node()
+        return _root(composer)
     except yaml.MarkedYAMLError as error:
         _refuse(path, composer.line + 1 if error.problem_mark is None else error.problem_mark.line + 1, _syntax(error))
     except (ValueError, OverflowError) as error:  # an escape beyond all characters, a version of 5,000 digits
         _refuse(path, composer.line + 1, f"cannot be read as YAML: {truncate(str(error), _LONGEST)}")
+
+
+def _root(composer: yaml.composer.Composer) -> yaml.Node | None:
+    root: yaml.Node | None = composer.get_single_node()
+    return root
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> str:
@@ -130,7 +135,7 @@ class _Guarded:
     _depth = 0
     _count = 0
 
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+    def compose_node(self, parent: yaml.Node | None, index: object) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[attr-defined]
         self._count += 1
         self._depth += 1
@@ -155,7 +160,7 @@ class _Composer(_Guarded, yaml.SafeLoader):
 
 
 @cache
-def _quick_composer() -> Any:
+def _quick_composer() -> Callable[[str], yaml.composer.Composer]:
     """The same with libyaml's parser, in C, below PyYAML's own steps from events to nodes."""
     from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
@@ -193,18 +198,20 @@ class _Reader:
             self._sizes[id(node)] = (size, depth)
         return self._sizes[id(node)]
 
-    def value(self, node: yaml.Node, place: tuple[str, ...]) -> Any:
+    def value(self, node: yaml.Node, place: tuple[str, ...]) -> object:
         """The plain value of a node; `place` are the keys that lead to it."""
         match node:
             case yaml.MappingNode():
                 return self._mapping(node, place)
             case yaml.SequenceNode():
                 return [self.value(item, (*place, str(number))) for number, item in enumerate(node.value)]
-        return self._scalar(node, place)
+            case yaml.ScalarNode():
+                return self._scalar(node, place)
+        raise AssertionError(f"YAML has no other nodes, but this is a {type(node).__name__}")
 
-    def _mapping(self, node: yaml.MappingNode, place: tuple[str, ...]) -> dict[str, Any]:
-        own: dict[str, Any] = {}
-        merged: dict[str, Any] | None = None
+    def _mapping(self, node: yaml.MappingNode, place: tuple[str, ...]) -> dict[str, object]:
+        own: dict[str, object] = {}
+        merged: dict[str, object] | None = None
         for key_node, value_node in node.value:
             if _is_merge(key_node) and merged is None:
                 merged = self._merged(value_node, place)
@@ -215,10 +222,10 @@ class _Reader:
             own[key] = self.value(value_node, (*place, key))
         return {**(merged or {}), **own}
 
-    def _merged(self, node: yaml.Node, place: tuple[str, ...]) -> dict[str, Any]:
+    def _merged(self, node: yaml.Node, place: tuple[str, ...]) -> dict[str, object]:
         """The keys that `<<` brings in; of several mappings the first has precedence."""
         mappings = node.value if isinstance(node, yaml.SequenceNode) else [node]
-        merged: dict[str, Any] = {}
+        merged: dict[str, object] = {}
         for mapping in reversed(mappings):
             if not isinstance(mapping, yaml.MappingNode):
                 self._refuse(mapping, place, "<< takes a mapping or a list of mappings, such as <<: *name")
@@ -237,7 +244,7 @@ class _Reader:
             self._refuse(node, place, f"{shown} must be text{why}; put it in quotes")
         return self._characters(key, node, place)
 
-    def _scalar(self, node: Any, place: tuple[str, ...]) -> Any:
+    def _scalar(self, node: yaml.ScalarNode, place: tuple[str, ...]) -> object:
         try:
             filled = fill_in(node.value, environment=self._environment)
         except SpecError as error:
@@ -263,7 +270,7 @@ def _refuse(path: Path, line: int, problem: str) -> NoReturn:
     raise SpecError(f"{shown_path(path)}: line {line}: {problem}") from None
 
 
-def _plain(text: str) -> Any:
+def _plain(text: str) -> object:
     """What a scalar without quotes is: null, a boolean, a number, or the text itself."""
     stripped = text.strip()
     if stripped in _NULLS:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import SecretStr
 
@@ -20,12 +19,12 @@ def shown_path(path: Path) -> str:
     return truncate(str(path) if str(path).isprintable() else repr(str(path)), _LONGEST_PATH)
 
 
-def shown_field(keys: Iterable[Any]) -> str:
+def shown_field(keys: Iterable[object]) -> str:
     """`evaluators.linear.kind`: the keys that lead to a field."""
     return truncate(".".join(shown_key(key) for key in keys), _LONGEST)
 
 
-def received_text(value: Any, keys: Iterable[Any] = ()) -> str:
+def received_text(value: object, keys: Iterable[object] = ()) -> str:
     """`received '2'`: what stood there, at the place that `keys` lead to.
 
     Of mappings the keys alone are shown, and nothing below a key `token`, wherever that stands: it may be a secret.
@@ -44,7 +43,7 @@ def received_text(value: Any, keys: Iterable[Any] = ()) -> str:
     return f"received {shown_value(value)}"
 
 
-def shown_value(value: Any) -> str:
+def shown_value(value: object) -> str:
     """A value as YAML has it, text in quotes; of mappings and lists no content."""
     match value:
         case None:
@@ -64,7 +63,7 @@ def shown_value(value: Any) -> str:
     return type(value).__name__
 
 
-def shown_key(key: Any) -> str:
+def shown_key(key: object) -> str:
     """A key alone: as it is where it is printable text."""
     return truncate(key, _LONGEST) if isinstance(key, str) and key and key.isprintable() else shown_value(key)
 
@@ -74,7 +73,7 @@ def _is_huge(number: float) -> bool:
     return abs(number) >= 1e300
 
 
-def _listed(values: Iterable[Any]) -> str:
+def _listed(values: Iterable[object]) -> str:
     entries = list(values)
     more = ", …" if len(entries) > _MOST else ""
     return truncate(", ".join(shown_value(entry) for entry in entries[:_MOST]) + more, _LONGEST)

@@ -19,7 +19,7 @@ _SECRET = r"^\$\{secret:[A-Za-z_][A-Za-z0-9_]*\}$"
 _BOOLEANS = ("n", "y", "f", "t", "no", "yes", "off", "on", "false", "true")
 
 
-def dataset_schema() -> dict[str, Any]:
+def dataset_schema() -> JsonSchemaValue:
     """A JSON schema (draft 2020-12) of what a dataset's YAML file may hold before variables are filled in."""
     schema = DatasetSpec.model_json_schema(schema_generator=_EditorSchema)
     hub = schema["$defs"][HubSource.__name__]["properties"]
@@ -38,7 +38,7 @@ def schema_text() -> str:
 class _EditorSchema(GenerateJsonSchema):
     """pydantic's schema, with variables wherever a value is more than any text, and texts that are read as numbers."""
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, schema: object) -> bool:
         return False
 
     def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:

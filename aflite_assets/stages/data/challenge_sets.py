@@ -1,8 +1,7 @@
 """The stage of `challenge_sets`: out-of-distribution test sets in the form of the raw dataset."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,36 +13,56 @@ from aflite_assets.data.raw_table.decodable_images import DecodableExamples, dro
 from aflite_assets.data.raw_table.storage import load_examples, save_examples
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
 from aflite_assets.errors import DataError, MissingDataError
-from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.results import Draft
+from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.dataset import ChallengeSpec, SpecView
+from aflite_assets.specs.dataset import ChallengeSpec
+from aflite_assets.specs.models import Name
 from aflite_assets.specs.sources import as_tuple
 from aflite_assets.stages.data.fine_tune_rows import build_fine_tune, in_dataset_classes, without_test_rows
 from aflite_assets.stages.shared.label_mapping import class_map, is_identity
-from aflite_assets.stages.shared.progress import Progress
-from aflite_assets.stages.shared.published import CHALLENGE_SETS, FINE_TUNE, category_column, category_columns
-from aflite_assets.stages.stage import Inputs
-from aflite_assets.tracking import TrackedRun
+from aflite_assets.stages.shared.published import (
+    CHALLENGE_SETS_FILE,
+    FINE_TUNE,
+    ChallengeFacts,
+    FineTuneFacts,
+    category_column,
+    category_columns,
+)
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 MOST_CATEGORIES = 200
 """Results are shown apart for each."""
 
 
+class ChallengeSetsSettings(StageSettings):
+    """What `challenge_sets` reads of a dataset's file."""
+
+    challenge_sets: dict[Name, ChallengeSpec]
+    undecodable_images: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class ChallengeSetsInputs(StageInputs):
+    """The results that `challenge_sets` reads."""
+
+    raw_dataset: PublishedResult
+
+
 def run(
-    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
-) -> dict[str, Any]:
+    settings: ChallengeSetsSettings, inputs: ChallengeSetsInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
     """Load every challenge set into a folder of its name, with its category columns and its own labels.
 
     A set with `required: false` whose files are missing is left out, with the reason; it is looked for again. Rows of a
     set that evaluators may train on stand in a folder of their own below the set's.
     """
-    raw = load_examples(inputs["raw_dataset"].path)
-    sets: dict[str, dict[str, Any]] = {}
+    raw = load_examples(inputs.raw_dataset.path)
+    sets: dict[str, ChallengeFacts] = {}
     missing: dict[str, str] = {}
     to_train_on: dict[str, tuple[ChallengeSpec, RawTable]] = {}
     keyed = draft.key.fields["contents"]["challenge_sets"]
-    for name, challenge in spec.challenge_sets.items():
+    for name, challenge in settings.challenge_sets.items():
         challenge = challenge.model_copy(update={"source": at_content(challenge.source, keyed[name])})
         try:
             tables = load_challenge(name, challenge)
@@ -51,61 +70,67 @@ def run(
             if challenge.required:
                 raise
             missing[name] = str(error)
-            progress.log(f"challenge set {name} is left out: {error}")
+            context.progress.log(f"challenge set {name} is left out: {error}")
             continue
-        built = build_challenge(name, challenge, tables, raw, seed=spec.seed)
-        decodable = decodable_challenge(name, built, largest_share=spec.undecodable_images, log=progress.log)
+        built = build_challenge(name, challenge, tables, raw, seed=settings.seed)
+        decodable = decodable_challenge(
+            name, built, largest_share=settings.undecodable_images, log=context.progress.log
+        )
         built = replace(built, examples=decodable.examples)
         (draft.path / name).mkdir()
         save_examples(built.examples, draft.path / name)
         broken = sum(images.rows for images in decodable.dropped.values())
-        sets[name] = _describe(name, challenge, built, raw) | {"undecodable_images": broken}
-        progress.log(f"challenge set {name}: {len(built.examples)} rows")
+        sets[name] = _describe(name, challenge, built, raw, undecodable_images=broken)
+        context.progress.log(f"challenge set {name}: {len(built.examples)} rows")
         if challenge.fine_tune is not None:
-            to_train_on[name] = challenge, build_fine_tune(name, challenge, tables, seed=spec.seed)
+            to_train_on[name] = challenge, build_fine_tune(name, challenge, tables, seed=settings.seed)
     for name, (challenge, built) in to_train_on.items():
-        sets[name]["fine_tune"] = _save_fine_tune(spec, name, challenge, built, raw, draft, list(sets), progress)
+        fine_tune = _save_fine_tune(settings, name, challenge, built, raw, draft, list(sets), context)
+        sets[name] = replace(sets[name], fine_tune=fine_tune)
     # Reports print these, so a change in them must be a change of the data version. Reasons name paths, so that they
     # would train all models anew in another folder: they stand in the summary.
-    write_json(draft.path / CHALLENGE_SETS, {"sets": sets, "missing": sorted(missing)})
-    rows = {name: facts["rows"] for name, facts in sets.items()}
+    published = {name: facts.as_json() for name, facts in sets.items()}
+    write_json(draft.path / CHALLENGE_SETS_FILE, {"sets": published, "missing": sorted(missing)})
+    rows = {name: facts.rows for name, facts in sets.items()}
     # A set that came or vanished after the key was made contradicts the key, so this result must not be found again.
     contradicted = any((name in missing) != ("missing" in keyed[name]) for name in keyed)
-    summary = {"sets": len(sets), "rows": rows, "missing": missing, "incomplete": contradicted}
-    return summary | ({"fine_tune": {name: sets[name]["fine_tune"] for name in to_train_on}} if to_train_on else {})
+    trained_on = {name: facts["fine_tune"] for name, facts in published.items() if "fine_tune" in facts}
+    summary: dict[str, object] = {"sets": len(sets), "rows": rows, "missing": missing, "incomplete": contradicted}
+    return summary | ({"fine_tune": trained_on} if trained_on else {})
 
 
 def _save_fine_tune(
-    spec: SpecView,
+    settings: ChallengeSetsSettings,
     name: str,
     challenge: ChallengeSpec,
     built: RawTable,
     raw: Examples,
     draft: Draft,
     tested: list[str],
-    progress: Progress,
-) -> dict[str, Any]:
+    context: StageContext,
+) -> FineTuneFacts:
     """Keep a set's rows to train on, none of which is a row of a split other than train or of a set in `tested`."""
     _check_inputs(name, built.examples, raw)
-    decodable = decodable_challenge(name, built, largest_share=spec.undecodable_images, log=progress.log)
+    decodable = decodable_challenge(name, built, largest_share=settings.undecodable_images, log=context.progress.log)
     rows = in_dataset_classes(name, challenge, decodable.examples, raw.label_names)
     splits = dict.fromkeys(raw.table["split"].to_pylist())
     tests = [raw.in_split(split) for split in splits if split != "train"]
     found = without_test_rows(name, rows, [*tests, *(load_examples(draft.path / one) for one in tested)])
     (draft.path / name / FINE_TUNE).mkdir()
     save_examples(found.examples, draft.path / name / FINE_TUNE)
-    progress.log(
+    context.progress.log(
         f"challenge set {name}: {len(found.examples)} rows to fine-tune on, {found.repeats_dropped} dropped because "
         "a test set has their input"
     )
-    return {
-        "split": challenge.fine_tune,
-        "rows": len(found.examples),
-        "source_rows": sum(built.source_rows.values()),
-        "unlabelled_rows": sum(built.unlabelled_rows.values()),
-        "undecodable_images": sum(images.rows for images in decodable.dropped.values()),
-        "repeats_dropped": found.repeats_dropped,
-    }
+    assert challenge.fine_tune is not None
+    return FineTuneFacts(
+        split=challenge.fine_tune,
+        rows=len(found.examples),
+        source_rows=sum(built.source_rows.values()),
+        unlabelled_rows=sum(built.unlabelled_rows.values()),
+        undecodable_images=sum(images.rows for images in decodable.dropped.values()),
+        repeats_dropped=found.repeats_dropped,
+    )
 
 
 def load_challenge(name: str, challenge: ChallengeSpec, *, first_rows: int | None = None) -> dict[str, pa.Table]:
@@ -179,17 +204,20 @@ def decodable_challenge(
         raise DataError(f"challenge set {name!r}: {error}") from error
 
 
-def _describe(name: str, challenge: ChallengeSpec, built: RawTable, raw: Examples) -> dict[str, Any]:
-    """What readers of the set must know of it; `map` and `collapse` stay in the spec, which predictions outlive."""
+def _describe(
+    name: str, challenge: ChallengeSpec, built: RawTable, raw: Examples, *, undecodable_images: int
+) -> ChallengeFacts:
+    """`map` and `collapse` stay in the spec, which predictions outlive."""
     own = built.examples.label_names
-    found = class_map(name, challenge, built.examples, raw.label_names)
-    return {
-        "rows": len(built.examples),
-        "source_rows": built.source_rows[challenge.split],
-        "unlabelled_rows": built.unlabelled_rows[challenge.split],
-        "label_names": list(own),
-        "dataset_classes": is_identity(found, own, raw.label_names),
-    }
+    classes = class_map(name, challenge, built.examples, raw.label_names)
+    return ChallengeFacts(
+        rows=len(built.examples),
+        source_rows=built.source_rows[challenge.split],
+        unlabelled_rows=built.unlabelled_rows[challenge.split],
+        label_names=list(own),
+        dataset_classes=is_identity(classes, own, raw.label_names),
+        undecodable_images=undecodable_images,
+    )
 
 
 def _with_categories(name: str, categories: tuple[str, ...], examples: Examples) -> Examples:
@@ -229,3 +257,6 @@ def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:
             f"challenge set {name!r} has {examples.features.shape[1]} features, the dataset {raw.features.shape[1]}; "
             "both need the same columns"
         )
+
+
+CHALLENGE_SETS = Stage("challenge_sets", "3", ChallengeSetsSettings, ChallengeSetsInputs, run)

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import at_content, load_source
@@ -11,14 +10,20 @@ from aflite_assets.data.raw_table.annotators import why_left_out
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages, drop_undecodable
 from aflite_assets.data.raw_table.storage import save_examples
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
-from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.dataset import DatasetSpec, SpecView
+from aflite_assets.specs.dataset import (
+    AnnotationsSpec,
+    ClassNames,
+    ClassValues,
+    ColumnsSpec,
+    Count,
+    LabelValue,
+    RowCount,
+)
+from aflite_assets.specs.models import SplitName
 from aflite_assets.specs.sources import SourceSpec
-from aflite_assets.stages.shared.progress import Progress
-from aflite_assets.stages.stage import Inputs
-from aflite_assets.tracking import TrackedRun
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 
 @dataclass(frozen=True)
@@ -32,18 +37,29 @@ class LoadedTable(RawTable):
     annotations_left_out: str | None = None
 
 
-def run(
-    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
-) -> dict[str, Any]:
+class RawDatasetSettings(StageSettings):
+    """What `raw_dataset` reads of a dataset's file."""
+
+    source: SourceSpec
+    columns: ColumnsSpec
+    annotations: AnnotationsSpec | None
+    labels: ClassNames | ClassValues | None
+    unlabelled: tuple[LabelValue, ...]
+    undecodable_images: float
+    holdout: dict[SplitName, Count]
+    limit: dict[SplitName, RowCount] | None
+    seed: int
+
+
+def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context: StageContext) -> dict[str, object]:
     """Read the source, check it against the spec and publish the rows as Parquet shards."""
-    source = at_content(spec.source, draft.key.fields["contents"]["source"])
-    raw = read_raw(spec, source=source, log=progress.log)
+    source = at_content(settings.source, draft.key.fields["contents"]["source"])
+    raw = read_raw(settings, source=source, log=context.progress.log)
     save_examples(raw.examples, draft.path)
     summary = describe(raw.examples)
     dropped = raw.undecodable_images
-    limited = {
-        split: rows + (dropped[split].rows if split in dropped else 0) for split, rows in summary["rows"].items()
-    }
+    rows = split_rows(raw.examples)
+    limited = {split: number + (dropped[split].rows if split in dropped else 0) for split, number in rows.items()}
     summary |= {
         "source_rows": dict(raw.source_rows),
         "unlabelled_rows": dict(raw.unlabelled_rows),
@@ -54,14 +70,14 @@ def run(
     # Reports print these numbers, so a change in them must be a change of the data version.
     write_json(draft.path / "summary.json", summary)
     if raw.annotations_left_out is not None:
-        progress.log(raw.annotations_left_out)
+        context.progress.log(raw.annotations_left_out)
         summary["annotations_left_out"] = raw.annotations_left_out
-    progress.log(f"raw dataset: {summary['rows']}")
+    context.progress.log(f"raw dataset: {rows}")
     return summary
 
 
 def read_raw(
-    spec: DatasetSpec | SpecView,
+    settings: RawDatasetSettings,
     *,
     source: SourceSpec | None = None,
     first_rows: int | None = None,
@@ -69,38 +85,43 @@ def read_raw(
 ) -> LoadedTable:
     """Read the source and give it the raw dataset's form: columns, labels, held-out splits, limit, sound images.
 
-    `source` is read in place of the spec's, where that is to be pinned. With `first_rows` only about so many rows of
+    `source` is read in place of the settings', where that is to be pinned. With `first_rows` only about so many rows of
     each split are looked at where reading all is slow. Then classes may be missing, the held-out splits get equal parts
     of the train rows, and any share of the images may be broken.
 
     Raises:
         DataError: the source is not what the spec says, a split cannot be drawn, or too many images do not decode.
     """
-    complete, source = first_rows is None, source or spec.source
-    left_out = None if spec.annotations is None else why_left_out(spec.annotations)
+    complete, source = first_rows is None, source or settings.source
+    left_out = None if settings.annotations is None else why_left_out(settings.annotations)
     raw = build_raw_table(
         load_source(source, rows=first_rows),
-        columns=implied_columns(source, spec.columns),
-        label_names=spec.labels,
-        unlabelled=spec.unlabelled,
-        limit=spec.limit,
-        seed=spec.seed,
-        holdout=spec.holdout,
-        annotations=spec.annotations if left_out is None else None,
+        columns=implied_columns(source, settings.columns),
+        label_names=settings.labels,
+        unlabelled=settings.unlabelled,
+        limit=settings.limit,
+        seed=settings.seed,
+        holdout=settings.holdout,
+        annotations=settings.annotations if left_out is None else None,
         complete=complete,
     )
-    decodable = drop_undecodable(raw.examples, largest_share=spec.undecodable_images, complete=complete, log=log)
+    decodable = drop_undecodable(raw.examples, largest_share=settings.undecodable_images, complete=complete, log=log)
     return LoadedTable(
         decodable.examples, raw.source_rows, raw.unlabelled_rows, raw.labelled_rows, decodable.dropped, left_out
     )
 
 
-def describe(examples: Examples) -> dict[str, Any]:
+def split_rows(examples: Examples) -> dict[str, int]:
+    """Rows per split."""
+    return dict(Counter(examples.table["split"].to_pylist()))
+
+
+def describe(examples: Examples) -> dict[str, object]:
     """Row counts per split and class, and what kind of input the rows have."""
     splits = examples.table["split"].to_pylist()
     classes = Counter(zip(splits, examples.labels.tolist(), strict=True))
     return {
-        "rows": dict(Counter(splits)),
+        "rows": split_rows(examples),
         "rows_per_class": {
             split: {name: classes[split, number] for number, name in enumerate(examples.label_names)}
             for split in dict.fromkeys(splits)
@@ -109,3 +130,6 @@ def describe(examples: Examples) -> dict[str, Any]:
         "modality": examples.modality,
         "groups": None if examples.groups is None else len(set(examples.groups.tolist())),
     }
+
+
+RAW_DATASET = Stage("raw_dataset", "2", RawDatasetSettings, StageInputs, run)

@@ -1,10 +1,10 @@
 """The stage of `embeddings`: features of every row not spent on warm-up, per representation; resumes at the batch."""
 
 import json
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,38 +12,52 @@ import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.models.encoders import Encoder, load_encoder
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, reserve, write_json
-from aflite_assets.specs.dataset import SpecView
-from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.specs.models import EncoderSpec, Name
 from aflite_assets.stages.shared.published import read_warmup_rows, without_rows
-from aflite_assets.stages.stage import Inputs
-from aflite_assets.tracking import TrackedRun
+from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
+
+if TYPE_CHECKING:
+    from aflite_assets.models.encoders import Encoder
 
 BATCH_ROWS = 256
 
 
+class EmbeddingsSettings(StageSettings):
+    """What `embeddings` reads of a dataset's file."""
+
+    representations: dict[Name, EncoderSpec]
+
+
+@dataclass(frozen=True)
+class EmbeddingsInputs(StageInputs):
+    """The results that `embeddings` reads."""
+
+    raw_dataset: PublishedResult
+    warmup_split: PublishedResult
+    warmup_models: PublishedResult
+
+
 def run(
-    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
-) -> dict[str, Any]:
+    settings: EmbeddingsSettings, inputs: EmbeddingsInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
     """Extract every representation's features of the rows left after warm-up, all splits."""
-    raw = load_examples(inputs["raw_dataset"].path)
-    rows = without_rows(raw, read_warmup_rows(inputs["warmup_split"]))
-    models = inputs["warmup_models"]
-    summary = {}
-    for name, settings in spec.representations.items():
-        model = None if settings.kind == "identity" else models.part(name)
+    raw = load_examples(inputs.raw_dataset.path)
+    rows = without_rows(raw, read_warmup_rows(inputs.warmup_split))
+    models = inputs.warmup_models
+    summary: dict[str, object] = {}
+    for name, encoder in settings.representations.items():
+        model = None if encoder.kind == "identity" else models.part(name)
         versions = {
-            "raw_dataset": inputs["raw_dataset"].data_version,
-            "warmup_split": inputs["warmup_split"].data_version,
+            "raw_dataset": inputs.raw_dataset.data_version,
+            "warmup_split": inputs.warmup_split.data_version,
         }
         versions |= {} if model is None else {"warmup_model": model.data_version}
         part = draft.part(
             name,
-            ResultKey(draft.key.code_version, {"settings": settings.model_dump(mode="json")}, versions),
-            partial(_extract, name, settings, model, rows, device=device, progress=progress),
+            ResultKey(draft.key.code_version, {"settings": encoder.model_dump(mode="json")}, versions),
+            partial(_extract, name, encoder, model, rows, context=context),
         )
         summary[name] = part.result.summary
     return summary
@@ -51,18 +65,21 @@ def run(
 
 def _extract(
     name: str,
-    settings: Any,
+    settings: EncoderSpec,
     model: PublishedResult | None,
     rows: Examples,
     part: Draft,
     *,
-    device: DeviceSettings,
-    progress: Progress,
-) -> Mapping[str, Any]:
+    context: StageContext,
+) -> dict[str, object]:
+    from aflite_assets.models.encoders import load_encoder  # loads torch and transformers
+
     width = rows.features.shape[1] if rows.modality == "features" else None
     folder = None if model is None else model.path
-    encoder = load_encoder(settings, folder, rows.label_names, width=width, device=device, log=progress.log)
-    features, probabilities = encode_all(name, encoder, rows, part.scratch, progress)
+    encoder = load_encoder(
+        settings, folder, rows.label_names, width=width, device=context.device, log=context.progress.log
+    )
+    features, probabilities = encode_all(name, encoder, rows, part.scratch, context.progress)
     link_or_copy(part.scratch / "features.npy", part.path / "features.npy")
     columns = [column for column in ("row_id", "split", "label", "group") if column in rows.table.column_names]
     own = pa.array(probabilities, mask=np.isnan(probabilities))
@@ -72,7 +89,7 @@ def _extract(
 
 
 def encode_all(
-    name: str, encoder: Encoder, rows: Examples, scratch: Path, progress: Progress
+    name: str, encoder: "Encoder", rows: Examples, scratch: Path, progress: Progress
 ) -> tuple[np.ndarray, np.ndarray]:
     """Features and the encoder's probability of each row's own label, NaN without an output layer; files in `scratch`.
 
@@ -105,3 +122,6 @@ def encode_all(
         if stop == len(rows) or (start // BATCH_ROWS) % 20 == 19:
             progress.log(f"embeddings of {name}: {stop} of {len(rows)} rows")
     return features, np.array(own)
+
+
+EMBEDDINGS = Stage("embeddings", "2", EmbeddingsSettings, EmbeddingsInputs, run)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.results import PublishedResult, ResultKey
-from aflite_assets.specs.dataset import SpecView
+from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, NeuralModelSpec, OneStageSpec
 from aflite_assets.specs.recipes import Recipe, recipes_of
 from aflite_assets.stages.evaluation.grid import (
     GridCell,
@@ -22,10 +22,11 @@ from aflite_assets.stages.shared.published import fine_tune_examples, read_chall
 
 
 @dataclass(frozen=True)
-class Start:
-    """A training that cells share: that of `cell`; `key` names the part that holds its weights."""
+class BaseTraining:
+    """A training that cells share: that of `cell` by `settings`; `key` names the part that holds its weights."""
 
     cell: GridCell
+    settings: NeuralModelSpec
     key: ResultKey
 
     @property
@@ -51,7 +52,7 @@ class CellPlans:
     """By the names of cells: their keys, and what those that share a training start from; recipes by evaluator."""
 
     keys: Mapping[str, ResultKey]
-    starts: Mapping[str, Start]
+    base_trainings: Mapping[str, BaseTraining]
     recipes: Mapping[str, Recipe]
     sets: FineTuneSets
 
@@ -62,7 +63,7 @@ class CellPlans:
 
 
 def plan_cells(
-    spec: SpecView,
+    evaluators: Mapping[str, EvaluatorSpec],
     grid: Sequence[GridCell],
     raw: Examples,
     tests: Mapping[str, Examples],
@@ -72,23 +73,30 @@ def plan_cells(
     raw_version: str,
 ) -> CellPlans:
     """Keys of all cells and of the trainings that they share."""
-    recipes = recipes_of(spec.evaluators)
+    recipes = recipes_of(evaluators)
     sets = _fine_tune_sets(challenges, recipes)
-    validation = {name: validation_fingerprint(settings, raw) for name, settings in spec.evaluators.items()}
+    validation = {name: validation_fingerprint(settings, raw) for name, settings in evaluators.items()}
     versions = {"raw_dataset": raw_version, "tests": input_fingerprint(tests)}
-    shared = {recipe.start for recipe in recipes.values()}
-    keys, starts = {}, {}
+    shared = {recipe.start: recipe.settings for recipe in recipes.values()}
+    keys, base_trainings = {}, {}
     for cell in grid:
-        recipe = recipes.get(cell.evaluator)
-        start = replace(cell, evaluator=cell.evaluator if recipe is None else recipe.start)
-        own = cell_fields(spec.evaluators[start.evaluator], start, validation[start.evaluator])
-        fields = own if recipe is None else recipe_fields(recipe, start, validation[start.evaluator], sets.rows)
+        recipe, settings = recipes.get(cell.evaluator), evaluators[cell.evaluator]
+        base = cell if recipe is None else replace(cell, evaluator=recipe.start)
+        own = cell_fields(first_settings(settings, recipe), base, validation[base.evaluator])
+        fields = own if recipe is None else recipe_fields(recipe, base, validation[base.evaluator], sets.rows)
         keys[cell.name] = ResultKey(code_version, fields, versions)
-        if start.evaluator in shared:
-            starts[cell.name] = Start(
-                start, ResultKey(code_version, {**own, "kept": "weights"}, {"raw_dataset": raw_version})
-            )
-    return CellPlans(keys, starts, recipes, sets)
+        if base.evaluator in shared:
+            base_key = ResultKey(code_version, {**own, "kept": "weights"}, {"raw_dataset": raw_version})
+            base_trainings[cell.name] = BaseTraining(base, shared[base.evaluator], base_key)
+    return CellPlans(keys, base_trainings, recipes, sets)
+
+
+def first_settings(settings: EvaluatorSpec, recipe: Recipe | None) -> OneStageSpec:
+    """What an evaluator is trained with on the train set: its own settings, or those its recipe starts from."""
+    if recipe is not None:
+        return recipe.settings
+    assert not isinstance(settings, FineTunedSpec)
+    return settings
 
 
 def _fine_tune_sets(challenges: PublishedResult, recipes: Mapping[str, Recipe]) -> FineTuneSets:
@@ -96,7 +104,8 @@ def _fine_tune_sets(challenges: PublishedResult, recipes: Mapping[str, Recipe]) 
     rows: dict[str, str | None] = {}
     problems: dict[str, str] = {}
     for name in dict.fromkeys(name for recipe in recipes.values() for name in recipe.sets):
-        if "fine_tune" in published.sets.get(name, {}):
+        facts = published.sets.get(name)
+        if facts is not None and facts.fine_tune is not None:
             rows[name] = input_fingerprint({"rows": fine_tune_examples(challenges, name)})
             continue
         rows[name] = None

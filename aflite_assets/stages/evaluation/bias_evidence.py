@@ -1,22 +1,21 @@
 """The stage of `bias_evidence`: statistics about kept and removed rows, as tables."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.reports.inputs.planted import PlantedRemoval
 from aflite_assets.reports.inputs.records import EvidenceTable
 from aflite_assets.reports.text import counted
-from aflite_assets.results import Draft
+from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.dataset import SpecView
+from aflite_assets.specs.dataset import PlantedValues
+from aflite_assets.specs.models import EncoderSpec
 from aflite_assets.specs.sources import as_tuple
 from aflite_assets.stages.evaluation.distance_features import distance_features
 from aflite_assets.stages.evaluation.evidence_tables import (
@@ -32,71 +31,88 @@ from aflite_assets.stages.evaluation.evidence_tables import (
     suspect_tables,
 )
 from aflite_assets.stages.evaluation.word_evidence import word_tables
-from aflite_assets.stages.shared.progress import Progress
 from aflite_assets.stages.shared.report_inputs import filtered_set
-from aflite_assets.stages.stage import Inputs
+from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.tracking import TrackedRun, table_metrics, table_name
 
 _OVERALL = "all-representations"
 """Begins the files of tables about every representation; with its hyphen it is no representation's name."""
 
 
+class BiasEvidenceSettings(StageSettings):
+    """What `bias_evidence` reads of a dataset's file."""
+
+    distance_encoder: EncoderSpec | None
+    planted: dict[str, PlantedValues]
+    seed: int
+
+
+@dataclass(frozen=True)
+class BiasEvidenceInputs(StageInputs):
+    """The results that `bias_evidence` reads."""
+
+    raw_dataset: PublishedResult
+    embeddings: PublishedResult
+    filtered_sets: PublishedResult
+
+
 def run(
-    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
-) -> dict[str, Any]:
+    settings: BiasEvidenceSettings, inputs: BiasEvidenceInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
     """Compute every table that applies to the dataset, per representation and over all, and publish them.
 
     Similarities of pairs of rows, which a report draws, are files of their own. Every table goes to the tracker whole
     and number by number, a representation's to a nested run.
     """
-    raw = load_examples(inputs["raw_dataset"].path)
-    embeddings = inputs["embeddings"]
-    sets = {name: filtered_set(name, part) for name, part in inputs["filtered_sets"].parts.items()}
+    raw = load_examples(inputs.raw_dataset.path)
+    embeddings = inputs.embeddings
+    sets = {name: filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()}
     filtered = {name: one.rows for name, one in sets.items()}
-    everything = distance_features(
-        spec,
-        raw,
-        draft,
-        raw_version=inputs["raw_dataset"].data_version,
-        tracker=tracker,
-        device=device,
-        progress=progress,
-    )
-    planted = {attribute: as_tuple(values) for attribute, values in spec.planted.items()}
+    everything = None
+    if settings.distance_encoder is not None:
+        everything = distance_features(
+            settings.distance_encoder,
+            raw,
+            draft,
+            seed=settings.seed,
+            raw_version=inputs.raw_dataset.data_version,
+            context=context,
+        )
+    planted = {attribute: as_tuple(values) for attribute, values in settings.planted.items()}
     index: list[dict[str, str]] = []
     pairs: dict[str, str] = {}
     found: list[PlantedRemoval] = []
-    summary: dict[str, Any] = {}
+    summary: dict[str, object] = {}
     names = raw.label_names
     for name, rows in filtered.items():
-        with tracker.child(name) as tracked:
-            alike = similarities(rows, embeddings.part(name), names, seed=spec.seed)
+        with context.tracker.child(name) as tracked:
+            alike = similarities(rows, embeddings.part(name), names, seed=settings.seed)
             pairs[name] = f"{name}-similarities.parquet"
             pq.write_table(alike, draft.path / pairs[name])
             tables = chain(
                 planted_tables(name, rows, raw, planted),
                 _own_tables(name, rows, raw),
-                word_tables(sets[name], raw, seed=spec.seed),
-                neighbour_tables(name, rows, embeddings.part(name), names, seed=spec.seed),
-                () if everything is None else paper_neighbour_tables(name, rows, everything, names, seed=spec.seed),
+                word_tables(sets[name], raw, seed=settings.seed),
+                neighbour_tables(name, rows, embeddings.part(name), names, seed=settings.seed),
+                () if everything is None else paper_neighbour_tables(name, rows, everything, names, seed=settings.seed),
                 similarity_tables(name, alike),
                 annotator_tables(name, rows, raw),
                 suspect_tables(name, rows, raw),
             )
-            published = _publish(name, tables, draft, tracked, progress)
+            published = _publish(name, tables, draft, tracked, context.progress)
         removals = planted_removals(name, rows, raw, planted)
         found += removals
         summary[name] = {"tables": len(published), **_described(removals)}
         index += published
-    overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=spec.seed))
-    index += _publish(_OVERALL, overall, draft, tracker, progress)
+    overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=settings.seed))
+    index += _publish(_OVERALL, overall, draft, context.tracker, context.progress)
     of_planted = {"planted": [asdict(one) for one in found]} if found else {}
     write_json(draft.path / "evidence.json", {"tables": index, "similarities": pairs, **of_planted})
-    tracker.log_artifact(draft.path / "evidence.json")
+    context.tracker.log_artifact(draft.path / "evidence.json")
     return summary
 
 
-def _described(removals: Sequence[PlantedRemoval]) -> dict[str, Any]:
+def _described(removals: Sequence[PlantedRemoval]) -> dict[str, object]:
     """Precision and recall by attribute, for the tracker; nothing where nothing was planted."""
     names = ("precision", "precision_by_chance", "recall", "recall_by_chance")
     planted = {one.attribute: {name: getattr(one, name) for name in names} for one in removals}
@@ -151,3 +167,6 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
         ),
     ]
     yield from (evidence for evidence in tables if evidence.table.num_rows)
+
+
+BIAS_EVIDENCE = Stage("bias_evidence", "5", BiasEvidenceSettings, BiasEvidenceInputs, run)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +18,13 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import PublishedResult
+from aflite_assets.specs.models import NeuralModelSpec, OneStageSpec
 from aflite_assets.specs.recipes import RecipeStage
 from aflite_assets.stages.shared.published import fine_tune_examples, read_challenge_sets, test_examples
+
+if TYPE_CHECKING:
+    from aflite_assets.models.evaluators import Evaluation
+    from aflite_assets.models.training.predictions import Predictions
 
 _MODEL = "model"
 """The folder of a trained model, below a part of its own."""
@@ -32,7 +37,7 @@ class WeightsJob:
     `train_rows`: int64 ids of rows of `raw`.
     """
 
-    settings: Any
+    settings: NeuralModelSpec
     train_rows: np.ndarray
     seed: int
     device: DeviceSettings
@@ -49,7 +54,7 @@ class CellJob:
     where a `WeightsJob` has trained this cell's settings on its rows; then `stages` are trained next.
     """
 
-    settings: Any
+    settings: OneStageSpec
     train_rows: np.ndarray
     seed: int
     device: DeviceSettings
@@ -105,7 +110,7 @@ def train_cell(job: CellJob, log: Callable[[str], None]) -> dict[str, float]:
     return {**evaluation.metrics, **_accuracies(evaluation.predictions, tests, mapped)}
 
 
-def _evaluated(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]) -> Any:
+def _evaluated(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]) -> "Evaluation":
     from aflite_assets.models.evaluators import evaluate
 
     return evaluate(
@@ -120,11 +125,12 @@ def _evaluated(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: 
     )
 
 
-def _continued(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]) -> Any:
+def _continued(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: Callable[[str], None]) -> "Evaluation":
     """The evaluation of trained weights, after further stages if there are any."""
     from aflite_assets.models.evaluators import FineTuning, evaluate_saved
 
     assert job.weights is not None
+    assert isinstance(job.settings, NeuralModelSpec)
     if not job.stages:
         shutil.copyfile(job.weights.file("dynamics.parquet"), job.target / "dynamics.parquet")
     evaluation = evaluate_saved(
@@ -144,7 +150,7 @@ def _continued(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: 
     return replace(evaluation, metrics={**job.weights.summary, **evaluation.metrics})
 
 
-def _validation(settings: Any, raw: Examples) -> Examples | None:
+def _validation(settings: OneStageSpec, raw: Examples) -> Examples | None:
     stopping = getattr(settings, "early_stopping", None)
     return None if stopping is None or stopping.split is None else raw.in_split(stopping.split)
 
@@ -159,7 +165,9 @@ def _raw(result: PublishedResult) -> Examples:
     return load_examples(result.path)
 
 
-def _accuracies(predictions: Mapping[str, Any], tests: Mapping[str, Examples], mapped: Collection[str]) -> dict:
+def _accuracies(
+    predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples], mapped: Collection[str]
+) -> dict[str, float]:
     """Accuracy where classes are the dataset's own; where they are mapped it is the report's to compute."""
     return {
         f"accuracy.{name}": float((one.predicted == tests[name].labels).mean())
@@ -168,7 +176,7 @@ def _accuracies(predictions: Mapping[str, Any], tests: Mapping[str, Examples], m
     }
 
 
-def _predictions(predictions: Mapping[str, Any], tests: Mapping[str, Examples]) -> pa.Table:
+def _predictions(predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples]) -> pa.Table:
     tables = []
     for name, one in predictions.items():
         rows = len(one.predicted)

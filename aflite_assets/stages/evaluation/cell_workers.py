@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from queue import SimpleQueue
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from aflite_assets.errors import AfliteError, ModelError
 from aflite_assets.models.devices import DeviceSettings
@@ -87,7 +88,7 @@ class _Worker:
 
     def __init__(self, gpu: str, threads: int) -> None:
         self._gpu, self._threads = gpu, threads
-        self._process: Any = None
+        self._process: SpawnProcess | None = None
         self._connection: Connection | None = None
 
     def train(self, job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
@@ -97,6 +98,7 @@ class _Worker:
             while (message := connection.recv())[0] == "log":
                 log(message[1])
         except (EOFError, BrokenPipeError, ConnectionResetError) as error:
+            assert self._process is not None
             self._process.join(10)
             code = self._process.exitcode
             self.stop()

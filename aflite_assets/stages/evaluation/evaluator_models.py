@@ -3,27 +3,24 @@
 So is every training that several cells start from, made before them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.dataset import SpecView
-from aflite_assets.specs.models import validation_splits
-from aflite_assets.stages.evaluation.base_trainings import CellPlans, Start, plan_cells
-from aflite_assets.stages.evaluation.cell_choice import CellFilter
+from aflite_assets.specs.dataset import Seed
+from aflite_assets.specs.models import EvaluatorSpec, Name, validation_splits
+from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPlans, first_settings, plan_cells
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
 from aflite_assets.stages.evaluation.cell_workers import FAILURES, CellWorkers, visible_gpus
-from aflite_assets.stages.evaluation.grid import GridCell, grid_of
-from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.stages.evaluation.grid import GridCell, check_filter, grid_of, is_wanted
+from aflite_assets.stages.shared.published import full_rows, read_control_sets
 from aflite_assets.stages.shared.train_sets import filter_runs, train_sets
-from aflite_assets.stages.stage import Inputs
-from aflite_assets.tracking import TrackedRun
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 _CELLS = pa.schema(
     [
@@ -48,98 +45,117 @@ class _Outcome:
     reused: bool = False
 
 
+class EvaluatorModelsSettings(StageSettings):
+    """What `evaluator_models` reads of a dataset's file."""
+
+    evaluators: dict[Name, EvaluatorSpec]
+    seeds: tuple[Seed, ...]
+    filter_seeds: int
+    full_includes_warmup: bool
+
+
+@dataclass(frozen=True)
+class EvaluatorModelsInputs(StageInputs):
+    """The results that `evaluator_models` reads."""
+
+    raw_dataset: PublishedResult
+    challenge_sets: PublishedResult
+    warmup_split: PublishedResult
+    filtered_sets: PublishedResult
+    control_sets: PublishedResult
+
+
 def run(
-    spec: SpecView,
-    inputs: Inputs,
-    draft: Draft,
-    *,
-    tracker: TrackedRun,
-    device: DeviceSettings,
-    progress: Progress,
-    cells: CellFilter = CellFilter(),  # noqa: B008 - frozen
-) -> dict[str, Any]:
-    """Train and test the grid, or the part of it that `cells` names; what was trained before is found.
+    settings: EvaluatorModelsSettings, inputs: EvaluatorModelsInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
+    """Train and test the grid, or the part of it that `context.cells` names; what was trained before is found.
 
     A cell that fails is listed with its reason and does not stop the others.
     """
-    raw = load_examples(inputs["raw_dataset"].path)
+    raw = load_examples(inputs.raw_dataset.path)
+    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train").row_ids
+    controls = read_control_sets(inputs.control_sets)
     sets = {
-        seed: train_sets(inputs, raw, seed, include_warmup=spec.full_includes_warmup, filter_run=run)
-        for seed, run in filter_runs(spec).items()
+        seed: train_sets(full, inputs.filtered_sets, controls, seed, filter_run=filter_run)
+        for seed, filter_run in filter_runs(settings.seeds, settings.filter_seeds).items()
     }
-    grid = grid_of(spec, sets)
-    cells.check(grid)
+    grid = grid_of(settings.evaluators, sets)
+    check_filter(context.cells, grid)
     plans = plan_cells(
-        spec,
+        settings.evaluators,
         grid,
         raw,
-        tests_of(raw, inputs["challenge_sets"], validation_splits(spec.evaluators)),
-        inputs["challenge_sets"],
+        tests_of(raw, inputs.challenge_sets, validation_splits(settings.evaluators)),
+        inputs.challenge_sets,
         code_version=draft.key.code_version,
-        raw_version=inputs["raw_dataset"].data_version,
+        raw_version=inputs.raw_dataset.data_version,
     )
-    with CellWorkers(visible_gpus(device)) as workers:
-        trained = _Training(spec, inputs, draft, plans, cells, tracker, device, progress, workers, len(grid))
-        trained.share_starts(grid)
+    with CellWorkers(visible_gpus(context.device)) as workers:
+        training = _Training(settings, inputs, draft, plans, context, workers, len(grid))
+        training.train_bases(grid)
         # Cells of one key are one result: the first that is wanted makes it, the others find it.
         makers: dict[str, GridCell] = {}
-        for cell in filter(cells.wants, grid):
+        for cell in training.wanted(grid):
             makers.setdefault(plans.keys[cell.name].digest, cell)
-        made = workers.map(trained.outcome, makers.values())
+        made = workers.map(training.outcome, makers.values())
         outcomes = dict(zip([cell.name for cell in makers.values()], made, strict=True))
-        outcomes |= {cell.name: trained.outcome(cell) for cell in grid if cell.name not in outcomes}
+        outcomes |= {cell.name: training.outcome(cell) for cell in grid if cell.name not in outcomes}
     rows = [_row(cell, outcomes[cell.name]) for cell in grid]
     pq.write_table(pa.Table.from_pylist(rows, schema=_CELLS), draft.path / "cells.parquet")
-    return _summary(outcomes, fitted=sum(one.status == "done" and not one.reused for one in outcomes.values()))
+    return _summary(outcomes.values())
 
 
 @dataclass
 class _Training:
     """One run of the grid: finds or trains its cells one by one, from any thread."""
 
-    spec: SpecView
-    inputs: Inputs
+    settings: EvaluatorModelsSettings
+    inputs: EvaluatorModelsInputs
     draft: Draft
     plans: CellPlans
-    cells: CellFilter
-    tracker: TrackedRun
-    device: DeviceSettings
-    progress: Progress
+    context: StageContext
     workers: CellWorkers
     total: int
     ended: int = 0
-    failed_starts: dict[str, str] = field(default_factory=dict)
+    failed_bases: dict[str, str] = field(default_factory=dict)
 
-    def share_starts(self, grid: Sequence[GridCell]) -> None:
+    def wanted(self, grid: Sequence[GridCell]) -> list[GridCell]:
+        """The cells to train now."""
+        return [cell for cell in grid if is_wanted(cell, self.context.cells)]
+
+    def train_bases(self, grid: Sequence[GridCell]) -> None:
         """Train what wanted cells start from, each once, before any of these cells; what was trained is found."""
-        needed: dict[str, Start] = {}
+        needed: dict[str, BaseTraining] = {}
         for cell in grid:
-            start = self.plans.starts.get(cell.name)
-            if start is None or self.draft.found_part(start.name, start.key) is not None:
+            base = self.plans.base_trainings.get(cell.name)
+            if base is None or self.draft.found_part(base.name, base.key) is not None:
                 continue
             done = self.draft.found_part(cell.name, self.plans.keys[cell.name]) is not None
-            if self.cells.wants(cell) and not done and self.plans.problem(cell) is None:
-                needed.setdefault(start.key.digest, start)
-        self.workers.map(self._train_start, needed.values())
-        for start in self.plans.starts.values():  # those of one key under all their names
-            self.draft.found_part(start.name, start.key)
+            if is_wanted(cell, self.context.cells) and not done and self.plans.problem(cell) is None:
+                needed.setdefault(base.key.digest, base)
+        self.workers.map(self._train_base, needed.values())
+        for base in self.plans.base_trainings.values():  # those of one key under all their names
+            self.draft.found_part(base.name, base.key)
 
-    def _train_start(self, start: Start) -> None:
+    def _train_base(self, base: BaseTraining) -> None:
         """Train it; a failure is that of every cell which starts from it."""
-        self.progress.log(f"training what cells start from, {start.name}")
+        self.context.progress.log(f"training what cells start from, {base.name}")
         try:
-            self.draft.part(start.name, start.key, self._start_writer(start))
+            self.draft.part(base.name, base.key, self._base_writer(base))
         except FAILURES as error:
-            self.failed_starts[start.key.digest] = f"{type(error).__name__}: {error}"
+            self.failed_bases[base.key.digest] = f"{type(error).__name__}: {error}"
 
     def outcome(self, cell: GridCell) -> _Outcome:
         """Find the cell, or train it if it is wanted now."""
-        outcome = self._found(cell) or (self._trained(cell) if self.cells.wants(cell) else _Outcome("not run"))
+        outcome = self._found(cell) or self._made_now(cell)
         self.ended += 1
         how = "found" if outcome.reused else outcome.status
         reason = f": {outcome.reason}" if outcome.reason else ""
-        self.progress.log(f"cell {self.ended} of {self.total}, {cell.name}: {how}{reason}")
+        self.context.progress.log(f"cell {self.ended} of {self.total}, {cell.name}: {how}{reason}")
         return outcome
+
+    def _made_now(self, cell: GridCell) -> _Outcome:
+        return self._trained(cell) if is_wanted(cell, self.context.cells) else _Outcome("not run")
 
     def _found(self, cell: GridCell) -> _Outcome | None:
         part = self.draft.found_part(cell.name, self.plans.keys[cell.name])
@@ -160,76 +176,76 @@ class _Training:
 
     def _problem(self, cell: GridCell) -> str | None:
         """Why the cell need not be tried: rows of its stages are missing, or what it starts from failed."""
-        start = self.plans.starts.get(cell.name)
-        failed = None if start is None else self.failed_starts.get(start.key.digest)
+        base = self.plans.base_trainings.get(cell.name)
+        failed = None if base is None else self.failed_bases.get(base.key.digest)
         return self.plans.problem(cell) or failed
 
-    def _writer(self, cell: GridCell) -> Callable[[Draft], Mapping[str, Any]]:
-        start, recipe = self.plans.starts.get(cell.name), self.plans.recipes.get(cell.evaluator)
+    def _writer(self, cell: GridCell) -> Callable[[Draft], Mapping[str, float]]:
+        base, recipe = self.plans.base_trainings.get(cell.name), self.plans.recipes.get(cell.evaluator)
 
-        def write(part: Draft) -> Mapping[str, Any]:
+        def write(part: Draft) -> Mapping[str, float]:
             job = CellJob(
-                self.spec.evaluators[cell.evaluator] if recipe is None else recipe.settings,
+                first_settings(self.settings.evaluators[cell.evaluator], recipe),
                 cell.train_set.row_ids,
                 cell.seed,
-                self.device,
-                self.inputs["raw_dataset"],
-                self.inputs["challenge_sets"],
-                validation_splits(self.spec.evaluators),
+                self.context.device,
+                self.inputs.raw_dataset,
+                self.inputs.challenge_sets,
+                validation_splits(self.settings.evaluators),
                 part.path,
                 part.scratch,
-                weights=None if start is None else self.draft.found_part(start.name, start.key),
+                weights=None if base is None else self.draft.found_part(base.name, base.key),
                 stages=() if recipe is None else recipe.stages,
             )
             return self._tracked(cell.name, cell, part, job)
 
         return write
 
-    def _start_writer(self, start: Start) -> Callable[[Draft], Mapping[str, Any]]:
-        def write(part: Draft) -> Mapping[str, Any]:
+    def _base_writer(self, base: BaseTraining) -> Callable[[Draft], Mapping[str, float]]:
+        def write(part: Draft) -> Mapping[str, float]:
             job = WeightsJob(
-                self.spec.evaluators[start.cell.evaluator],
-                start.cell.train_set.row_ids,
-                start.cell.seed,
-                self.device,
-                self.inputs["raw_dataset"],
+                base.settings,
+                base.cell.train_set.row_ids,
+                base.cell.seed,
+                self.context.device,
+                self.inputs.raw_dataset,
                 part.path,
                 part.scratch,
             )
-            return self._tracked(start.name, start.cell, part, job)
+            return self._tracked(base.name, base.cell, part, job)
 
         return write
 
-    def _tracked(self, name: str, cell: GridCell, part: Draft, job: CellJob | WeightsJob) -> Mapping[str, Any]:
+    def _tracked(self, name: str, cell: GridCell, part: Draft, job: CellJob | WeightsJob) -> Mapping[str, float]:
         """Train under a nested run of this name."""
-        settings = self.spec.evaluators[cell.evaluator]
-        with self.tracker.child(name) as run:
+        settings = self.settings.evaluators[cell.evaluator]
+        with self.context.tracker.child(name) as run:
             described = {"evaluator": settings.model_dump(mode="json"), "seed": cell.seed}
             run.log_parameters({**described, "train_set": cell.train_set.name})
             digest = part.key.fields["rows"][:20]
             run.log_dataset(f"{part.partition}.{cell.train_set.name}", digest=digest, context="training")
-            metrics = self.workers.train(job, self.progress.log)
+            metrics = self.workers.train(job, self.context.progress.log)
             run.log_metrics(metrics)
         return metrics
 
     def _track_found(self, cell: GridCell, part: PublishedResult) -> None:
         """Give the run of a new grid the numbers of a cell that was found."""
-        with self.tracker.child(cell.name, tags={"aflite.found": "true"}) as run:
+        with self.context.tracker.child(cell.name, tags={"aflite.found": "true"}) as run:
             run.log_metrics(part.summary)
 
 
-def _summary(outcomes: Mapping[str, _Outcome], *, fitted: int) -> dict[str, Any]:
-    by_status = {status: sum(one.status == status for one in outcomes.values()) for status in ("failed", "not run")}
+def _summary(outcomes: Collection[_Outcome]) -> dict[str, object]:
+    counts = Counter(outcome.status for outcome in outcomes)
     return {
         "cells": len(outcomes),
-        "failed": by_status["failed"],
-        "not_run": by_status["not run"],
-        "fitted": fitted,
-        "incomplete": any(by_status.values()),
+        "failed": counts["failed"],
+        "not_run": counts["not run"],
+        "fitted": sum(outcome.status == "done" and not outcome.reused for outcome in outcomes),
+        "incomplete": counts["failed"] + counts["not run"] > 0,
     }
 
 
-def _row(cell: GridCell, outcome: _Outcome) -> dict[str, Any]:
+def _row(cell: GridCell, outcome: _Outcome) -> dict[str, object]:
     return {
         "name": cell.name,
         "evaluator": cell.evaluator,
@@ -240,3 +256,6 @@ def _row(cell: GridCell, outcome: _Outcome) -> dict[str, Any]:
         "status": outcome.status,
         "reason": outcome.reason,
     }
+
+
+EVALUATOR_MODELS = Stage("evaluator_models", "6", EvaluatorModelsSettings, EvaluatorModelsInputs, run)

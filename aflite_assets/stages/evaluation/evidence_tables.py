@@ -1,7 +1,7 @@
 """The tables of `bias_evidence` that make a comparison fair, each with what its numbers mean and what they do not."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -41,10 +41,9 @@ def paper_neighbour_tables(
     """The same in features of a model trained on all train rows, and as the numbers of the source may be meant."""
     from aflite_assets.diagnostics.evidence.neighbours import similarity_sums
 
-    most: dict[str, Any] = {"most_rows": _MOST_COMPARED, "memory_limit": _COMPARED_MEMORY}
-    found = _neighbours(rows, features, label_names, seed=seed, **most)
+    found = _neighbours(rows, features, label_names, seed=seed, compared=True)
     yield from _distance_tables(f"{representation}, in features of a model trained on all rows", found)
-    kept = _neighbours(rows, features, label_names, seed=seed, kept_queries=True, **most)
+    kept = _neighbours(rows, features, label_names, seed=seed, kept_queries=True, compared=True)
     if not found.held_out or not kept.queries:
         return
     sampled = " On a random sample, which makes sums smaller." if found.sampled or kept.sampled else ""
@@ -66,7 +65,7 @@ def _neighbours(
     *,
     seed: int,
     kept_queries: bool = False,
-    **limits: Any,
+    compared: bool = False,
 ) -> "NeighbourDistances":
     from aflite_assets.diagnostics.evidence.neighbours import neighbour_distances
 
@@ -80,7 +79,7 @@ def _neighbours(
         label_names=label_names,
         seed=seed,
         asked=kept if kept_queries else None,
-        **limits,
+        **({"most_rows": _MOST_COMPARED, "memory_limit": _COMPARED_MEMORY} if compared else {}),
     )
 
 
@@ -291,5 +290,5 @@ def adversary_tables(filtered: Mapping[str, pa.Table], raw: Examples, *, seed: i
     )
 
 
-def _in_train(rows: pa.Table) -> Any:
+def _in_train(rows: pa.Table) -> pa.ChunkedArray:
     return pc.equal(rows["split"], "train")

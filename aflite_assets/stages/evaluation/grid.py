@@ -1,19 +1,19 @@
 """The grid of evaluators, train sets and seeds: its cells, what each depends on, and which of them to run."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.specs.dataset import SpecView
-from aflite_assets.specs.models import ClassicalModelSpec
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.specs.models import ClassicalModelSpec, EvaluatorSpec, OneStageSpec
 from aflite_assets.specs.recipes import Recipe
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.train_sets import TrainSet
+from aflite_assets.stages.stage import CellFilter
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,17 @@ class GridCell:
         return ".".join([self.evaluator, *middle, str(self.seed)])
 
 
-def cell_fields(settings: Any, cell: GridCell, validation: str | None) -> dict[str, Any]:
+def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) -> dict[str, object]:
     """What a cell depends on beside the data; a model without randomness is the same for all seeds, so fitted once.
 
     `validation`: fingerprint of the rows it stops by, if any.
     """
     rows = hashlib.sha256(np.ascontiguousarray(cell.train_set.row_ids).tobytes()).hexdigest()
-    fields = {"settings": settings.model_dump(mode="json"), "checkpoint": checkpoint_content(settings), "rows": rows}
+    fields: dict[str, object] = {
+        "settings": settings.model_dump(mode="json"),
+        "checkpoint": checkpoint_content(settings),
+        "rows": rows,
+    }
     if validation is not None:
         fields["validation"] = validation
     return fields if isinstance(settings, ClassicalModelSpec) else {**fields, "seed": cell.seed}
@@ -45,7 +49,7 @@ def cell_fields(settings: Any, cell: GridCell, validation: str | None) -> dict[s
 
 def recipe_fields(
     recipe: Recipe, cell: GridCell, validation: str | None, rows: Mapping[str, str | None]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What a cell of several stages depends on beside the data: its start's fields, each stage's settings and rows.
 
     `validation`: of the start. `rows`: fingerprint of the rows to train on by challenge set, None where they are
@@ -82,7 +86,7 @@ def _serialised(batch: pa.RecordBatch) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-def validation_fingerprint(settings: Any, raw: Examples) -> str | None:
+def validation_fingerprint(settings: EvaluatorSpec, raw: Examples) -> str | None:
     """Fingerprint of the split that an evaluator stops by; None where it stops by train rows or not at all."""
     stopping = getattr(settings, "early_stopping", None)
     if stopping is None or stopping.split is None:
@@ -90,21 +94,50 @@ def validation_fingerprint(settings: Any, raw: Examples) -> str | None:
     return input_fingerprint({stopping.split: raw.in_split(stopping.split)})
 
 
-def grid_of(spec: SpecView, sets_of_seed: Mapping[int, list[TrainSet]]) -> list[GridCell]:
-    """Every cell, by evaluator, seed and train set."""
+def grid_of(evaluators: Collection[str], train_sets: Mapping[int, list[TrainSet]]) -> list[GridCell]:
+    """Every cell, by evaluator, seed and train set; `train_sets` are those of each seed."""
     return [
         GridCell(evaluator, train_set, seed)
-        for evaluator in spec.evaluators
-        for seed in spec.seeds
-        for train_set in sets_of_seed[seed]
+        for evaluator in evaluators
+        for seed, of_seed in train_sets.items()
+        for train_set in of_seed
     ]
+
+
+def is_wanted(cell: GridCell, wanted: CellFilter) -> bool:
+    """Whether the cell is to be trained; a train set without a representation is one of all."""
+    return (
+        (not wanted.evaluators or cell.evaluator in wanted.evaluators)
+        and (not wanted.train_sets or cell.train_set.name in wanted.train_sets)
+        and (not wanted.representations or cell.train_set.representation in (None, *wanted.representations))
+        and (not wanted.seeds or cell.seed in wanted.seeds)
+    )
+
+
+def check_filter(wanted: CellFilter, grid: Collection[GridCell]) -> None:
+    """Refuse names that the grid lacks.
+
+    Raises:
+        InvalidInputError: with the names that it has.
+    """
+    for field, known in (
+        ("evaluators", {cell.evaluator for cell in grid}),
+        ("train_sets", {cell.train_set.name for cell in grid}),
+        ("representations", {cell.train_set.representation for cell in grid} - {None}),
+        ("seeds", {cell.seed for cell in grid}),
+    ):
+        unknown = [name for name in getattr(wanted, field) if name not in known]
+        if unknown:
+            raise InvalidInputError(f"cells.{field} names {unknown}; this grid has {sorted(known, key=str)}")
 
 
 __all__ = [
     "GridCell",
     "cell_fields",
+    "check_filter",
     "grid_of",
     "input_fingerprint",
+    "is_wanted",
     "recipe_fields",
     "validation_fingerprint",
 ]

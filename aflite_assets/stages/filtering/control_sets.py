@@ -2,48 +2,68 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.algorithm import remove_highest
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved
-from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.results import Draft
-from aflite_assets.specs.dataset import SpecView
-from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.specs.dataset import RowCount, Seed
+from aflite_assets.specs.models import Name
 from aflite_assets.stages.shared.published import ControlSet, first_scores, full_rows, kept_rows, read_rows
 from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, filter_runs, why_not_earlier
-from aflite_assets.stages.stage import Inputs
-from aflite_assets.tracking import TrackedRun
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 NO_MODEL = "the representation has no warm-up model"
 
 
+class ControlSetsSettings(StageSettings):
+    """What `control_sets` reads of a dataset's file."""
+
+    seed: int
+    seeds: tuple[Seed, ...]
+    filter_seeds: int
+    full_includes_warmup: bool
+    train_sets: dict[Name, RowCount]
+
+
+@dataclass(frozen=True)
+class ControlSetsInputs(StageInputs):
+    """The results that `control_sets` reads."""
+
+    raw_dataset: PublishedResult
+    warmup_split: PublishedResult
+    embeddings: PublishedResult
+    filtered_sets: PublishedResult
+
+
 def run(
-    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
-) -> dict[str, Any]:
+    settings: ControlSetsSettings, inputs: ControlSetsInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
     """Draw the controls of every representation's filtered set."""
-    raw = load_examples(inputs["raw_dataset"].path)
-    full = full_rows(raw, inputs["warmup_split"], include_warmup=spec.full_includes_warmup)
+    raw = load_examples(inputs.raw_dataset.path)
+    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup)
     controls: list[ControlSet] = []
-    summary: dict[str, Any] = {}
-    for name, part in inputs["filtered_sets"].parts.items():
+    summary: dict[str, object] = {}
+    for name, part in inputs.filtered_sets.parts.items():
         rows = pq.read_table(part.file("rows.parquet"))
-        scores = SinglePassScores.of(rows, read_rows(inputs["embeddings"].part(name)), first_scores(part))
+        scores = SinglePassScores.of(rows, read_rows(inputs.embeddings.part(name)), first_scores(part))
         filter_run = FilterRun.of(part)
-        kept = {seed: kept_rows(part, run) for seed, run in filter_runs(spec).items()}
-        made, notes = _controls(name, rows, full, scores, kept, splits=filter_run.filtered_splits, seed=spec.seed)
-        earlier = {one: earlier_set(rows, size, run=filter_run) for one, size in spec.train_sets.items()}
-        made += _earlier_controls(name, earlier, full.in_split("train").row_ids, spec.seeds)
-        notes["earlier_sets"] = {one: _described(found, rows, spec.train_sets[one]) for one, found in earlier.items()}
+        kept = {seed: kept_rows(part, run) for seed, run in filter_runs(settings.seeds, settings.filter_seeds).items()}
+        made, notes = _controls(name, rows, full, scores, kept, splits=filter_run.filtered_splits, seed=settings.seed)
+        earlier = {
+            size_name: earlier_set(rows, size, run=filter_run) for size_name, size in settings.train_sets.items()
+        }
+        made += _earlier_controls(name, earlier, full.in_split("train").row_ids, settings.seeds)
+        notes["earlier_sets"] = {
+            one: _described(found, rows, settings.train_sets[one]) for one, found in earlier.items()
+        }
         controls += made
         summary[name] = {"sets": len(made), **notes}
-        progress.log(f"controls of {name}: {sorted({control.name for control in made})}")
+        context.progress.log(f"controls of {name}: {sorted({control.name for control in made})}")
     pq.write_table(pa.concat_tables([_table(control) for control in controls]), draft.path / "sets.parquet")
     return summary
 
@@ -69,7 +89,8 @@ class SinglePassScores:
 
 
 def _floats(column: pa.ChunkedArray) -> np.ndarray:
-    return column.cast(pa.float32()).to_numpy().astype(np.float64)
+    values: np.ndarray = column.cast(pa.float32()).to_numpy()
+    return values.astype(np.float64)
 
 
 def _in_order(wanted: np.ndarray, row_ids: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -89,7 +110,7 @@ def _controls(
     *,
     splits: Sequence[str],
     seed: int,
-) -> tuple[list[ControlSet], dict[str, Any]]:
+) -> tuple[list[ControlSet], dict[str, object]]:
     """`kept`: for each of the evaluators' seeds what the run of the filter that it trains on kept, ids by split."""
     made = [
         ControlSet(name, "random", each, split, _draw(full.in_split(split).row_ids, len(left), [each, number]))
@@ -135,7 +156,7 @@ def _earlier_controls(
     return made
 
 
-def _described(found: EarlierSet | None, rows: pa.Table, size: int) -> dict[str, Any]:
+def _described(found: EarlierSet | None, rows: pa.Table, size: int) -> dict[str, object]:
     if found is None:
         return {"reason": why_not_earlier(rows, size)}
     return {
@@ -167,6 +188,8 @@ def _single_pass(
     split_of, row_ids = rows["split"].to_numpy(zero_copy_only=False), rows["row_id"].to_numpy()
     train = np.flatnonzero(split_of == "train")
     n_removed = int((~rows["kept"].to_numpy(zero_copy_only=False)[train]).sum())
+    from aflite_assets.algorithm import remove_highest  # loads torch
+
     sets = []
     for split in splits:
         inside = np.flatnonzero(split_of == split)
@@ -187,3 +210,6 @@ def _table(control: ControlSet) -> pa.Table:
             "row_id": control.row_ids,
         }
     )
+
+
+CONTROL_SETS = Stage("control_sets", "3", ControlSetsSettings, ControlSetsInputs, run)

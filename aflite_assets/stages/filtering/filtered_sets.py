@@ -6,44 +6,59 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.algorithm import FilterResult, FilterSettings, FilterState, IterationRecord, filter_dataset
+from aflite_assets.algorithm import FilterResult, FilterSettings, FilterState, IterationRecord
 from aflite_assets.diagnostics.evidence.kept_like_train import kept_shares, unlike_train
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, write_json
-from aflite_assets.specs.dataset import FilterSpec, SpecView
-from aflite_assets.stages.shared.progress import IterationReport, Progress
+from aflite_assets.specs.dataset import FilterSpec
 from aflite_assets.stages.shared.published import FILTER_RUNS, open_features, read_rows, report_iterations
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, only_scored
-from aflite_assets.stages.stage import Inputs
+from aflite_assets.stages.stage import IterationReport, Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.tracking import TrackedRun
 
 
+class FilteredSetsSettings(StageSettings):
+    """What `filtered_sets` reads of a dataset's file."""
+
+    filter: FilterSpec
+    filter_seeds: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class FilteredSetsInputs(StageInputs):
+    """The results that `filtered_sets` reads."""
+
+    raw_dataset: PublishedResult
+    warmup_split: PublishedResult
+    embeddings: PublishedResult
+
+
 def run(
-    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
-) -> dict[str, Any]:
+    settings: FilteredSetsSettings, inputs: FilteredSetsInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
     """Filter each representation's rows on its own; iterations of results found again are reported again."""
-    warmup = inputs["warmup_split"].summary["rows"]
-    summary = {}
-    for name, embedded in inputs["embeddings"].parts.items():
-        fields = {"filter": spec.filter.model_dump(mode="json"), "seed": spec.seed, "warmup_rows": warmup}
-        if spec.filter_seeds > 1:
-            fields["filter_seeds"] = spec.filter_seeds
+    warmup = inputs.warmup_split.summary["rows"]
+    summary: dict[str, object] = {}
+    for name, embedded in inputs.embeddings.parts.items():
+        fields = {"filter": settings.filter.model_dump(mode="json"), "seed": settings.seed, "warmup_rows": warmup}
+        if settings.filter_seeds > 1:
+            fields["filter_seeds"] = settings.filter_seeds
         part = draft.part(
             name,
             ResultKey(draft.key.code_version, fields, {"embeddings": embedded.data_version}),
-            partial(_filter, name, embedded, spec, warmup=warmup, tracker=tracker, device=device, progress=progress),
+            partial(_filter, name, embedded, settings, warmup=warmup, context=context),
         )
         if part.reused:
-            report_iterations(name, part.result, progress)
-            _track_found(name, part.result, tracker)
+            report_iterations(name, part.result, context.progress)
+            _track_found(name, part.result, context.tracker)
         summary[name] = part.result.summary
     return summary
 
@@ -102,6 +117,8 @@ class FilterInputs:
         on_iteration: Callable[[IterationRecord, FilterState], None],
     ) -> FilterResult:
         """One run of the loop."""
+        from aflite_assets.algorithm import filter_dataset  # loads torch and numba
+
         return filter_dataset(
             self.features,
             self.rows["label"].to_numpy()[self.entering],
@@ -119,15 +136,13 @@ class FilterInputs:
 def _filter(
     name: str,
     embedded: PublishedResult,
-    spec: SpecView,
+    settings: FilteredSetsSettings,
     part: Draft,
     *,
     warmup: int,
-    tracker: TrackedRun,
-    device: DeviceSettings,
-    progress: Progress,
-) -> Mapping[str, Any]:
-    given = FilterInputs.of(embedded, spec.filter, warmup=warmup)
+    context: StageContext,
+) -> dict[str, object]:
+    given, progress = FilterInputs.of(embedded, settings.filter, warmup=warmup), context.progress
     checkpoint = Checkpoint(part.scratch)
     (part.path / "scores").mkdir()
     resume = checkpoint.load()
@@ -135,7 +150,7 @@ def _filter(
         progress.log(f"filtering {name} resumes at iteration {resume.next_iteration}")
         for record in resume.iterations:
             progress.on_iteration(_report(name, record))
-    with tracker.child(name) as run:
+    with context.tracker.child(name) as run:
         run.log_parameters(asdict(given.settings))
         if resume is not None:  # a kill may have come between the checkpoint and these
             run.log_metrics(_metrics(resume.iterations[-1]), step=resume.iterations[-1].iteration)
@@ -146,38 +161,41 @@ def _filter(
             progress.log(_line(name, record))
             run.log_metrics(_metrics(record), step=record.iteration)
 
-        result = given.run(spec.seed, device=device, resume=resume, on_iteration=on_iteration)
+        result = given.run(settings.seed, device=context.device, resume=resume, on_iteration=on_iteration)
         checkpoint.publish_scores(part.path / "scores")
         warnings = _write(result, given, part.path)
         summary = _summary(result, given, warnings)
-        if spec.filter_seeds > 1:
-            seeds = range(spec.seed + 1, spec.seed + spec.filter_seeds)
-            further = [_run_again(name, given, seed, part.scratch, device=device, progress=progress) for seed in seeds]
-            summary |= _write_runs([given.kept(result), *further], given, part.path)
-            run.log_metrics({"kept_jaccard_mean": summary["kept_jaccard"]["mean"]})
+        if settings.filter_seeds > 1:
+            seeds = range(settings.seed + 1, settings.seed + settings.filter_seeds)
+            further = [_run_again(name, given, seed, part.scratch, context=context) for seed in seeds]
+            kept = [given.kept(result), *further]
+            _write_runs(kept, given, part.path)
+            in_train = [rows[given.split == "train"] for rows in kept]
+            jaccard = _kept_jaccard(in_train)
+            kept_train_rows = [int(rows.sum()) for rows in in_train]
+            summary |= {"filter_runs": len(kept), "kept_train_rows": kept_train_rows, "kept_jaccard": jaccard}
+            run.log_metrics({"kept_jaccard_mean": jaccard["mean"]})
     return summary
 
 
-def _run_again(
-    name: str, given: FilterInputs, seed: int, scratch: Path, *, device: DeviceSettings, progress: Progress
-) -> np.ndarray:
+def _run_again(name: str, given: FilterInputs, seed: int, scratch: Path, *, context: StageContext) -> np.ndarray:
     """What another run of the filter keeps, bool per row entering; it resumes at its iteration too."""
     folder = scratch / f"seed-{seed}"
     folder.mkdir(exist_ok=True)
     checkpoint = Checkpoint(folder)
     result = given.run(
         seed,
-        device=device,
+        device=context.device,
         resume=checkpoint.load(),
         on_iteration=lambda record, state: checkpoint.save(record, state, given.row_ids),
     )
     kept = given.kept(result)
-    progress.log(f"filtering {name} with seed {seed}: kept {kept[given.split == 'train'].sum()} train rows")
+    context.progress.log(f"filtering {name} with seed {seed}: kept {kept[given.split == 'train'].sum()} train rows")
     return kept
 
 
-def _write_runs(kept: Sequence[np.ndarray], given: FilterInputs, folder: Path) -> dict[str, Any]:
-    """Publish what each run kept, and say how alike the train rows are (Jaccard), beside what chance would give."""
+def _write_runs(kept: Sequence[np.ndarray], given: FilterInputs, folder: Path) -> None:
+    """Publish what each run kept."""
     table = pa.table(
         {
             "filter_run": np.concatenate([np.full(int(rows.sum()), number) for number, rows in enumerate(kept)]),
@@ -186,13 +204,15 @@ def _write_runs(kept: Sequence[np.ndarray], given: FilterInputs, folder: Path) -
         }
     )
     pq.write_table(table, folder / FILTER_RUNS)
-    train = [rows[given.split == "train"] for rows in kept]
-    alike = [float((one & other).sum() / (one | other).sum()) for one, other in combinations(train, 2)]
+
+
+def _kept_jaccard(kept: Sequence[np.ndarray]) -> dict[str, float]:
+    """How alike the train rows (bool) are that runs of the filter kept, over pairs, beside what chance would give."""
+    alike = [float((one & other).sum() / (one | other).sum()) for one, other in combinations(kept, 2)]
     chance = [
-        expected_jaccard(len(one), int(one.sum()), int(other.sum())) or 0.0 for one, other in combinations(train, 2)
+        expected_jaccard(len(one), int(one.sum()), int(other.sum())) or 0.0 for one, other in combinations(kept, 2)
     ]
-    jaccard = {"mean": float(np.mean(alike)), "least": min(alike), "by_chance": float(np.mean(chance))}
-    return {"filter_runs": len(kept), "kept_train_rows": [int(rows.sum()) for rows in train], "kept_jaccard": jaccard}
+    return {"mean": float(np.mean(alike)), "least": min(alike), "by_chance": float(np.mean(chance))}
 
 
 def _track_found(name: str, part: PublishedResult, tracker: TrackedRun) -> None:
@@ -276,10 +296,10 @@ _TRACKED = (
 
 def _metrics(record: IterationRecord) -> dict[str, float]:
     values = _published(record)
-    return {field: float(values[field]) for field in _TRACKED if values[field] is not None}
+    return {field: float(value) for field in _TRACKED if isinstance(value := values[field], int | float)}
 
 
-def _published(record: IterationRecord) -> dict[str, Any]:
+def _published(record: IterationRecord) -> dict[str, object]:
     """The record's fields under the names that tables and metrics have."""
     named = {
         "train_rows_in": record.counted_rows_in,
@@ -333,7 +353,7 @@ def _write(result: FilterResult, given: FilterInputs, folder: Path) -> list[str]
     return warnings
 
 
-def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> dict[str, Any]:
+def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> dict[str, object]:
     rows, entering = given.rows, given.entering
     kept = np.ones(rows.num_rows, bool)
     kept[entering[result.removed_rows]] = False
@@ -349,3 +369,6 @@ def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> 
         "warnings": warnings,
         "seconds": round(sum(record.seconds for record in result.iterations), 2),
     }
+
+
+FILTERED_SETS = Stage("filtered_sets", "8", FilteredSetsSettings, FilteredSetsInputs, run)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,14 +13,10 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import read_image
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.rows import rows_at
-from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.results import Draft
-from aflite_assets.specs.dataset import SpecView
-from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.stages.shared.published import ControlSet, read_control_sets
 from aflite_assets.stages.shared.report_inputs import filtered_set, trial_note
-from aflite_assets.stages.stage import Inputs
-from aflite_assets.tracking import TrackedRun
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 WEIGHT_BOUNDS = (0.25, 4.0)
 """Least and most a row may weigh: a quarter, so that every row still teaches, and four, so that few rule no batch."""
@@ -37,14 +32,30 @@ class Configuration:
     tables: Mapping[str, pa.Table]
 
 
+class PublishedDatasetSettings(StageSettings):
+    """What `published_dataset` reads of a dataset's file."""
+
+    title: str
+    description: str
+
+
+@dataclass(frozen=True)
+class PublishedDatasetInputs(StageInputs):
+    """The results that `published_dataset` reads."""
+
+    raw_dataset: PublishedResult
+    filtered_sets: PublishedResult
+    control_sets: PublishedResult
+
+
 def run(
-    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
-) -> dict[str, Any]:
+    settings: PublishedDatasetSettings, inputs: PublishedDatasetInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
     """Write every configuration's splits as Parquet with the library's own types, and the card that lists them."""
-    raw_result = inputs["raw_dataset"]
+    raw_result = inputs.raw_dataset
     raw = load_examples(raw_result.path)
-    filtered = [filtered_set(name, part) for name, part in inputs["filtered_sets"].parts.items()]
-    controls = read_control_sets(inputs["control_sets"])
+    filtered = [filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()]
+    controls = read_control_sets(inputs.control_sets)
     files: dict[str, dict[str, str]] = {}
     rows: dict[str, dict[str, int]] = {}
     weights = {}
@@ -65,17 +76,17 @@ def run(
     from aflite_assets.reports.page.card import dataset_card
 
     card = dataset_card(
-        spec.title or draft.partition,
-        spec.description,
+        settings.title or draft.partition,
+        settings.description,
         configs=list(files.items()),
         rows=rows,
         filtered=filtered,
         label_names=raw.label_names,
         notes=trial_note(raw_result),
-        provenance={f"data version of {name}": result.data_version for name, result in inputs.items()},
+        provenance={f"data version of {name}": result.data_version for name, result in inputs.results.items()},
     )
     (draft.path / "README.md").write_text(card, encoding="utf-8")
-    progress.log(f"published dataset: {rows}")
+    context.progress.log(f"published dataset: {rows}")
     return {"rows": rows, "weights": weights}
 
 
@@ -180,3 +191,6 @@ def _with_image_bytes(table: pa.Table) -> pa.Table:
     values = [{"bytes": read_image(image), "path": None} for image in table["image"].to_pylist()]
     column = pa.array(values, pa.struct([("bytes", pa.binary()), ("path", pa.string())]))
     return table.set_column(table.column_names.index("image"), "image", column)
+
+
+PUBLISHED_DATASET = Stage("published_dataset", "2", PublishedDatasetSettings, PublishedDatasetInputs, run)

@@ -1,22 +1,19 @@
 """The stage of `benchmark_report`: one page to read, its figures, its numbers as JSON, Markdown and Parquet."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.scores.accuracy import Score
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.dataset import SpecView
-from aflite_assets.specs.models import validation_splits
+from aflite_assets.specs.dataset import ChallengeSpec, RowCount, Seed
+from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
+from aflite_assets.specs.report import ReportSpec
 from aflite_assets.stages.report.model_families import held_back_shares, model_architectures, model_families
-from aflite_assets.stages.shared.progress import Progress
 from aflite_assets.stages.shared.published import read_challenge_sets, read_control_sets, read_learning_curves
 from aflite_assets.stages.shared.report_inputs import (
     annotations_note,
@@ -35,13 +32,42 @@ from aflite_assets.stages.shared.report_inputs import (
     unlabelled_note,
 )
 from aflite_assets.stages.shared.train_sets import filter_runs
-from aflite_assets.stages.stage import Inputs
-from aflite_assets.tracking import TrackedRun
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+
+
+class BenchmarkReportSettings(StageSettings):
+    """What `benchmark_report` reads of a dataset's file."""
+
+    title: str
+    description: str
+    challenge_sets: dict[Name, ChallengeSpec]
+    limit: dict[SplitName, RowCount] | None
+    report: ReportSpec
+    representations: dict[Name, EncoderSpec]
+    evaluators: dict[Name, EvaluatorSpec]
+    seeds: tuple[Seed, ...]
+    filter_seeds: int
+    seed: int
+    full_includes_warmup: bool
+
+
+@dataclass(frozen=True)
+class BenchmarkReportInputs(StageInputs):
+    """The results that `benchmark_report` reads."""
+
+    raw_dataset: PublishedResult
+    challenge_sets: PublishedResult
+    warmup_split: PublishedResult
+    filtered_sets: PublishedResult
+    control_sets: PublishedResult
+    published_dataset: PublishedResult
+    evaluator_models: PublishedResult
+    bias_evidence: PublishedResult
 
 
 def run(
-    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
-) -> dict[str, Any]:
+    settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
     """Render the report from what was published; the tracker has its numbers, and the path of the page.
 
     The page itself holds plotly's script, and is kept once.
@@ -50,14 +76,14 @@ def run(
     from aflite_assets.reports.page.json_report import report_json
     from aflite_assets.reports.sentences.summary import verdict_sentence
 
-    data = report_data(spec, inputs, draft.partition)
+    data = report_data(settings, inputs, draft.partition)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
     write_tables(data, draft.path)
     write_pictures(data, draft.path)
-    tracker.log_metrics(accuracies(data))
-    tracker.log_parameters({"report_page": str(draft.target / "report.html")})
-    tracker.log_artifact(draft.path / "report.json")
+    context.tracker.log_metrics(accuracies(data))
+    context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
+    context.tracker.log_artifact(draft.path / "report.json")
     return {
         "cells": len(data.cells),
         "test_sets": [test.name for test in data.test_sets],
@@ -92,6 +118,7 @@ def write_pictures(data: BenchmarkData, folder: Path) -> None:
 
 def accuracies(data: BenchmarkData) -> dict[str, float]:
     """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
+    from aflite_assets.reports.scores.accuracy import Score
     from aflite_assets.reports.tables.main_tables import challenge_table, main_table
 
     scores: dict[str, Score | None] = {}
@@ -106,64 +133,70 @@ def accuracies(data: BenchmarkData) -> dict[str, float]:
     return {name: score.accuracy.mean for name, score in scores.items() if score and score.accuracy}
 
 
-def report_data(spec: SpecView, inputs: Inputs, name: str) -> BenchmarkData:
+def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, name: str) -> BenchmarkData:
     """Everything that the report of one dataset shows."""
     from aflite_assets.reports.tables.top_k import is_ranked
 
-    raw_result = inputs["raw_dataset"]
+    raw_result = inputs.raw_dataset
     raw = load_examples(raw_result.path)
-    if spec.report.scatter_features is not None:
-        check_scatter_features(spec.report.scatter_features, raw)
-    parts = inputs["filtered_sets"].parts
+    if settings.report.scatter_features is not None:
+        check_scatter_features(settings.report.scatter_features, raw)
+    parts, primary = inputs.filtered_sets.parts, settings.report.primary
     filtered = tuple(filtered_set(one, part) for one, part in parts.items())
-    unreported = validation_splits(spec.evaluators)
-    fine_tuned = fine_tuned_evaluators(spec.evaluators)
-    controls = read_control_sets(inputs["control_sets"])
-    tested = test_sets(raw, inputs["challenge_sets"], filtered, spec.challenge_sets, unreported, fine_tuned, controls)
+    unreported = validation_splits(settings.evaluators)
+    fine_tuned = fine_tuned_evaluators(settings.evaluators)
+    controls = read_control_sets(inputs.control_sets)
+    tested = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
     return BenchmarkData(
         name=name,
-        title=spec.title or name,
-        description=spec.description,
+        title=settings.title or name,
+        description=settings.description,
         label_names=raw.label_names,
         split_rows=raw_result.summary["rows"],
-        warmup_rows=inputs["warmup_split"].summary["rows"],
+        warmup_rows=inputs.warmup_split.summary["rows"],
         notes=(
             *trial_note(raw_result),
             *unlabelled_note(raw_result),
             *undecodable_note(raw_result),
             *annotations_note(raw_result),
-            *earlier_sets_note(inputs["control_sets"]),
+            *earlier_sets_note(inputs.control_sets),
         ),
         filtered=filtered,
-        cells=read_cells(inputs["evaluator_models"], ranked=ranked),
+        cells=read_cells(inputs.evaluator_models, ranked=ranked),
         test_sets=tested,
         examples=raw,
-        scatter_features=spec.report.scatter_features,
-        evidence=read_evidence(inputs["bias_evidence"]),
-        planted=read_planted(inputs["bias_evidence"]),
-        provenance=_provenance(spec, inputs),
-        missing_sets=read_challenge_sets(inputs["challenge_sets"]).missing,
-        families=model_families(spec.representations, spec.evaluators),
-        architectures=model_architectures(spec.representations, spec.evaluators),
-        held_back=held_back_shares(spec.evaluators),
-        published=spec.report.published,
+        scatter_features=settings.report.scatter_features,
+        evidence=read_evidence(inputs.bias_evidence),
+        planted=read_planted(inputs.bias_evidence),
+        provenance=_provenance(settings, inputs),
+        missing_sets=read_challenge_sets(inputs.challenge_sets).missing,
+        families=model_families(settings.representations, settings.evaluators),
+        architectures=model_architectures(settings.representations, settings.evaluators),
+        held_back=held_back_shares(settings.evaluators),
+        published=settings.report.published,
         fine_tuned=fine_tuned,
-        warmup_curves=read_learning_curves(inputs["warmup_split"]),
-        similarities=read_similarities(inputs["bias_evidence"]),
-        filter_runs=filter_runs(spec) if spec.filter_seeds > 1 else {},
-        primary=None if spec.report.primary is None else (spec.report.primary.evaluator, spec.report.primary.test_set),
-        smallest_effect=spec.report.smallest_effect,
+        warmup_curves=read_learning_curves(inputs.warmup_split),
+        similarities=read_similarities(inputs.bias_evidence),
+        filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
+        primary=None if primary is None else (primary.evaluator, primary.test_set),
+        smallest_effect=settings.report.smallest_effect,
         score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},
     )
 
 
-def _provenance(spec: SpecView, inputs: Inputs) -> dict[str, str]:
-    versions = {f"data version of {name}": result.data_version for name, result in inputs.items()}
-    seeds = {"seed": str(spec.seed), "evaluator seeds": ", ".join(map(str, spec.seeds))}
-    return {**seeds, "full includes warm-up rows": str(spec.full_includes_warmup), **versions, **_libraries(inputs)}
+def _provenance(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs) -> dict[str, str]:
+    return {
+        "seed": str(settings.seed),
+        "evaluator seeds": ", ".join(map(str, settings.seeds)),
+        "full includes warm-up rows": str(settings.full_includes_warmup),
+        **{f"data version of {name}": result.data_version for name, result in inputs.results.items()},
+        **_libraries(inputs.evaluator_models),
+    }
 
 
-def _libraries(inputs: Inputs) -> dict[str, str]:
-    made_with: PublishedResult = inputs["evaluator_models"]
-    return {name: str(version) for name, version in made_with.manifest["environment"].items()}
+def _libraries(result: PublishedResult) -> dict[str, str]:
+    return {name: str(version) for name, version in result.manifest["environment"].items()}
+
+
+BENCHMARK_REPORT = Stage("benchmark_report", "8", BenchmarkReportSettings, BenchmarkReportInputs, run)

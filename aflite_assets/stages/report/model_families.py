@@ -88,7 +88,8 @@ def _image_architecture(name: str) -> str:
     from timm.models import is_model, model_entrypoint
 
     if is_model(name):
-        return model_entrypoint(name).__module__.rpartition(".")[2]
+        module: str = model_entrypoint(name).__module__
+        return module.rpartition(".")[2]
     return re.split(r"[\d_]", name.lower())[0]
 
 

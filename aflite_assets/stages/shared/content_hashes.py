@@ -3,7 +3,8 @@
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel
 
 from aflite_assets.data.hub.datasets import check_available, model_commit
 from aflite_assets.data.loading import content_fingerprint
@@ -30,11 +31,11 @@ class FieldContents:
     def __init__(self, spec: DatasetSpec, *, hashes: FileHashes | None = None) -> None:
         self._spec = spec
         self._hashes = hashes or FileHashes()
-        self._contents: dict[str, Any] = {}
+        self._contents: dict[str, object] = {}
         self._files: dict[str, tuple[HashedFile, ...]] = {}
         self._refusals: dict[str, AfliteError] = {}
 
-    def of(self, fields: Iterable[str]) -> dict[str, Any]:
+    def of(self, fields: Iterable[str]) -> dict[str, object]:
         """Content hashes of the files, and commits of the hub's datasets and models, that these fields name.
 
         Raises:
@@ -67,7 +68,7 @@ class FieldContents:
         if was_missing and annotations is not None and why_left_out(annotations) is None:
             raise UnsettledDataError("annotations: the missing file came while the dataset was read; try again")
 
-    def _look(self, field: str) -> Any:
+    def _look(self, field: str) -> object:
         if field in self._refusals:
             raise self._refusals[field]
         if field not in self._contents:
@@ -81,12 +82,12 @@ class FieldContents:
         return self._contents[field]
 
 
-def field_contents(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, Any]:
+def content_hashes(spec: DatasetSpec, fields: Iterable[str]) -> dict[str, object]:
     """What `FieldContents.of` gives, looked at now."""
     return FieldContents(spec).of(fields)
 
 
-def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> Any:
+def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> object:
     match field:
         case "source":
             return content_fingerprint(spec.source, hashes=hashes)
@@ -94,9 +95,11 @@ def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> Any:
             return {} if spec.annotations is None else annotations_content(spec.annotations, hashes=hashes)
         case "challenge_sets":
             return {name: challenge_content(one, hashes=hashes) for name, one in spec.challenge_sets.items()}
-        case "representations" | "evaluators":
-            models = getattr(spec, field)
-            return {name: checkpoint_content(settings, hashes=hashes) for name, settings in models.items()}
+        case "representations":
+            return {name: checkpoint_content(one, hashes=hashes) for name, one in spec.representations.items()}
+        case "evaluators":
+            return {name: checkpoint_content(one, hashes=hashes) for name, one in spec.evaluators.items()}
+    assert spec.distance_encoder is not None
     return checkpoint_content(spec.distance_encoder, hashes=hashes)
 
 
@@ -136,7 +139,7 @@ def challenge_content(challenge: ChallengeSpec, *, hashes: FileHashes | None = N
         return dict(MISSING)
 
 
-def checkpoint_content(settings: Any, *, hashes: FileHashes | None = None) -> dict[str, str]:
+def checkpoint_content(settings: BaseModel, *, hashes: FileHashes | None = None) -> dict[str, str]:
     """sha256 of the files of a model's local checkpoint, or the commit of a hub id; empty for models from scratch.
 
     Raises:
@@ -148,20 +151,20 @@ def checkpoint_content(settings: Any, *, hashes: FileHashes | None = None) -> di
     return contents
 
 
-def named_models(settings: Any) -> list[str]:
+def named_models(settings: BaseModel) -> list[str]:
     """The checkpoints and files of vectors that a model's settings name: paths, or ids of the hub."""
     named = (getattr(settings, field, None) for field in ("checkpoint", "contextual", "vectors"))
     return [name for name in named if name is not None]
 
 
-def is_hub_id(named: str, settings: Any) -> bool:
+def is_hub_id(named: str, settings: BaseModel) -> bool:
     """Whether what the settings name is a model of the hub and no path."""
     of_the_hub = isinstance(settings, TextModelSpec | EsimSpec) and named != getattr(settings, "vectors", None)
     return of_the_hub and not Path(named).exists() and not named.startswith(("/", ".", "~"))
 
 
-def _named_content(named: str, settings: Any, hashes: FileHashes) -> dict[str, str]:
-    if is_hub_id(named, settings):
+def _named_content(named: str, settings: BaseModel, hashes: FileHashes) -> dict[str, str]:
+    if isinstance(settings, TextModelSpec | EsimSpec) and is_hub_id(named, settings):
         return {"commit": model_commit(named, settings.revision)}
     place = Path(named)
     files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())

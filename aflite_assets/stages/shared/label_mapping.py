@@ -16,14 +16,14 @@ def class_map(name: str, challenge: ChallengeSpec, examples: Examples, dataset_l
     """The class of the set `name` that each class of the dataset counts as, int64, -1 for none.
 
     Raises:
-        DataError: as `counts_as`.
+        DataError: as `label_mapping`.
     """
-    targets = counts_as(name, challenge, examples, dataset_labels)
+    targets = label_mapping(name, challenge, examples, dataset_labels)
     numbers = {label: number for number, label in enumerate(examples.label_names)}
     return np.array([-1 if target is None else numbers[target] for target in targets.values()], np.int64)
 
 
-def counts_as(
+def label_mapping(
     name: str,
     challenge: ChallengeSpec,
     examples: Examples,

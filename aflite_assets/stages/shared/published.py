@@ -3,8 +3,7 @@
 import functools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +14,11 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs.learning_curve import LearningCurve
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.shared.progress import IterationReport, Progress
+from aflite_assets.stages.stage import IterationReport, Progress
 
 _CATEGORY = "attribute.category."
 
-CHALLENGE_SETS = "sets.json"
+CHALLENGE_SETS_FILE = "sets.json"
 """The file of `ChallengeSets`."""
 
 FILTER_RUNS = "filter_runs.parquet"
@@ -30,23 +29,55 @@ FINE_TUNE = "fine_tune"
 
 
 @dataclass(frozen=True)
+class FineTuneFacts:
+    """About the rows of a challenge set that evaluators may be trained on.
+
+    `split`: of the set's source. `repeats_dropped`: rows whose input a test set has.
+    """
+
+    split: str
+    rows: int
+    source_rows: int
+    unlabelled_rows: int
+    undecodable_images: int
+    repeats_dropped: int
+
+
+@dataclass(frozen=True)
+class ChallengeFacts:
+    """What readers of a challenge set must know of it.
+
+    `source_rows`: before rows without a label were dropped and a limit drew. `dataset_classes`: whether its classes are
+    the dataset's by name and number. `undecodable_images`: dropped. `fine_tune`: where evaluators may be trained on it.
+    """
+
+    rows: int
+    source_rows: int
+    unlabelled_rows: int
+    label_names: list[str]
+    dataset_classes: bool
+    undecodable_images: int
+    fine_tune: FineTuneFacts | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """As published; a set without rows to train on does not mention them."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+@dataclass(frozen=True)
 class ChallengeSets:
     """What `challenge_sets` holds beside the rows.
 
-    `sets` by name: rows, source_rows (before rows without a label were dropped and a limit drew), unlabelled_rows,
-    label_names, undecodable_images (dropped), and dataset_classes: whether its classes are the dataset's by name and
-    number; of a set that evaluators may be trained on also fine_tune: split, rows, source_rows, unlabelled_rows,
-    undecodable_images and repeats_dropped (rows whose input a test set has). `missing` by name: why a set that is not
-    required could not be had.
+    `missing` by name: why a set that is not required could not be had.
     """
 
-    sets: Mapping[str, Mapping[str, Any]]
+    sets: Mapping[str, ChallengeFacts]
     missing: Mapping[str, str]
 
     @property
     def mapped(self) -> frozenset[str]:
         """The sets on which a prediction must be mapped before it can be right."""
-        return frozenset(name for name, facts in self.sets.items() if not facts["dataset_classes"])
+        return frozenset(name for name, facts in self.sets.items() if not facts.dataset_classes)
 
 
 @dataclass(frozen=True)
@@ -80,7 +111,8 @@ def category_columns(examples: Examples) -> dict[str, np.ndarray]:
 
 def read_warmup_rows(result: PublishedResult) -> np.ndarray:
     """The ids of the warm-up rows, int64, ascending."""
-    return pq.read_table(result.file("rows.parquet"))["row_id"].to_numpy()
+    row_ids: np.ndarray = pq.read_table(result.file("rows.parquet"))["row_id"].to_numpy()
+    return row_ids
 
 
 def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
@@ -113,7 +145,7 @@ def read_control_sets(result: PublishedResult) -> list[ControlSet]:
     return controls
 
 
-def _equal(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
+def _equal(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
     return pc.is_null(column) if value is None else pc.fill_null(pc.equal(column, value), False)
 
 
@@ -152,9 +184,13 @@ def report_iterations(representation: str, part: PublishedResult, progress: Prog
 
 def read_challenge_sets(result: PublishedResult) -> ChallengeSets:
     """Which challenge sets were published and which are missing."""
-    published = json.loads(result.file(CHALLENGE_SETS).read_text(encoding="utf-8"))
+    published = json.loads(result.file(CHALLENGE_SETS_FILE).read_text(encoding="utf-8"))
     reasons = result.summary["missing"]
-    return ChallengeSets(published["sets"], {name: reasons[name] for name in published["missing"]})
+    sets = {}
+    for name, facts in published["sets"].items():
+        fine_tune = facts.pop("fine_tune", None)
+        sets[name] = ChallengeFacts(**facts, fine_tune=None if fine_tune is None else FineTuneFacts(**fine_tune))
+    return ChallengeSets(sets, {name: reasons[name] for name in published["missing"]})
 
 
 def fine_tune_examples(challenges: PublishedResult, name: str) -> Examples:

@@ -22,7 +22,13 @@ from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.specs.models import EvaluatorSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.shared.label_mapping import class_map
-from aflite_assets.stages.shared.published import ControlSet, category_columns, read_challenge_sets, test_examples
+from aflite_assets.stages.shared.published import (
+    ChallengeFacts,
+    ControlSet,
+    category_columns,
+    read_challenge_sets,
+    test_examples,
+)
 
 _PREDICTED = ["test_set", "row_id", "predicted"]
 
@@ -93,8 +99,7 @@ def read_cells(result: PublishedResult, *, ranked: Sequence[TestSet] = ()) -> tu
 
 
 def _cell(result: PublishedResult, row: Mapping[str, Any], ranked: Sequence[TestSet]) -> Cell:
-    fields = ("evaluator", "train_set", "representation", "seed", "train_rows", "status", "reason")
-    cell = partial(Cell, **{field: row[field] for field in fields})
+    cell = partial(Cell, **{name: value for name, value in row.items() if name != "name"})
     if row["status"] != "done":
         return cell(predictions=None)
     path = result.part(row["name"]).file("predictions.parquet")
@@ -170,7 +175,7 @@ def _challenge_set(
     examples: Examples,
     raw: Examples,
     spec: ChallengeSpec,
-    facts: Mapping[str, Any],
+    facts: ChallengeFacts,
     fine_tuned: Mapping[str, FineTuned],
 ) -> TestSet:
     return TestSet(
@@ -217,13 +222,13 @@ def undecodable_note(raw: PublishedResult) -> tuple[str, ...]:
     return (f"Images that do not decode were left out: {rows:,}.",) if rows else ()
 
 
-def _challenge_notes(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    unlabelled, broken = facts["unlabelled_rows"], facts["undecodable_images"]
-    labelled, limited = facts["source_rows"] - unlabelled, facts["rows"] + broken
+def _challenge_notes(facts: ChallengeFacts) -> tuple[str, ...]:
+    unlabelled, broken = facts.unlabelled_rows, facts.undecodable_images
+    labelled, limited = facts.source_rows - unlabelled, facts.rows + broken
     notes = {
         f"The spec limits it to {limited:,} of {labelled:,} rows.": limited < labelled,
-        f"Rows without a label were dropped: {unlabelled:,}.": unlabelled,
-        f"Images that do not decode were dropped: {broken:,}.": broken,
+        f"Rows without a label were dropped: {unlabelled:,}.": unlabelled > 0,
+        f"Images that do not decode were dropped: {broken:,}.": broken > 0,
     }
     return tuple(note for note, holds in notes.items() if holds)
 

@@ -1,7 +1,6 @@
 """From shares to counts: the filter's and the warm-up split's sizes for a dataset at hand."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -112,16 +111,12 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
         DataError: a size cannot be met by the pool, or the sizes contradict each other (t < n, k <= n).
     """
     train_size = spec.train_size if spec.train_size is not None else (warmup or 0.1)
-    sizes: dict[str, Any] = {
-        name: resolve_count(count, rows, field=f"filter.{name}")
-        for name, count, rows in (
-            ("target_size", spec.target_size, pool_rows if train_rows is None else train_rows),
-            ("train_size", train_size, pool_rows),
-            ("slice_size", spec.slice_size, pool_rows),
-        )
-    }
     settings = FilterSettings(
-        **sizes,
+        target_size=resolve_count(
+            spec.target_size, pool_rows if train_rows is None else train_rows, field="filter.target_size"
+        ),
+        train_size=resolve_count(train_size, pool_rows, field="filter.train_size"),
+        slice_size=resolve_count(spec.slice_size, pool_rows, field="filter.slice_size"),
         n_partitions=spec.n_partitions,
         threshold=spec.threshold,
         selection=spec.selection,

@@ -1,21 +1,20 @@
 """The train sets that evaluators are compared on: full, filtered, the filter at earlier sizes, and controls."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.algorithm import FilterSettings
-from aflite_assets.algorithm.selection import candidates, choose_slice, rows_cut
-from aflite_assets.algorithm.tally import Tally
-from aflite_assets.data.examples import Examples
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.dataset import SpecView
-from aflite_assets.stages.shared.published import full_rows, kept_rows, read_control_sets
-from aflite_assets.stages.stage import Inputs
+from aflite_assets.stages.shared.published import ControlSet, kept_rows
+
+if TYPE_CHECKING:
+    from aflite_assets.algorithm.tally import Tally
 
 _NEVER = np.iinfo(np.int64).max
 """Stands for the iteration in which kept rows left."""
@@ -113,6 +112,8 @@ def _sliced_again(
 
     Rows that it left in are given no score, so that the slice is a part of the one it removed.
     """
+    from aflite_assets.algorithm.selection import candidates, choose_slice, rows_cut  # loads torch
+
     entered = left_in >= iteration
     pool = np.flatnonzero(entered & np.isin(split_of, ["train", *run.splits_treated("pooled")]))
     scored = np.flatnonzero(entered & np.isin(split_of, run.splits_treated("scored")))
@@ -131,8 +132,10 @@ def _sliced_again(
     return gone, chosen.cutoff
 
 
-def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> Tally:
+def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> "Tally":
     """The counts with which the `removed` rows left, nothing of the others."""
+    from aflite_assets.algorithm.tally import Tally
+
     held_out = np.where(removed, rows["held_out_count"].to_numpy(), 0)
     predictions = held_out * (2 if run.settings.classifier == "both" else 1)
     # Rounding takes back what float32 lost, so that ties are ties.
@@ -140,9 +143,9 @@ def _tally(rows: pa.Table, removed: np.ndarray, run: FilterRun) -> Tally:
     return Tally(correct, predictions, held_out, None, None)
 
 
-def filter_runs(spec: SpecView) -> dict[int, int]:
+def filter_runs(seeds: Sequence[int], n_runs: int) -> dict[int, int]:
     """Which run of the filter each of the evaluators' seeds trains on: they take them in turn."""
-    return {seed: place % spec.filter_seeds for place, seed in enumerate(spec.seeds)}
+    return {seed: position % n_runs for position, seed in enumerate(seeds)}
 
 
 def why_not_earlier(rows: pa.Table, size: int) -> str:
@@ -155,13 +158,14 @@ def why_not_earlier(rows: pa.Table, size: int) -> str:
 
 
 def train_sets(
-    inputs: Inputs, raw: Examples, seed: int, *, include_warmup: bool, filter_run: int = 0
+    full: np.ndarray, filtered: PublishedResult, controls: Sequence[ControlSet], seed: int, *, filter_run: int = 0
 ) -> list[TrainSet]:
-    """Every train set of one seed: full, then each representation's filtered set and its controls."""
-    full = full_rows(raw, inputs["warmup_split"], include_warmup=include_warmup).in_split("train")
-    sets = [TrainSet("full", None, full.row_ids)]
-    controls = read_control_sets(inputs["control_sets"])
-    for name, part in inputs["filtered_sets"].parts.items():
+    """Every train set of one seed: full, then each representation's filtered set and its controls.
+
+    `full`: the ids of the train rows that all of them are drawn from (`published.full_rows`), int64 ascending.
+    """
+    sets = [TrainSet("full", None, full)]
+    for name, part in filtered.parts.items():
         sets.append(TrainSet("filtered", name, kept_rows(part, filter_run)["train"]))
         sets += [
             TrainSet(control.name, name, control.row_ids)

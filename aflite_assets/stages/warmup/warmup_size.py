@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +16,12 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.errors import DataError, ModelError
-from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.reports.inputs.learning_curve import LearningCurve
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.specs.dataset import SpecView
+from aflite_assets.specs.models import EncoderSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content
-from aflite_assets.stages.shared.progress import Progress
 from aflite_assets.stages.shared.sizes import CurveSizes, curve_sizes
-from aflite_assets.tracking import TrackedRun
+from aflite_assets.stages.stage import StageContext
 
 
 @dataclass(frozen=True)
@@ -48,14 +45,13 @@ class WarmupSamples:
 class CurveTraining:
     """What every point of the curves is made with; `samples` are of `train`."""
 
-    spec: SpecView
+    representations: Mapping[str, EncoderSpec]
+    seed: int
     train: Examples
     samples: WarmupSamples
     draft: Draft
     raw_version: str
-    tracker: TrackedRun
-    device: DeviceSettings
-    progress: Progress
+    context: StageContext
 
     def curves(self) -> tuple[LearningCurve, ...]:
         """One per representation that is trained; points that were made before are found again.
@@ -63,10 +59,10 @@ class CurveTraining:
         Raises:
             ModelError, DataError: a training failed; the message names representation and size.
         """
-        trained = {name: one for name, one in self.spec.representations.items() if one.kind != "identity"}
+        trained = {name: encoder for name, encoder in self.representations.items() if encoder.kind != "identity"}
         return tuple(self._curve(name, settings) for name, settings in trained.items())
 
-    def _curve(self, name: str, settings: Any) -> LearningCurve:
+    def _curve(self, name: str, settings: EncoderSpec) -> LearningCurve:
         points = [self._point(name, settings, sample) for sample in self.samples.samples]
         held_back = self.train.select(self.samples.held_back).labels
         return LearningCurve(
@@ -77,11 +73,11 @@ class CurveTraining:
             largest_class=int(np.bincount(held_back).max()),
         )
 
-    def _point(self, name: str, settings: Any, sample: np.ndarray) -> PublishedResult:
+    def _point(self, name: str, settings: EncoderSpec, sample: np.ndarray) -> PublishedResult:
         fields = {
             "settings": settings.model_dump(mode="json"),
             "checkpoint": checkpoint_content(settings),
-            "seed": self.spec.seed,
+            "seed": self.seed,
             "sample": _digest(sample),
             "held_back": _digest(self.samples.held_back),
         }
@@ -92,25 +88,29 @@ class CurveTraining:
         point = store.obtain_part(asset, partition, key, partial(self._train, name, settings, sample)).result
         self.draft.provenance.setdefault("learning_curve", {})[f"{name}.{len(sample)}"] = point.key
         right, asked = point.summary["right"], len(self.samples.held_back)
-        self.progress.log(f"learning curve of {name}: {len(sample)} rows, {right} of {asked} held-back rows right")
+        self.context.progress.log(
+            f"learning curve of {name}: {len(sample)} rows, {right} of {asked} held-back rows right"
+        )
         return point
 
-    def _train(self, name: str, settings: Any, sample: np.ndarray, part: Draft) -> Mapping[str, Any]:
+    def _train(self, name: str, settings: EncoderSpec, sample: np.ndarray, part: Draft) -> Mapping[str, float]:
         from aflite_assets.models.encoders import score_encoder  # takes seconds, and most splits train nothing
 
         rows, asked = self.train.select(sample), self.train.select(self.samples.held_back)
-        self.progress.log(f"learning curve of {name}: training on {len(rows)} of {len(self.samples.samples[-1])} rows")
-        with self.tracker.child(f"{name}.{len(rows)}") as run:
+        self.context.progress.log(
+            f"learning curve of {name}: training on {len(rows)} of {len(self.samples.samples[-1])} rows"
+        )
+        with self.context.tracker.child(f"{name}.{len(rows)}") as run:
             run.log_parameters(settings.model_dump(mode="json") | {"sample_rows": len(rows)})
             try:
                 score = score_encoder(
                     settings,
                     rows,
                     asked,
-                    seed=self.spec.seed,
-                    device=self.device,
+                    seed=self.seed,
+                    device=self.context.device,
                     scratch=part.scratch,
-                    log=self.progress.log,
+                    log=self.context.progress.log,
                 )
             except (ModelError, DataError) as error:
                 raise type(error)(
@@ -155,14 +155,13 @@ def draw_samples(train: Examples, *, seed: int) -> WarmupSamples:
     return WarmupSamples(train.row_ids[held_back], tuple(one.row_ids for one in kept))
 
 
-def curve_facts(curves: tuple[LearningCurve, ...], chosen: int) -> dict[str, Any]:
+def curve_facts(curves: tuple[LearningCurve, ...], chosen: int) -> dict[str, object]:
     """What the summary of `warmup_split` holds of the curves; `published.read_learning_curves` reads it."""
-    cautions = [caution for curve in curves for caution in curve.cautions()]
     return {
         "sample_rows": chosen,
         "held_back_rows": curves[0].held_back_rows,
         "curves": [asdict(curve) for curve in curves],
-        "cautions": cautions,
+        "cautions": [caution for curve in curves for caution in curve.cautions()],
     }
 
 

@@ -1,7 +1,6 @@
 """The stage of `warmup_split`: the train rows spent on the encoders, once the whole plan is known to be possible."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,18 +12,15 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.checks import check_model
-from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.reports.inputs.learning_curve import choice_text, chosen_rows
-from aflite_assets.results import Draft
-from aflite_assets.specs.dataset import DatasetSpec, SpecView
-from aflite_assets.specs.models import EsimSpec, SmallTransformerSpec, TextModelSpec
-from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.specs.dataset import FilterSpec, WarmupSpec
+from aflite_assets.specs.models import EncoderSpec, EsimSpec, EvaluatorSpec, Name, SmallTransformerSpec, TextModelSpec
 from aflite_assets.stages.shared.published import without_rows
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_rows
-from aflite_assets.stages.stage import Inputs
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.text_lengths import measure_text_lengths
 from aflite_assets.stages.warmup.warmup_size import CurveTraining, WarmupSamples, curve_facts, draw_samples
-from aflite_assets.tracking import TrackedRun
 
 _UNMEASURED: dict[type, str] = {
     SmallTransformerSpec: "its tokenizer is made when it is trained",
@@ -46,49 +42,69 @@ class WarmupDraw:
     samples: WarmupSamples | None = None
 
 
+class WarmupSplitSettings(StageSettings):
+    """What `warmup_split` reads of a dataset's file."""
+
+    warmup: WarmupSpec
+    representations: dict[Name, EncoderSpec]
+    evaluators: dict[Name, EvaluatorSpec]
+    filter: FilterSpec
+    distance_encoder: EncoderSpec | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class WarmupSplitInputs(StageInputs):
+    """The results that `warmup_split` reads."""
+
+    raw_dataset: PublishedResult
+
+
 def run(
-    spec: SpecView, inputs: Inputs, draft: Draft, *, tracker: TrackedRun, device: DeviceSettings, progress: Progress
-) -> dict[str, Any]:
+    settings: WarmupSplitSettings, inputs: WarmupSplitInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
     """Draw the warm-up rows (whole groups, stratified), after every model and size was checked against the data.
 
     With `warmup.size: auto` encoders are trained on samples of growing size, and their learning curves choose one.
     """
-    raw = load_examples(inputs["raw_dataset"].path)
-    drawn = draw_warmup(spec, raw)
-    facts: dict[str, Any] = {}
+    raw = load_examples(inputs.raw_dataset.path)
+    drawn = draw_warmup(settings, raw)
+    facts: dict[str, object] = {}
     if drawn.samples is not None:
-        version = inputs["raw_dataset"].data_version
-        training = CurveTraining(spec, raw.in_split("train"), drawn.samples, draft, version, tracker, device, progress)
+        version = inputs.raw_dataset.data_version
+        training = CurveTraining(
+            settings.representations, settings.seed, raw.in_split("train"), drawn.samples, draft, version, context
+        )
         drawn, facts = _chosen(training, drawn.samples)
-    train_rows = inputs["raw_dataset"].summary["rows"]["train"]
+    train_rows = inputs.raw_dataset.summary["rows"]["train"]
     pq.write_table(pa.table({"row_id": drawn.row_ids, "label": drawn.labels}), draft.path / "rows.parquet")
-    progress.log(f"warm-up rows: {len(drawn.row_ids)} of {train_rows} train rows")
+    context.progress.log(f"warm-up rows: {len(drawn.row_ids)} of {train_rows} train rows")
     counts = np.bincount(drawn.labels, minlength=len(raw.label_names)).tolist()
     return {
         "rows": len(drawn.row_ids),
         "rows_asked": drawn.asked,
         "share": len(drawn.row_ids) / train_rows,
         "rows_per_class": dict(zip(raw.label_names, counts, strict=True)),
-        "reason": None if needs_warmup(spec) else "no representation is a trained model",
+        "reason": None if needs_warmup(settings) else "no representation is a trained model",
         # Not in a published file: the data version, by which encoders and filtered sets are found again, must not
         # change with an evaluator's max_length.
-        "text_lengths": text_lengths(spec, raw),
+        "text_lengths": text_lengths(settings, raw),
         **facts,
     }
 
 
-def _chosen(training: CurveTraining, samples: WarmupSamples) -> tuple[WarmupDraw, dict[str, Any]]:
+def _chosen(training: CurveTraining, samples: WarmupSamples) -> tuple[WarmupDraw, dict[str, object]]:
     """The rows that the curves choose, and what the summary says of the curves (not in a file either)."""
     curves = training.curves()
     chosen = chosen_rows(curves)
     row_ids = samples.spent(samples.samples[samples.sizes.samples.index(chosen)])
-    facts = curve_facts(curves, chosen)
-    for line in (choice_text(curves), *facts["cautions"]):
-        training.progress.log(line)
-    return WarmupDraw(row_ids, training.train.select(row_ids).labels, len(row_ids)), {"learning_curve": facts}
+    for line in (choice_text(curves), *(caution for curve in curves for caution in curve.cautions())):
+        training.context.progress.log(line)
+    drawn = WarmupDraw(row_ids, training.train.select(row_ids).labels, len(row_ids))
+    return drawn, {"learning_curve": curve_facts(curves, chosen)}
 
 
-def draw_warmup(spec: DatasetSpec | SpecView, raw: Examples) -> WarmupDraw:
+def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
     """Check every model and size against the data and draw the warm-up rows; none where no encoder is trained.
 
     With `warmup.size: auto` nothing is trained here: every size that may be chosen is checked, the most is drawn.
@@ -97,80 +113,84 @@ def draw_warmup(spec: DatasetSpec | SpecView, raw: Examples) -> WarmupDraw:
         ModelError: a model does not fit the data or cannot be had.
         DataError: a size cannot be met.
     """
-    check_models(spec, raw)
+    check_models(settings, raw)
     train = raw.in_split("train")
-    needed = needs_warmup(spec)
-    if needed and spec.warmup.size == "auto":
-        return _draw_most(spec, raw, draw_samples(train, seed=spec.seed))
-    size = warmup_rows(spec.warmup, len(train), needed=needed)
-    drawn = stratified_sample(train.labels, train.groups, size, rng=np.random.default_rng([spec.seed, 0]))
-    _check_plan(spec, raw, train.row_ids[drawn], needed=needed)
+    needed = needs_warmup(settings)
+    if needed and settings.warmup.size == "auto":
+        return _draw_most(settings, raw, draw_samples(train, seed=settings.seed))
+    size = warmup_rows(settings.warmup, len(train), needed=needed)
+    drawn = stratified_sample(train.labels, train.groups, size, rng=np.random.default_rng([settings.seed, 0]))
+    _check_plan(settings, raw, train.row_ids[drawn], needed=needed)
     return WarmupDraw(train.row_ids[drawn], train.labels[drawn], size)
 
 
-def _draw_most(spec: DatasetSpec | SpecView, raw: Examples, samples: WarmupSamples) -> WarmupDraw:
+def _draw_most(settings: WarmupSplitSettings, raw: Examples, samples: WarmupSamples) -> WarmupDraw:
     for sample in samples.samples:
         spent = samples.spent(sample)
         try:
-            _check_plan(spec, raw, spent, needed=True)
+            _check_plan(settings, raw, spent, needed=True)
         except DataError as error:
             raise DataError(f"warmup.size auto may spend {len(spent)} rows, and then {error}") from error
     return WarmupDraw(spent, raw.select(spent).labels, len(spent), samples)
 
 
-def check_models(spec: DatasetSpec | SpecView, raw: Examples) -> None:
+def check_models(settings: WarmupSplitSettings, raw: Examples) -> None:
     """Check that every representation, evaluator and other encoder reads this kind of data and can be had.
 
     Raises:
         ModelError: one does not or cannot.
     """
-    fields = ("representations", "evaluators")
-    models = {f"{field}.{name}": model for field in fields for name, model in getattr(spec, field).items()}
-    if spec.distance_encoder is not None:
-        models["distance_encoder"] = spec.distance_encoder
-    for place, settings in models.items():
+    models = _named_models(settings)
+    if settings.distance_encoder is not None:
+        models["distance_encoder"] = settings.distance_encoder
+    for place, model in models.items():
         try:
-            check_model(settings, raw)
+            check_model(model, raw)
         except ModelError as error:
             raise ModelError(f"{place}: {error}") from error
 
 
-def needs_warmup(spec: DatasetSpec | SpecView) -> bool:
+def _named_models(settings: WarmupSplitSettings) -> dict[str, EncoderSpec | EvaluatorSpec]:
+    """Every representation and evaluator by its place in the dataset's file."""
+    representations = {f"representations.{name}": model for name, model in settings.representations.items()}
+    return {**representations, **{f"evaluators.{name}": model for name, model in settings.evaluators.items()}}
+
+
+def needs_warmup(settings: WarmupSplitSettings) -> bool:
     """Whether a representation is a model to be trained."""
-    return any(encoder.kind != "identity" for encoder in spec.representations.values())
+    return any(encoder.kind != "identity" for encoder in settings.representations.values())
 
 
-def text_lengths(spec: DatasetSpec | SpecView, raw: Examples) -> dict[str, dict[str, Any]]:
+def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict[str, object]]:
     """How the texts' tokens compare with every text model's max_length, by the model's place in the spec.
 
     Models that make their tokenizer when they are trained are named with the reason.
     """
-    fields = ("representations", "evaluators")
-    models = {f"{field}.{name}": model for field in fields for name, model in getattr(spec, field).items()}
-    lengths: dict[str, dict[str, Any]] = {
+    models = _named_models(settings)
+    lengths: dict[str, dict[str, object]] = {
         name: {"not_measured": _UNMEASURED[type(model)]} for name, model in models.items() if type(model) in _UNMEASURED
     }
     tokenized = {name: model for name, model in models.items() if isinstance(model, TextModelSpec)}
-    measured = measure_text_lengths(tokenized, raw, seed=spec.seed)
+    measured = measure_text_lengths(tokenized, raw, seed=settings.seed)
     return lengths | {name: {"of_rows": len(raw), **asdict(one)} for name, one in measured.items()}
 
 
-def _check_plan(spec: DatasetSpec | SpecView, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
+def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:
     """Refuse what would fail later: a warm-up or a pool of one class, sizes that the pool cannot meet, large groups."""
     drawn = raw.select(warmup)
     if needed and len(np.unique(drawn.labels)) < 2:
         raise DataError(
-            f"warmup.size {spec.warmup.size} gives {len(drawn)} rows of {len(np.unique(drawn.labels))} classes, since "
-            "groups are taken whole; raise it, or group by a column of smaller groups"
+            f"warmup.size {settings.warmup.size} gives {len(drawn)} rows of {len(np.unique(drawn.labels))} classes, "
+            "since groups are taken whole; raise it, or group by a column of smaller groups"
         )
     rest = without_rows(raw, warmup)
     splits = rest.table["split"].to_numpy(zero_copy_only=False)
-    pool = in_pool(spec.filter, splits)
+    pool = in_pool(settings.filter, splits)
     if len(np.unique(rest.labels[pool])) < 2:
         raise DataError(f"after {len(drawn)} warm-up rows the {pool.sum()} rows left have one class; lower warmup.size")
     train = int((splits == "train").sum())
-    settings = filter_settings(spec.filter, int(pool.sum()), len(drawn), train_rows=train)
-    _check_groups(settings, None if rest.groups is None else rest.groups[pool])
+    sizes = filter_settings(settings.filter, int(pool.sum()), len(drawn), train_rows=train)
+    _check_groups(sizes, None if rest.groups is None else rest.groups[pool])
 
 
 def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
@@ -189,3 +209,6 @@ def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
             f"the largest group has {sizes.max()} rows, more than filter.slice_size {settings.slice_size}, and "
             "filter.remove is groups; raise slice_size, group by another column, or set remove: rows"
         )
+
+
+WARMUP_SPLIT = Stage("warmup_split", "2", WarmupSplitSettings, WarmupSplitInputs, run)

@@ -92,7 +92,7 @@ def test_parents_are_columns_that_an_input_of_the_asset_has(store: ResultStore) 
         for column, parents in column_parents(store.current(name, "pairs"), store).items():
             assert parents, f"{name}.{column}"
             for asset, parent in parents:
-                assert asset in stage.inputs, f"{name}.{column}"
+                assert asset in stage.input_names, f"{name}.{column}"
                 assert parent in column_types(store.current(asset, "pairs")), f"{name}.{column} <- {asset}.{parent}"
                 seen.add((name, asset))
     assert ("evaluator_models", "challenge_sets") in seen

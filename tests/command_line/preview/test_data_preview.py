@@ -166,7 +166,7 @@ def test_challenge_sets_say_what_counts_as_what(tmp_path: Path) -> None:
     spec = _pairs(tmp_path, {"odd": _challenge(tmp_path, "odd.csv", limit=20)})
     challenges = understand_challenges(spec, understand_data(spec))
     (odd,) = challenges.found
-    assert odd.counts_as == {"a": "x", "b": "y", "c": None}
+    assert odd.label_mapping == {"a": "x", "b": "y", "c": None}
     assert (odd.rows, odd.complete) == (20, True)
     assert challenges.missing == {}
 

@@ -90,18 +90,18 @@ def _bundled(name: str, environment: dict[str, str]) -> dict[str, Any]:
     """The tables of a bundled dataset and of its challenge sets, and what each label counts as there."""
     from aflite_assets.specs.registry import BUNDLED, load_spec
     from aflite_assets.stages.data.challenge_sets import build_challenge, load_challenge
-    from aflite_assets.stages.data.raw_dataset import read_raw
-    from aflite_assets.stages.shared.label_mapping import counts_as
+    from aflite_assets.stages.data.raw_dataset import RawDatasetSettings, read_raw
+    from aflite_assets.stages.shared.label_mapping import label_mapping
 
     os.environ.update(environment)
     spec = load_spec(BUNDLED / f"{name}.yaml")
-    raw = read_raw(spec).examples
+    raw = read_raw(RawDatasetSettings.of(spec)).examples
     challenges = {}
     for set_name, challenge in spec.challenge_sets.items():
         tables = load_challenge(set_name, challenge)
         examples = build_challenge(set_name, challenge, tables, raw, seed=spec.seed).examples
-        maps = counts_as(set_name, challenge, examples, raw.label_names)
-        challenges[set_name] = {"rows": _rows(examples), "counts_as": maps}
+        maps = label_mapping(set_name, challenge, examples, raw.label_names)
+        challenges[set_name] = {"rows": _rows(examples), "label_mapping": maps}
     return {"rows": _rows(raw), "challenge_sets": challenges}
 
 
@@ -111,7 +111,7 @@ def _materialise(file: Path, environment: dict[str, str]) -> dict[str, Any]:
     from aflite_assets.results import ResultStore
     from aflite_assets.specs.registry import load_spec
     from aflite_assets.stages.pipeline import run_stage
-    from aflite_assets.stages.shared.progress import Progress
+    from aflite_assets.stages.stage import Progress
     from aflite_assets.tracking import MlflowTracker
 
     os.environ.update(environment)

@@ -140,7 +140,7 @@ def test_snli_and_its_challenge_sets(hub: "Hub", tmp_path: Path) -> None:
         "anli_r1": 3, "anli_r2": 3, "anli_r3": 3,
     }  # fmt: skip
     assert _labels(sets["hans"]["rows"]) == ["entailment", "non-entailment", "non-entailment"]
-    assert sets["hans"]["counts_as"] == {
+    assert sets["hans"]["label_mapping"] == {
         "entailment": "entailment", "neutral": "non-entailment", "contradiction": "non-entailment",
     }  # fmt: skip
     assert {row["attribute.category.heuristic"] for row in sets["hans"]["rows"]} == {"subsequence"}
@@ -226,7 +226,7 @@ def test_fever_gives_the_evidence_first(hub: "Hub", tmp_path: Path) -> None:
     assert [(row["text"], row["label"]) for row in challenge["rows"]] == [
         ("evidence", "entailment"), ("evidence", "contradiction"),
     ]  # fmt: skip
-    assert challenge["counts_as"] == {"entailment": "entailment", "neutral": None, "contradiction": "contradiction"}
+    assert challenge["label_mapping"] == {"entailment": "entailment", "neutral": None, "contradiction": "contradiction"}
 
 
 @pytest.mark.usefixtures("challenges")
@@ -264,4 +264,4 @@ def test_imagenet_is_named_by_wordnet_ids_and_masked_by_imagenet_a(hub: "Hub") -
     assert _labels(found["rows"]) == ["n01440764", "n01443537", "n15075141", "n01498041", "n01498041", "n01440764"]
     challenge = found["challenge_sets"]["imagenet_a"]
     assert _labels(challenge["rows"]) == ["n01498041", "n12267677"]
-    assert sum(target is not None for target in challenge["counts_as"].values()) == 200
+    assert sum(target is not None for target in challenge["label_mapping"].values()) == 200

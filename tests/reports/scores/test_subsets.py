@@ -3,17 +3,17 @@ from dataclasses import replace
 import numpy as np
 
 from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.scores.subsets import Part, parts_of
+from aflite_assets.reports.scores.subsets import Subset, subsets_of
 from aflite_assets.reports.sentences.wording import part_text
 from aflite_assets.reports.tables.main_tables import ChallengeRow, challenge_blocks, challenge_table
 
 
-def shown(parts: list[Part]) -> list[tuple[str | None, str | None, str | None, list[int]]]:
+def shown(parts: list[Subset]) -> list[tuple[str | None, str | None, str | None, list[int]]]:
     return [(one.column, one.category, one.label, np.flatnonzero(one.mask).tolist()) for one in parts]
 
 
 def test_every_column_has_its_values_and_any_value_where_rows_have_none(by_hand: BenchmarkData) -> None:
-    assert shown(parts_of(by_hand.test_sets[1])) == [
+    assert shown(subsets_of(by_hand.test_sets[1])) == [
         (None, None, "yes", [0, 2, 4, 6]),
         (None, None, "no", [1, 3, 5, 7]),
         ("kind", "x", None, [0, 1, 2, 3]),
@@ -34,7 +34,7 @@ def test_every_column_has_its_values_and_any_value_where_rows_have_none(by_hand:
 
 def test_a_column_without_values_has_no_part(by_hand: BenchmarkData) -> None:
     empty = replace(by_hand.test_sets[1], categories={"none": np.array([None, ""] * 4, dtype=object)})
-    assert [part.column for part in parts_of(empty)] == [None, None]
+    assert [part.column for part in subsets_of(empty)] == [None, None]
 
 
 def test_several_columns_are_shown_in_a_block_each(by_hand: BenchmarkData) -> None:

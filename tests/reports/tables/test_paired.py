@@ -8,7 +8,7 @@ import pytest
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell
 from aflite_assets.reports.tables.paired import (
     PairedDifference,
-    compared_parts,
+    compared_subsets,
     paired_differences,
     part_tables,
     primary_comparison,
@@ -217,8 +217,8 @@ def test_parts_stand_beside_each_other(by_hand: BenchmarkData) -> None:
 
 def test_a_challenge_set_of_one_part_and_natural_sets_have_none(by_hand: BenchmarkData) -> None:
     test, odd = by_hand.test_sets
-    assert compared_parts(test) == []
+    assert compared_subsets(test) == []
     single = replace(odd, row_ids=odd.row_ids[::2], labels=odd.labels[::2], categories={})
-    assert compared_parts(single) == []
+    assert compared_subsets(single) == []
     single = replace(single, categories={"kind": np.array(["x", "", "", ""], dtype=object)})
-    assert [(part.category, int(part.mask.sum())) for part in compared_parts(single)] == [(None, 1), ("x", 1)]
+    assert [(part.category, int(part.mask.sum())) for part in compared_subsets(single)] == [(None, 1), ("x", 1)]

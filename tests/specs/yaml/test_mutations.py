@@ -196,7 +196,7 @@ def _message(path: Path, content: bytes) -> str | None:
         assert said.encode()
         return said.removeprefix(f"{path}: ")
     assert isinstance(spec, DatasetSpec)
-    assert json.dumps(spec.view(DatasetSpec.model_fields).as_json(), allow_nan=False)
+    assert json.dumps(spec.model_dump(mode="json"), allow_nan=False)
     return None
 
 

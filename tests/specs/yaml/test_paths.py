@@ -100,7 +100,7 @@ def test_order_and_other_keys_stay() -> None:
         "source": {"splits": {"z": "z", "a": "a"}, "x": 1},
         5: 6,
     }
-    made = absolute_paths(content, FOLDER)
+    made: dict[Any, Any] = absolute_paths(content, FOLDER)
     assert list(made) == list(content)
     assert list(made["challenge_sets"]) == ["b", "a"]
     assert list(made["source"]) == ["splits", "x"]

@@ -60,9 +60,10 @@ def test_secret_is_in_nothing_that_a_spec_gives_away(path: Path) -> None:
         repr(spec.model_dump()),
         spec.model_dump_json(),
         repr(spec.model_dump(mode="json", exclude_unset=True)),
-        repr(spec.view(DatasetSpec.model_fields).as_json()),
         repr(spec.model_json_schema()),
-        repr(vars(spec.view(("source", "challenge_sets")))),
+        *(repr(stage.settings.of(spec)) for stage in pipeline.STAGES.values()),
+        *(repr(vars(stage.settings.of(spec))) for stage in pipeline.STAGES.values()),
+        *(repr(stage.settings.as_json(spec)) for stage in pipeline.STAGES.values()),
         f"{copy.deepcopy(spec)!r}",
     ]
     assert not [text for text in given if SECRET in text]
@@ -70,7 +71,7 @@ def test_secret_is_in_nothing_that_a_spec_gives_away(path: Path) -> None:
 
 
 def test_results_do_not_depend_on_the_secret(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "field_contents", lambda spec, fields: {})
+    monkeypatch.setattr(pipeline, "content_hashes", lambda spec, fields: {})
     with_secret = _load(path, SPEC)
     without = parse_spec(
         with_secret.model_dump(exclude_unset=True) | {"name": "tiny"},

@@ -9,13 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from aflite_assets.data.loading import load_source
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.results import Obtained, ResultStore
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.data import challenge_sets
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
-from aflite_assets.stages.shared.progress import Progress
 from aflite_assets.stages.shared.published import read_challenge_sets
+from aflite_assets.stages.stage import Progress
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -162,7 +163,7 @@ def test_own_classes_are_logged_with_the_cells_and_others_are_the_reports(walk: 
 def test_a_limit_and_dropped_rows_are_told(walk: dict[str, Obtained]) -> None:
     facts = read_challenge_sets(walk["challenge_sets"].result)
     assert facts.missing == {}
-    assert facts.sets["some"] == {
+    assert facts.sets["some"].as_json() == {
         "rows": 40,
         "source_rows": 1500,
         "unlabelled_rows": 500,
@@ -196,12 +197,11 @@ def test_a_set_that_vanished_is_left_out_told_and_looked_for_again(
     for name in ("here", "gone"):
         _write(tmp_path, name, list(CLASSES))
     spec = parse_spec(_content(tmp_path, here={}, gone={"required": False}))
-    load = challenge_sets.load_source
 
     def lose(source: Any, **settings: Any) -> Any:
         if "gone" in str(source.splits):
             raise MissingDataError("the hub <b> cannot be reached; try again")
-        return load(source, **settings)
+        return load_source(source, **settings)
 
     monkeypatch.setattr(challenge_sets, "load_source", lose)
     logged: list[str] = []

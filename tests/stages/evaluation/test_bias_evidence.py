@@ -19,9 +19,9 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation import evidence_tables
 from aflite_assets.stages.pipeline import STAGES, run_stage
-from aflite_assets.stages.shared.progress import Progress
 from aflite_assets.stages.shared.published import open_features, read_rows
 from aflite_assets.stages.shared.report_inputs import read_evidence, read_planted, read_similarities
+from aflite_assets.stages.stage import Progress
 from aflite_assets.tracking import MlflowTracker
 
 

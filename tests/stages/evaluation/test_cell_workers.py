@@ -21,10 +21,11 @@ from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation import cell_training, cell_workers, evaluator_models
+from aflite_assets.stages.evaluation.base_trainings import first_settings
 from aflite_assets.stages.evaluation.cell_training import CellJob, train_cell
 from aflite_assets.stages.evaluation.cell_workers import CellWorkers, visible_gpus
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
-from aflite_assets.stages.shared.progress import Progress
+from aflite_assets.stages.stage import Progress
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -66,7 +67,7 @@ def walked(texts: DatasetSpec, tmp_path_factory: pytest.TempPathFactory) -> Resu
 
 def _job(store: ResultStore, spec: DatasetSpec, target: Path, evaluator: str = "net", **changes: Any) -> CellJob:
     target.mkdir()
-    settings = spec.evaluators[evaluator].model_copy(update=changes)
+    settings = first_settings(spec.evaluators[evaluator], None).model_copy(update=changes)
     raw, challenges = (store.current(name, spec.name) for name in ("raw_dataset", "challenge_sets"))
     scratch = target.with_name(f"{target.name}-scratch")
     return CellJob(settings, np.arange(40), 0, DeviceSettings("cpu"), raw, challenges, frozenset(), target, scratch)

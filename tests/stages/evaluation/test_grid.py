@@ -14,10 +14,10 @@ from aflite_assets.errors import InvalidInputError, SpecError
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.cell_choice import CellFilter
-from aflite_assets.stages.evaluation.grid import GridCell, input_fingerprint
+from aflite_assets.stages.evaluation.grid import GridCell, input_fingerprint, is_wanted
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
 from aflite_assets.stages.shared.train_sets import TrainSet
+from aflite_assets.stages.stage import CellFilter
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -36,8 +36,8 @@ def _until(stage: str, spec: DatasetSpec, store: ResultStore) -> None:
 
 def test_part_of_the_grid_is_trained_and_the_rest_later(circles_spec: DatasetSpec, store: ResultStore) -> None:
     _until("evaluator_models", circles_spec, store)
-    chosen = {"cells": CellFilter(evaluators=("linear",), train_sets=("full", "filtered"), seeds=(1,))}
-    first = run_stage("evaluator_models", circles_spec, store=store, options=chosen)
+    chosen = CellFilter(evaluators=("linear",), train_sets=("full", "filtered"), seeds=(1,))
+    first = run_stage("evaluator_models", circles_spec, store=store, cells=chosen)
     assert (first.result.summary["fitted"], first.result.summary["incomplete"]) == (2, True)
     status = {cell["name"]: cell["status"] for cell in _cells(store, circles_spec)}
     # Without randomness seed 0 is seed 1, so its cells are found although nobody asked for them.
@@ -52,7 +52,7 @@ def test_part_of_the_grid_is_trained_and_the_rest_later(circles_spec: DatasetSpe
     assert second.result.summary["incomplete"] is False
     assert {cell["status"] for cell in _cells(store, circles_spec)} == {"done"}
     assert second.result.summary["fitted"] == len({part.key for part in second.result.parts.values()}) - 2
-    assert run_stage("evaluator_models", circles_spec, store=store, options=chosen).reused
+    assert run_stage("evaluator_models", circles_spec, store=store, cells=chosen).reused
 
 
 def test_unknown_names_are_refused(circles_spec: DatasetSpec, store: ResultStore) -> None:
@@ -60,9 +60,9 @@ def test_unknown_names_are_refused(circles_spec: DatasetSpec, store: ResultStore
     with pytest.raises(
         InvalidInputError, match=r"cells.evaluators names \['svm'\]; this grid has \['linear', 'rbf_svm'\]"
     ):
-        run_stage("evaluator_models", circles_spec, store=store, options={"cells": CellFilter(evaluators=("svm",))})
+        run_stage("evaluator_models", circles_spec, store=store, cells=CellFilter(evaluators=("svm",)))
     with pytest.raises(InvalidInputError, match=r"cells.seeds names \[7\]; this grid has \[0, 1\]"):
-        run_stage("evaluator_models", circles_spec, store=store, options={"cells": CellFilter(seeds=(7,))})
+        run_stage("evaluator_models", circles_spec, store=store, cells=CellFilter(seeds=(7,)))
 
 
 def test_a_filter_by_representation_keeps_full() -> None:
@@ -71,7 +71,7 @@ def test_a_filter_by_representation_keeps_full() -> None:
         GridCell("linear", TrainSet(name, one, rows), 0)
         for name, one in (("full", None), ("filtered", "a"), ("filtered", "b"))
     ]
-    assert [CellFilter(representations=("a",)).wants(cell) for cell in cells] == [True, True, False]
+    assert [is_wanted(cell, CellFilter(representations=("a",))) for cell in cells] == [True, True, False]
 
 
 def test_earlier_sizes_and_their_random_controls_are_trained_on(

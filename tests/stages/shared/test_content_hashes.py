@@ -11,7 +11,7 @@ from aflite_assets.errors import DataError, MissingDataError, ModelError
 from aflite_assets.specs.models import ImageModelSpec, SmallTransformerSpec, TextModelSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.shared import content_hashes as contents
-from aflite_assets.stages.shared.content_hashes import MISSING, checkpoint_content, field_contents
+from aflite_assets.stages.shared.content_hashes import MISSING, checkpoint_content, content_hashes
 
 COMMIT = "a" * 40
 CSV: dict[str, Any] = {"format": "csv", "splits": {"test": "gone.csv"}}
@@ -24,7 +24,8 @@ def challenged(circles_content: dict[str, Any]) -> Callable[..., Any]:
 
     def of(source: dict[str, Any], **options: Any) -> Any:
         circles_content["challenge_sets"] = {"hard": {"source": source, "columns": {"text": "t"}, **options}}
-        return field_contents(parse_spec(circles_content), ["challenge_sets"])["challenge_sets"]["hard"]
+        hashes: Any = content_hashes(parse_spec(circles_content), ["challenge_sets"])
+        return hashes["challenge_sets"]["hard"]
 
     return of
 
@@ -78,7 +79,7 @@ def test_a_challenge_set_of_the_hub_is_its_commit_once_it_can_be_had(
 
 def test_annotations_are_the_content_of_their_files(circles_content: dict[str, Any], tmp_path: Path) -> None:
     def content() -> Any:
-        return field_contents(parse_spec(circles_content), ["annotations"])["annotations"]
+        return content_hashes(parse_spec(circles_content), ["annotations"])["annotations"]
 
     assert content() == {}
     files = [tmp_path / name for name in ("b.csv", "a.csv")]
@@ -117,7 +118,7 @@ def test_pinned_checkpoints_need_no_network(circles_content: dict[str, Any]) -> 
         "pinned": {"kind": "huggingface_text", "checkpoint": "me/model", "revision": COMMIT},
         "linear": {"kind": "linear"},
     }
-    assert field_contents(parse_spec(circles_content), ["evaluators", "filter"]) == {
+    assert content_hashes(parse_spec(circles_content), ["evaluators", "filter"]) == {
         "evaluators": {"pinned": {"commit": COMMIT}, "linear": {}}
     }
 

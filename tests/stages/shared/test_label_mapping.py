@@ -8,14 +8,14 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.specs.dataset import ChallengeSpec
-from aflite_assets.stages.shared.label_mapping import class_map, counts_as, is_identity
+from aflite_assets.stages.shared.label_mapping import class_map, is_identity, label_mapping
 
 NLI = ("entailment", "neutral", "contradiction")
 
 
 def _map(
     own: tuple[str, ...],
-    counts_as: dict[str, str | None] | None = None,
+    mapping: dict[str, str | None] | None = None,
     *,
     dataset: tuple[str, ...] = NLI,
     labels: list[int] | None = None,
@@ -23,7 +23,7 @@ def _map(
     """The class map of a set whose rows have these labels; by default every label has one row."""
     rows = list(range(len(own))) if labels is None else labels
     examples = Examples(pa.table({"row_id": np.arange(len(rows)), "label": pa.array(rows, pa.int64())}), own)
-    settings: dict[str, Any] = {"source": {"format": "digits"}, "map": counts_as}
+    settings: dict[str, Any] = {"source": {"format": "digits"}, "map": mapping}
     found = class_map("hans", ChallengeSpec(**settings), examples, dataset)
     assert found.dtype == np.int64
     return found.tolist()
@@ -66,18 +66,18 @@ def test_long_lists_of_labels_are_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts_as", "numbers"),
+    ("mapping", "numbers"),
     [
         ({"entailment": "yes", "neutral": "no", "contradiction": "no"}, [1, 0, 0]),
         ({"contradiction": "no", "neutral": None, "entailment": "yes"}, [1, -1, 0]),
     ],
 )
-def test_a_map_says_what_counts_as_what(counts_as: dict[str, str | None], numbers: list[int]) -> None:
-    assert _map(("no", "yes"), counts_as) == numbers
+def test_a_map_says_what_counts_as_what(mapping: dict[str, str | None], numbers: list[int]) -> None:
+    assert _map(("no", "yes"), mapping) == numbers
 
 
 @pytest.mark.parametrize(
-    ("counts_as", "message"),
+    ("mapping", "message"),
     [
         (
             {"entailment": "yes", "contradiction": "no"},
@@ -100,14 +100,14 @@ def test_a_map_says_what_counts_as_what(counts_as: dict[str, str | None], number
         ),
     ],
 )
-def test_a_map_that_does_not_fit_is_refused(counts_as: dict[str, str | None], message: str) -> None:
+def test_a_map_that_does_not_fit_is_refused(mapping: dict[str, str | None], message: str) -> None:
     with pytest.raises(DataError, match=re.escape(message)):
-        _map(("no", "yes"), counts_as)
+        _map(("no", "yes"), mapping)
 
 
 def test_a_label_without_rows_needs_nothing_that_counts_as_it() -> None:
-    counts_as = {"entailment": "yes", "neutral": None, "contradiction": None}
-    assert _map(("no", "yes"), counts_as, labels=[1, 1]) == [1, -1, -1]
+    mapping = {"entailment": "yes", "neutral": None, "contradiction": None}
+    assert _map(("no", "yes"), mapping, labels=[1, 1]) == [1, -1, -1]
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,6 @@ def test_nothing_is_refused_where_only_the_first_rows_were_read(given: dict[str,
     examples = Examples(pa.table({"row_id": [0], "label": [0]}), ("no",))
     settings: dict[str, Any] = {"source": {"format": "digits"}, "map": given}
     with pytest.raises(DataError, match="challenge set 'hans'"):
-        counts_as("hans", ChallengeSpec(**settings), examples, NLI)
-    found = counts_as("hans", ChallengeSpec(**settings), examples, NLI, complete=False)
+        label_mapping("hans", ChallengeSpec(**settings), examples, NLI)
+    found = label_mapping("hans", ChallengeSpec(**settings), examples, NLI, complete=False)
     assert found == {"entailment": given and "unseen", "neutral": None, "contradiction": None}

@@ -29,11 +29,11 @@ from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage, stage_key
-from aflite_assets.stages.shared.progress import Progress
 from aflite_assets.stages.shared.published import full_rows, read_learning_curves, read_warmup_rows
 from aflite_assets.stages.shared.sizes import CurveSizes, curve_sizes
+from aflite_assets.stages.stage import Progress
 from aflite_assets.stages.warmup.warmup_size import draw_samples
-from aflite_assets.stages.warmup.warmup_split import draw_warmup
+from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, draw_warmup
 from tests.forked import forking_context
 from tests.small_datasets import SMALL_TRANSFORMER, template_pairs
 
@@ -272,7 +272,7 @@ def test_a_size_that_is_given_is_drawn_as_before(store: ResultStore) -> None:
 def test_drawing_for_a_plan_trains_nothing(monkeypatch: pytest.MonkeyPatch, store: ResultStore) -> None:
     monkeypatch.setattr(encoders, "train_classifier", lambda *args, **options: pytest.fail("trained"))
     raw = load_examples(run_stage("raw_dataset", _spec(), store=store).result.path)
-    drawn = draw_warmup(_spec(), raw)
+    drawn = draw_warmup(WarmupSplitSettings.of(_spec()), raw)
     assert drawn.samples is not None
     assert len(drawn.row_ids) == drawn.asked == drawn.samples.sizes.most == 420
 

@@ -15,7 +15,7 @@ from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import run_stage
-from aflite_assets.stages.warmup.warmup_split import check_models, draw_warmup, needs_warmup
+from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, check_models, draw_warmup, needs_warmup
 
 Make = Callable[..., DatasetSpec]
 
@@ -85,7 +85,7 @@ def test_an_evaluators_max_length_changes_no_data_version(texts: Make, store: Re
 
 def test_drawing_needs_no_store(texts: Make, store: ResultStore) -> None:
     raw = load_examples(run_stage("raw_dataset", texts(), store=store).result.path)
-    drawn = draw_warmup(texts(), raw)
+    drawn = draw_warmup(WarmupSplitSettings.of(texts()), raw)
     assert (len(drawn.row_ids), drawn.asked) == (20, 20)
     assert np.bincount(drawn.labels).tolist() == [10, 10]
     assert raw.select(drawn.row_ids).labels.tolist() == drawn.labels.tolist()
@@ -95,9 +95,9 @@ def test_drawing_needs_no_store(texts: Make, store: ResultStore) -> None:
 
 def test_models_that_do_not_fit_are_refused(texts: Make, store: ResultStore) -> None:
     raw = load_examples(run_stage("raw_dataset", texts(), store=store).result.path)
-    given = texts(representations={"given": {"kind": "identity"}})
+    given = WarmupSplitSettings.of(texts(representations={"given": {"kind": "identity"}}))
     assert not needs_warmup(given)
-    assert needs_warmup(texts())
+    assert needs_warmup(WarmupSplitSettings.of(texts()))
     for refuse in (check_models, draw_warmup):
         with pytest.raises(
             ModelError, match="a model of kind 'identity' reads features, but the dataset's rows are text"

@@ -35,7 +35,7 @@ def forget_runs(
     context.log.info(f"{deleted} runs were deleted from Dagster's history, started before {before:%Y-%m-%d}")
     tracker, root = experiment_tracker.open(), result_store.open().root
     if isinstance(tracker, MlflowTracker):
-        from aflite_assets.tracking.retention import delete_runs_without_result
+        from aflite_assets.tracking.mlflow_tracker import delete_runs_without_result
 
         tracked = delete_runs_without_result(
             tracker, lambda asset, partition, key: (root / asset / partition / key / MANIFEST).is_file(), before=before

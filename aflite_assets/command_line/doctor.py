@@ -4,6 +4,8 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aflite_assets.command_line.terminal import escaped
@@ -79,7 +81,7 @@ def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
 def _tracking() -> "Iterator[Problem]":
     from aflite_assets.paths import aflite_home
     from aflite_assets.results.doctor import Problem
-    from aflite_assets.tracking.mlflow_schema import pending_migration
+    from aflite_assets.tracking.mlflow_session import pending_migration
 
     uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{aflite_home() / 'mlflow' / 'mlflow.db'}"
     problem = pending_migration(uri)
@@ -89,7 +91,6 @@ def _tracking() -> "Iterator[Problem]":
 
 
 def _packages() -> "Iterator[Problem]":
-    from aflite_assets.installation import constraints_file, differing_packages
     from aflite_assets.results.doctor import Problem
 
     constraints = constraints_file()
@@ -104,3 +105,30 @@ def _devices() -> int:
     import torch
 
     return torch.cuda.device_count()
+
+
+def constraints_file() -> Path | None:
+    """`constraints.txt` beside the package or in the working directory, None where there is neither."""
+    places = (Path(__file__).parents[2] / "constraints.txt", Path("constraints.txt").absolute())
+    return next((place for place in places if place.is_file()), None)
+
+
+def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
+    """By package: the installed version and the tested one. What is not installed differs from nothing."""
+    differing = {}
+    for line in constraints.read_text(encoding="utf-8").splitlines():
+        name, _, tested = line.partition("#")[0].partition(";")[0].strip().partition("==")
+        if not tested:
+            continue
+        try:
+            installed = version(name)
+        except PackageNotFoundError:
+            continue
+        if _public(installed) != _public(tested):
+            differing[name] = (installed, tested)
+    return differing
+
+
+def _public(text: str) -> str:
+    """Without the build's mark: 2.15.0+cpu is 2.15.0."""
+    return text.strip().partition("+")[0]

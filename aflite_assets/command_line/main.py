@@ -81,12 +81,12 @@ def _check(options: argparse.Namespace) -> None:
         lengths_section,
         plan_section,
     )
-    from aflite_assets.command_line.preview.data_preview import understand_challenges, understand_data, understand_plan
+    from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
     from aflite_assets.diagnostics.data_checks.checks import data_findings
     from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, text_lengths
 
     spec = _spec(options.file)
-    data = understand_data(spec)
+    data = preview_data(spec)
     _section(data_section(spec, data))
     raw = data.raw
     findings = data_findings(
@@ -96,9 +96,9 @@ def _check(options: argparse.Namespace) -> None:
     blocking = [finding.name for finding in findings if finding.blocking and not finding.passed]
     if blocking:
         raise DataError(f"a run would stop at {', '.join(blocking)}; correct the data as said there")
-    challenges = understand_challenges(spec, data)
+    challenges = preview_challenges(spec, data)
     _section(challenge_section(challenges))
-    plan = understand_plan(spec, data, challenges)
+    plan = preview_plan(spec, data, challenges)
     _section(plan_section(spec, data, plan))
     _section(lengths_section(text_lengths(WarmupSplitSettings.of(spec), raw.examples)))
     if not options.no_timing:

@@ -4,16 +4,20 @@ from aflite_assets.diagnostics.data_checks.annotators import AnnotatorAgreement,
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, label_balance
 from aflite_assets.diagnostics.data_checks.checks import CheckResult, data_findings
 from aflite_assets.diagnostics.data_checks.repeats import input_codes, repeats_across_splits, repeats_in_train
-from aflite_assets.diagnostics.data_checks.shared_texts import SharedText, shared_texts
-from aflite_assets.diagnostics.evidence.among_draws import AmongDraws
-from aflite_assets.diagnostics.evidence.kept_vs_removed import attribute_shares, label_shares, mean_scores, text_lengths
-from aflite_assets.diagnostics.evidence.kept_vs_removed_annotators import annotator_shares
+from aflite_assets.diagnostics.data_checks.texts import SharedText, shared_texts
+from aflite_assets.diagnostics.evidence.kept_vs_removed import (
+    annotator_shares,
+    attribute_shares,
+    label_shares,
+    mean_scores,
+    text_lengths,
+)
 from aflite_assets.diagnostics.evidence.label_errors import suspects
 from aflite_assets.diagnostics.evidence.neighbours import NeighbourDistances, neighbour_distances
 from aflite_assets.diagnostics.evidence.removal_overlap import removal_overlap
 from aflite_assets.diagnostics.evidence.similarity import class_similarities
 from aflite_assets.diagnostics.evidence.unseen_adversary import UnseenAdversary, unseen_adversary
-from aflite_assets.diagnostics.evidence.word_artifacts import WordArtifacts, word_artifacts
+from aflite_assets.diagnostics.evidence.word_artifacts import AmongDraws, WordArtifacts, word_artifacts
 
 __all__ = [
     "AmongDraws",

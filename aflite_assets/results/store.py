@@ -16,6 +16,7 @@ import json
 import logging
 import math
 import os
+import platform
 import re
 import shutil
 import threading
@@ -23,13 +24,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from aflite_assets import __version__
 from aflite_assets.errors import StoreError
+from aflite_assets.processors import threads_per_step
 from aflite_assets.results import locks
 from aflite_assets.results.damage import Damage, content_version, find_damage, forget, remember_whole
-from aflite_assets.results.environment import environment
 from aflite_assets.results.files import flush_entry, flush_folder, folder_hashes, folder_sizes, write_json
 from aflite_assets.results.keys import ResultKey
 from aflite_assets.results.records import MANIFEST, PublishedResult
@@ -48,6 +51,10 @@ _setting_aside = threading.Lock()
 Summary = Mapping[str, Any]
 Write = Callable[["Draft"], Summary]
 Log = Callable[[str], None]
+
+_LIBRARIES = (
+    "accelerate", "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
+)  # fmt: skip
 
 
 def _nobody(_: str) -> None:
@@ -383,3 +390,23 @@ def _without_nan(value: Any) -> Any:
 
 def _folders(place: Path) -> list[Path]:
     return [path for path in place.iterdir() if path.is_dir()] if place.is_dir() else []
+
+
+def environment() -> dict[str, str | int | None]:
+    """Versions of this project, Python and the libraries that compute; system, kind, cores, threads per step."""
+    return {
+        "aflite_assets": __version__,
+        "python": platform.python_version(),
+        **{name: _installed(name) for name in _LIBRARIES},
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": threads_per_step(),
+    }
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -1,8 +1,7 @@
 """Runs as MLflow keeps them: what a stage logs while it works. No algorithm, no results, no Dagster."""
 
 from aflite_assets.tracking.mlflow_tracker import MlflowTracker
-from aflite_assets.tracking.null_tracker import NullTracker
-from aflite_assets.tracking.protocol import RunReference, TrackedRun, Tracker
+from aflite_assets.tracking.protocol import NullTracker, RunReference, TrackedRun, Tracker
 from aflite_assets.tracking.table_metrics import table_metrics, table_name
 
 __all__ = [

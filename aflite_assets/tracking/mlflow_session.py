@@ -1,4 +1,4 @@
-"""Contact with one MLflow database or server: opening it safely and naming what goes wrong. No runs here."""
+"""One MLflow database or server: opening it safely, naming what goes wrong, its schema's version. No runs here."""
 
 import errno
 import http.client
@@ -21,6 +21,7 @@ from aflite_assets.tracking.mlflow_values import without_password
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+
 
 # The first contact builds the database, which takes seconds; a process that waits this long waits for a dead one.
 LOCK_TIMEOUT_SECONDS = 300
@@ -139,3 +140,29 @@ class MlflowSession:
                 raise
         except http.client.HTTPException as error:
             raise OSError(f"what answers there is no tracking server ({error!r})") from error
+
+
+def pending_migration(uri: str) -> str | None:
+    """What to do before this database can be used; None where nothing is, there is no database yet, or it is a server.
+
+    Raises:
+        sqlalchemy.exc.SQLAlchemyError: the database cannot be reached.
+    """
+    if uri.startswith(("http://", "https://")):
+        return None
+    if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).is_file():
+        return None
+    from mlflow.store.db.utils import _get_latest_schema_revision, _get_schema_version
+    from sqlalchemy import create_engine
+
+    engine = create_engine(uri)
+    try:
+        found, needed = _get_schema_version(engine), _get_latest_schema_revision()
+    finally:
+        engine.dispose()
+    if found in (None, needed):
+        return None
+    return (
+        f"MLflow's database {without_password(uri)} has schema {found}, the installed MLflow reads {needed}; copy it, "
+        f"then run `mlflow db upgrade {without_password(uri)}`"
+    )

@@ -1,7 +1,7 @@
-"""What a stage may ask of a tracker: the interfaces and the record that names a run. No implementation."""
+"""The interfaces of trackers and their runs, the record that names a run, and a tracker that keeps nothing."""
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -83,3 +83,46 @@ class Tracker(Protocol):
 
     def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
         """Note on the run which data version came out, and on its children that of the parts named like them."""
+
+
+@dataclass(frozen=True)
+class NullRun:
+    """A run of which nothing is kept: every method accepts its arguments and does nothing."""
+
+    @property
+    def reference(self) -> None:
+        """None: there is nothing to refer to."""
+        return None
+
+    def log_parameters(self, parameters: Mapping[str, object]) -> None:
+        """Keep nothing."""
+
+    def log_metrics(self, metrics: Mapping[str, float], *, step: int | None = None) -> None:
+        """Keep nothing."""
+
+    def log_dataset(self, name: str, *, digest: str, context: str) -> None:
+        """Keep nothing."""
+
+    def log_artifact(self, path: Path) -> None:
+        """Keep nothing."""
+
+    def log_table(self, name: str, table: pa.Table) -> None:
+        """Keep nothing."""
+
+    @contextmanager
+    def child(self, name: str, *, tags: Mapping[str, str] | None = None) -> Iterator["NullRun"]:
+        """Another run of which nothing is kept."""
+        yield NullRun()
+
+
+@dataclass(frozen=True)
+class NullTracker:
+    """Keeps no runs; exceptions pass through untouched."""
+
+    @contextmanager
+    def run(self, asset: str, partition: str, key: str) -> Iterator[NullRun]:
+        """A run of which nothing is kept."""
+        yield NullRun()
+
+    def published(self, asset: str, partition: str, key: str, *, data_version: str, parts: Mapping[str, str]) -> None:
+        """Keep nothing."""

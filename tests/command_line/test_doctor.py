@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aflite_assets import installation
+from aflite_assets.command_line import doctor
+from aflite_assets.command_line.doctor import constraints_file, differing_packages
 from aflite_assets.command_line.main import main
 from aflite_assets.results import Draft, ResultKey, ResultStore
 
@@ -15,7 +17,7 @@ from aflite_assets.results import Draft, ResultKey, ResultStore
 @pytest.fixture(autouse=True)
 def no_constraints(monkeypatch: pytest.MonkeyPatch) -> None:
     """The packages of whoever runs the tests are no matter of theirs."""
-    monkeypatch.setattr(installation, "constraints_file", lambda: None)
+    monkeypatch.setattr(doctor, "constraints_file", lambda: None)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
 
 
@@ -51,8 +53,19 @@ def test_packages_of_other_versions_are_named(
 ) -> None:
     file = tmp_path / "constraints.txt"
     file.write_text("pyarrow==0.1\n")
-    monkeypatch.setattr(installation, "constraints_file", lambda: file)
+    monkeypatch.setattr(doctor, "constraints_file", lambda: file)
     assert main(["doctor"]) == 1
     said = capsys.readouterr().out
     assert said.startswith(f"packages: installed in other versions than {file} names: pyarrow ")
     assert said.endswith(f"- pip install -c {file} pyarrow==0.1\n")
+
+
+def test_only_other_versions_of_installed_packages_differ(tmp_path: Path) -> None:
+    numpy, arrow = version("numpy"), version("pyarrow")
+    file = tmp_path / "constraints.txt"
+    file.write_text(f"# tested\nnumpy=={numpy}+cpu\npyarrow==0.1  # old\nnot-installed-here==1.0\n\n")
+    assert differing_packages(file) == {"pyarrow": (arrow, "0.1")}
+
+
+def test_the_tested_versions_are_those_of_the_projects_file() -> None:
+    assert constraints_file() == Path(__file__).parents[2] / "constraints.txt"

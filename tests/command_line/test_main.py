@@ -12,9 +12,7 @@ import yaml
 from PIL import Image
 
 from aflite_assets.command_line.main import _write, main
-from aflite_assets.command_line.preview import data_preview as understanding
-from aflite_assets.command_line.preview import filter_timing as measured_filter
-from aflite_assets.command_line.preview import model_timing as measured_models
+from aflite_assets.command_line.preview import data_preview, filter_timing, model_timing
 from aflite_assets.diagnostics.data_checks.checks import CheckResult
 
 SPEC: dict[str, Any] = {
@@ -97,7 +95,7 @@ def test_annotators_whose_file_is_missing_are_named(make: Make, capsys: pytest.C
 def test_a_check_with_timing_ends_with_the_cost(
     make: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (measured_models, measured_filter):
+    for module in (model_timing, filter_timing):
         monkeypatch.setattr(module, "ENOUGH_SECONDS", 0.001)
     code, out, err = _checked(make(), capsys, "--device", "cpu")
     assert code == 0, err
@@ -224,8 +222,8 @@ def test_of_many_images_the_first_are_shown_and_all_are_counted(
         representations={"net": network},
         evaluators={"linear": {"kind": "linear"}},
     )
-    monkeypatch.setattr(understanding, "MOST_IMAGES", 20)
-    monkeypatch.setattr(understanding, "FIRST_ROWS", 8)
+    monkeypatch.setattr(data_preview, "MOST_IMAGES", 20)
+    monkeypatch.setattr(data_preview, "FIRST_ROWS", 8)
     code, out, err = _checked(file, capsys)
     assert code == 0, err
     assert "read: the first 8 rows of each split, or a few of each class" in out

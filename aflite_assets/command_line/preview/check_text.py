@@ -1,4 +1,7 @@
-"""What `aflite check` prints, section by section, from records; nothing is read, counted or timed here."""
+"""What `aflite check` prints, section by section, from records; nothing is read, counted or timed here.
+
+Everything that a dataset holds is cut to a length and made safe for a terminal.
+"""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from aflite_assets.command_line.preview.check_rows import shown_rows
-from aflite_assets.command_line.preview.data_preview import DataPreview, UnderstoodChallenge, UnderstoodChallenges
+from aflite_assets.command_line.preview.data_preview import ChallengePreview, ChallengePreviews, DataPreview
 from aflite_assets.command_line.preview.estimate import CostEstimate, Work
 from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.command_line.terminal import duration, escaped, indented, table, truncate_escaped
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.images import open_encoded
 from aflite_assets.diagnostics.data_checks.checks import CheckResult
 from aflite_assets.reports.text import count, counted, percent
 from aflite_assets.specs.dataset import Count, DatasetSpec
@@ -19,7 +22,9 @@ from aflite_assets.stages.shared.published import category_columns
 
 MOST_CLASSES = 20
 MOST_CATEGORIES = 6
-MOST_SIGNS = 40
+MOST_NAME_SIGNS = 40
+MOST_TEXT_SIGNS = 100
+MOST_NUMBERS = 6
 FIRST_ROWS = 3
 
 
@@ -39,14 +44,14 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     if raw.annotations_left_out is not None:
         yield escaped(raw.annotations_left_out)
     yield ""
-    yield from shown_rows(raw.examples, FIRST_ROWS)
+    yield from _first_rows(raw.examples, FIRST_ROWS)
 
 
-def challenge_section(challenges: UnderstoodChallenges) -> Iterator[str]:
+def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
     """Every challenge set with its rows, categories and what counts as what."""
-    if not challenges.found and not challenges.missing:
+    if not challenges.read and not challenges.missing:
         yield "challenge sets: none"
-    for challenge in challenges.found:
+    for challenge in challenges.read:
         yield from _challenge(challenge)
     for name, reason in challenges.missing.items():
         yield f"challenge set {name} is left out: {escaped(reason)}"
@@ -107,11 +112,10 @@ def estimate_section(estimate: CostEstimate) -> Iterator[str]:
         yield from indented(
             f"not measured: {line.stage} of {line.what}, the model is not here; a run downloads it first"
         )
-    spent = sum(line.spent for line in estimate.lines)
     yield from indented(
-        f"Measured in {duration(spent)}. Expect a factor of two either way: what else runs on the machine counts, and "
-        "a filter that stops by its threshold does fewer iterations and leaves larger train sets. Reading, statistics "
-        "and the report add seconds to minutes. Stages that are found start no process."
+        f"Measured in {duration(estimate.measuring_seconds)}. Expect a factor of two either way: what else runs on the "
+        "machine counts, and a filter that stops by its threshold does fewer iterations and leaves larger train sets. "
+        "Reading, statistics and the report add seconds to minutes. Stages that are found start no process."
     )
 
 
@@ -165,7 +169,7 @@ def _class_table(counts: Mapping[str, np.ndarray], names: tuple[str, ...]) -> It
 
 
 def _name(name: str) -> str:
-    return truncate_escaped(name, MOST_SIGNS)
+    return truncate_escaped(name, MOST_NAME_SIGNS)
 
 
 def _input(examples: Examples) -> str:
@@ -180,7 +184,51 @@ def _input(examples: Examples) -> str:
     return kind if groups is None else f"{kind} in {counted(len(np.unique(groups)), 'group')}"
 
 
-def _challenge(challenge: UnderstoodChallenge) -> Iterator[str]:
+def _first_rows(examples: Examples, rows: int) -> Iterator[str]:
+    """The first rows, several lines each: id and label, the input, then group, annotators and attributes if any."""
+    for position in range(min(rows, len(examples))):
+        yield from _row_lines(Examples(examples.table.slice(position, 1), examples.label_names))
+
+
+def _row_lines(row: Examples) -> Iterator[str]:
+    label = escaped(row.label_names[int(row.labels[0])])
+    yield f"row {row.row_ids[0]} of {row.table['split'][0].as_py()}: label {label}"
+    yield from (f"  {name}: {value}" for name, value in _row_input(row))
+    if row.groups is not None:
+        yield f"  group: {row.groups[0]}"
+    if "annotator_labels" in row.table.column_names:
+        given = row.table["annotator_labels"][0].as_py() or ()
+        yield f"  annotators: {', '.join(escaped(row.label_names[number]) for number in given) or 'none'}"
+    for name in row.table.column_names:
+        if name.startswith("attribute."):
+            value = row.table[name][0].as_py()
+            yield f"  {escaped(name)}: {'none' if value is None else truncate_escaped(str(value), MOST_TEXT_SIGNS)}"
+
+
+def _row_input(row: Examples) -> Iterator[tuple[str, str]]:
+    if row.modality == "text":
+        for name in ("text", "text_pair"):
+            if name in row.table.column_names:
+                yield name, truncate_escaped(row.table[name][0].as_py(), MOST_TEXT_SIGNS)
+    elif row.modality == "features":
+        values = row.features[0].tolist()
+        first = ", ".join(f"{value:.3g}" for value in values[:MOST_NUMBERS])
+        yield "features", f"{len(values)} numbers: {first}" + (", …" if len(values) > MOST_NUMBERS else "")
+    else:
+        yield "image", _image(row)
+
+
+def _image(row: Examples) -> str:
+    try:
+        image = open_encoded(row.image_bytes(0))
+    except Exception as error:  # of hostile bytes, readers raise anything; each says that this is no image
+        return f"cannot be read: {truncate_escaped(str(error), MOST_TEXT_SIGNS)}"
+    size = f"{image.width} x {image.height} pixels, {image.format} {image.mode}"
+    path = row.table["image"][0].as_py()["path"]
+    return size if path is None else f"{size}, {escaped(path)}"
+
+
+def _challenge(challenge: ChallengePreview) -> Iterator[str]:
     raw = challenge.raw
     read = "" if challenge.complete else ", of which the first were read"
     dropped = sum(raw.unlabelled_rows.values())
@@ -199,12 +247,12 @@ def _by_category(examples: Examples) -> dict[str, np.ndarray]:
     """Rows per class, in all and by category where there are few of them."""
     classes = len(examples.label_names)
     columns = {"rows": np.bincount(examples.labels, minlength=classes)}
-    found = category_columns(examples)
-    for column, texts in found.items():
+    by_column = category_columns(examples)
+    for column, texts in by_column.items():
         values = np.array([value or "none" for value in texts.tolist()])
         categories = np.unique(values).tolist()
         for category in categories if len(categories) <= MOST_CATEGORIES else ():
-            heading = _name(category if len(found) == 1 else f"{column}: {category}")
+            heading = _name(category if len(by_column) == 1 else f"{column}: {category}")
             columns[heading] = np.bincount(examples.labels[values == category], minlength=classes)
     return columns
 
@@ -248,8 +296,8 @@ def _iterations(plan: RunPlan) -> str:
     return each if plan.filter_runs == 1 else f"{each}, in each of {counted(plan.filter_runs, 'run')}"
 
 
-def _size(rows: int, asked: Count | str | None) -> str:
-    return f"{counted(rows, 'row')} ({asked})" if isinstance(asked, float) else counted(rows, "row")
+def _size(rows: int, setting: Count | str | None) -> str:
+    return f"{counted(rows, 'row')} ({setting})" if isinstance(setting, float) else counted(rows, "row")
 
 
 def _train_size(spec: DatasetSpec, plan: RunPlan) -> str:

@@ -1,7 +1,7 @@
-"""What the project understands of a dataset before anything is trained: its rows, its challenge sets, its plan.
+"""A dataset as the stages will read it, before anything is trained: its rows, its challenge sets, its plan.
 
-Small sources are read whole, by the stages' own code, since that is what finds mistakes; of large ones the first rows.
-Nothing is published.
+Small sources are read whole, by the stages' own code, so that every mistake is found; of large ones the first rows.
+Nothing is published. How it is printed is in `check_text`.
 """
 
 import time
@@ -72,7 +72,7 @@ class DataPreview:
 
 
 @dataclass(frozen=True)
-class UnderstoodChallenge:
+class ChallengePreview:
     """A challenge set: `rows` in a run (of a set read in part: at most), and its label for each label of the dataset.
 
     A label of the dataset that counts as none has None. `fine_tune_rows`: that evaluators may be trained on, at most.
@@ -87,14 +87,14 @@ class UnderstoodChallenge:
 
 
 @dataclass(frozen=True)
-class UnderstoodChallenges:
-    """Those found, and by name why optional ones are missing."""
+class ChallengePreviews:
+    """The sets that were read, and by name why optional ones are missing."""
 
-    found: tuple[UnderstoodChallenge, ...]
+    read: tuple[ChallengePreview, ...]
     missing: Mapping[str, str]
 
 
-def understand_data(spec: DatasetSpec) -> DataPreview:
+def preview_data(spec: DatasetSpec) -> DataPreview:
     """Read the source, whole or its first rows, and build the raw table as the stage does.
 
     Raises:
@@ -109,26 +109,26 @@ def understand_data(spec: DatasetSpec) -> DataPreview:
     return DataPreview(raw, reading, rows, content, time.perf_counter() - started)
 
 
-def understand_challenges(spec: DatasetSpec, data: DataPreview) -> UnderstoodChallenges:
+def preview_challenges(spec: DatasetSpec, data: DataPreview) -> ChallengePreviews:
     """Read the challenge sets and map their classes as the stage does; optional ones may be missing.
 
     Raises:
         DataError: a set does not fit the dataset.
         MissingDataError: a set that is required is not there.
     """
-    found: list[UnderstoodChallenge] = []
+    read: list[ChallengePreview] = []
     missing: dict[str, str] = {}
     for name, challenge in spec.challenge_sets.items():
         try:
-            found.append(_understand_challenge(spec, name, data))
+            read.append(_preview_challenge(spec, name, data))
         except MissingDataError as error:
             if challenge.required:
                 raise
             missing[name] = str(error)
-    return UnderstoodChallenges(tuple(found), missing)
+    return ChallengePreviews(tuple(read), missing)
 
 
-def understand_plan(spec: DatasetSpec, data: DataPreview, challenges: UnderstoodChallenges) -> RunPlan:
+def preview_plan(spec: DatasetSpec, data: DataPreview, challenges: ChallengePreviews) -> RunPlan:
     """Check models and sizes as the stages do, and count what a run consists of.
 
     Of data read in part the sizes are checked by their counts alone.
@@ -144,20 +144,24 @@ def understand_plan(spec: DatasetSpec, data: DataPreview, challenges: Understood
     settings, warmup_ids, curve = WarmupSplitSettings.of(spec), np.zeros(0, np.int64), None
     if data.complete:
         drawn = draw_warmup(settings, raw)
-        warmup_ids, spent = drawn.row_ids, len(drawn.row_ids)
+        warmup_ids, n_warmup = drawn.row_ids, len(drawn.row_ids)
         curve = None if drawn.samples is None else drawn.samples.sizes
     else:
         check_models(settings, raw)
         needed, classes = needs_warmup(settings), len(raw.label_names)
-        spent = warmup_rows(spec.warmup, rows["train"], needed=needed, classes=classes)
+        n_warmup = warmup_rows(spec.warmup, rows["train"], needed=needed, classes=classes)
         if needed and spec.warmup.size == "auto":
             curve = curve_sizes(rows["train"], classes=classes)
     return plan_run(
         spec,
         rows,
-        challenge_rows={challenge.name: challenge.rows for challenge in challenges.found},
-        fine_tune_rows={one.name: one.fine_tune_rows for one in challenges.found if one.fine_tune_rows is not None},
-        warmup_rows=spent,
+        challenge_rows={challenge.name: challenge.rows for challenge in challenges.read},
+        fine_tune_rows={
+            challenge.name: challenge.fine_tune_rows
+            for challenge in challenges.read
+            if challenge.fine_tune_rows is not None
+        },
+        warmup_rows=n_warmup,
         curve=curve,
         largest_group=_largest_group(spec, raw, warmup_ids),
     )
@@ -177,7 +181,7 @@ def reading_of(source: SourceSpec) -> Reading:
     return Reading(None, None)
 
 
-def _understand_challenge(spec: DatasetSpec, name: str, data: DataPreview) -> UnderstoodChallenge:
+def _preview_challenge(spec: DatasetSpec, name: str, data: DataPreview) -> ChallengePreview:
     challenge, raw = spec.challenge_sets[name], data.raw.examples
     reading = reading_of(challenge.source)
     tables = load_challenge(name, challenge, first_rows=reading.first_rows)
@@ -188,7 +192,7 @@ def _understand_challenge(spec: DatasetSpec, name: str, data: DataPreview) -> Un
     mapping = label_mapping(name, challenge, built.examples, raw.label_names, complete=complete and data.complete)
     rows = len(built.examples) if complete else (reading.rows or {}).get(challenge.split, len(built.examples))
     tune = _fine_tune_rows(name, challenge, tables, data, reading, seed=spec.seed)
-    return UnderstoodChallenge(name, built, min(rows, challenge.limit or rows), complete, mapping, tune)
+    return ChallengePreview(name, built, min(rows, challenge.limit or rows), complete, mapping, tune)
 
 
 def _fine_tune_rows(

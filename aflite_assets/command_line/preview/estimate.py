@@ -1,23 +1,56 @@
-"""What a run of one dataset costs on this machine, from a quick measurement; the counts are those of `plan`."""
+"""What a run of one dataset costs on this machine: the counts of `run_plan` times speeds, each measured once.
+
+How a speed is measured is in `model_timing` and `filter_timing`.
+"""
 
 import math
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from aflite_assets.command_line.preview.filter_timing import scored_rows
-from aflite_assets.command_line.preview.model_timing import EncodingSpeed, NeuralSpeed
+import numpy as np
+
+from aflite_assets.command_line.preview.filter_timing import (
+    FilterTiming,
+    encoder_like_features,
+    measure_filter,
+    rows_to_measure,
+    scored_rows,
+)
+from aflite_assets.command_line.preview.model_timing import (
+    ClassicalTiming,
+    NeuralTiming,
+    encoder_width,
+    measure_classical,
+    measure_neural,
+    timing_key,
+    weights_are_here,
+)
 from aflite_assets.command_line.preview.run_plan import RunPlan, fits
-from aflite_assets.command_line.preview.timing_cache import TimingCache
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.rows import rows_at
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.models import ClassicalModelSpec, IdentityEncoderSpec
+from aflite_assets.specs.models import (
+    ClassicalModelSpec,
+    EncoderSpec,
+    FineTunedSpec,
+    IdentityEncoderSpec,
+    NeuralModelSpec,
+)
 from aflite_assets.specs.recipes import Recipe, recipes_of
 from aflite_assets.stages.pipeline import STAGES
 
+Timing = TypeVar("Timing")
+
 ASSUMED_WIDTH = 768
 """Width of an encoder that could not be measured: that of the base size of most text encoders."""
+
+LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_assets.models.evaluators"
+"""What the process of a stage loads before it does anything."""
 
 AUTO_NOTE = "the learning curve of warmup.size auto; what follows is counted as if it chose the largest sample"
 
@@ -33,15 +66,11 @@ class Work:
 
 @dataclass(frozen=True)
 class CostLine:
-    """The cost of one stage for one model.
-
-    `spent` seconds went into the measurement, 0 where an earlier line had made it; `note` says what was assumed.
-    """
+    """The cost of one stage for one model; `note` says what was assumed."""
 
     stage: str
     what: str
     work: tuple[Work, ...]
-    spent: float
     note: str = ""
 
     @property
@@ -53,10 +82,11 @@ class CostLine:
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """Every line, and the device that neural models were measured on: cpu or cuda."""
+    """Every line, the device that neural models were measured on (cpu or cuda), and what measuring took."""
 
     lines: tuple[CostLine, ...]
     device: str
+    measuring_seconds: float
 
     @property
     def seconds(self) -> float:
@@ -76,112 +106,169 @@ def estimate_cost(
 
     Train sets are counted as if the filter ran to its target size, and with the controls that may not be needed. Every
     stage has a process of its own, whose start is most of what a small dataset costs. What the other stages take
-    (statistics, the report) is seconds to minutes and left out. `log` is told what is being measured.
+    (statistics, the report) is seconds to minutes and left out. `log` gets a line for each measurement.
 
     Raises:
         ModelError: the device is not there, or a model cannot be trained on these data.
     """
-    resolved = device.resolve().type
-    measured = TimingCache(raw, plan, device, log)
-    start, spent = measured.start()
-    lines = [CostLine("each stage", "its process", (Work(len(STAGES), "start", start),), spent)]
-    for name, settings in spec.representations.items():
-        lines += _encoder_lines(name, settings, plan, measured)
-    for name, settings in spec.representations.items():
-        lines.append(_filter_line(name, settings, plan, measured))
+    resolved, started = device.resolve().type, time.perf_counter()
+    timings = TimingCache(raw, plan, device, log)
+    lines = [CostLine("each stage", "its process", (Work(len(STAGES), "start", timings.start()),))]
+    for name, encoder in spec.representations.items():
+        lines += _encoder_lines(name, encoder, plan, timings)
+    for name, encoder in spec.representations.items():
+        lines.append(_filter_line(name, encoder, plan, timings))
     recipes = recipes_of(spec.evaluators)
     for name, evaluator in spec.evaluators.items():
-        if name in recipes:
-            lines.append(_recipe_line(name, recipes[name], plan, measured))
-            continue
-        classical = isinstance(evaluator, ClassicalModelSpec)
-        lines.append((_classical_line if classical else _neural_line)(name, evaluator, plan, measured))
-    lines += _distance_lines(spec.distance_encoder, plan, measured)
-    return CostEstimate(tuple(lines), resolved)
+        if isinstance(evaluator, FineTunedSpec):
+            lines.append(_recipe_line(name, recipes[name], plan, timings))
+        elif isinstance(evaluator, ClassicalModelSpec):
+            lines.append(_classical_line(name, evaluator, plan, timings))
+        else:
+            lines.append(_neural_line(name, evaluator, plan, timings))
+    lines += _distance_lines(spec.distance_encoder, plan, timings)
+    return CostEstimate(tuple(lines), resolved, time.perf_counter() - started)
 
 
-def _encoder_lines(name: str, settings: Any, plan: RunPlan, measured: TimingCache) -> Iterator[CostLine]:
-    if isinstance(settings, IdentityEncoderSpec):
+def start_seconds() -> float:
+    """Until a process of its own is ready for a stage that computes something."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", LIBRARIES], stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    return time.perf_counter() - started
+
+
+class TimingCache:
+    """Speeds of process starts, models and filter on one dataset's rows, each distinct thing measured once.
+
+    A model whose weights are not here has no speed: None.
+    """
+
+    def __init__(self, raw: Examples, plan: RunPlan, device: DeviceSettings, log: Callable[[str], None]) -> None:
+        self._raw, self._plan = raw, plan
+        self._train = raw.in_split("train")
+        outside = np.flatnonzero(raw.table["split"].to_numpy(zero_copy_only=False) != "train")
+        self._tests = Examples(rows_at(raw.table, outside), raw.label_names)
+        self._device, self._log = device, log
+        self._measured: dict[tuple[str, Any], Any] = {}
+
+    def start(self) -> float:
+        """Seconds until the process of a stage has started."""
+        self._log("measuring the start of a process")
+        return start_seconds()
+
+    def neural(self, settings: NeuralModelSpec) -> NeuralTiming | None:
+        """Training and prediction of a neural model."""
+        if not weights_are_here(settings):
+            return None
+        key = (f"training and prediction of {settings.kind}", timing_key(settings))
+        return self._once(key, lambda: measure_neural(settings, self._train, self._tests, device=self._device))
+
+    def classical(self, settings: ClassicalModelSpec) -> ClassicalTiming:
+        """Fits and predictions of a scikit-learn model."""
+        key = (f"fits of {settings.kind}", settings.model_dump_json())
+        return self._once(key, lambda: measure_classical(settings, self._train, self._tests))
+
+    def filter(self, encoder: EncoderSpec) -> FilterTiming:
+        """The filter's classifiers on features as this encoder's, or on the dataset's own."""
+        width = None if isinstance(encoder, IdentityEncoderSpec) else self._width(encoder)
+        return self._once(("the filter's classifiers", width), lambda: self._measure_filter(width))
+
+    def _width(self, encoder: NeuralModelSpec) -> int:
+        if not weights_are_here(encoder):
+            return ASSUMED_WIDTH
+        return encoder_width(encoder, self._train, device=self._device)
+
+    def _measure_filter(self, width: int | None) -> FilterTiming:
+        rows = rows_to_measure(self._plan, self._raw.features.shape[1] if width is None else width)
+        if width is None:
+            drawn = np.random.default_rng(0).permutation(len(self._raw))[:rows]
+            features, labels = self._raw.features[drawn], self._raw.labels[drawn]
+        else:
+            features, labels = encoder_like_features(rows, width, len(self._raw.label_names), seed=0)
+        groups = self._train.groups
+        per_group = 1 if groups is None else round(len(groups) / len(np.unique(groups)))
+        # A mean may lie over train_size where the smallest groups do not.
+        within = min(per_group, self._plan.settings.train_size)
+        return measure_filter(
+            self._plan.settings, features, labels, pool_rows=self._plan.pool_rows, rows_per_group=within
+        )
+
+    def _once(self, key: tuple[str, Any], measure: Callable[[], Timing]) -> Timing:
+        if key not in self._measured:
+            self._log(f"measuring {key[0]}")
+            self._measured[key] = measure()
+        timing: Timing = self._measured[key]
+        return timing
+
+
+def _encoder_lines(name: str, encoder: EncoderSpec, plan: RunPlan, timings: TimingCache) -> Iterator[CostLine]:
+    if isinstance(encoder, IdentityEncoderSpec):
         return
-    training, spent = measured.neural(settings)
+    timing = timings.neural(encoder)
     if plan.curve is not None:
         sizes = plan.curve.samples
-        steps, asked = sum(_steps(settings, rows) for rows in sizes), len(sizes) * plan.curve.held_back
-        work = _work(training, model=len(sizes), step=steps, row=asked)
-        yield CostLine("warmup_split", name, work, spent, AUTO_NOTE)
-        spent = 0.0
-    work = _work(training, model=1, step=_steps(settings, plan.warmup_rows))
-    yield CostLine("warmup_models", name, work, spent)
-    encoding, spent = measured.encoding(settings)
-    yield CostLine("embeddings", name, _work(encoding, model=1, row=plan.embedded_rows), spent)
+        steps, predicted = sum(_steps(encoder, rows) for rows in sizes), len(sizes) * plan.curve.held_back
+        work = _work(timing, model=len(sizes), step=steps, row=predicted)
+        yield CostLine("warmup_split", name, work, AUTO_NOTE)
+    yield CostLine("warmup_models", name, _work(timing, model=1, step=_steps(encoder, plan.warmup_rows)))
+    yield CostLine("embeddings", name, _work(timing, model=1, row=plan.embedded_rows))
 
 
-def _distance_lines(settings: Any, plan: RunPlan, measured: TimingCache) -> Iterator[CostLine]:
+def _distance_lines(encoder: EncoderSpec | None, plan: RunPlan, timings: TimingCache) -> Iterator[CostLine]:
     """One training on all train rows and the features of every row; the distances themselves are left out."""
-    if settings is None or isinstance(settings, IdentityEncoderSpec):
+    if encoder is None or isinstance(encoder, IdentityEncoderSpec):
         return
-    training, trained = measured.neural(settings)
-    encoding, encoded = measured.encoding(settings)
-    work = _work(training, model=1, step=_steps(settings, plan.rows["train"]))
-    work += _work(encoding, row=sum(plan.rows.values()))
-    yield CostLine("bias_evidence", "distance_encoder", work, trained + encoded)
+    steps, rows = _steps(encoder, plan.rows["train"]), sum(plan.rows.values())
+    work = _work(timings.neural(encoder), model=1, step=steps, row=rows)
+    yield CostLine("bias_evidence", "distance_encoder", work)
 
 
-def _filter_line(name: str, settings: Any, plan: RunPlan, measured: TimingCache) -> CostLine:
-    width, note = None, ""
-    if not isinstance(settings, IdentityEncoderSpec):
-        encoding, _ = measured.encoding(settings)
-        width = ASSUMED_WIDTH if encoding is None else encoding.width
-        note = "" if encoding else f"the encoder taken to be {ASSUMED_WIDTH} wide"
-    speed, spent = measured.filter(width)
-    if speed.rows < plan.pool_rows:
-        note = "; ".join([*filter(None, [note]), f"measured on {speed.rows:,} rows"])
+def _filter_line(name: str, encoder: EncoderSpec, plan: RunPlan, timings: TimingCache) -> CostLine:
+    timing, notes = timings.filter(encoder), []
+    if not isinstance(encoder, IdentityEncoderSpec) and not weights_are_here(encoder):
+        notes.append(f"the encoder taken to be {ASSUMED_WIDTH} wide")
+    if timing.rows < plan.pool_rows:
+        notes.append(f"measured on {timing.rows:,} rows")
     iterations = plan.most_iterations * plan.filter_runs
-    work = (Work(iterations, "iteration", speed.row * scored_rows(plan) / plan.most_iterations),)
-    return CostLine("filtered_sets", name, work, spent, note)
+    work = (Work(iterations, "iteration", timing.row * scored_rows(plan) / plan.most_iterations),)
+    return CostLine("filtered_sets", name, work, "; ".join(notes))
 
 
-def _classical_line(name: str, settings: Any, plan: RunPlan, measured: TimingCache) -> CostLine:
-    speed, spent = measured.classical(settings)
+def _classical_line(name: str, settings: ClassicalModelSpec, plan: RunPlan, timings: TimingCache) -> CostLine:
+    timing = timings.classical(settings)
     fitted = [(train_set, fits(settings, train_set, plan.seeds)) for train_set in plan.train_sets]
     models, tested = sum(count for _, count in fitted), sum(plan.test_rows.values())
-    seconds = sum(count * speed.seconds(train_set.rows, tested) for train_set, count in fitted)
-    grown = max(train_set.rows for train_set, _ in fitted) > speed.rows
-    note = _growth(speed.rows, speed.growth) if grown else ""
-    return CostLine("evaluator_models", name, (Work(models, "fit", seconds / models),), spent, note)
+    seconds = sum(count * timing.seconds(train_set.rows, tested) for train_set, count in fitted)
+    grown = max(train_set.rows for train_set, _ in fitted) > timing.rows
+    note = f"measured up to {timing.rows:,} rows, then taken to grow as rows^{timing.growth:.1f}" if grown else ""
+    return CostLine("evaluator_models", name, (Work(models, "fit", seconds / models),), note)
 
 
-def _neural_line(name: str, settings: Any, plan: RunPlan, measured: TimingCache) -> CostLine:
-    neural, spent = measured.neural(settings)
+def _neural_line(name: str, settings: NeuralModelSpec, plan: RunPlan, timings: TimingCache) -> CostLine:
     fitted = [(train_set, fits(settings, train_set, plan.seeds)) for train_set in plan.train_sets]
     models = sum(count for _, count in fitted)
     steps = sum(count * _steps(settings, train_set.rows) for train_set, count in fitted)
-    work = _work(neural, model=models, step=steps, row=models * sum(plan.test_rows.values()))
-    return CostLine("evaluator_models", name, work, spent)
+    predicted = models * sum(plan.test_rows.values())
+    work = _work(timings.neural(settings), model=models, step=steps, row=predicted)
+    return CostLine("evaluator_models", name, work)
 
 
-def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, measured: TimingCache) -> CostLine:
+def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, timings: TimingCache) -> CostLine:
     """The later stages alone: the first is trained once, for the evaluator that the recipe starts from."""
-    neural, spent = measured.neural(recipe.settings)
     models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets)
     rows = plan.fine_tune_rows
     steps = models * sum(_steps(stage.settings, rows[stage.rows]) for stage in recipe.stages if stage.rows in rows)
-    work = _work(neural, model=models, step=steps, row=models * sum(plan.test_rows.values()))
-    gone = [one for one in recipe.sets if one not in rows]
-    note = f"without the stages on {', '.join(gone)}, which could not be read" if gone else ""
-    return CostLine("evaluator_models", name, work, spent, note)
+    predicted = models * sum(plan.test_rows.values())
+    work = _work(timings.neural(recipe.settings), model=models, step=steps, row=predicted)
+    unread = [name for name in recipe.sets if name not in rows]
+    note = f"without the stages on {', '.join(unread)}, which could not be read" if unread else ""
+    return CostLine("evaluator_models", name, work, note)
 
 
-def _work(speed: NeuralSpeed | EncodingSpeed | None, **counts: int) -> tuple[Work, ...]:
-    """Counts by unit, each unit a field of the speed that was measured."""
-    return tuple(
-        Work(count, unit, None if speed is None else float(getattr(speed, unit))) for unit, count in counts.items()
-    )
+def _work(timing: NeuralTiming | None, **counts: int) -> tuple[Work, ...]:
+    """Counts by unit, each unit a field of the timing."""
+    return tuple(Work(count, unit, None if timing is None else getattr(timing, unit)) for unit, count in counts.items())
 
 
-def _steps(settings: Any, rows: int) -> int:
-    return int(settings.epochs) * math.ceil(rows / settings.batch_size)
-
-
-def _growth(rows: int, power: float) -> str:
-    return f"measured up to {rows:,} rows, then taken to grow as rows^{power:.1f}"
+def _steps(settings: NeuralModelSpec, rows: int) -> int:
+    return settings.epochs * math.ceil(rows / settings.batch_size)

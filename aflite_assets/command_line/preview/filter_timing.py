@@ -1,4 +1,7 @@
-"""How fast the filter is on this machine: real iterations of the algorithm on features of the right shape."""
+"""How fast the filter is on this machine: real iterations of the algorithm on features of the right shape.
+
+The speed of models is in `model_timing`.
+"""
 
 import math
 import time
@@ -22,24 +25,22 @@ ENOUGH_SECONDS = 0.4
 
 
 @dataclass(frozen=True)
-class FilterSpeed:
+class FilterTiming:
     """`row`: seconds of an iteration for each row that enters it, measured with `rows` rows and the planned share of
-    training rows. `spent` is what the measurement took, in seconds.
+    training rows.
     """
 
     row: float
     rows: int
-    spent: float
 
 
 def measure_filter(
     settings: FilterSettings, features: np.ndarray, labels: np.ndarray, *, pool_rows: int, rows_per_group: int
-) -> FilterSpeed:
+) -> FilterTiming:
     """Time an iteration of `settings` on shuffled rows x width `features`, where the plan has `pool_rows`.
 
     `rows_per_group` is the mean size of groups, 1 for a dataset without.
     """
-    started = time.perf_counter()
     rows = len(labels)
     share = min(1.0, rows / pool_rows)
     trained = min(max(round(settings.train_size * share), rows_per_group, 2), rows - max(rows_per_group, 1))
@@ -49,7 +50,7 @@ def measure_filter(
     seconds = _seconds(timed, features, labels, groups)
     if seconds < ENOUGH_SECONDS:
         seconds = min(seconds, _seconds(timed, features, labels, groups))
-    return FilterSpeed(seconds / rows, rows, time.perf_counter() - started)
+    return FilterTiming(seconds / rows, rows)
 
 
 def scored_rows(plan: RunPlan) -> int:

@@ -1,4 +1,7 @@
-"""From a source's tables to the raw table: columns in their contract's form, unlabelled rows dropped, rows limited."""
+"""From a source's tables to the raw table: unlabelled rows dropped, test splits drawn, rows limited, groups numbered.
+
+What a column may hold is in `columns`, `labels`, `annotators` and `value_limits`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,9 +19,8 @@ from aflite_assets.data.raw_table.columns import (
     input_columns,
     require_columns,
 )
-from aflite_assets.data.raw_table.groups import group_numbers
-from aflite_assets.data.raw_table.holdout import hold_out
 from aflite_assets.data.raw_table.labels import LabelNames, class_of, read_labels
+from aflite_assets.data.raw_table.values import as_texts
 from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.errors import DataError
@@ -255,3 +257,81 @@ def _require_one_width(inputs: Mapping[str, Columns]) -> None:
     widths = {split: len(values["features"][0]) for split, values in inputs.items() if "features" in values}
     if len(set(widths.values())) > 1:
         raise DataError(f"splits have features of different widths {widths}; all splits must have the same columns")
+
+
+def group_numbers(tables: Mapping[str, pa.Table], names: str | tuple[str, ...] | None) -> dict[str, np.ndarray]:
+    """Group numbers over all splits, int64, in order of appearance; nothing without a column.
+
+    With one column, rows of one value are a group. With several, rows that share a value, also one row's in the first
+    column and another's in the second, and rows that are linked so through others: no text of a group stands in
+    another.
+
+    Raises:
+        DataError: a row has no value.
+    """
+    if names is None:
+        return {}
+    columns = (names,) if isinstance(names, str) else names
+    numbers: dict[str, int] = {}
+    codes = {
+        split: np.column_stack([_numbered(split, name, table[name], numbers) for name in columns])
+        for split, table in tables.items()
+    }
+    groups = _linked(np.concatenate(list(codes.values())), values=len(numbers))
+    ends = np.cumsum([len(part) for part in codes.values()])
+    return dict(zip(codes, np.split(groups, ends[:-1]), strict=True))
+
+
+def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
+    values = as_texts(column)
+    if None in values:
+        raise DataError(
+            f"split {split!r}: column {name!r} names no group in {values.count(None)} rows "
+            f"(first: row {values.index(None)}); every row needs one"
+        )
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values if value is not None], np.int64)
+
+
+def _linked(codes: np.ndarray, *, values: int) -> np.ndarray:
+    """The group of each row from its value numbers, rows x columns."""
+    if codes.shape[1] == 1:
+        return codes[:, 0]
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    first = np.repeat(codes[:, 0], codes.shape[1] - 1)
+    others = codes[:, 1:].reshape(-1)
+    links = coo_array((np.ones(len(first), bool), (first, others)), shape=(values, values))
+    component = connected_components(links, directed=False)[1][codes[:, 0]]
+    appearance, inverse = np.unique(component, return_index=True, return_inverse=True)[1:]
+    return np.argsort(np.argsort(appearance))[inverse].astype(np.int64)
+
+
+def hold_out(
+    labels: np.ndarray, groups: np.ndarray | None, holdout: Mapping[str, int | float], *, seed: int
+) -> dict[str, np.ndarray]:
+    """Split the train rows into what stays and one part per name of `holdout`; positions, ascending int64.
+
+    `labels` int64 (rows,), `groups` int64 (rows,) or None. A whole number is a count of rows, a fraction a share of
+    all train rows; draws are stratified by label and take whole groups, so that they may fall short.
+
+    Raises:
+        DataError: a draw is empty, or nothing is left to train on.
+    """
+    rest, drawn = np.arange(len(labels)), {}
+    for number, (name, count) in enumerate(holdout.items()):
+        size = count if isinstance(count, int) else round(count * len(labels))
+        if not 1 <= size < len(rest):
+            raise DataError(
+                f"holdout.{name} is {count}, which is {size} of {len(labels)} train rows with {len(rest)} left; "
+                "choose a size that leaves rows on both sides"
+            )
+        rng = np.random.default_rng([seed, 1, number])
+        chosen = stratified_sample(labels[rest], None if groups is None else groups[rest], size, rng=rng)
+        if not len(chosen):
+            raise DataError(
+                f"holdout.{name} draws whole groups, and no group is as small as its {size} rows; raise it, or group "
+                "by another column"
+            )
+        drawn[name], rest = rest[chosen], np.delete(rest, chosen)
+    return {"train": rest, **drawn}

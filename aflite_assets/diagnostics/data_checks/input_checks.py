@@ -4,8 +4,7 @@ import numpy as np
 
 from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted
 from aflite_assets.diagnostics.data_checks.partial_input import FOLDS, TextOnlyAccuracy, text_only_accuracy
-from aflite_assets.diagnostics.data_checks.shared_texts import SharedText, shared_texts
-from aflite_assets.diagnostics.data_checks.texts import empty_texts
+from aflite_assets.diagnostics.data_checks.texts import SharedText, empty_texts, shared_texts
 
 LARGEST_SHARED_SHARE = 0.05
 """Of the train rows; so many may share a text with a row of another group."""

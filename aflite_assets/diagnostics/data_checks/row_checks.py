@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement
+from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement, majority_against_label
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, split_balances
 from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted
-from aflite_assets.diagnostics.data_checks.majority import majority_against_label
 from aflite_assets.diagnostics.data_checks.repeats import repeats_across_splits
 from aflite_assets.diagnostics.tables import split_masks
 

@@ -1,13 +1,14 @@
-"""Texts that say nothing: empty, or white space alone."""
+"""Single texts: empty ones, and texts of one column that several train rows share. Whole inputs are in `repeats`."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.tables import split_masks
+from aflite_assets.diagnostics.tables import split_masks, text_codes
 
 SHOWN_ROWS = 10
 
@@ -38,3 +39,58 @@ def _is_empty(texts: pa.ChunkedArray) -> np.ndarray:
     """Bool, one per row; a row without a text is not counted."""
     empty: np.ndarray = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(texts), ""), False).to_numpy()
     return empty
+
+
+@dataclass(frozen=True)
+class SharedText:
+    """How many train rows share one column's text with another train row.
+
+    `rows` and their `share` of all train rows; of these, `ungrouped_rows` and `ungrouped_share` share it with a row
+    of another group (all of them without groups). `texts`: different texts in the column. `example`: the text that
+    stands most often (hostile: escape it), in `example_rows` rows.
+    """
+
+    column: Literal["text", "text_pair"]
+    rows: int
+    share: float
+    ungrouped_rows: int
+    ungrouped_share: float
+    texts: int
+    example: str
+    example_rows: int
+
+
+def shared_texts(train: Examples) -> tuple[SharedText, ...]:
+    """The text columns in which rows share a text, most shared first; empty when there are none.
+
+    Rows that share a premise belong into one group: a random partition would put one into training and the other
+    among the held-out rows. Rows without a text are not counted as sharing it.
+    """
+    columns: tuple[Literal["text", "text_pair"], ...] = ("text", "text_pair")
+    found = [_shared_text(train, column) for column in columns if column in train.table.column_names]
+    return tuple(sorted((each for each in found if each.rows), key=lambda each: -each.rows))
+
+
+def _shared_text(train: Examples, column: Literal["text", "text_pair"]) -> SharedText:
+    codes = text_codes(train.table[column])
+    given = codes >= 0
+    counts = np.bincount(codes[given], minlength=1)
+    ungrouped = counts if train.groups is None else _groups_of(codes[given], train.groups[given])
+    rows, ungrouped_rows = (int(counts[several > 1].sum()) for several in (counts, ungrouped))
+    most = int(counts.argmax())
+    return SharedText(
+        column,
+        rows,
+        rows / max(len(train), 1),
+        ungrouped_rows,
+        ungrouped_rows / max(len(train), 1),
+        texts=int((counts > 0).sum()),
+        example=train.table[column][int(np.argmax(codes == most))].as_py() if given.any() else "",
+        example_rows=int(counts[most]),
+    )
+
+
+def _groups_of(codes: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """In how many groups each text stands."""
+    numbers, inverse = np.unique(groups, return_inverse=True)
+    return np.bincount(np.unique(codes * len(numbers) + inverse) // max(len(numbers), 1), minlength=1)

@@ -12,6 +12,8 @@ z grows with the square root of n, so that any smaller set has smaller z. What f
 random sets that have as many rows of each class as were kept. The random sets are ours, not the paper's.
 """
 
+import re
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -20,10 +22,69 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.evidence.among_draws import AmongDraws
-from aflite_assets.diagnostics.evidence.word_counts import Occurrences, WordScores, occurrences, word_scores
 from aflite_assets.diagnostics.tables import table_of
 from aflite_assets.errors import InvalidInputError
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class AmongDraws:
+    """One number of the full set and of the kept one, beside the same number of each random set."""
+
+    full: float
+    random: tuple[float, ...]
+    kept: float
+
+    @property
+    def mean(self) -> float:
+        """Over the random sets."""
+        return float(np.mean(self.random))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation over the random sets."""
+        return float(np.std(self.random, ddof=1))
+
+    @property
+    def drop(self) -> float:
+        """What fewer rows do not explain: the mean of the random sets less the kept set's number."""
+        return self.mean - self.kept
+
+    @property
+    def kept_is_lowest(self) -> bool:
+        """Whether every random set has more: by chance at most one time in draws + 1."""
+        return self.kept < min(self.random)
+
+    @property
+    def kept_is_highest(self) -> bool:
+        """Whether every random set has less: by chance at most one time in draws + 1."""
+        return self.kept > max(self.random)
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Each word of each row once: entry i says that word `words[i]` stands in row `rows[i]`."""
+
+    vocabulary: list[tuple[str, str]]
+    words: np.ndarray
+    rows: np.ndarray
+
+    def in_rows(self, least: int) -> "Occurrences":
+        """Only the words that stand in so many rows or more, numbered anew in the same order."""
+        often = np.bincount(self.words, minlength=len(self.vocabulary)) >= least
+        stays = often[self.words]
+        vocabulary = [word for word, frequent in zip(self.vocabulary, often.tolist(), strict=True) if frequent]
+        return Occurrences(vocabulary, (np.cumsum(often) - 1)[self.words[stays]], self.rows[stays])
+
+
+@dataclass(frozen=True)
+class WordScores:
+    """One set's numbers: rows per tested word and class, p0 per class, z per tested word and class."""
+
+    counts: np.ndarray
+    expected: np.ndarray
+    z: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -75,6 +136,8 @@ _WORDS = pa.schema(
         "drop_beyond_random": pa.float64(),
     }
 )
+
+
 _OVER_LINE = pa.schema(
     {
         "label": pa.int64(),
@@ -148,14 +211,14 @@ def word_artifacts(
         InvalidInputError: the rows have no texts, `kept` holds other rows, or a setting is out of its range.
     """
     _check(examples, kept, draws, top, min_rows, significance)
-    found = occurrences(examples).in_rows(min_rows)
+    present = occurrences(examples).in_rows(min_rows)
     mask = np.isin(examples.row_ids, kept)
-    full = word_scores(found, examples, np.ones(len(examples), dtype=bool))
-    left = word_scores(found, examples, mask)
-    tests = len(found.vocabulary) * len(examples.label_names)
+    full = word_scores(present, examples, np.ones(len(examples), dtype=bool))
+    left = word_scores(present, examples, mask)
+    tests = len(present.vocabulary) * len(examples.label_names)
     line = -NormalDist().inv_cdf(significance / max(tests, 1))
     listed = _top_words(full, top)
-    random = _draws(found, examples, mask, listed, line, seed=seed, draws=draws)
+    random = _draws(present, examples, mask, listed, line, seed=seed, draws=draws)
     over_line = [
         AmongDraws(int((full.z[:, label] > line).sum()), tuple(counts), int((left.z[:, label] > line).sum()))
         for label, counts in enumerate(random.over_line.T.tolist())
@@ -166,7 +229,7 @@ def word_artifacts(
         sum(one.kept for one in over_line),
     )
     return WordArtifacts(
-        words=_words_table(full, left, random, listed, found.vocabulary, examples.label_names),
+        words=_words_table(full, left, random, listed, present.vocabulary, examples.label_names),
         over_line=_over_line_table([*over_line, together], examples.label_names),
         mean_z=_mean_z(full, left, random, listed, line),
         words_over_line=together,
@@ -187,7 +250,7 @@ def _top_words(full: WordScores, top: int) -> _Listed:
 
 
 def _draws(
-    found: Occurrences,
+    present: Occurrences,
     examples: Examples,
     kept: np.ndarray,
     listed: _Listed,
@@ -208,7 +271,7 @@ def _draws(
         mask = np.zeros(len(examples), dtype=bool)
         for members, size in zip(by_class, sizes, strict=True):
             mask[rng.choice(members, size, replace=False)] = True
-        drawn = word_scores(found, examples, mask)
+        drawn = word_scores(present, examples, mask)
         z.append(listed.z(drawn))
         rows.append(listed.rows(drawn))
         over_line.append((drawn.z > line).sum(axis=0))
@@ -290,3 +353,44 @@ def _check(examples: Examples, kept: np.ndarray, draws: int, top: int, min_rows:
             f"draws={draws}, top={top}, min_rows={min_rows}, significance={significance}: the first must be at least "
             "2, the next two at least 1, significance between 0 and 1"
         )
+
+
+def z_statistics(counts: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """How far each word's label shares lie from the expected ones, in standard errors.
+
+    Args:
+        counts: words x classes, rows that hold the word and carry the label.
+        expected: one share per class, p0.
+
+    Returns:
+        words x classes float64; NaN for a word without rows and for a class whose p0 is 0 or 1.
+    """
+    n = counts.sum(axis=1, keepdims=True).astype(np.float64)
+    spread = np.sqrt(n * expected * (1 - expected))
+    return np.divide(counts - n * expected, spread, out=np.full(counts.shape, np.nan), where=spread > 0)
+
+
+def occurrences(examples: Examples) -> Occurrences:
+    """Every word of every row, lower-cased; a word of `text` and the same of `text_pair` are two."""
+    numbers: dict[tuple[str, str], int] = {}
+    words, words_per_row = array("q"), []
+    for column in ("text", "text_pair"):
+        if column in examples.table.column_names:
+            seen: dict[str, int] = {}
+            for text in examples.table[column].to_pylist():
+                present = dict.fromkeys(_WORD.findall((text or "").lower()))
+                words_per_row.append(len(present))
+                words.extend([seen.setdefault(word, len(numbers) + len(seen)) for word in present])
+            numbers |= {(column, word): number for word, number in seen.items()}
+    rows = np.resize(np.arange(len(examples)), len(words_per_row))
+    return Occurrences(list(numbers), np.array(words, dtype=np.int64), np.repeat(rows, words_per_row))
+
+
+def word_scores(present: Occurrences, examples: Examples, mask: np.ndarray) -> WordScores:
+    """The numbers of the rows in `mask` (bool, one per row of `examples`)."""
+    classes = len(examples.label_names)
+    inside = mask[present.rows]
+    cells = present.words[inside] * classes + examples.labels[present.rows[inside]]
+    counts = np.bincount(cells, minlength=len(present.vocabulary) * classes).reshape(-1, classes)
+    expected = np.bincount(examples.labels[mask], minlength=classes) / max(mask.sum(), 1)
+    return WordScores(counts, expected, z_statistics(counts, expected))

@@ -6,10 +6,13 @@ from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.figures import representation_figures as figures
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import example_images, shown_examples
-from aflite_assets.reports.figures.filtering_figures import filtering_curves, scores_by_iteration
-from aflite_assets.reports.figures.learning_curve_figure import learning_curve_picture
+from aflite_assets.reports.figures.filtering_figures import (
+    filtering_curves,
+    learning_curve_picture,
+    scores_by_iteration,
+)
+from aflite_assets.reports.figures.representation_figures import similarity_map
 from aflite_assets.reports.figures.scatters import scatter_pictures
-from aflite_assets.reports.figures.similarity_figure import similarity_map
 from aflite_assets.reports.inputs.learning_curve import LearningCurve
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.score_counts import ScoreCounts

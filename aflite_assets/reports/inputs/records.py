@@ -1,7 +1,7 @@
 """What a report is made from: the input records, checked when made; nothing here computes a result."""
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.inputs.fine_tuned import FineTuned
 from aflite_assets.reports.inputs.planted import PlantedRemoval
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
@@ -31,6 +30,19 @@ _ITERATION_COLUMNS = (
 _ROW_COLUMNS = (
     "row_id", "split", "label", "kept", "removed_in_iteration", "predictability", "label_probability",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FineTuned:
+    """An evaluator that is `start`, trained as that one is and then on rows of the challenge sets `sets` in turn."""
+
+    start: str
+    sets: tuple[str, ...]
+
+    @property
+    def meaning(self) -> str:
+        """What the evaluator is, in words."""
+        return f"{self.start}, trained on the train set first and then fine-tuned on {', then '.join(self.sets)}"
 
 
 def _require(condition: bool, message: str) -> None:
@@ -325,3 +337,21 @@ def _require_fitting_classes(test_set: TestSet, label_names: tuple[str, ...]) ->
             len(test_set.class_map) == len(label_names),
             f"{where}: class_map has {len(test_set.class_map)} entries for the dataset's {len(label_names)} classes",
         )
+
+
+def fine_tuned_note(test_set: str, fine_tuned: Mapping[str, FineTuned]) -> tuple[str, ...]:
+    """What to read beside a challenge set's numbers where evaluators were fine-tuned on other rows of it."""
+    names = [name for name, one in fine_tuned.items() if test_set in one.sets]
+    if not names:
+        return ()
+    return (f"Not zero-shot for evaluators fine-tuned on other rows of this set: {', '.join(names)}.",)
+
+
+def started_from(start: str, fine_tuned: Mapping[str, FineTuned]) -> dict[str, FineTuned]:
+    """The evaluators that go on from `start`, in their order."""
+    return {name: one for name, one in fine_tuned.items() if one.start == start}
+
+
+def starts(fine_tuned: Mapping[str, FineTuned]) -> Iterable[str]:
+    """The evaluators that others go on from, each once."""
+    return dict.fromkeys(one.start for one in fine_tuned.values())

@@ -7,8 +7,7 @@ from functools import partial
 import numpy as np
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.fine_tuned import FineTuned, started_from, starts
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FineTuned, TestSet, started_from, starts
 from aflite_assets.reports.inputs.train_sets import compared_pairs
 from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.scores.accuracy import Score, correct_rows, score

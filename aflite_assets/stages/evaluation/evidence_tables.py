@@ -189,7 +189,7 @@ def _range(column: pa.ChunkedArray) -> str:
 
 def annotator_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[EvidenceTable]:
     """Annotators' agreement on kept and on removed rows; nothing where no row has annotators."""
-    from aflite_assets.diagnostics.evidence.kept_vs_removed_annotators import annotator_shares
+    from aflite_assets.diagnostics.evidence.kept_vs_removed import annotator_shares
 
     table = annotator_shares(rows, raw)
     if table.num_rows:

@@ -10,8 +10,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet
 
 if TYPE_CHECKING:
-    from aflite_assets.diagnostics.evidence.among_draws import AmongDraws
-    from aflite_assets.diagnostics.evidence.word_artifacts import WordArtifacts
+    from aflite_assets.diagnostics.evidence.word_artifacts import AmongDraws, WordArtifacts
 
 DRAWS = 99
 """Random sets: a kept set that is itself drawn at random is the lowest of all 100 in at most 1 % of cases."""

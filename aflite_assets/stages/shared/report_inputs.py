@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
-from aflite_assets.reports.inputs.fine_tuned import FineTuned, fine_tuned_note
 from aflite_assets.reports.inputs.planted import PlantedRemoval
-from aflite_assets.reports.inputs.records import Cell, EvidenceTable, FilteredSet, TestSet
+from aflite_assets.reports.inputs.records import Cell, EvidenceTable, FilteredSet, FineTuned, TestSet, fine_tuned_note
 from aflite_assets.reports.inputs.score_counts import ScoreCounts, count_scores
 from aflite_assets.reports.inputs.similarity import ClassSimilarity, class_similarities
 from aflite_assets.reports.scores.ranks import with_ranks

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
-from aflite_assets.command_line.preview import data_preview as understanding
-from aflite_assets.command_line.preview.data_preview import understand_challenges, understand_data, understand_plan
+from aflite_assets.command_line.preview import data_preview
+from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
 from aflite_assets.errors import DataError, MissingDataError
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
@@ -40,7 +40,7 @@ def images(tmp_path: Path) -> dict[str, Any]:
 
 
 def test_few_images_are_read_whole(images: dict[str, Any]) -> None:
-    data = understand_data(parse_spec(images))
+    data = preview_data(parse_spec(images))
     assert data.complete
     assert data.rows == {"train": 24, "test": 8}
     assert data.content["files"] == 32
@@ -50,16 +50,16 @@ def test_few_images_are_read_whole(images: dict[str, Any]) -> None:
 def test_many_images_are_counted_and_the_first_are_read(
     images: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(understanding, "MOST_IMAGES", 31)
-    monkeypatch.setattr(understanding, "FIRST_ROWS", 6)
+    monkeypatch.setattr(data_preview, "MOST_IMAGES", 31)
+    monkeypatch.setattr(data_preview, "FIRST_ROWS", 6)
     spec = parse_spec({**images, "limit": {"test": 5}})
-    data = understand_data(spec)
+    data = preview_data(spec)
     assert not data.complete
     assert data.content == {}
     assert len(data.raw.examples) == 6 + 5
     assert set(data.raw.examples.labels.tolist()) == {0, 1}
     assert data.rows == {"train": 24, "test": 5}
-    plan = understand_plan(spec, data, understand_challenges(spec, data))
+    plan = preview_plan(spec, data, preview_challenges(spec, data))
     assert (plan.warmup_rows, plan.pool_rows, plan.embedded_rows) == (6, 18 + 5, 18 + 5)
 
 
@@ -99,35 +99,35 @@ def large_hub(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
 
 def test_a_large_hub_dataset_is_planned_by_its_counts(large_hub: list[int | None]) -> None:
     spec = _hub(limit={"train": 50_000})
-    data = understand_data(spec)
+    data = preview_data(spec)
     assert large_hub == [1_000]
     assert data.content == {"commit": COMMIT}
     assert data.rows == {"train": 50_000, "test": 2_000}
-    plan = understand_plan(spec, data, understand_challenges(spec, data))
+    plan = preview_plan(spec, data, preview_challenges(spec, data))
     assert (plan.warmup_rows, plan.pool_rows) == (5_000, 47_000)
     assert plan.settings.target_size == 22_500
 
 
 def test_the_most_that_auto_may_spend_is_planned_with(large_hub: list[int | None]) -> None:
     spec = _hub(limit={"train": 50_000}, warmup={"size": "auto"})
-    data = understand_data(spec)
-    plan = understand_plan(spec, data, understand_challenges(spec, data))
+    data = preview_data(spec)
+    plan = preview_plan(spec, data, preview_challenges(spec, data))
     assert plan.curve == CurveSizes((500, 1_000, 2_000, 4_000, 8_000), 1_000)
     assert (plan.warmup_rows, plan.pool_rows, plan.settings.train_size) == (9_000, 43_000, 9_000)
 
 
 def test_splits_held_out_of_a_large_train_split_are_counted(large_hub: list[int | None]) -> None:
     source = {"format": "hub", "id": "some/pairs", "revision": COMMIT, "splits": {"train": "train"}}
-    data = understand_data(_hub(source=source, holdout={"dev": 10_000, "test": 0.1}))
+    data = preview_data(_hub(source=source, holdout={"dev": 10_000, "test": 0.1}))
     assert data.rows == {"train": 260_000, "dev": 10_000, "test": 30_000}
     assert set(data.raw.examples.table["split"].to_pylist()) == {"train", "dev", "test"}
 
 
 def test_a_size_that_a_large_dataset_cannot_meet_is_refused(large_hub: list[int | None]) -> None:
     spec = _hub(filter={"target_size": 280_000})
-    data = understand_data(spec)
+    data = preview_data(spec)
     with pytest.raises(DataError, match="target_size is 280000, which is 280000 of 270000 rows"):
-        understand_plan(spec, data, understand_challenges(spec, data))
+        preview_plan(spec, data, preview_challenges(spec, data))
 
 
 def test_rows_of_a_hub_that_says_no_number_are_those_read(
@@ -135,9 +135,9 @@ def test_rows_of_a_hub_that_says_no_number_are_those_read(
 ) -> None:
     monkeypatch.setattr("aflite_assets.data.hub.datasets.row_counts", lambda source: None)
     spec = _hub()
-    data = understand_data(spec)
+    data = preview_data(spec)
     assert (data.complete, data.rows) == (False, None)
-    assert understand_plan(spec, data, understand_challenges(spec, data)).rows == {"train": 1_000, "test": 1_000}
+    assert preview_plan(spec, data, preview_challenges(spec, data)).rows == {"train": 1_000, "test": 1_000}
 
 
 def _pairs(folder: Path, challenges: dict[str, Any]) -> DatasetSpec:
@@ -164,8 +164,8 @@ def _challenge(folder: Path, file: str, **fields: Any) -> dict[str, Any]:
 
 def test_challenge_sets_say_what_counts_as_what(tmp_path: Path) -> None:
     spec = _pairs(tmp_path, {"odd": _challenge(tmp_path, "odd.csv", limit=20)})
-    challenges = understand_challenges(spec, understand_data(spec))
-    (odd,) = challenges.found
+    challenges = preview_challenges(spec, preview_data(spec))
+    (odd,) = challenges.read
     assert odd.label_mapping == {"a": "x", "b": "y", "c": None}
     assert (odd.rows, odd.complete) == (20, True)
     assert challenges.missing == {}
@@ -173,12 +173,12 @@ def test_challenge_sets_say_what_counts_as_what(tmp_path: Path) -> None:
 
 def test_a_missing_challenge_set_is_left_out_only_where_it_may_be(tmp_path: Path) -> None:
     spec = _pairs(tmp_path, {"gone": _challenge(tmp_path, "gone.csv", required=False)})
-    challenges = understand_challenges(spec, understand_data(spec))
-    assert challenges.found == ()
+    challenges = preview_challenges(spec, preview_data(spec))
+    assert challenges.read == ()
     assert "gone.csv" in challenges.missing["gone"]
     spec = _pairs(tmp_path, {"gone": _challenge(tmp_path, "gone.csv")})
     with pytest.raises(MissingDataError, match=r"gone\.csv"):
-        understand_challenges(spec, understand_data(spec))
+        preview_challenges(spec, preview_data(spec))
 
 
 @pytest.mark.parametrize(
@@ -189,13 +189,13 @@ def test_scatter_columns_that_are_not_there_are_refused(
     circles_content: dict[str, Any], chosen: list[int], message: str
 ) -> None:
     spec = parse_spec({**circles_content, "report": {"scatter_features": chosen}})
-    data = understand_data(spec)
+    data = preview_data(spec)
     with pytest.raises(DataError, match=message):
-        understand_plan(spec, data, understand_challenges(spec, data))
+        preview_plan(spec, data, preview_challenges(spec, data))
 
 
 def test_scatter_columns_are_for_features(images: dict[str, Any]) -> None:
     spec = parse_spec({**images, "report": {"scatter_features": [0, 1]}})
-    data = understand_data(spec)
+    data = preview_data(spec)
     with pytest.raises(DataError, match=r"is for datasets of features, and these rows are image; drop it"):
-        understand_plan(spec, data, understand_challenges(spec, data))
+        preview_plan(spec, data, preview_challenges(spec, data))

@@ -10,10 +10,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.command_line.preview import filter_timing as measured_filter
-from aflite_assets.command_line.preview import model_timing as measured_models
-from aflite_assets.command_line.preview import timing_cache as measurements
-from aflite_assets.command_line.preview.data_preview import understand_challenges, understand_data, understand_plan
+from aflite_assets.command_line.preview import estimate as cost_estimate
+from aflite_assets.command_line.preview import filter_timing, model_timing
+from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine, Work, estimate_cost
 from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.models.devices import DeviceSettings
@@ -25,7 +24,7 @@ from aflite_assets.stages.pipeline import STAGES, run_pipeline
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-START_SECONDS = measurements.start_seconds
+START_SECONDS = cost_estimate.start_seconds
 NETWORK: dict[str, Any] = {
     "kind": "timm_image",
     "architecture": "test_resnet",
@@ -50,9 +49,9 @@ DIGITS: dict[str, Any] = {
 def quick() -> Iterator[None]:
     """Measurements too short to be right, long enough to be made."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (measured_models, measured_filter):
+        for module in (model_timing, filter_timing):
             patch.setattr(module, "ENOUGH_SECONDS", 0.001)
-        patch.setattr(measurements, "start_seconds", lambda: 2.5)
+        patch.setattr(cost_estimate, "start_seconds", lambda: 2.5)
         yield
 
 
@@ -67,8 +66,8 @@ class Foreseen:
 
 
 def _foreseen(spec: DatasetSpec) -> Foreseen:
-    data = understand_data(spec)
-    plan = understand_plan(spec, data, understand_challenges(spec, data))
+    data = preview_data(spec)
+    plan = preview_plan(spec, data, preview_challenges(spec, data))
     logged: list[str] = []
     estimate = estimate_cost(spec, data.raw.examples, plan, device=DeviceSettings("cpu"), log=logged.append)
     return Foreseen(spec, plan, estimate, logged)
@@ -98,13 +97,13 @@ def test_one_network_is_measured_once(digits: Foreseen) -> None:
     # It stands as encoder and, with other epochs, as evaluator.
     assert digits.measured == [
         "measuring the start of a process",
-        "measuring training of timm_image",
-        "measuring encoding by timm_image",
+        "measuring training and prediction of timm_image",
         "measuring the filter's classifiers",
         "measuring fits of linear",
     ]
     assert digits.estimate.not_measured == ()
     assert digits.estimate.device == "cpu"
+    assert digits.estimate.measuring_seconds > 0
     assert all((line.seconds or 0) > 0 for line in digits.estimate.lines)
     assert digits.estimate.seconds == pytest.approx(sum(line.seconds or 0 for line in digits.estimate.lines))
 
@@ -215,27 +214,22 @@ def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, mo
 
 def test_each_stage_starts_a_process(digits: Foreseen) -> None:
     first = digits.estimate.lines[0]
-    assert (first.stage, first.what, first.seconds, first.spent) == (
-        "each stage",
-        "its process",
-        2.5 * len(STAGES),
-        2.5,
-    )
+    assert (first.stage, first.what, first.seconds) == ("each stage", "its process", 2.5 * len(STAGES))
 
 
 def test_a_process_is_really_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measurements, "LIBRARIES", "import time; time.sleep(0.2)")
+    monkeypatch.setattr(cost_estimate, "LIBRARIES", "import time; time.sleep(0.2)")
     assert 0.2 < START_SECONDS() < 60
-    monkeypatch.setattr(measurements, "LIBRARIES", "import a_module_that_is_not_there")
+    monkeypatch.setattr(cost_estimate, "LIBRARIES", "import a_module_that_is_not_there")
     with pytest.raises(subprocess.CalledProcessError):
         START_SECONDS()
 
 
 def test_a_line_without_all_its_parts_has_no_seconds() -> None:
-    whole = CostLine("a", "b", (Work(3, "step", 0.5), Work(2, "row", 0.25)), spent=0.0)
-    part = CostLine("a", "b", (Work(3, "step", None), Work(2, "row", 0.25)), spent=0.0)
+    whole = CostLine("a", "b", (Work(3, "step", 0.5), Work(2, "row", 0.25)))
+    part = CostLine("a", "b", (Work(3, "step", None), Work(2, "row", 0.25)))
     assert (whole.seconds, part.seconds) == (2.0, None)
-    assert CostEstimate((whole, part), "cpu").seconds == 2.0
+    assert CostEstimate((whole, part), "cpu", 1.0).seconds == 2.0
 
 
 def test_later_stages_are_counted_apart_from_the_training_that_they_share() -> None:
@@ -245,9 +239,9 @@ def test_later_stages_are_counted_apart_from_the_training_that_they_share() -> N
     foreseen = _foreseen(parse_spec({**DIGITS, "evaluators": evaluators, "challenge_sets": {"others": others}}))
     rows = foreseen.plan.fine_tune_rows["others"]
     assert rows == 1348
-    (line,) = (one for one in foreseen.estimate.lines if one.what == "net_others")
+    (line,) = (line for line in foreseen.estimate.lines if line.what == "net_others")
     models = len(foreseen.plan.train_sets)
     assert {work.unit: work.count for work in line.work} == {
         "model": models, "step": models * (3 + 1) * -(-rows // 16), "row": models * (40 + 30),
     }  # fmt: skip
-    assert line.spent == 0
+    assert foreseen.measured.count("measuring training and prediction of timm_image") == 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from aflite_assets.data.raw_table.storage import load_examples, save_examples
-from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
+from aflite_assets.data.raw_table.table import RawTable, build_raw_table, group_numbers, hold_out, implied_columns
 from aflite_assets.errors import DataError
 from aflite_assets.specs.dataset import AnnotationsSpec, ColumnsSpec
 from aflite_assets.specs.sources import SourceSpec
@@ -19,6 +19,8 @@ from aflite_assets.specs.sources import SourceSpec
 Build = Callable[..., RawTable]
 TRAIN = {"text": ["a", "b", "c", "d"], "label": ["yes", "-", "no", "yes"]}
 DEV = {"text": ["e", "f"], "label": ["-", "no"]}
+
+LABELS = np.arange(100) % 2
 
 
 def test_columns_have_the_contracts_names_types_and_order(build: Build) -> None:
@@ -163,6 +165,8 @@ CIRCLES = {
     "biased_share": 0.5, "bias_width": 1, "bias_mean": 1, "bias_deviation": 1, "noise_deviation": 1,
     "flipped_share": 0,
 }  # fmt: skip
+
+
 FILES = {"features": "x", "labels": "y"}
 
 
@@ -256,3 +260,92 @@ def test_annotators_of_first_rows_may_match_nothing(build: Build, tmp_path: Path
     assert raw.examples.table["annotator_labels"].to_pylist() == [[], [], []]
     with pytest.raises(DataError, match="annotations: no row of the files matches"):
         build({"train": TRAIN}, unlabelled=("-",), annotations=annotations)
+
+
+def test_groups_are_numbered_over_all_splits_in_order_of_appearance() -> None:
+    tables = {"train": pa.table({"g": ["b", "a", "b"]}), "dev": pa.table({"g": ["c", "a"]})}
+    numbers = group_numbers(tables, "g")
+    assert {split: array.tolist() for split, array in numbers.items()} == {"train": [0, 1, 0], "dev": [2, 1]}
+    assert group_numbers(tables, None) == {}
+
+
+def test_group_written_as_number_and_as_text_is_one_group() -> None:
+    tables = {"train": pa.table({"g": [7, 8]}), "dev": pa.table({"g": ["8", "x"]}), "test": pa.table({"g": [7.0]})}
+    assert [array.tolist() for array in group_numbers(tables, "g").values()] == [[0, 1], [1, 2], [0]]
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_groups_are_counted(missing: Any) -> None:
+    table = pa.table({"g": pa.array([1.0, missing, missing], pa.float64())})
+    with pytest.raises(DataError, match=r"column 'g' names no group in 2 rows \(first: row 1\); every row needs one"):
+        group_numbers({"dev": table}, "g")
+
+
+def test_rows_that_share_a_value_of_any_column_are_one_group() -> None:
+    tables = {
+        "train": pa.table({"claim": ["c1", "c2", "c3", "c1"], "evidence": ["e1", "e2", "e3", "e2"]}),
+        "dev": pa.table({"claim": ["c9", "e3"], "evidence": ["e9", "e8"]}),
+    }
+    numbers = group_numbers(tables, ("claim", "evidence"))
+    # c1-e1, c1-e2 and c2-e2 hang together; the text e3 stands in both columns.
+    assert {split: array.tolist() for split, array in numbers.items()} == {"train": [0, 0, 1, 0], "dev": [2, 1]}
+    assert {array.dtype for array in numbers.values()} == {np.dtype(np.int64)}
+
+
+def test_one_column_in_a_list_is_that_column() -> None:
+    tables = {"train": pa.table({"g": ["b", "a", "b"]})}
+    assert group_numbers(tables, ("g",))["train"].tolist() == [0, 1, 0]
+
+
+def test_a_long_chain_is_one_group() -> None:
+    links = pa.table({"a": [str(row) for row in range(5000)], "b": [str(row + 1) for row in range(5000)]})
+    assert set(group_numbers({"train": links}, ("a", "b"))["train"].tolist()) == {0}
+
+
+def test_every_row_is_in_one_split_with_the_classes_shares() -> None:
+    splits = hold_out(LABELS, None, {"test": 0.2, "validation": 10}, seed=0)
+    assert {name: len(rows) for name, rows in splits.items()} == {"train": 70, "test": 20, "validation": 10}
+    assert sorted(np.concatenate(list(splits.values()))) == list(range(100))
+    assert [int(LABELS[rows].sum()) for rows in splits.values()] == [35, 10, 5]
+    assert all((np.diff(rows) > 0).all() for rows in splits.values())
+
+
+def test_groups_are_never_split() -> None:
+    groups = np.arange(90) // 3
+    splits = hold_out(LABELS[:90], groups, {"test": 0.3}, seed=4)
+    assert not set(groups[splits["train"]]) & set(groups[splits["test"]])
+    assert len(splits["test"]) == 27
+
+
+def test_the_seed_decides_the_draw() -> None:
+    draws = [hold_out(LABELS, None, {"test": 0.2}, seed=seed)["test"].tolist() for seed in (0, 0, 1)]
+    assert draws[0] == draws[1] != draws[2]
+
+
+@pytest.mark.parametrize(
+    ("holdout", "message"),
+    [
+        ({"test": 100}, r"holdout\.test is 100, which is 100 of 100 train rows with 100 left; choose a size"),
+        ({"test": 60, "dev": 0.5}, r"holdout\.dev is 0\.5, which is 50 of 100 train rows with 40 left"),
+        ({"test": 0.001}, r"holdout\.test is 0\.001, which is 0 of 100 train rows"),
+    ],
+)
+def test_sizes_that_cannot_be_met_are_refused(holdout: dict[str, int | float], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        hold_out(LABELS, None, holdout, seed=0)
+
+
+def test_groups_larger_than_the_draw_are_refused() -> None:
+    with pytest.raises(DataError, match=r"holdout\.test draws whole groups, and no group is as small as its 5 rows"):
+        hold_out(LABELS, np.arange(100) // 10, {"test": 5}, seed=0)
+
+
+def test_raw_table_draws_from_labelled_rows_and_limits_what_was_drawn(build: Callable[..., RawTable]) -> None:
+    columns = {"text": [f"t{row}" for row in range(100)], "label": ["a", "b", "a", "b", "-"] * 20}
+    raw = build({"train": columns}, holdout={"test": 0.25}, limit={"test": 10}, unlabelled=("-",))
+    rows = raw.examples.table.select(["split", "row_id"]).to_pydict()
+    assert raw.labelled_rows == {"train": 60, "test": 20}
+    assert {split: rows["split"].count(split) for split in ("train", "test")} == {"train": 60, "test": 10}
+    assert len(set(rows["row_id"])) == 70
+    assert all(row % 5 != 4 for row in rows["row_id"])
+    assert (raw.source_rows, raw.unlabelled_rows) == ({"train": 100}, {"train": 20})

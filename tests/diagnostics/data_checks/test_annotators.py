@@ -1,4 +1,5 @@
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import load_source
 from aflite_assets.data.raw_table.table import build_raw_table
-from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement
+from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement, majority_against_label
 from aflite_assets.specs.dataset import ColumnsSpec
 from aflite_assets.specs.sources import TableSource
 
@@ -85,3 +86,36 @@ def test_single_annotators_of_snli_give_the_label_of_88_rows_in_100() -> None:
     assert (found.rows, found.annotator_labels) == (2527, 12633)
     assert round(found.mean_accuracy, 4) == 0.8808
     assert found.unanimous_share == 1401 / 2527
+
+
+def examples_of(labels: list[int], annotators: list[list[int]]) -> Examples:
+    table = pa.table(
+        {
+            "row_id": pa.array(range(100, 100 + len(labels)), pa.int64()),
+            "label": pa.array(labels, pa.int64()),
+            "annotator_labels": pa.array(annotators, pa.list_(pa.int64())),
+        }
+    )
+    return Examples(table, ("a", "b", "c"))
+
+
+def test_more_than_half_must_have_given_one_other_label() -> None:
+    annotators = [[1, 1, 0], [1, 0], [1, 2, 0, 0], [1, 2], [], [2], [0, 0, 0], [1, 2, 1]]
+    assert majority_against_label(examples_of([0] * 8, annotators)).tolist() == [100, 105, 107]
+
+
+def test_without_annotators_nobody_disagrees(make_examples: Callable[..., Examples]) -> None:
+    assert majority_against_label(make_examples(["train"], [0], text=["a"])).tolist() == []
+    assert majority_against_label(examples_of([], [])).tolist() == []
+    assert majority_against_label(examples_of([0, 1], [[], []])).tolist() == []
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.lists(st.integers(0, 2), max_size=5)), max_size=8))
+def test_rows_are_those_found_one_by_one(rows: list[tuple[int, list[int]]]) -> None:
+    found = majority_against_label(examples_of([row[0] for row in rows], [row[1] for row in rows]))
+    expected = [
+        100 + number
+        for number, (label, given) in enumerate(rows)
+        if any(2 * given.count(other) > len(given) for other in {0, 1, 2} - {label})
+    ]
+    np.testing.assert_array_equal(found, expected)

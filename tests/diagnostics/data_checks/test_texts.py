@@ -1,8 +1,13 @@
 from collections.abc import Callable
 
+import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics import SharedText, shared_texts
 from aflite_assets.diagnostics.data_checks.texts import EmptyTexts, empty_texts
 
 
@@ -28,3 +33,50 @@ def test_only_the_first_rows_are_named(make_examples: Callable[..., Examples]) -
 @pytest.mark.parametrize("texts", [[], ["a"], [None], ["\x00"]])
 def test_texts_that_are_not_empty(make_examples: Callable[..., Examples], texts: list[str | None]) -> None:
     assert empty_texts(make_examples(["train"] * len(texts), [0] * len(texts), text=texts)) == ()
+
+
+@pytest.fixture
+def train(make_examples: Callable[..., Examples]) -> Callable[..., Examples]:
+    return lambda text, **columns: make_examples(["train"] * len(text), [0] * len(text), text=text, **columns)
+
+
+def test_a_premise_shared_by_rows_is_found(train: Callable[..., Examples]) -> None:
+    examples = train(["p", "p", "p", "q", "q", "r"], text_pair=["a", "b", "c", "d", "e", "a"])
+    assert shared_texts(examples) == (
+        SharedText("text", 5, 5 / 6, 5, 5 / 6, texts=3, example="p", example_rows=3),
+        SharedText("text_pair", 2, 2 / 6, 2, 2 / 6, texts=5, example="a", example_rows=2),
+    )
+
+
+def test_what_groups_keep_together_is_told_apart(train: Callable[..., Examples]) -> None:
+    examples = train(["p", "p", "q", "q", "r", "r"], group=np.array([4, 4, 5, 9, 5, 5]))
+    (found,) = shared_texts(examples)
+    assert (found.rows, found.ungrouped_rows, found.ungrouped_share) == (6, 2, 2 / 6)
+
+
+def test_rows_without_a_text_share_none(train: Callable[..., Examples]) -> None:
+    assert shared_texts(train(["p", "q", "r"], text_pair=[None] * 3)) == ()
+    (found,) = shared_texts(train([None, "p", None, "p"], group=np.array([1, 2, 3, 4])))
+    assert (found.rows, found.share, found.ungrouped_rows, found.texts, found.example) == (2, 0.5, 2, 1, "p")
+
+
+@pytest.mark.parametrize("texts", [[], ["one"], ["one", "two"]])
+def test_nothing_shared(train: Callable[..., Examples], texts: list[str]) -> None:
+    assert shared_texts(train(texts)) == ()
+
+
+def test_rows_of_features_have_no_texts(make_examples: Callable[..., Examples]) -> None:
+    assert shared_texts(make_examples(["train"] * 2, [0, 1], features=np.zeros((2, 3)))) == ()
+
+
+@given(rows=st.lists(st.tuples(st.sampled_from(["a", "b", "", None]), st.integers(0, 2)), max_size=10))
+def test_shared_texts_are_those_found_one_by_one(rows: list[tuple[str | None, int]]) -> None:
+    texts, groups = [row[0] for row in rows], [row[1] for row in rows]
+    table = pa.table(
+        {"row_id": range(len(rows)), "text": pa.array(texts, pa.string()), "group": pa.array(groups, pa.int64())}
+    )
+    found = shared_texts(Examples(table, ("no", "yes")))
+    sharing = [text for text in texts if text is not None and texts.count(text) > 1]
+    assert sum(one.rows for one in found) == len(sharing)
+    across = [row for row in rows if row[0] is not None and any(row[0] == o[0] and row[1] != o[1] for o in rows)]
+    assert sum(one.ungrouped_rows for one in found) == len(across)

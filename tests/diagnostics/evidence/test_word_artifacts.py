@@ -11,7 +11,20 @@ from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics import AmongDraws, WordArtifacts, word_artifacts
+from aflite_assets.diagnostics.evidence.word_artifacts import occurrences, word_scores, z_statistics
 from aflite_assets.errors import InvalidInputError
+
+EXAMPLES = Examples(
+    pa.table(
+        {
+            "row_id": pa.array(range(4), pa.int64()),
+            "label": pa.array([0, 0, 1, 1], pa.int64()),
+            "text": ["A cat, a CAT", "a dog", None, "a"],
+            "text_pair": ["cat", "", "cat", "dog"],
+        }
+    ),
+    ("no", "yes"),
+)
 
 
 def examples_of(labels: list[int], texts: list[str | None], **columns: Any) -> Examples:
@@ -268,3 +281,56 @@ def test_inputs_are_checked(planted: Examples) -> None:
 def test_settings_are_checked(planted: Examples, setting: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match="the next two at least 1, significance between 0 and 1"):
         word_artifacts(planted, ALL, seed=0, **setting)
+
+
+def test_the_drop_is_from_the_mean_of_the_random_sets() -> None:
+    one = AmongDraws(full=10.0, random=(4.0, 6.0, 8.0), kept=1.5)
+    assert (one.mean, one.deviation, one.drop) == (6.0, 2.0, 4.5)
+
+
+@pytest.mark.parametrize(
+    ("kept", "lowest", "highest"), [(3.9, True, False), (4.0, False, False), (8.0, False, False), (8.1, False, True)]
+)
+def test_what_equals_a_random_set_is_neither_lowest_nor_highest(kept: float, lowest: bool, highest: bool) -> None:
+    one = AmongDraws(10.0, (4.0, 6.0, 8.0), kept)
+    assert (one.kept_is_lowest, one.kept_is_highest) == (lowest, highest)
+
+
+def test_one_of_equally_drawn_numbers_is_the_lowest_one_time_in_draws_and_one() -> None:
+    numbers = np.random.default_rng(0).normal(size=(4000, 20))
+    lowest = [AmongDraws(0.0, tuple(row[1:]), row[0]).kept_is_lowest for row in numbers]
+    assert np.mean(lowest) == pytest.approx(1 / 20, abs=0.012)
+
+
+def test_every_word_counts_once_per_row_and_column() -> None:
+    found = occurrences(EXAMPLES)
+    assert found.vocabulary == [
+        ("text", "a"), ("text", "cat"), ("text", "dog"), ("text_pair", "cat"), ("text_pair", "dog"),
+    ]  # fmt: skip
+    scores = word_scores(found, EXAMPLES, np.ones(4, bool))
+    assert scores.counts.tolist() == [[2, 1], [1, 0], [1, 0], [1, 1], [0, 1]]
+    assert scores.expected.tolist() == [0.5, 0.5]
+    # "a": 2 of 3 rows against a half, (1/6) / sqrt(1/12).
+    assert scores.z[0] == pytest.approx([1 / np.sqrt(12) * 2, -1 / np.sqrt(12) * 2])
+
+
+def test_rare_words_leave_the_others_in_their_order() -> None:
+    found = occurrences(EXAMPLES).in_rows(2)
+    assert found.vocabulary == [("text", "a"), ("text_pair", "cat")]
+    assert word_scores(found, EXAMPLES, np.ones(4, bool)).counts.tolist() == [[2, 1], [1, 1]]
+    assert occurrences(EXAMPLES).in_rows(5).vocabulary == []
+
+
+def test_only_the_rows_asked_for_count() -> None:
+    scores = word_scores(occurrences(EXAMPLES), EXAMPLES, np.array([False, True, True, True]))
+    assert scores.counts[0].tolist() == [1, 1]
+    assert scores.expected.tolist() == pytest.approx([1 / 3, 2 / 3])
+    assert np.isnan(scores.z[1]).all()
+
+
+def test_z_is_standard_normal_when_words_mean_nothing() -> None:
+    rng = np.random.default_rng(0)
+    expected = np.array([0.2, 0.3, 0.5])
+    z = z_statistics(rng.multinomial(400, expected, size=20_000), expected)
+    np.testing.assert_allclose(z.mean(axis=0), 0, atol=0.03)
+    np.testing.assert_allclose(z.std(axis=0), 1, atol=0.02)

@@ -11,7 +11,7 @@ from PIL import Image
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.figures.drawing import BLUE, MAX_BYTES, ORANGE
-from aflite_assets.reports.figures.learning_curve_figure import learning_curve_picture
+from aflite_assets.reports.figures.filtering_figures import learning_curve_picture
 from aflite_assets.reports.inputs.learning_curve import LearningCurve, choice_text, chosen_rows, curve_rows, elbow
 from aflite_assets.reports.intervals import wilson_interval
 

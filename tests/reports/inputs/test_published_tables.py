@@ -5,7 +5,7 @@ import pytest
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.published_tables import PUBLISHED, PublishedTable, published_tables
 from aflite_assets.reports.sentences.wording import published_text
-from aflite_assets.specs.report import ReportSpec
+from aflite_assets.specs.dataset import ReportSpec
 
 TABLES = [(name, table) for name, tables in PUBLISHED.items() for table in tables]
 

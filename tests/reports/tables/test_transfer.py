@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.reports.inputs.fine_tuned import FineTuned, fine_tuned_note
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FineTuned, fine_tuned_note
 from aflite_assets.reports.intervals import wilson_interval
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json

@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from aflite_assets.tracking.mlflow_schema import pending_migration
+from aflite_assets.tracking.mlflow_session import pending_migration
 
 
 def test_a_database_that_lacks_a_migration_is_named(mlflow_home: Path) -> None:

@@ -19,7 +19,6 @@ from aflite_assets.refresh.due import WAITS
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.tries import CountedTry
 from aflite_assets.stages import pipeline
-from aflite_assets.stages.filtering import published_dataset
 from aflite_assets.stages.pipeline import STAGES
 from resources import NotifierResource, ResultStoreResource
 from tests.automation.conftest import NAMES, Deployment, write_dataset, write_table
@@ -169,7 +168,7 @@ def test_three_tries_with_waits_between_then_it_is_left_and_told_once(
     def crash(*arguments: Any, **named: Any) -> Any:
         raise RuntimeError("the disk is slow")
 
-    monkeypatch.setattr(published_dataset, "run", crash)
+    monkeypatch.setitem(pipeline.STAGES, "published_dataset", replace(STAGES["published_dataset"], run=crash))
     begin = CountedTry.begin
 
     def begun(self: CountedTry, key: str) -> None:

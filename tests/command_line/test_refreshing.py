@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore, file_hashes
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.registry import load_registry
-from aflite_assets.stages.filtering import published_dataset
+from aflite_assets.stages import pipeline
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 from tests.small_datasets import feature_vectors
 
@@ -197,7 +198,7 @@ def test_a_failure_waits_for_its_next_try_and_three_are_told_once(
     def crash(*arguments: Any, **named: Any) -> Any:
         raise RuntimeError("the disk\nis slow")
 
-    monkeypatch.setattr(published_dataset, "run", crash)
+    monkeypatch.setitem(pipeline.STAGES, "published_dataset", replace(STAGES["published_dataset"], run=crash))
     _edit(vectors, title="Other")
     code, out, _ = run("refresh", "vectors")
     assert code == FAILED
@@ -268,7 +269,7 @@ def test_ctrl_c_ends_in_words_and_the_next_refresh_goes_on(
 
     _edit(vectors, title="Other")
     with monkeypatch.context() as patched:
-        patched.setattr(published_dataset, "run", stop)
+        patched.setitem(pipeline.STAGES, "published_dataset", replace(STAGES["published_dataset"], run=stop))
         code, _, said = run("refresh", "vectors")
     assert code == INTERRUPTED == 130
     assert said.endswith("stopped; what was finished stays, and the same command goes on\n")

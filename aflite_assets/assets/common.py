@@ -1,4 +1,4 @@
-"""What all assets share: partitions, options, running a stage, base metadata. No asset is defined here."""
+"""What all assets share: options, running a stage, base metadata, checks. Defines no assets."""
 
 import os
 import shlex

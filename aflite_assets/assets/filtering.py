@@ -253,7 +253,7 @@ def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
         for name, one in settings.items()
     )
     large_enough = all(kept[name] >= one["target_size"] for name, one in settings.items())
-    all_alike = all(share.alike for found in shares.values() for share in found)
+    all_alike = all(share.alike for split_shares in shares.values() for share in split_shares)
     cautions = {name: one["warnings"] for name, one in result.summary.items() if one["warnings"]}
     return [
         check("target_size_kept", large_enough, kept=kept),

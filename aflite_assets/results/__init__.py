@@ -1,4 +1,4 @@
-"""The result store: keys, atomic publishing, manifests, locks, the current version. Knows nothing of AFLite."""
+"""The result store: keys, atomic publishing, manifests, locks, the current version. Nothing about AFLite."""
 
 from aflite_assets.results.keys import ResultKey
 from aflite_assets.results.store import Draft, Obtained, PublishedResult, ResultStore

@@ -1,4 +1,4 @@
-"""Links from assets to the lines of code that define them, where the address of the code is told."""
+"""Links from assets to the lines of code that define them, where AFLITE_SOURCE_URL gives the address of the code."""
 
 import inspect
 import warnings
@@ -10,7 +10,7 @@ import dagster as dg
 
 from aflite_assets.addresses import SOURCE, base_address
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 _KEY = "dagster/code_references"
 
 

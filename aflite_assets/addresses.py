@@ -59,7 +59,7 @@ def dagster_run_page(run_id: str) -> str | None:
 
 
 def dagster_page(*path: str) -> str:
-    """A page of Dagster's webserver, at its usual address on this machine where it is not told another one."""
+    """A page of Dagster's webserver, at its usual address on this machine where no other one is set."""
     return "/".join((base_address(DAGSTER) or "http://127.0.0.1:3000", *path))
 
 

@@ -34,7 +34,7 @@ class DataError(AfliteError, ValueError):
 
 
 class MissingDataError(DataError):
-    """The data are not there: a file or folder is missing, or the hub cannot be asked and its cache is empty."""
+    """The data are not there: a file or folder is missing, or the hub cannot be reached and its cache is empty."""
 
     refuses = False
 

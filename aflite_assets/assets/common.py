@@ -1,4 +1,4 @@
-"""What all assets share: partitions, options, running a stage, base metadata. No asset is defined here."""
+"""What all assets share: options, running a stage, base metadata, checks. Defines no assets."""
 
 import os
 import shlex
@@ -13,7 +13,7 @@ from aflite_assets.assets.steps.attempts import found_or_made
 from aflite_assets.assets.steps.run_scope import dataset_held
 from aflite_assets.assets.watched import watched_parents
 from aflite_assets.processors import threads_in_words
-from aflite_assets.results import Obtained, PublishedResult
+from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, Progress
@@ -52,7 +52,7 @@ def run_asset(
     *,
     on_iteration: Any = lambda report: None,
     cells: CellFilter = ALL_CELLS,
-) -> Obtained:
+) -> StoredResult:
     """The result of the stage that the asset is named after, for the dataset of its partition.
 
     `cells` as in `run_stage`; what is raised, and what is tried again, as in `found_or_made`.
@@ -74,7 +74,7 @@ def run_asset(
     with dataset_held(context.run.run_id, store, job.spec.name, log=context.log.info) as note:
         obtained = found_or_made(context, job, progress, compute_device=compute_device)
         note(name, obtained)
-    context.log.info(f"{name}: {'found' if obtained.reused else 'made'} {obtained.result.path}")
+    context.log.info(f"{name}: {'found' if obtained.cached else 'made'} {obtained.result.path}")
     return obtained
 
 
@@ -85,7 +85,7 @@ def _comes_first(context: dg.AssetExecutionContext) -> bool:
 
 
 def materialized(
-    obtained: Obtained, metadata: Mapping[str, Any], checks: Iterable[dg.AssetCheckResult] = ()
+    obtained: StoredResult, metadata: Mapping[str, Any], checks: Iterable[dg.AssetCheckResult] = ()
 ) -> dg.MaterializeResult[None]:
     """What Dagster keeps of a result: its data version, where it is, what it was made with, and `metadata`."""
     result = obtained.result
@@ -98,7 +98,7 @@ def materialized(
             **metadata,
             "folder": dg.MetadataValue.path(str(result.path)),
             "key": result.key,
-            "reused": obtained.reused,
+            "reused": obtained.cached,
             **device_metadata(result),
             **mlflow_metadata(result),
         },

@@ -82,7 +82,7 @@ def challenge_sets(
 ) -> dg.MaterializeResult:
     """Out-of-distribution test sets in the raw dataset's form, each with its category column and its own labels."""
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
-    found = read_challenge_sets(obtained.result)
+    challenges = read_challenge_sets(obtained.result)
     shown = ("rows", "source_rows", "unlabelled_rows", "label_names")
     metadata = {
         "sets": table(
@@ -91,17 +91,17 @@ def challenge_sets(
                 **{field: getattr(facts, field) for field in shown},
                 "rows_to_fine_tune_on": 0 if facts.fine_tune is None else facts.fine_tune.rows,
             }
-            for name, facts in found.sets.items()
+            for name, facts in challenges.sets.items()
         ),
-        "missing": table({"set": name, "reason": reason} for name, reason in found.missing.items()),
+        "missing": table({"set": name, "reason": reason} for name, reason in challenges.missing.items()),
         **column_metadata(obtained.result, result_store.open()),
     }
     available = check(
         "challenge_sets_available",
-        not found.missing,
+        not challenges.missing,
         warn=True,
-        missing=found.missing,
-        what_to_do="get the files that are named and materialise again" if found.missing else "none",
+        missing=challenges.missing,
+        what_to_do="get the files that are named and materialise again" if challenges.missing else "none",
     )
     return materialized(obtained, metadata, [available])
 

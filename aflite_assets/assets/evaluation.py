@@ -50,7 +50,7 @@ def evaluator_models(
         "cells": table({name: value for name, value in cell.items() if value is not None} for cell in cells),
         "done": summary["cells"] - len(undone),
         **grid_numbers(obtained.result),
-        "fitted": 0 if obtained.reused else summary["fitted"],
+        "fitted": 0 if obtained.cached else summary["fitted"],
         **column_metadata(obtained.result, result_store.open()),
     }
     return materialized(obtained, metadata, [check("all_cells_done", not undone, warn=True, undone=undone)])

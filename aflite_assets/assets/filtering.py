@@ -22,7 +22,7 @@ from aflite_assets.assets.display.inline import small_lines
 from aflite_assets.assets.display.numbers import filter_numbers
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
-from aflite_assets.results import Obtained, PublishedResult
+from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.published import report_iterations
 from aflite_assets.stages.stage import Progress
@@ -91,7 +91,7 @@ def filtered_sets(
         compute_device,
         on_iteration=lambda report: report_iteration(context, report),
     )
-    if obtained.reused:
+    if obtained.cached:
         _report_again(context, obtained.result)
     metadata = {**_filter_metadata(obtained), **column_metadata(obtained.result, result_store.open())}
     return materialized(obtained, metadata, _filter_checks(obtained.result))
@@ -189,7 +189,7 @@ def published_dataset(
     return materialized(obtained, metadata)
 
 
-def _filter_metadata(obtained: Obtained) -> dict[str, Any]:
+def _filter_metadata(obtained: StoredResult) -> dict[str, Any]:
     summary = obtained.result.summary
     shown = ("iterations", "stop_reason", "bias_before", "bias_after")
     return {
@@ -253,7 +253,7 @@ def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
         for name, one in settings.items()
     )
     large_enough = all(kept[name] >= one["target_size"] for name, one in settings.items())
-    all_alike = all(share.alike for found in shares.values() for share in found)
+    all_alike = all(share.alike for split_shares in shares.values() for share in split_shares)
     cautions = {name: one["warnings"] for name, one in result.summary.items() if one["warnings"]}
     return [
         check("target_size_kept", large_enough, kept=kept),

@@ -1,4 +1,4 @@
-"""The datasets that the definitions know: read once when they are loaded."""
+"""The registry of datasets and Dagster's partitions made of it, read once when definitions are loaded."""
 
 import dagster as dg
 

@@ -49,7 +49,7 @@ def benchmark_report(
 
 
 def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue]:
-    """The report as a link where `aflite serve` is told to run; else its path, and an address that can be pasted.
+    """The report as a link where AFLITE_RESULTS_URL names the server; else its path, and an address that can be pasted.
 
     A link to a file would be dead: browsers open none from a page of a server.
     """

@@ -1,4 +1,4 @@
-"""External assets: what stages read that no run makes, so that the lineage shows what moved. A sensor reports them.
+"""External assets: files and settings that stages read, so that the lineage shows what changed. A sensor reports them.
 
 `source_files` and `challenge_files` are the data of a dataset, `<stage>_settings` what the stage reads of its YAML
 file, with the files or commits of models that this names. Together they have exactly what the stage's key has, so that

@@ -1,4 +1,4 @@
-"""The sensor `alerts`: from what runs left in Dagster's event log to what people are told."""
+"""The sensor `alerts`: turns what runs left in Dagster's event log into messages to people."""
 
 import hashlib
 import json

@@ -2,8 +2,8 @@
 
 It holds the dataset's lock while the run goes on, and keeps the record of what the run used.
 
-A stage that must be made has a child process of its own (`stages.child`); one that is found costs milliseconds, where
-Dagster's executor of a process per step takes seconds to start each.
+A stage that must be made has a child process of its own (`stages.child_process`); one that is found costs milliseconds,
+where Dagster's executor of a process per step takes seconds to start each.
 """
 
 import time

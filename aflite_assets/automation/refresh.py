@@ -1,9 +1,9 @@
 """The sensor `refresh`: looks at every dataset, reports what moved, and starts a run for each that has something due.
 
-Due-ness is computed by the plan (`stages.refresh_plan`, `stages.due`) and runs are requested by key, in place of
-Dagster's automation conditions. These gate on the latest check of whichever partition came last, so that one dataset's
-failure blocks another; they count no tries, start what was never made, and miss what changed while they were off. The
-plan compares with the store instead, which knows nothing of when anybody looked.
+Due-ness is computed by the plan (`refresh.plan`, `refresh.due`) and runs are requested by key, in place of Dagster's
+automation conditions. These gate on the latest check of whichever partition came last, so that one dataset's failure
+blocks another; they count no tries, start what was never made, and miss what changed while they were off. The plan
+compares with the store instead, which knows nothing of when anybody looked.
 
 A run has what is due and what follows from it. What follows could wait for the next tick, but a chain of eleven stages
 would take as many ticks; in the run, a stage whose inputs came out equal is found in milliseconds and made no more.

@@ -1,4 +1,4 @@
-"""Which runs of a dataset are under way, and which was the latest, by the instance's word."""
+"""Which runs of a dataset are under way, and which was the latest, as Dagster's instance records them."""
 
 import dagster as dg
 

@@ -1,4 +1,4 @@
-"""What the sensor `refresh` reports of external assets: their versions when these moved, and why one cannot be told."""
+"""What the sensor `refresh` reports of external assets: versions that changed, and why one could not be determined."""
 
 import hashlib
 import json

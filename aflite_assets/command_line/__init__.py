@@ -1,1 +1,1 @@
-"""The command `aflite`: arguments, and how what was found is written. What is found is computed in `stages`."""
+"""The command `aflite`: arguments and printed text. Numbers come from `stages`, `refresh` and `results`."""

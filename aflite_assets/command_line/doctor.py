@@ -40,17 +40,17 @@ def add_command(commands: Any) -> None:
 
 
 def _doctor(options: argparse.Namespace) -> None:
-    found = 0
+    n_problems = 0
     left = 0
     for problem in problems(deep=options.deep, fix=options.fix):
-        found += 1
+        n_problems += 1
         left += not problem.mended
         sys.stdout.write(f"{line(problem)}\n")
-    if not found:
+    if not n_problems:
         sys.stdout.write("nothing is wrong\n")
     sys.stdout.flush()
     if left:
-        raise AilingError(f"{left} of {found} findings are left")
+        raise AilingError(f"{left} of {n_problems} findings are left")
 
 
 def line(problem: "Problem") -> str:

@@ -31,7 +31,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None:
-    """Make the home ready, and the Dagster instance where one is named; `log` is told what was done.
+    """Make the home ready, and the Dagster instance where one is named; `log` gets a line for each step done.
 
     Raises:
         StoreError: a folder cannot be written.

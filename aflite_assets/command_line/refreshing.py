@@ -269,7 +269,7 @@ def refreshed_lines(done: "Refreshed", *, report: Path | None = None) -> Iterato
     name, left = done.dataset, done.due.given_up
     for stage, obtained in done.made:
         seconds = obtained.result.manifest["provenance"].get("seconds")
-        how = "found" if obtained.reused else f"made in {duration(seconds)}" if seconds else "made"
+        how = "found" if obtained.cached else f"made in {duration(seconds)}" if seconds else "made"
         yield f"{name}: {stage.stage} {how} ({truncate_escaped('; '.join(map(str, stage.reasons)), _WHY)})"
     refused = {one.stage.stage for one in left if one.tries.refused and not one.tries.reported}
     for failed, reason in done.failed.items():

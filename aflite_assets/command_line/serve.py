@@ -74,10 +74,10 @@ class ResultServer(http.server.ThreadingHTTPServer):
             return None
         wanted = self.root.joinpath(*segments)
         try:
-            found = wanted.resolve(strict=True)
+            resolved = wanted.resolve(strict=True)
         except (OSError, RuntimeError):  # none there; links in a circle
             return None
-        return found if found == wanted and found.is_file() else None
+        return resolved if resolved == wanted and resolved.is_file() else None
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that leaves before the end is no error; others are."""

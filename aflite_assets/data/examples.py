@@ -91,8 +91,8 @@ class Examples:
         """
         wanted = np.asarray(list(row_ids), dtype=np.int64)
         order = np.argsort(self.row_ids, kind="stable")
-        found = np.searchsorted(self.row_ids[order], wanted)
-        clipped = np.minimum(found, len(order) - 1) if len(order) else found
+        positions = np.searchsorted(self.row_ids[order], wanted)
+        clipped = np.minimum(positions, len(order) - 1) if len(order) else positions
         missing = wanted[self.row_ids[order[clipped]] != wanted] if len(order) else wanted
         if len(missing):
             raise DataError(

@@ -1,4 +1,4 @@
-"""One stored image: its bytes, what Pillow makes of them, and which images of a column do not decode. No models."""
+"""One stored image: its bytes, decoding by Pillow, and which images of a column do not decode. No models."""
 
 import hashlib
 import threading

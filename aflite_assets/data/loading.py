@@ -1,4 +1,4 @@
-"""From a source spec to one Arrow table per split, as the source has it; columns get their meaning in `raw_table`."""
+"""From a source spec to one Arrow table per split, as the source has it. Columns get their meaning in `raw_table`."""
 
 import hashlib
 from collections.abc import Mapping
@@ -38,9 +38,8 @@ def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None)
     `hashes` knows the files' hashes or computes them, and notes the files; default: those kept below `AFLITE_HOME`.
 
     Raises:
-        MissingDataError: a file or folder is missing, or the hub cannot be asked.
-        DataError: the hub knows no such dataset or revision.
-        UnsettledDataError: `hashes` is bounded or watches, and a file cannot be hashed yet.
+        MissingDataError: a file or folder is missing, or the hub cannot be reached. DataError: the hub knows no such
+        dataset or revision. UnsettledDataError: `hashes` is bounded or watches, and a file cannot be hashed yet.
     """
     if isinstance(source, HubSource):
         return {"commit": source_commit(source)}

@@ -1,4 +1,4 @@
-"""Rows of a table by position, without copying more than must be: memory-mapped images do not fit into memory."""
+"""Rows of a table by position with as little copying as possible, since memory-mapped images may exceed the memory."""
 
 import numpy as np
 import pyarrow as pa

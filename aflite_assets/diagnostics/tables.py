@@ -28,7 +28,7 @@ def factorize(values: pa.ChunkedArray) -> tuple[np.ndarray, pa.Array]:
 def content_codes(contents: Iterable[bytes | memoryview | pa.Buffer | None]) -> np.ndarray:
     """A number per content, int64 from 0 in order of appearance, equal for equal bytes; -1 where there is none.
 
-    Contents are told apart by 128 bits of a hash: Arrow's own numbering stops at 2 GiB of different texts.
+    Contents are distinguished by 128 bits of a hash: Arrow's own numbering stops at 2 GiB of different texts.
     """
     digests = [None if content is None else hashlib.blake2b(content, digest_size=16).digest() for content in contents]
     numbers = pa.array(digests, pa.binary(16)).dictionary_encode().indices

@@ -1,1 +1,1 @@
-"""Encoders and evaluators, and the one trainer they share; nothing here knows where data or results are kept."""
+"""Encoders and evaluators, and the trainer they share. Data is read in `data`, results are published by `results`."""

@@ -1,4 +1,4 @@
-"""Does a model fit the data and can it be had? Asked before anything expensive; no weights are loaded here."""
+"""Whether a model fits the data and can be downloaded, checked before anything expensive. Loads no weights."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ MODALITY_OF = {
 def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> None:
     """Check that the model reads this kind of data and that its architecture, checkpoint or file of vectors exists.
 
-    May ask the hub for a configuration and a tokenizer; reads them from its cache when they are there.
+    May download a configuration and a tokenizer from the hub; reads them from its cache when they are there.
 
     Raises:
         ModelError: with what was given and what to give instead.

@@ -1,4 +1,5 @@
-"""One record for text and image classifiers: model, its inputs, saving and loading. Training is in `training`."""
+"""`NeuralClassifier`, one record for text and image classifiers: model, inputs, saving, loading. Training:
+`training`."""
 
 import inspect
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Which GPU a step may use: a lock per device, and what a process is told before it touches CUDA. torch is not needed.
+"""Which GPU a step may use: a lock per device, and the environment that a process needs before CUDA starts. No torch.
 
 Dagster's pool `gpu` counts steps and hands out no device: with two slots both steps would sit on the first card. So a
 step holds a lease, the lock of a device's file. The kernel drops it when the process ends, however that ends.

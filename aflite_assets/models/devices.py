@@ -48,7 +48,7 @@ class DeviceSettings:
         """The device that models are put on; of several GPUs the current one.
 
         Raises:
-            ModelError: a GPU is asked for and torch finds none.
+            ModelError: `cuda` is set and torch finds no GPU.
         """
         import torch
 

@@ -1,4 +1,4 @@
-"""Encoders: classifiers trained on the warm-up rows, then used for the representation they have learnt."""
+"""Encoders: classifiers trained on the warm-up rows, then used for the representation they have learned."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class _NeuralBatch:
 
 @dataclass(frozen=True)
 class EncoderScore:
-    """`predicted` int64, a class number per row asked about; `metrics` as of `train_encoder`."""
+    """`predicted` int64, a class number per predicted row; `metrics` as of `train_encoder`."""
 
     predicted: np.ndarray
     metrics: Mapping[str, float]
@@ -91,7 +91,7 @@ class IdentityEncoder:
 
 
 class NeuralEncoder:
-    """The input of a classifier's final linear layer; `log` hears when memory runs out."""
+    """The input of a classifier's final linear layer; `log` gets a line when memory runs out."""
 
     def __init__(
         self, classifier: NeuralClassifier, device: DeviceSettings, log: Callable[[str], None] = no_log
@@ -184,7 +184,7 @@ def score_encoder(
     scratch: Path,
     log: Callable[[str], None],
 ) -> EncoderScore:
-    """Train as `train_encoder` does and ask the encoder's own output layer about other rows; nothing is saved.
+    """Train as `train_encoder` does and predict other rows with the encoder's own output layer; nothing is saved.
 
     A training that was killed goes on from what it left in `scratch`.
 
@@ -229,7 +229,7 @@ def load_encoder(
 ) -> Encoder:
     """The encoder that `train_encoder` saved; for `identity`, `folder` is None and `width` the features' width.
 
-    `log` hears when memory runs out and the encoder goes on with fewer rows at once.
+    `log` gets a line when memory runs out and the encoder continues with fewer rows at once.
 
     Raises:
         ModelError: the folder holds no encoder for these labels.

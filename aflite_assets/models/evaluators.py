@@ -1,4 +1,4 @@
-"""Evaluators: models trained on one train set and asked about every test set. What the answers mean: `reports`."""
+"""Evaluators: models trained on one train set and tested on every test set. Accuracies are computed in `reports`."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence

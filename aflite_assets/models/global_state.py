@@ -1,4 +1,4 @@
-"""Contexts that give global state back as it was: random generators and the libraries' talking. No modelling."""
+"""Context managers that restore global state: random generators and the libraries' logging. No modelling."""
 
 import random
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ def library_seed(seed: int) -> int:
 def isolated_random_state(seed: int) -> Iterator[None]:
     """Seed the global generators of torch, numpy and `random` within, and restore them afterwards.
 
-    Weight initialisation and dropout draw from torch's global generator, and a training seeds all three; nobody else's
-    draws may depend on whether a model was trained before.
+    Weight initialisation and dropout draw from torch's global generator, and a training seeds all three; draws
+    elsewhere must not depend on whether a model was trained before.
     """
     python_state, numpy_state = random.getstate(), np.random.get_state()
     gpus = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []

@@ -1,4 +1,4 @@
-"""Saying which weights file of a folder cannot be read; reading whole ones is the loaders'."""
+"""Finding the weights file of a folder that cannot be read, for error messages. Loads no weights."""
 
 from pathlib import Path
 

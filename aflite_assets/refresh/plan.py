@@ -8,7 +8,7 @@ Nothing is made, nothing is written but the hashes of files, and neither torch n
             stage.state, [str(reason) for reason in stage.reasons], stage.seconds
 
 What a plan means for a refresh (the switch, `refresh` of the YAML file, tries) is in `due`; what is kept between
-refreshes is in `refresh_state`. A sensor's tick is: load the registry, plan with a budget and a watch, then
+refreshes is in `state`. A sensor's tick is: load the registry, plan with a budget and a watch, then
 `due.what_is_due(plan, spec.refresh, now=..., state=...)` of each, a run for `Due.stages`, and in the run
 `run_stage(..., on_making=...)` that calls `state.note_try(...)`. After a run the next plan finds what it made; where a
 data version came out equal, what follows is found again and not due.

@@ -13,7 +13,7 @@ from aflite_assets.refresh.due import Due, what_is_due
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_dataset
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.tries import is_refusal
-from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.results.file_hashes import FileHashes, Watch
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.pipeline import STAGES, record_if_whole, run_stage
@@ -33,7 +33,7 @@ class Refreshed:
     """
 
     dataset: str
-    made: tuple[tuple[StagePlan, Obtained], ...]
+    made: tuple[tuple[StagePlan, StoredResult], ...]
     failed: dict[str, str]
     plan: DatasetPlan
     due: Due
@@ -86,7 +86,7 @@ def refresh_dataset(
             sleep=sleep,
         )
         if refreshed.made:
-            made = [stage.stage for stage, obtained in refreshed.made if not obtained.reused]
+            made = [stage.stage for stage, obtained in refreshed.made if not obtained.cached]
             record_if_whole(machine.store, spec.name, made=made, what=what)
     return refreshed
 
@@ -103,7 +103,7 @@ def _refresh(
     clock: Callable[[], datetime],
     sleep: Callable[[float], None],
 ) -> Refreshed:
-    made: list[tuple[StagePlan, Obtained]] = []
+    made: list[tuple[StagePlan, StoredResult]] = []
     failed: dict[str, str] = {}
     begun: set[tuple[str, str | None]] = set()
     settled = settle is None
@@ -131,7 +131,7 @@ def _refresh(
 
 def _run(
     stage: StagePlan, spec: DatasetSpec, machine: Machine, state: RefreshState, clock: Callable[[], datetime]
-) -> Obtained | str:
+) -> StoredResult | str:
     """The stage's result, or why it failed; a failure of whatever kind is this stage's alone."""
     key, refused = stage.key or "", False
     if stage.state == "made":

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from aflite_assets.errors import AfliteError, TriedEnoughError
 from aflite_assets.refresh.due import MOST_TRIES
 from aflite_assets.refresh.state import RefreshState
-from aflite_assets.results import Obtained
+from aflite_assets.results import StoredResult
 
 
 def _now() -> datetime:
@@ -49,7 +49,7 @@ class CountedTry:
             )
         self._key = key
 
-    def end(self, obtained: Obtained) -> None:
+    def end(self, obtained: StoredResult) -> None:
         """Count anew from now on, or keep that the result lacks parts."""
         if self.run is None:
             return

@@ -1,4 +1,4 @@
-"""Results kept for as long as the record they were computed from is alive, so that every page computes them once."""
+"""A decorator that caches results per record, for as long as the record is alive: every page computes them once."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -15,7 +15,7 @@ def cached_per_record(
 ) -> Callable[Concatenate[_Record, _Rest], _Result]:
     """Call `function` once per record (its first argument, by identity) and further arguments, which must be hashable.
 
-    The result must not refer to the record, which would then never be forgotten.
+    The result must not refer to the record, which would then never be freed.
     """
     known: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
 
@@ -25,7 +25,7 @@ def cached_per_record(
         key = (args, tuple(sorted(kwargs.items())))
         if key not in results:
             results[key] = function(record, *args, **kwargs)
-        found: _Result = results[key]
-        return found
+        result: _Result = results[key]
+        return result
 
     return call

@@ -1,7 +1,7 @@
 """Statistics of accuracies: intervals that count trainings and test groups, and many tests at once; arrays alone.
 
 The layout is that of multi-reader, multi-case studies in diagnostic imaging, with trainings in the place of readers and
-groups of test rows in the place of cases: every training is asked about every row, and both are samples.
+groups of test rows in the place of cases: every training predicts every row, and both are samples.
 
 Sources: Obuchowski and Rockette (1995), Communications in Statistics - Simulation and Computation 24:285, and Gallas
 (2006), Academic Radiology 13:353 (the components); Hillis (2007), Statistics in Medicine 26:596 (degrees of freedom);
@@ -130,7 +130,7 @@ def crossed_spread(first: Side, second: Side, group_degrees: float) -> Spread:
         d = (sum u)^2 / sum (u^2 / (s-1))
         max(c T + B - N, c T, B)^2 / ((c T)^2 / d + B^2 / group_degrees)
 
-    A side of one training says nothing about T: then V = B, at `group_degrees`.
+    A side of one training gives no estimate of T: then V = B, at `group_degrees`.
     """
     groups = first.shifts.shape[-1]
     scale = (groups - 1) / groups
@@ -254,7 +254,7 @@ def effective_groups(sizes: np.ndarray) -> float:
 
 
 def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]:
-    """How many independent rows one accuracy's rows are worth, and the degrees of freedom that tell so.
+    """How many independent rows one accuracy's rows are worth, and the degrees of freedom of that estimate.
 
     `right`: per row the share of trainings that got it right, in [0, 1]; `groups`: codes, one per row. The rows over
     the design effect, which is the variance of the accuracy between groups, G/(G-1) sum_g (r_g - a n_g)^2 / n^2 for r_g
@@ -266,13 +266,13 @@ def effective_rows(right: np.ndarray, groups: np.ndarray) -> tuple[float, float]
     """
     codes = _codes(groups, len(right))
     sizes = np.bincount(codes)
-    rows, found, accuracy = len(right), len(sizes), float(right.mean())
+    rows, groups_present, accuracy = len(right), len(sizes), float(right.mean())
     degrees = max(effective_groups(sizes) - 1, _LEAST_DEGREES)
     binomial = accuracy * (1 - accuracy) / rows
-    if binomial <= 0 or found < 2:
+    if binomial <= 0 or groups_present < 2:
         return rows / float(sizes.max()), degrees
     residuals = np.bincount(codes, weights=right) - accuracy * sizes
-    between = found / (found - 1) * float((residuals**2).sum()) / rows**2
+    between = groups_present / (groups_present - 1) * float((residuals**2).sum()) / rows**2
     return rows / max(1.0, between / binomial), degrees
 
 

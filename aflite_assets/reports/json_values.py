@@ -1,4 +1,4 @@
-"""Records and arrays turned into plain JSON values."""
+"""Records and arrays turned into plain JSON values; the report itself as JSON is in `page`."""
 
 import dataclasses
 import math

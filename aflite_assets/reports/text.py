@@ -1,4 +1,4 @@
-"""Text of a dataset made safe to show, and numbers made readable; no markup of any kind."""
+"""Text of a dataset made safe to show, numbers and lists of names made readable. No markup."""
 
 import re
 import unicodedata

@@ -1,6 +1,6 @@
-"""The result store: keys, atomic publishing, manifests, locks, the current version. Knows nothing of AFLite."""
+"""The result store: keys, atomic publishing, manifests, locks, the current version. Nothing about AFLite."""
 
 from aflite_assets.results.keys import ResultKey
-from aflite_assets.results.store import Draft, Obtained, PublishedResult, ResultStore
+from aflite_assets.results.store import Draft, PublishedResult, ResultStore, StoredResult
 
-__all__ = ["Draft", "Obtained", "PublishedResult", "ResultKey", "ResultStore"]
+__all__ = ["Draft", "PublishedResult", "ResultKey", "ResultStore", "StoredResult"]

@@ -41,10 +41,10 @@ def find_damage(result: PublishedResult, *, content: bool = False, anew: bool = 
         return Damage(result, tuple(own))
     parts, reasons = [], list(own)
     for name, part in result.parts.items():
-        found = find_damage(part, content=content, anew=anew)
-        if found is not None:
-            parts.append(found)
-            reasons += [f"part {name}: {reason}" for reason in found.reasons]
+        part_damage = find_damage(part, content=content, anew=anew)
+        if part_damage is not None:
+            parts.append(part_damage)
+            reasons += [f"part {name}: {reason}" for reason in part_damage.reasons]
         elif not part.path.is_dir():
             reasons.append(f"part {name} is gone")
         elif part.data_version != result.manifest["parts"][name]["data_version"]:

@@ -1,4 +1,4 @@
-"""What is wrong in a result store, what to do about each, and mending what can be mended without loss."""
+"""Problems of a result store, what to do about each, and the repair of those that can be repaired without loss."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""Content hashes of files that others own, remembered as long as a file's entry on the disk is the same.
+"""Content hashes of source files, cached as long as a file's entry on the disk is the same.
 
 `FileHashes` gives sha256 by path; `Watch` says which files have stood still since they were last looked at. Both keep
 what they know in one small database, which any number of processes share and which may be deleted at any time.
@@ -78,7 +78,7 @@ def default_database() -> Path:
 
 
 class FileHashes:
-    """Hashes of files, found by their marks or computed; `noted` lists every file in the order it was asked for.
+    """Hashes of files, found by their marks or computed; `noted` lists every file in the order of the calls.
 
     `most_bytes`: read no more than this; what is left is read by later objects, in this process also from within a
     file. `watch`: hash only what has stood still.
@@ -101,13 +101,13 @@ class FileHashes:
             UnsettledDataError: a file is being written, or the budget is used up; call again later.
         """
         marks = {Path(os.path.abspath(path)): None for path in paths}
-        found = {path: FileMark.of(path) for path in marks}
-        hashes = self._database.hashes(found)
-        unknown = [path for path in found if path not in hashes]
+        current = {path: FileMark.of(path) for path in marks}
+        hashes = self._database.hashes(current)
+        unknown = [path for path in current if path not in hashes]
         if unknown:
             self._settle(unknown)
-            hashes |= self._computed(unknown, found)
-        files = [HashedFile(path, mark, hashes[path]) for path, mark in found.items()]
+            hashes |= self._computed(unknown, current)
+        files = [HashedFile(path, mark, hashes[path]) for path, mark in current.items()]
         self.noted += files
         by_path = {file.path: file.sha256 for file in files}
         return [by_path[Path(os.path.abspath(path))] for path in paths]
@@ -238,8 +238,8 @@ class _Database:
                 rows += connection.execute(statement.format(",".join("?" * len(some))), some)
             return rows
 
-        found = self._ask(read) if names and self._path.is_file() else None
-        return {paths[name]: value for name, mark, value in found or () if mark == str(marks[paths[name]])}
+        known = self._ask(read) if names and self._path.is_file() else None
+        return {paths[name]: value for name, mark, value in known or () if mark == str(marks[paths[name]])}
 
     def _write(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         if rows:

@@ -1,4 +1,4 @@
-"""Who may do what at a time: one writer per asset and partition, one run per dataset, and readers that prune spares."""
+"""Locks: one writer per asset and partition, one run per dataset, and readers whose results are not pruned."""
 
 import fcntl
 import json
@@ -120,7 +120,7 @@ def _acquire(lock: FileLock, partition: str, wait: float) -> None:
 
 
 def read_holder(lock: Path) -> Holder | None:
-    """Who said last that it holds a dataset's lock; it may have ended without taking that back."""
+    """The last process that recorded that it holds a dataset's lock; it may have ended without taking that back."""
     try:
         return Holder(**json.loads(lock.with_suffix(".json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -170,7 +170,7 @@ def _shared(result: PublishedResult) -> Iterator[None]:
 
 @contextmanager
 def unread(folder: Path) -> Iterator[bool]:
-    """Whether nobody has marked a result's folder as being read; nobody can while the block runs."""
+    """Whether no reader has marked a result's folder; none can while the block runs."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:

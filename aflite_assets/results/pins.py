@@ -1,4 +1,4 @@
-"""Pins: results that prune never removes, because somebody was given their folder.
+"""Pins: results that prune never removes, for example since their folder was handed on.
 
 <root>/pins/<partition>/<asset>-<key>.json
 """

@@ -1,4 +1,4 @@
-"""Room: which results, parts and leftovers nothing needs any more, and their removal.
+"""Freeing space: which results, parts and leftovers nothing needs any more, and their removal.
 
 A folder is renamed into the store's trash and deleted there, results before the parts that they name, so that a store
 in which a prune was killed is whole, only larger.
@@ -25,7 +25,7 @@ from aflite_assets.results.refreshes import newest_distinct, read_refreshes, rec
 from aflite_assets.results.store import DAMAGED, WORK, ResultStore
 
 KEEP = 3
-"""So many refreshes of a dataset stay where nothing else is said."""
+"""Refreshes of a dataset that are kept by default."""
 LEFTOVERS = timedelta(days=7)
 """So long an unfinished writer may come back, and a damaged folder is kept to be looked at."""
 TRASH = ".trash"

@@ -1,4 +1,4 @@
-"""A published result as its readers see it: a folder that never changes again."""
+"""`PublishedResult`: a published folder, which never changes, with its manifest. Publishing is in `store`."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Where results are kept: one folder per asset, partition and key, published whole or not at all.
+"""The result store: one folder per asset, partition and key, published whole or not at all.
 
 <root>/<asset>/<partition>/<key>/            published files and manifest.json
 <root>/<asset>/<partition>/parts/<key>/      published parts, which a result names in its manifest
@@ -62,11 +62,11 @@ def _nobody(_: str) -> None:
 
 
 @dataclass(frozen=True)
-class Obtained:
-    """A result and whether it was found (`reused`) instead of made; `damage`: what was found in its place, if any."""
+class StoredResult:
+    """A result and whether it was found (`cached`) instead of made; `damage`: what was found in its place, if any."""
 
     result: PublishedResult
-    reused: bool
+    cached: bool
     damage: Damage | None = None
 
 
@@ -89,9 +89,9 @@ class Draft:
         """Where a result, other than a part, will stand once it is published."""
         return self.store.root / self.asset / self.partition / self.key.digest
 
-    def part(self, name: str, key: ResultKey, write: Write) -> Obtained:
+    def part(self, name: str, key: ResultKey, write: Write) -> StoredResult:
         """Add a part with a key of its own: found if it was published before, made and published now if not."""
-        obtained = self.store.obtain_part(self.asset, self.partition, key, write, log=self.log)
+        obtained = self.store.get_or_create_part(self.asset, self.partition, key, write, log=self.log)
         self.parts[name] = obtained.result
         return obtained
 
@@ -145,11 +145,13 @@ class ResultStore:
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{mark} cannot be read ({error}); materialise {asset} of {partition!r} again") from None
 
-    def obtain(self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _nobody) -> Obtained:
+    def get_or_create(
+        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _nobody
+    ) -> StoredResult:
         """The result of a key: found, or made by `write` and published; current from then on.
 
         A second process that wants the same asset and partition waits for the first. A result whose files no longer
-        have their sizes is set aside and made again, which `log` is told.
+        have their sizes is set aside and made again, with a line to `log`.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -160,17 +162,19 @@ class ResultStore:
             damage = find_damage(there)
             if damage is not None:
                 self._set_aside(damage, f"{asset} of {partition!r} is made again", log)
-            found = there if there.path.is_dir() else None
-            result = found or self._publish(asset, partition, key, home / key.digest, write, log)
+            existing = there if there.path.is_dir() else None
+            result = existing or self._publish(asset, partition, key, home / key.digest, write, log)
             write_json(home / "current.json", {"key": key.digest, "data_version": result.data_version})
             shutil.rmtree(home / WORK, ignore_errors=True)  # whatever other keys left unfinished
-        return Obtained(result, reused=found is not None, damage=damage)
+        return StoredResult(result, cached=existing is not None, damage=damage)
 
-    def obtain_part(self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _nobody) -> Obtained:
-        """Like `obtain`, for a part: called while its asset's result is being written, so already under the lock."""
+    def get_or_create_part(
+        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _nobody
+    ) -> StoredResult:
+        """`get_or_create` for a part, called while its asset's result is being written, so already under the lock."""
         found = self.found_part_or_aside(asset, partition, key, log=log)
         folder = self._part_folder(asset, partition, key)
-        return Obtained(found or self._publish(asset, partition, key, folder, write, log), reused=found is not None)
+        return StoredResult(found or self._publish(asset, partition, key, folder, write, log), cached=found is not None)
 
     def find_part(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
         """The published part of a key, or None; a damaged one is none."""
@@ -216,7 +220,7 @@ class ResultStore:
 
     @contextmanager
     def dataset_lock(self, partition: str, *, what: str, wait: float = -1) -> Iterator[None]:
-        """Be the only run of a dataset, whoever starts another one; the lock dies with its process.
+        """Be the only run of a dataset, also across processes; the lock dies with its process.
 
         `what`: how the holder is named to others, for one "aflite refresh". `wait`: seconds to wait for another run;
         under 0 without end, 0 to be refused at once. Whoever holds it already in this thread goes on at once.
@@ -242,7 +246,7 @@ class ResultStore:
             StoreError: with both versions.
         """
         try:
-            found = json.loads((self.root / _FORMAT_FILE).read_text(encoding="utf-8"))["format"]
+            written = json.loads((self.root / _FORMAT_FILE).read_text(encoding="utf-8"))["format"]
         except (FileNotFoundError, NotADirectoryError):
             return
         except (ValueError, KeyError, TypeError) as error:
@@ -250,9 +254,9 @@ class ResultStore:
                 f'{self.root / _FORMAT_FILE} cannot be read ({error}); write {{"format": {FORMAT}}} into it if this '
                 "version of aflite-assets made the store"
             ) from None
-        if found > FORMAT:
+        if written > FORMAT:
             raise StoreError(
-                f"the results in {self.root} are of store format {found}, which a later version of aflite-assets "
+                f"the results in {self.root} are of store format {written}, which a later version of aflite-assets "
                 f"wrote; this one knows up to {FORMAT}: update it, or set AFLITE_HOME to another folder"
             )
 

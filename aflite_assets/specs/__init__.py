@@ -1,1 +1,1 @@
-"""What a dataset's YAML file may say, and the registry of those found. Opens no data."""
+"""The pydantic models of a dataset's YAML file, and the registry of the files found. Opens no data."""

@@ -1,4 +1,4 @@
-"""What a dataset's YAML file may say: the pydantic model of one dataset. Reading YAML is in `yaml`."""
+"""`DatasetSpec`, the model of a dataset's YAML file. Models and sources are beside it, reading YAML is in `yaml`."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self

@@ -31,14 +31,14 @@ class Recipe:
 
 def recipes_of(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, Recipe]:
     """The evaluators of several stages by name; the spec has checked that they fit together."""
-    found = {}
+    recipes = {}
     for name, settings in evaluators.items():
         if isinstance(settings, FineTunedSpec):
             start = evaluators[settings.start]
             assert isinstance(start, NeuralModelSpec)
             stages = tuple(RecipeStage(stage.rows, _stage_settings(start, stage)) for stage in settings.stages)
-            found[name] = Recipe(settings.start, start, stages)
-    return found
+            recipes[name] = Recipe(settings.start, start, stages)
+    return recipes
 
 
 def _stage_settings(start: NeuralModelSpec, stage: FineTuneStage) -> NeuralModelSpec:

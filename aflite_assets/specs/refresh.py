@@ -1,4 +1,4 @@
-"""What a dataset's YAML file may say about refreshes: whether and when changes are acted on. No part of any key."""
+"""The field `refresh` of a dataset's YAML file: whether and when changes are acted on. No part of any key."""
 
 import re
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ from aflite_assets.specs.models import StrictSpec
 from aflite_assets.wording import did_you_mean
 
 _RANDOM = re.compile(r"\b[rR]\b")
-"""croniter's sign for a time drawn anew each time it is asked."""
+"""croniter's sign for a random time, drawn anew at each call."""
 
 
 class RefreshSpec(StrictSpec):
@@ -48,8 +48,8 @@ class RefreshSpec(StrictSpec):
         local = now.astimezone(ZoneInfo(self.timezone or "UTC"))
         if croniter.match(self.cron, local):
             return local.replace(second=0, microsecond=0).astimezone(UTC)
-        found: datetime = croniter(self.cron, local).get_prev(datetime)
-        return found.astimezone(UTC)
+        previous: datetime = croniter(self.cron, local).get_prev(datetime)
+        return previous.astimezone(UTC)
 
     def next_time(self, now: datetime) -> datetime | None:
         """The first time after `now` (with a time zone) that `cron` names, in UTC; None without `cron`."""

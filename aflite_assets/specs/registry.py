@@ -48,7 +48,7 @@ def spec_folders() -> list[Path]:
 
 
 def load_registry() -> Registry:
-    """Read every `*.yaml` and `*.yml` of the spec folders; a broken file is a failure of its own and nobody else's.
+    """Read every `*.yaml` and `*.yml` of the spec folders; a broken file does not affect the others.
 
     A name that two files give is a failure of the second, which names both.
     """

@@ -1,4 +1,4 @@
-"""The places a dataset can be read from, as its YAML writes them; reading itself is in `loading` and `synthetic`."""
+"""The field `source` of a dataset's YAML file: files, hub, generated data. Reading them is in `data`."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self

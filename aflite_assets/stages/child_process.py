@@ -22,7 +22,7 @@ from types import FrameType, MappingProxyType
 from aflite_assets.errors import AfliteError, MemoryRanOutError, TimeLimitError, WorkerLostError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.paths import configure_libraries
-from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.display import prepare_shown
 from aflite_assets.stages.pipeline import run_stage
@@ -49,7 +49,7 @@ class StageJob:
     def __str__(self) -> str:
         return f"{self.name} of {self.spec.name!r}"
 
-    def run(self, *, progress: Progress, on_making: Callable[[str], None] = lambda key: None) -> Obtained:
+    def run(self, *, progress: Progress, on_making: Callable[[str], None] = lambda key: None) -> StoredResult:
         """`run_stage` here; `on_making` is given the key's digest."""
         return run_stage(
             self.name,
@@ -77,7 +77,7 @@ def make_in_child(
     environment: Mapping[str, str] = MappingProxyType({}),
     seconds: float | None = None,
     on_making: Callable[[str], None] = lambda key: None,
-) -> Obtained:
+) -> StoredResult:
     """`run_stage` in a child process, which ends when this one does, and with the call whatever ends that.
 
     `environment`: variables that the child has beside this process's. `seconds`: how long it may take. `on_making` is
@@ -105,7 +105,7 @@ def _listen(
     progress: Progress,
     seconds: float | None,
     on_making: Callable[[str], None],
-) -> Obtained:
+) -> StoredResult:
     deadline = None if seconds is None else time.monotonic() + seconds
     while True:
         left = None if deadline is None else deadline - time.monotonic()
@@ -126,7 +126,7 @@ def _listen(
                 error, where = value
                 raise error from ChildTraceback(where)
             case _:
-                obtained: Obtained = value
+                obtained: StoredResult = value
                 return obtained
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from aflite_assets.errors import StoreError
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.results import Draft, Obtained, PublishedResult, ResultKey, ResultStore
+from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore, StoredResult
 from aflite_assets.results.locks import reading
 from aflite_assets.results.refreshes import Refresh, record_refresh
 from aflite_assets.specs.dataset import DatasetSpec
@@ -70,7 +70,7 @@ def run_stage(
     progress: Progress = no_progress,
     cells: CellFilter = ALL_CELLS,
     on_making: Callable[[ResultKey], None] = lambda key: None,
-) -> Obtained:
+) -> StoredResult:
     """The result of one stage for one dataset: found by its key, or made, tracked and published.
 
     A result that lacks cells which failed is not found again: the stage runs anew and makes what is missing.
@@ -102,13 +102,13 @@ def run_stage(
         draft.provenance["seconds"] = round(time.monotonic() - started, 3)
         return summary
 
-    obtained = store.obtain(name, spec.name, call.key, write, log=progress.log)
-    if tracker is not None and not obtained.reused:
+    obtained = store.get_or_create(name, spec.name, call.key, write, log=progress.log)
+    if tracker is not None and not obtained.cached:
         _log_versions(tracker, obtained.result)
     return obtained
 
 
-def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> Obtained | None:
+def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> StoredResult | None:
     """The result of one stage for one dataset if it was made before, current from now on; None if it is to be made.
 
     Raises:
@@ -119,7 +119,7 @@ def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> Obtained 
     if store.find(name, spec.name, key) is None:
         return None
     try:
-        return store.obtain(name, spec.name, key, _leave)
+        return store.get_or_create(name, spec.name, key, _leave)
     except _ToBeMadeError:
         return None
 
@@ -141,7 +141,7 @@ def run_pipeline(
     progress: Progress = no_progress,
     what: str = "run_pipeline",
     wait: float = -1,
-) -> dict[str, Obtained]:
+) -> dict[str, StoredResult]:
     """Every stage of one dataset in order: what the assets do, as a plain function.
 
     One run of a dataset at a time, whatever started it; `wait`: seconds to wait for another, under 0 without end. What
@@ -156,7 +156,7 @@ def run_pipeline(
             name: run_stage(name, spec, store=store, tracker=tracker, device=device, progress=progress)
             for name in STAGES
         }
-        made = [name for name, obtained in results.items() if not obtained.reused]
+        made = [name for name, obtained in results.items() if not obtained.cached]
         record_refresh(store, [obtained.result for obtained in results.values()], made=made, what=what)
     return results
 

@@ -171,10 +171,10 @@ def label_run(
     Nothing happens where there is no such run: its experiment was emptied since.
     """
     with session.errors():
-        found = _runs(session, experiment_id, IDENTITY_TAG, identity)
-        if not found:
+        runs = _runs(session, experiment_id, IDENTITY_TAG, identity)
+        if not runs:
             return
-        own = found[0].info.run_id
+        own = runs[0].info.run_id
         for tag, value in _accepted_tags(tags).items():
             session.client.set_tag(own, tag, value)
         for child in _runs(session, experiment_id, PARENT_TAG, own) if children else ():
@@ -184,7 +184,7 @@ def label_run(
 
 def _runs(session: MlflowSession, experiment_id: str, tag: str, value: str) -> list["Run"]:
     """The experiment's runs with this value of a tag, oldest first."""
-    found: list[Run] = []
+    runs: list[Run] = []
     token = None
     while True:
         page = session.client.search_runs(
@@ -193,10 +193,10 @@ def _runs(session: MlflowSession, experiment_id: str, tag: str, value: str) -> l
             order_by=["attributes.start_time ASC"],
             page_token=token,
         )
-        found.extend(page)
+        runs.extend(page)
         token = page.token
         if not token:
-            return found
+            return runs
 
 
 def _new_run(session: MlflowSession, experiment_id: str, name: str, identity: str, tags: Mapping[str, str]) -> str:
@@ -209,10 +209,10 @@ def _new_run(session: MlflowSession, experiment_id: str, name: str, identity: st
 def _continued_run(session: MlflowSession, experiment_id: str, identity: str, tags: Mapping[str, str]) -> str | None:
     client = session.client
     wanted = f"tags.`{IDENTITY_TAG}` = '{identity}'"
-    found = client.search_runs([experiment_id], wanted, max_results=1, order_by=["attributes.start_time ASC"])
-    if not found:
+    runs = client.search_runs([experiment_id], wanted, max_results=1, order_by=["attributes.start_time ASC"])
+    if not runs:
         return None
-    run = found[0]
+    run = runs[0]
     client.update_run(run.info.run_id, status="RUNNING")
     for tag, value in _accepted_tags(tags).items():
         client.set_tag(run.info.run_id, tag, value)

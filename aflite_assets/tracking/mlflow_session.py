@@ -157,12 +157,12 @@ def pending_migration(uri: str) -> str | None:
 
     engine = create_engine(uri)
     try:
-        found, needed = _get_schema_version(engine), _get_latest_schema_revision()
+        schema, needed = _get_schema_version(engine), _get_latest_schema_revision()
     finally:
         engine.dispose()
-    if found in (None, needed):
+    if schema in (None, needed):
         return None
     return (
-        f"MLflow's database {without_password(uri)} has schema {found}, the installed MLflow reads {needed}; copy it, "
+        f"MLflow's database {without_password(uri)} has schema {schema}, the installed MLflow reads {needed}; copy it, "
         f"then run `mlflow db upgrade {without_password(uri)}`"
     )

@@ -1,4 +1,4 @@
-"""Names and values in the form MLflow accepts. Nothing here imports MLflow or writes anything.
+"""Names and values in the form MLflow accepts. Imports no MLflow and writes nothing.
 
 The limits are those of `mlflow.utils.validation` in MLflow 3.17.
 """

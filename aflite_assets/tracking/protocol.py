@@ -23,9 +23,9 @@ class RunReference:
 
     @property
     def server(self) -> str | None:
-        """The address that shows the run: the one that is told, else a server's own; None for a database alone.
+        """The address that shows the run: the one that is set, else a server's own; None for a database alone.
 
-        What is told comes first: a browser may not reach a server by the name that containers have for it.
+        A setting comes first: a browser may not reach a server by the name that containers have for it.
         """
         own = self.tracking_uri.rstrip("/") if self.tracking_uri.startswith(("http://", "https://")) else None
         return base_address(MLFLOW) or own

@@ -19,7 +19,7 @@ from aflite_assets.assets.steps import attempts
 from aflite_assets.automation.refresh import Tick
 from aflite_assets.notifying import Notifier
 from aflite_assets.refresh.state import RefreshState
-from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.results.file_hashes import Watch
 from aflite_assets.specs import registry
 from aflite_assets.specs.registry import Registry, load_registry
@@ -152,7 +152,7 @@ def deployment(
 
 def make_here(
     job: StageJob, *, on_making: Callable[[str], None], progress: Any, environment: Any, seconds: float | None
-) -> Obtained:
+) -> StoredResult:
     """What a child process does, in this one."""
     return job.run(progress=progress, on_making=on_making)
 

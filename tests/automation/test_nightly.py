@@ -36,7 +36,7 @@ def write(folder: Path, name: str, **changes: object) -> None:
 
 
 def publish(store: ResultStore, stage: str, dataset: str) -> None:
-    store.obtain(stage, dataset, ResultKey("1", {}, {}), lambda draft: {})
+    store.get_or_create(stage, dataset, ResultKey("1", {}, {}), lambda draft: {})
 
 
 def requested(tmp_path: Path) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ from resources import ResultStoreResource
 
 def _refresh(store: ResultStore, number: int) -> PublishedResult:
     key = ResultKey("1", {"n": number}, {})
-    result = store.obtain("raw_dataset", "digits", key, lambda draft: {}).result
+    result = store.get_or_create("raw_dataset", "digits", key, lambda draft: {}).result
     record_refresh(store, [result], what="test")
     return result
 

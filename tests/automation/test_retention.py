@@ -60,7 +60,7 @@ def test_runs_without_a_result_go_from_mlflow(instance: dg.DagsterInstance, monk
     def write(draft: Draft) -> dict[str, Any]:
         return {}
 
-    kept = store.obtain("raw_dataset", "digits", ResultKey("1", {}, {}), write).result
+    kept = store.get_or_create("raw_dataset", "digits", ResultKey("1", {}, {}), write).result
     with tracker.run("raw_dataset", "digits", kept.key):
         pass
     with tracker.run("raw_dataset", "digits", "pruned") as parent, parent.child("seed 0"):

@@ -26,7 +26,7 @@ def publish(store: ResultStore, key: str, text: str, asset: str = "raw_dataset")
         (draft.path / "rows.txt").write_text(text)
         return {"rows": 1}
 
-    return store.obtain(asset, "digits", ResultKey(key, {}, {}), write).result.path
+    return store.get_or_create(asset, "digits", ResultKey(key, {}, {}), write).result.path
 
 
 @pytest.fixture

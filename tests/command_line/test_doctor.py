@@ -34,8 +34,8 @@ def write(draft: Draft) -> Mapping[str, Any]:
 
 def test_findings_are_lines_and_what_is_left_is_the_exit_code(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = ResultStore(home / "results")
-    damaged = store.obtain("raw_dataset", "digits", ResultKey("1", {"n": 1}, {}), write).result
-    store.obtain("raw_dataset", "digits", ResultKey("1", {"n": 2}, {}), write)
+    damaged = store.get_or_create("raw_dataset", "digits", ResultKey("1", {"n": 1}, {}), write).result
+    store.get_or_create("raw_dataset", "digits", ResultKey("1", {"n": 2}, {}), write)
     os.truncate(damaged.path / "rows.txt", 4)
     line = f"damaged result: {damaged.path}: rows.txt has 4 bytes instead of 10 - "
     assert main(["doctor"]) == 1

@@ -30,7 +30,7 @@ def write(draft: Draft) -> Mapping[str, Any]:
 
 def refresh(store: ResultStore, number: int) -> PublishedResult:
     key = ResultKey("1", {"n": number}, {})
-    result = store.obtain("published_dataset", "digits", key, write).result
+    result = store.get_or_create("published_dataset", "digits", key, write).result
     record_refresh(store, [result], what="test")
     return result
 
@@ -99,8 +99,8 @@ def test_pins_are_listed_and_taken_back(store: ResultStore, capsys: pytest.Captu
 
 def test_a_whole_dataset_is_pinned_by_its_name(store: ResultStore) -> None:
     refresh(store, 0)
-    store.obtain("raw_dataset", "digits", ResultKey("1", {}, {}), lambda draft: {})
-    store.obtain("raw_dataset", "other", ResultKey("1", {}, {}), lambda draft: {})
+    store.get_or_create("raw_dataset", "digits", ResultKey("1", {}, {}), lambda draft: {})
+    store.get_or_create("raw_dataset", "other", ResultKey("1", {}, {}), lambda draft: {})
     assert main(["pin", "digits"]) == 0
     pins = [json.loads(path.read_text()) for path in (store.root / "pins").rglob("*.json")]
     assert sorted((pin["asset"], pin["partition"]) for pin in pins) == [

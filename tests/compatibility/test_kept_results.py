@@ -30,7 +30,7 @@ def test_every_stage_has_the_key_that_it_had(spec: DatasetSpec) -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_every_kept_result_is_found_and_its_report_says_the_same(name: str, store: ResultStore) -> None:
     for stage in BEFORE_REPORT:
-        assert run_stage(stage, KEPT[name], store=store).reused, stage
+        assert run_stage(stage, KEPT[name], store=store).cached, stage
     report = run_stage("benchmark_report", KEPT[name], store=store).result
     now = json.loads(report.file(REPORT).read_text(encoding="utf-8"))
     assert different(kept_report(name), now) == []
@@ -43,7 +43,7 @@ def test_kept_parts_are_found_when_their_stage_runs_again(stage: str, store: Res
     parts = part_folders(before)
     shutil.rmtree(before.path)
     again = run_stage(stage, KEPT["kept_pairs"], store=store)
-    assert not again.reused
+    assert not again.cached
     assert (again.result.key, again.result.data_version) == (before.key, before.data_version)
     assert part_folders(again.result) == parts
     assert again.result.parts.keys() == before.parts.keys()

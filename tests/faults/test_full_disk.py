@@ -27,12 +27,12 @@ def _write_rows(draft: Draft) -> Mapping[str, Any]:
     return {"rows": 100}
 
 
-def obtain(store: ResultStore) -> str:
-    return store.obtain("raw_dataset", "digits", ResultKey("1", {}, {}), write).result.data_version
+def get_or_create(store: ResultStore) -> str:
+    return store.get_or_create("raw_dataset", "digits", ResultKey("1", {}, {}), write).result.data_version
 
 
 def test_full_at_every_flush_of_a_publish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected, own = obtain(ResultStore(tmp_path / "whole")), os.fsync
+    expected, own = get_or_create(ResultStore(tmp_path / "whole")), os.fsync
     messages, number, calls = list[str](), 0, 1
     while number <= calls:
         number, calls = number + 1, 0
@@ -48,10 +48,10 @@ def test_full_at_every_flush_of_a_publish(tmp_path: Path, monkeypatch: pytest.Mo
         with monkeypatch.context() as patch:
             patch.setattr(files.os, "fsync", full)
             try:
-                obtain(store)
+                get_or_create(store)
             except StoreError as error:
                 messages.append(str(error))
-        assert obtain(store) == expected
+        assert get_or_create(store) == expected
         assert list(examine_store(store, deep=True)) == []
     assert len(messages) >= 10
     assert {message.split(" for /")[0] for message in messages} == {
@@ -102,11 +102,11 @@ def test_a_disk_that_may_only_be_read(
     feature_content: dict[str, Any], small_disk: Callable[[str], Path], tmp_path: Path
 ) -> None:
     root = small_disk("size=20m") / "results"
-    obtain(ResultStore(root))
+    get_or_create(ResultStore(root))
     small_disk("ro")
     message = r"cannot be kept in .*results.* \(Read-only file system\); make it writable or set AFLITE_HOME"
     with pytest.raises(StoreError, match=f"results {message}"):
-        ResultStore(root).obtain("raw_dataset", "digits", ResultKey("1", {}, {}), write)
+        ResultStore(root).get_or_create("raw_dataset", "digits", ResultKey("1", {}, {}), write)
     with (
         pytest.raises(StoreError, match=f"the lock of 'digits' {message}"),
         ResultStore(root).dataset_lock("digits", what="test"),
@@ -116,7 +116,7 @@ def test_a_disk_that_may_only_be_read(
     assert found is not None
     assert found.part("one").file("rows.txt").is_file()
     small_disk("rw")
-    assert ResultStore(root).obtain("raw_dataset", "digits", ResultKey("1", {}, {}), write).reused
+    assert ResultStore(root).get_or_create("raw_dataset", "digits", ResultKey("1", {}, {}), write).cached
 
 
 def test_a_disk_that_is_full_while_mlflow_makes_its_database(small_disk: Callable[[str], Path]) -> None:

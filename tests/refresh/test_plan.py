@@ -107,7 +107,7 @@ def test_a_setting_taken_back_is_found_but_not_current(made_vectors: dict[str, A
     assert _why(plan, "filtered_sets") == ["found, but not what is current", "filter.n_partitions: 9 -> 8"]
     assert not plan.up_to_date
     for stage in plan.stale:
-        assert run_stage(stage.stage, parse_spec(made_vectors), store=store).reused
+        assert run_stage(stage.stage, parse_spec(made_vectors), store=store).cached
     assert plan_dataset(parse_spec(made_vectors), store).up_to_date
 
 

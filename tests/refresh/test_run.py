@@ -46,7 +46,7 @@ def refresh(store: ResultStore) -> Refresh:
 
 
 def _made(done: Refreshed) -> list[str]:
-    return [stage.stage for stage, obtained in done.made if not obtained.reused]
+    return [stage.stage for stage, obtained in done.made if not obtained.cached]
 
 
 def _file(content: dict[str, Any], kind: str) -> Path:
@@ -81,7 +81,7 @@ def test_a_setting_taken_back_is_made_current_and_nothing_is_made(
     other = {**made_vectors, "title": "Other"}
     assert _made(refresh(other)) == ["published_dataset", "benchmark_report"]
     done = refresh(made_vectors)
-    assert [(stage.stage, obtained.reused) for stage, obtained in done.made] == [
+    assert [(stage.stage, obtained.cached) for stage, obtained in done.made] == [
         ("published_dataset", True), ("benchmark_report", True),
     ]  # fmt: skip
     assert done.plan.up_to_date

@@ -16,7 +16,7 @@ def result(tmp_path: Path) -> PublishedResult:
         (draft.path / "x").write_text("x")
         return {}
 
-    return ResultStore(tmp_path / "results").obtain("a", "p", ResultKey("1", {}, {}), write).result
+    return ResultStore(tmp_path / "results").get_or_create("a", "p", ResultKey("1", {}, {}), write).result
 
 
 class Counting:

@@ -33,7 +33,7 @@ def write(draft: Draft) -> Mapping[str, Any]:
 
 
 def made(store: ResultStore) -> PublishedResult:
-    return store.obtain("raw_dataset", "digits", key(a=1), write).result
+    return store.get_or_create("raw_dataset", "digits", key(a=1), write).result
 
 
 def with_part(draft: Draft) -> Mapping[str, Any]:
@@ -100,8 +100,8 @@ def test_a_damaged_result_is_set_aside_and_made_again(
     assert damage is not None
     assert damage.reasons == (reason,)
 
-    again = store.obtain("raw_dataset", "digits", key(a=1), write, log=said.append)
-    assert not again.reused
+    again = store.get_or_create("raw_dataset", "digits", key(a=1), write, log=said.append)
+    assert not again.cached
     assert again.damage is not None
     assert again.result.data_version == version
     assert find_damage(again.result, content=True, anew=True) is None
@@ -109,7 +109,7 @@ def test_a_damaged_result_is_set_aside_and_made_again(
     assert aside.name.startswith(f"{whole.key}-20")
     assert said == [f"{whole.path} is damaged ({reason}): set aside as {aside}; raw_dataset of 'digits' is made again"]
     assert said[0] in caplog.text
-    assert store.obtain("raw_dataset", "digits", key(a=1), write).reused
+    assert store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
 
 
 def test_a_manifest_that_names_other_hashes_contradicts_itself(store: ResultStore) -> None:
@@ -132,7 +132,7 @@ def test_other_content_of_the_same_size_is_seen_where_it_is_read_into_something_
         r"\(rows\.txt has other content\) and was set aside; materialise raw_dataset again",
     ):
         store.check_inputs([result], reader="embeddings of 'digits'")
-    assert not store.obtain("raw_dataset", "digits", key(a=1), write).reused
+    assert not store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
 
 
 def test_whole_files_are_hashed_once_until_something_touches_them(
@@ -153,43 +153,43 @@ def test_whole_files_are_hashed_once_until_something_touches_them(
 def test_a_manifest_without_sizes_is_hashed_once(store: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
     result = as_of_before(made(store))
     hashed = count_hashes(monkeypatch)
-    assert store.obtain("raw_dataset", "digits", key(a=1), write).reused
-    assert store.obtain("raw_dataset", "digits", key(a=1), write).reused
+    assert store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
+    assert store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
     assert sorted(hashed) == ["more.txt", "rows.txt"]
     truncate(result.path / "rows.txt")
-    assert not store.obtain("raw_dataset", "digits", key(a=1), write).reused
+    assert not store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
 
 
 def test_a_damaged_file_is_seen_though_its_manifest_has_no_sizes(store: ResultStore) -> None:
     result = as_of_before(made(store))
     flip(result.path / "rows.txt")
-    assert not store.obtain("raw_dataset", "digits", key(a=1), write).reused
+    assert not store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
 
 
 @pytest.mark.parametrize("harm", [truncate, flip])
 def test_a_damaged_part_is_made_again_and_its_neighbour_found(store: ResultStore, harm: Any) -> None:
-    whole = store.obtain("filtered_sets", "digits", key(a=1), with_part).result
+    whole = store.get_or_create("filtered_sets", "digits", key(a=1), with_part).result
     harm(whole.part("one").path / "rows.txt")
     counted: list[str] = []
 
     def counting(draft: Draft) -> Mapping[str, Any]:
         for name, number in (("one", 1), ("two", 2)):
-            if not draft.part(name, key(part=number), write).reused:
+            if not draft.part(name, key(part=number), write).cached:
                 counted.append(name)
         (draft.path / "list.txt").write_text("one two")
         return {}
 
     # By size the whole result is due again; by content it is when something new is made of the part.
     name = 1 if harm is truncate else 2
-    again = store.obtain("filtered_sets", "digits", key(a=name), counting)
-    assert not again.reused
+    again = store.get_or_create("filtered_sets", "digits", key(a=name), counting)
+    assert not again.cached
     assert counted == ["one"]
     assert again.result.data_version == whole.data_version
     assert find_damage(again.result, content=True, anew=True) is None
 
 
 def test_a_part_made_again_with_other_content_makes_older_results_due(store: ResultStore) -> None:
-    old = store.obtain("filtered_sets", "digits", key(a=1), with_part).result
+    old = store.get_or_create("filtered_sets", "digits", key(a=1), with_part).result
     truncate(old.part("one").path / "rows.txt")
 
     def other(part: Draft) -> Mapping[str, Any]:
@@ -200,7 +200,7 @@ def test_a_part_made_again_with_other_content_makes_older_results_due(store: Res
         draft.part("one", key(part=1), other)
         return {}
 
-    store.obtain("filtered_sets", "digits", key(a=2), otherwise)
+    store.get_or_create("filtered_sets", "digits", key(a=2), otherwise)
     damage = store.damage("filtered_sets", "digits", key(a=1))
     assert damage is not None
     assert damage.reasons == ("part one was made again with other content",)
@@ -216,12 +216,12 @@ def test_scratch_of_a_damaged_result_is_not_published_again(store: ResultStore) 
         os.link(kept, draft.path / "rows.txt")
         return {}
 
-    result = store.obtain("raw_dataset", "digits", key(a=1), linked).result
+    result = store.get_or_create("raw_dataset", "digits", key(a=1), linked).result
     scratch = result.path.parent / ".work" / result.key / "scratch"
     scratch.mkdir(parents=True)
     os.link(result.path / "rows.txt", scratch / "rows.txt")
     truncate(result.path / "rows.txt")
-    again = store.obtain("raw_dataset", "digits", key(a=1), linked).result
+    again = store.get_or_create("raw_dataset", "digits", key(a=1), linked).result
     assert again.file("rows.txt").read_text() == "0123456789"
 
 
@@ -230,7 +230,7 @@ def test_a_broken_current_mark_is_named_and_mended(store: ResultStore) -> None:
     (result.path.parent / "current.json").write_text("{")
     with pytest.raises(StoreError, match=r"current\.json cannot be read .* materialise raw_dataset of 'digits' again"):
         store.current("raw_dataset", "digits")
-    assert store.obtain("raw_dataset", "digits", key(a=1), write).reused
+    assert store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
     assert store.current("raw_dataset", "digits") == result
 
 

@@ -32,7 +32,7 @@ def with_part(draft: Draft) -> Mapping[str, Any]:
 
 
 def publish(store: ResultStore, number: int = 0) -> PublishedResult:
-    return store.obtain("filtered_sets", "digits", ResultKey("1", {"n": number}, {}), with_part).result
+    return store.get_or_create("filtered_sets", "digits", ResultKey("1", {"n": number}, {}), with_part).result
 
 
 def kinds(problems: Any) -> list[tuple[str, bool]]:
@@ -78,7 +78,7 @@ def test_other_content_is_found_by_a_deep_look_though_nothing_touched_the_file(s
 
 
 def test_a_damaged_part_that_no_result_names_is_found(store: ResultStore) -> None:
-    part = store.obtain_part("filtered_sets", "digits", ResultKey("1", {"orphan": 1}, {}), write).result
+    part = store.get_or_create_part("filtered_sets", "digits", ResultKey("1", {"orphan": 1}, {}), write).result
     (part.path / "manifest.json").unlink()
     (told,) = examine_store(store, fix=True)
     assert (told.what, told.mended) == (f"{part.path}: manifest.json is gone", True)
@@ -97,7 +97,7 @@ def write(draft):
 
 store = ResultStore(Path(sys.argv[1]))
 with store.dataset_lock("digits", what="aflite refresh"):
-    store.obtain("filtered_sets", "digits", ResultKey("1", {"n": 9}, {}), write)
+    store.get_or_create("filtered_sets", "digits", ResultKey("1", {"n": 9}, {}), write)
 """
 
 

@@ -74,7 +74,7 @@ def test_a_dataset_that_is_no_name_is_refused(store: ResultStore) -> None:
 
 
 def test_a_mark_of_reading_is_seen_and_ends_with_its_block(store: ResultStore) -> None:
-    result = store.obtain("raw_dataset", "digits", ResultKey("1", {}, {}), lambda draft: {}).result
+    result = store.get_or_create("raw_dataset", "digits", ResultKey("1", {}, {}), lambda draft: {}).result
     with reading([result]), reading([result]), unread(result.path) as free:
         assert not free
     with unread(result.path) as free:

@@ -35,7 +35,7 @@ def publish(store: ResultStore, asset: str, fields: dict[str, Any], *inputs: Pub
             draft.part(name, ResultKey("1", {"part": part}, {}), partial(_text, text=str(part)))
         return _text(draft, str(fields))
 
-    return store.obtain(asset, "digits", key, write).result
+    return store.get_or_create(asset, "digits", key, write).result
 
 
 def _text(draft: Draft, text: str) -> Mapping[str, Any]:
@@ -194,11 +194,13 @@ def test_leftovers_go_after_a_week_and_caches_with_them(store: ResultStore, tmp_
 
 def test_samples_of_a_learning_curve_stay_with_the_result_that_used_them(store: ResultStore) -> None:
     def write(draft: Draft) -> Mapping[str, Any]:
-        sample = store.obtain_part("warmup_split", "digits", ResultKey("1", {}, {}), lambda one: _text(one, "s")).result
+        sample = store.get_or_create_part(
+            "warmup_split", "digits", ResultKey("1", {}, {}), lambda one: _text(one, "s")
+        ).result
         draft.provenance["learning_curve"] = {"small.10": sample.key}
         return _text(draft, "rows")
 
-    store.obtain("warmup_split", "digits", ResultKey("1", {}, {"raw_dataset": "gone"}), write)
+    store.get_or_create("warmup_split", "digits", ResultKey("1", {}, {"raw_dataset": "gone"}), write)
     assert prune(store, keep=0).removed == []
 
 

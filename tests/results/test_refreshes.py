@@ -20,7 +20,7 @@ def store(tmp_path: Path) -> ResultStore:
 
 
 def publish(store: ResultStore, asset: str, number: int) -> PublishedResult:
-    return store.obtain(asset, "digits", ResultKey("1", {"n": number}, {}), lambda draft: {}).result
+    return store.get_or_create(asset, "digits", ResultKey("1", {"n": number}, {}), lambda draft: {}).result
 
 
 def test_a_record_names_what_a_run_used_and_made(store: ResultStore) -> None:

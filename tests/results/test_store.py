@@ -40,10 +40,10 @@ def store(tmp_path: Path) -> ResultStore:
 
 
 def test_published_files_are_found_by_key_and_never_written_again(store: ResultStore) -> None:
-    first = store.obtain("embeddings", "digits", key(a=1), write_text("one"))
-    again = store.obtain("embeddings", "digits", key(a=1), write_text("two"))
+    first = store.get_or_create("embeddings", "digits", key(a=1), write_text("one"))
+    again = store.get_or_create("embeddings", "digits", key(a=1), write_text("two"))
 
-    assert (first.reused, again.reused) == (False, True)
+    assert (first.cached, again.cached) == (False, True)
     assert again.result.file("rows.txt").read_text() == "one"
     assert again.result.summary == {"rows": 3}
     assert store.current("embeddings", "digits").key == first.result.key
@@ -52,7 +52,7 @@ def test_published_files_are_found_by_key_and_never_written_again(store: ResultS
 
 def test_data_version_is_the_content_and_not_the_key(store: ResultStore) -> None:
     one, same, other = (
-        store.obtain("embeddings", "digits", key(a=a), write_text(text)).result
+        store.get_or_create("embeddings", "digits", key(a=a), write_text(text)).result
         for a, text in ((1, "x"), (2, "x"), (3, "y"))
     )
     assert one.key != same.key
@@ -60,9 +60,9 @@ def test_data_version_is_the_content_and_not_the_key(store: ResultStore) -> None
 
 
 def test_current_names_the_version_obtained_last(store: ResultStore) -> None:
-    one = store.obtain("embeddings", "digits", key(a=1), write_text("1")).result
-    store.obtain("embeddings", "digits", key(a=2), write_text("2"))
-    store.obtain("embeddings", "digits", key(a=1), write_text("-"))
+    one = store.get_or_create("embeddings", "digits", key(a=1), write_text("1")).result
+    store.get_or_create("embeddings", "digits", key(a=2), write_text("2"))
+    store.get_or_create("embeddings", "digits", key(a=1), write_text("-"))
     assert store.current("embeddings", "digits") == one
     assert one.file("rows.txt").read_text() == "1"
 
@@ -82,7 +82,7 @@ def test_an_error_while_writing_leaves_nothing(store: ResultStore) -> None:
         raise ValueError("broken input")
 
     with pytest.raises(ValueError, match="broken input"):
-        store.obtain("embeddings", "digits", key(a=1), fail)
+        store.get_or_create("embeddings", "digits", key(a=1), fail)
     assert store.find("embeddings", "digits", key(a=1)) is None
     assert _files(store) == []
     with pytest.raises(StoreError, match=r"embeddings of 'digits' was never materialised"):
@@ -107,10 +107,10 @@ def test_a_full_disk_is_named_and_leaves_nothing(
     with pytest.raises(
         StoreError, match=r"embeddings of 'digits' was not published: .* \(No space left on device\); free some, or set"
     ):
-        store.obtain("embeddings", "digits", key(a=1), write)
+        store.get_or_create("embeddings", "digits", key(a=1), write)
     assert _files(store) == []
     monkeypatch.undo()
-    assert not store.obtain("embeddings", "digits", key(a=1), write_text("x")).reused
+    assert not store.get_or_create("embeddings", "digits", key(a=1), write_text("x")).cached
 
 
 KILLED_WRITER = """
@@ -124,7 +124,8 @@ def write(draft):
     return {}
 
 Path.rename = lambda self, target: os._exit(9)
-ResultStore(Path(sys.argv[1])).obtain("embeddings", "digits", ResultKey("1", {"a": 1}, {"raw_dataset": "abc"}), write)
+key = ResultKey("1", {"a": 1}, {"raw_dataset": "abc"})
+ResultStore(Path(sys.argv[1])).get_or_create("embeddings", "digits", key, write)
 """
 
 
@@ -138,7 +139,7 @@ def test_kill_between_write_and_rename_is_never_read_and_can_resume(store: Resul
         (draft.path / "rows.txt").write_text((draft.scratch / "progress.txt").read_text())
         return {}
 
-    result = store.obtain("embeddings", "digits", key(a=1), resume).result
+    result = store.get_or_create("embeddings", "digits", key(a=1), resume).result
     assert result.file("rows.txt").read_text() == "7"
     assert not (result.path.parent / ".work" / result.key).exists()
 
@@ -160,7 +161,7 @@ def write(draft):
 (folder / f"ready-{os.getpid()}").touch()
 while len(list(folder.glob("ready-*"))) < 2:
     time.sleep(0.01)
-ResultStore(folder).obtain("embeddings", "digits", ResultKey("1", {"a": 1}, {"raw_dataset": "abc"}), write)
+ResultStore(folder).get_or_create("embeddings", "digits", ResultKey("1", {"a": 1}, {"raw_dataset": "abc"}), write)
 """
 
 
@@ -175,7 +176,7 @@ def test_two_writers_make_a_result_once(tmp_path: Path) -> None:
 
 def test_a_number_that_is_none_is_kept_as_null(store: ResultStore) -> None:
     summary = {"loss": float("nan"), "cells": [1.0, float("inf")], "inner": {"rate": float("-inf")}}
-    result = store.obtain("embeddings", "digits", key(a=1), lambda draft: summary).result
+    result = store.get_or_create("embeddings", "digits", key(a=1), lambda draft: summary).result
     assert result.summary == {"loss": None, "cells": [1.0, None], "inner": {"rate": None}}
 
 
@@ -183,8 +184,8 @@ def test_a_folder_that_was_not_published_is_set_aside(store: ResultStore) -> Non
     home = store.root / "embeddings" / "digits"
     (home / key(a=1).digest).mkdir(parents=True)
     (home / key(a=1).digest / "mine.txt").write_text("kept")
-    obtained = store.obtain("embeddings", "digits", key(a=1), write_text("x"))
-    assert not obtained.reused
+    obtained = store.get_or_create("embeddings", "digits", key(a=1), write_text("x"))
+    assert not obtained.cached
     assert obtained.result.file("rows.txt").read_text() == "x"
     assert [path.read_text() for path in (home / ".damaged").rglob("mine.txt")] == ["kept"]
 
@@ -204,8 +205,8 @@ def test_parts_are_kept_when_only_their_neighbour_changes(store: ResultStore) ->
 
         return write
 
-    one = store.obtain("evaluator_models", "digits", key(n=1), write_grid(("a",))).result
-    two = store.obtain("evaluator_models", "digits", key(n=2), write_grid(("a", "b"))).result
+    one = store.get_or_create("evaluator_models", "digits", key(n=1), write_grid(("a",))).result
+    two = store.get_or_create("evaluator_models", "digits", key(n=2), write_grid(("a", "b"))).result
     assert made == ["a", "b"]
     assert two.part("a") == one.part("a")
     assert two.part("b").file("rows.txt").read_text() == "b"
@@ -215,7 +216,7 @@ def test_parts_are_kept_when_only_their_neighbour_changes(store: ResultStore) ->
 
 
 def test_missing_and_changed_files_are_noticed(store: ResultStore) -> None:
-    result = store.obtain("embeddings", "digits", key(a=1), write_text("one")).result
+    result = store.get_or_create("embeddings", "digits", key(a=1), write_text("one")).result
     result.file("rows.txt").write_text("two")
     damage = find_damage(result, content=True)
     assert damage is not None
@@ -231,11 +232,11 @@ def test_missing_and_changed_files_are_noticed(store: ResultStore) -> None:
 @pytest.mark.parametrize("name", ["../up", "", "A", "a/b", ".hidden"])
 def test_names_that_are_not_folders_are_refused(store: ResultStore, name: str) -> None:
     with pytest.raises(StoreError, match="cannot name a result"):
-        store.obtain("embeddings", name, key(a=1), write_text("x"))
+        store.get_or_create("embeddings", name, key(a=1), write_text("x"))
 
 
 def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     blocker = tmp_path / "file"
     blocker.write_text("")
     with pytest.raises(StoreError, match=r"results cannot be kept in .*file.* set AFLITE_HOME"):
-        ResultStore(blocker / "results").obtain("embeddings", "digits", key(a=1), write_text("x"))
+        ResultStore(blocker / "results").get_or_create("embeddings", "digits", key(a=1), write_text("x"))

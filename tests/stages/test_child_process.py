@@ -98,12 +98,12 @@ def test_what_a_child_makes_is_what_is_made_here(circles_spec: DatasetSpec, stor
             run_stage(name, circles_spec, store=here)
             continue
         made = make_in_child(StageJob(name, circles_spec, store), progress=progress)
-        assert not made.reused
+        assert not made.cached
         assert made.result.manifest["process"] != os.getpid()
         assert made.result.data_version == run_stage(name, circles_spec, store=here).result.data_version
         found = find_stage(name, circles_spec, store=store)
         assert found is not None
-        assert (found.reused, found.result) == (True, made.result)
+        assert (found.cached, found.result) == (True, made.result)
     assert any(line.startswith("raw dataset: {'train': 400") for line in lines)
     assert [one.iteration for one in iterations] == list(range(made.result.summary["given"]["iterations"]))
     assert {path.name.split("-")[1] for path in made.result.path.parent.glob("shown/*")} == {"pictures"}
@@ -154,7 +154,7 @@ def test_errors_have_names(
         make_in_child(StageJob("raw_dataset", circles_spec, store, misbehaving(what)), progress=no_progress)
     assert getattr(caught.value, "may_pass", False) == (error in (WorkerLostError, MemoryRanOutError))
     assert find_stage("raw_dataset", circles_spec, store=store) is None
-    assert not run_stage("raw_dataset", circles_spec, store=store).reused
+    assert not run_stage("raw_dataset", circles_spec, store=store).cached
 
 
 def test_a_time_limit_ends_the_child(

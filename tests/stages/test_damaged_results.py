@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.errors import StoreError
-from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.results.damage import find_damage
 from aflite_assets.results.refreshes import read_refreshes
 from aflite_assets.specs.dataset import DatasetSpec
@@ -25,12 +25,12 @@ def spec(feature_files: Callable[..., dict[str, Any]]) -> DatasetSpec:
     return parse_spec(feature_files())
 
 
-def versions(results: dict[str, Obtained]) -> dict[str, str]:
+def versions(results: dict[str, StoredResult]) -> dict[str, str]:
     return {name: obtained.result.data_version for name, obtained in results.items()}
 
 
-def made(results: dict[str, Obtained]) -> list[str]:
-    return [name for name, obtained in results.items() if not obtained.reused]
+def made(results: dict[str, StoredResult]) -> list[str]:
+    return [name for name, obtained in results.items() if not obtained.cached]
 
 
 def cut(path: Path) -> None:

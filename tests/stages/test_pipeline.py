@@ -11,7 +11,7 @@ import pytest
 
 from aflite_assets.errors import AfliteError, DataError, ModelError, StoreError
 from aflite_assets.models import evaluators
-from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, numbers, run_pipeline, run_stage, stage_key
@@ -27,7 +27,7 @@ def test_walk_of_planted_circles(circles_spec: DatasetSpec, store: ResultStore) 
     results = run_pipeline(circles_spec, store=store, progress=Progress(logged.append, iterations.append))
 
     assert list(results) == list(STAGES)
-    assert not any(obtained.reused for obtained in results.values())
+    assert not any(obtained.cached for obtained in results.values())
     filtered = results["filtered_sets"].result
     rows = pq.read_table(filtered.part("given").file("rows.parquet")).to_pandas()
     raw = pq.read_table(results["raw_dataset"].result.path / "rows-00000.parquet").to_pandas()
@@ -56,7 +56,7 @@ def test_second_walk_finds_everything_and_fits_nothing(
     fits: list[object] = []
     monkeypatch.setattr(evaluators, "evaluate", lambda *args, **kwargs: fits.append(args))
     second = run_pipeline(circles_spec, store=store)
-    assert all(obtained.reused for obtained in second.values())
+    assert all(obtained.cached for obtained in second.values())
     assert fits == []
     assert {name: o.result.data_version for name, o in first.items()} == {
         name: o.result.data_version for name, o in second.items()
@@ -139,8 +139,8 @@ def test_changed_filter_keeps_the_cells_it_does_not_touch(circles_content: dict[
     second = run_pipeline(
         _changed(circles_content, "filter"), store=store, progress=Progress(logged.append, lambda report: None)
     )
-    assert second["embeddings"].reused
-    assert not second["filtered_sets"].reused
+    assert second["embeddings"].cached
+    assert not second["filtered_sets"].cached
     found = {line.split(", ")[1] for line in logged if line.endswith(": found")}
     assert {"linear.full.0: found", "rbf_svm.full.0: found"} <= found
 
@@ -187,10 +187,10 @@ def test_a_failed_cell_is_listed_and_tried_again(
     second = run_stage(
         "evaluator_models", circles_spec, store=store, progress=Progress(logged.append, lambda report: None)
     )
-    assert not second.reused
+    assert not second.cached
     assert second.result.summary["failed"] == 0
     assert all(line.endswith(": found") for line in logged if "linear" in line and "rbf_svm" not in line)
-    assert run_stage("evaluator_models", circles_spec, store=store).reused
+    assert run_stage("evaluator_models", circles_spec, store=store).cached
 
 
 def test_a_stage_before_its_inputs_says_what_to_do(circles_spec: DatasetSpec, store: ResultStore) -> None:
@@ -198,7 +198,7 @@ def test_a_stage_before_its_inputs_says_what_to_do(circles_spec: DatasetSpec, st
         run_stage("warmup_split", circles_spec, store=store)
 
 
-def _walk(content: dict[str, Any], store: ResultStore) -> dict[str, Obtained]:
+def _walk(content: dict[str, Any], store: ResultStore) -> dict[str, StoredResult]:
     return run_pipeline(parse_spec(content), store=store)
 
 

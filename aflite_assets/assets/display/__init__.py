@@ -1,1 +1,1 @@
-"""What Dagster's pages show of results: columns, numbers, pictures, links. Computes no results, defines no assets."""
+"""Metadata that Dagster's pages show of results: columns, numbers, pictures, links. Defines no assets."""

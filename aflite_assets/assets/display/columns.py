@@ -116,8 +116,8 @@ def column_metadata(result: PublishedResult, store: ResultStore) -> dict[str, An
     schema = {"dagster/column_schema": dg.TableSchema(columns)}
     if not parents:
         return schema
-    found = {name: [dg.TableColumnDep(asset, column) for asset, column in each] for name, each in parents.items()}
-    return {**schema, "dagster/column_lineage": dg.TableColumnLineage(found)}
+    lineage = {name: [dg.TableColumnDep(asset, column) for asset, column in each] for name, each in parents.items()}
+    return {**schema, "dagster/column_lineage": dg.TableColumnLineage(lineage)}
 
 
 def column_types(result: PublishedResult) -> Types:
@@ -143,9 +143,9 @@ def column_parents(result: PublishedResult, store: ResultStore) -> dict[str, Sou
     parents: dict[str, Sources] = {}
     for column in column_types(result):
         wanted = rules.get(column, (("raw_dataset", column),) if result.asset == "published_dataset" else ())
-        found = tuple((asset, name) for asset, name in wanted if name in there[asset])
-        if found:
-            parents[column] = found
+        sources = tuple((asset, name) for asset, name in wanted if name in there[asset])
+        if sources:
+            parents[column] = sources
     return parents
 
 

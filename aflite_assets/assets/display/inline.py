@@ -45,20 +45,20 @@ def small_lines(lines: Mapping[str, Sequence[float]]) -> dg.MarkdownMetadataValu
 
 
 def linked_figures(result: PublishedResult, store: ResultStore, names: Sequence[str]) -> dict[str, dg.MetadataValue]:
-    """The report's figures among `names`, as pictures that `aflite serve` serves; none where its address is not told.
+    """The report's figures among `names`, as pictures that `aflite serve` serves; none where its address is not set.
 
     `names` are those of metadata, with "_" for ".".
     """
     from aflite_assets.reports.page.markdown import escape_markdown
 
     alts: dict[str, str] = json.loads(result.file("figures.json").read_text(encoding="utf-8"))
-    found: dict[str, dg.MetadataValue] = {}
+    pictures: dict[str, dg.MetadataValue] = {}
     for name, alt in alts.items():
         page = results_page(result.path / "figures" / f"{name}.png", store.root)
         shown = f"![{escape_markdown(alt)}]({page})"
         if page is not None and name.replace(".", "_") in names and len(shown) <= LONGEST:
-            found[name.replace(".", "_")] = dg.MetadataValue.md(shown)
-    return found
+            pictures[name.replace(".", "_")] = dg.MetadataValue.md(shown)
+    return pictures
 
 
 def _path(points: Sequence[tuple[int, float]], last: int) -> str:

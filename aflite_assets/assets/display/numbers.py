@@ -23,14 +23,14 @@ def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
     numbers: dict[str, int | float] = {}
     for one, suffix in zip(result.summary.values(), _suffixes(result.summary), strict=True):
         kept, rows = one["kept"]["train"], one["rows"]["train"]
-        found = {
+        values = {
             "train_rows_kept": kept,
             "share_kept": kept / rows if rows else None,
             "bias_before": one["bias_before"],
             "bias_after": one["bias_after"],
             "iterations": one["iterations"],
         }
-        numbers |= _known(found, suffix)
+        numbers |= _known(values, suffix)
     return numbers
 
 
@@ -43,7 +43,7 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
     done = [cell for cell in cells if cell["status"] == "done" and cell["evaluator"] == cells[0]["evaluator"]]
     parts = result.parts
     scores = {cell["name"]: _accuracies(parts[cell["name"]].summary) for cell in done}
-    test_set = next((name for found in scores.values() for name in found), None)
+    test_set = next((name for by_test_set in scores.values() for name in by_test_set), None)
     if test_set is None:
         return {}
     numbers: dict[str, Any] = {"accuracy.of": f"{done[0]['evaluator']} on {test_set}, mean of the seeds done"}
@@ -51,8 +51,8 @@ def grid_numbers(result: PublishedResult) -> dict[str, Any]:
     for train_set in _COMPARED:
         of_set = [cell for cell in done if cell["train_set"] == train_set]
         for name, suffix in [(None, ""), *zip(representations, _suffixes(representations), strict=True)]:
-            found = [scores[cell["name"]].get(test_set) for cell in of_set if cell["representation"] == name]
-            known = [score for score in found if score is not None]
+            cell_scores = [scores[cell["name"]].get(test_set) for cell in of_set if cell["representation"] == name]
+            known = [score for score in cell_scores if score is not None]
             if known:
                 numbers[f"accuracy.{train_set}{suffix}"] = sum(known) / len(known)
     return numbers
@@ -97,8 +97,8 @@ def _accuracies_of(chosen: Row, accuracies: Sequence[Row], suffix: str) -> Itera
 
 
 def _rows(result: PublishedResult, table: str) -> list[Row]:
-    found: list[Row] = pq.read_table(result.file(f"tables/{table}.parquet")).to_pylist()
-    return found
+    rows: list[Row] = pq.read_table(result.file(f"tables/{table}.parquet")).to_pylist()
+    return rows
 
 
 def _accuracies(summary: Mapping[str, Any]) -> dict[str, float]:
@@ -109,8 +109,8 @@ def _suffixes(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
     return ["" if number == 0 else f".{name}" for number, name in enumerate(names)]
 
 
-def _known(found: Mapping[str, int | float | None], suffix: str) -> dict[str, int | float]:
-    return {f"{name}{suffix}": value for name, value in found.items() if value is not None}
+def _known(values: Mapping[str, int | float | None], suffix: str) -> dict[str, int | float]:
+    return {f"{name}{suffix}": value for name, value in values.items() if value is not None}
 
 
 __all__ = ["filter_numbers", "grid_numbers", "report_numbers"]

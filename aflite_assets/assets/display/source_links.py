@@ -1,4 +1,4 @@
-"""Links from assets to the lines of code that define them, where the address of the code is told."""
+"""Links from assets to the lines of code that define them, where AFLITE_SOURCE_URL gives the address of the code."""
 
 import inspect
 import warnings

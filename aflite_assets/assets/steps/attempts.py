@@ -12,7 +12,7 @@ from aflite_assets.errors import AfliteError, InvalidInputError
 from aflite_assets.models.device_leases import DeviceLease
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.refresh.tries import CountedTry
-from aflite_assets.results import Obtained
+from aflite_assets.results import StoredResult
 from aflite_assets.stages.child_process import StageJob, make_in_child
 from aflite_assets.stages.pipeline import find_stage
 from aflite_assets.stages.stage import Progress
@@ -33,7 +33,7 @@ GPU_POOL = "gpu"
 
 def found_or_made(
     context: dg.AssetExecutionContext, job: StageJob, progress: Progress, *, compute_device: ComputeDevice
-) -> Obtained:
+) -> StoredResult:
     """The result of a stage: found in this process, or made in one of its own on a device that is leased for it.
 
     Raises:

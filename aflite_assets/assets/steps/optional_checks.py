@@ -1,6 +1,6 @@
 """Assets some of whose checks do not apply to every dataset: those are left out, and Dagster calls them skipped.
 
-A plain `@dg.asset` must report every check that it declares; one that can be asked for a part need not.
+A plain `@dg.asset` must report every check that it declares; one that can be executed in part need not.
 """
 
 import functools
@@ -18,7 +18,7 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
     """`@dg.asset(**options)` for a function that returns a MaterializeResult with every check.
 
     Checks whose result is "not applicable" are left out, unless they block: on those hangs whether what follows runs.
-    Checks can be asked for alone, which makes the result where it is missing and reports no materialisation.
+    Checks can be executed alone, which makes the result where it is missing and reports no materialisation.
     """
     of_spec = ("group_name", "kinds", "owners", "partitions_def", "deps", "code_version", "tags")
     blocking = {spec.name for spec in options["check_specs"] if spec.blocking}

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from aflite_assets.errors import DatasetBusyError
-from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.results.refreshes import Refresh
 from aflite_assets.stages.pipeline import STAGES, record_if_whole
 
@@ -23,7 +23,7 @@ class RunScope:
     run_id: str
     store: ResultStore
     partition: str
-    obtained: dict[str, Obtained] = field(default_factory=dict)
+    obtained: dict[str, StoredResult] = field(default_factory=dict)
 
     @property
     def what(self) -> str:
@@ -39,7 +39,7 @@ class RunScope:
         wanted = [step for step in steps if step in STAGES]
         if not wanted or any(step not in self.obtained for step in wanted):
             return None
-        made = [name for name, one in self.obtained.items() if not one.reused]
+        made = [name for name, one in self.obtained.items() if not one.cached]
         return record_if_whole(self.store, self.partition, made=made, what=self.what)
 
 
@@ -56,7 +56,7 @@ def run_scope(scope: RunScope) -> Iterator[RunScope]:
 @contextmanager
 def dataset_held(
     run_id: str, store: ResultStore, partition: str, *, log: Callable[[str], object]
-) -> Iterator[Callable[[str, Obtained], None]]:
+) -> Iterator[Callable[[str, StoredResult], None]]:
     """The dataset's lock for one step, where its run does not hold it; yields where to note what the step obtained.
 
     Under an executor that opens no scope, runs of one dataset take turns step by step.

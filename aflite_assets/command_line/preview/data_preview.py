@@ -204,7 +204,7 @@ def _fine_tune_rows(
     *,
     seed: int,
 ) -> int | None:
-    """How many rows of the set can be trained on, before test rows are dropped; None where none are asked for."""
+    """How many rows of the set can be trained on, before test rows are dropped; None without `fine_tune`."""
     if challenge.fine_tune is None:
         return None
     complete, raw = reading.first_rows is None, data.raw.examples

@@ -1,1 +1,1 @@
-"""Files as they are written: tables and folders of images. What columns mean is decided in `raw_table`."""
+"""Readers of file formats: tables and folders of images. What columns mean is decided in `raw_table`."""

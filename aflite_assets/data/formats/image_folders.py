@@ -54,7 +54,7 @@ def image_paths(folder: Path) -> list[Path]:
     Raises:
         DataError: a folder in it is a link, which would be passed over.
     """
-    found = []
+    paths = []
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
         if any(part.startswith(".") for part in inside.parts):
@@ -64,8 +64,8 @@ def image_paths(folder: Path) -> list[Path]:
                 f"{str(path)!r} is a link to a folder, which is not followed; copy the folder, or link files"
             )
         if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file():
-            found.append(inside)
-    return found
+            paths.append(inside)
+    return paths
 
 
 def _labels_from_folders(split: str, folder: Path, paths: list[Path]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reading one file of rows and columns as its format, every value as it was written; nothing is guessed or cached."""
+"""Reading one table file in its format, every value as written. What columns mean is decided in `raw_table`."""
 
 import json
 from collections.abc import Iterator

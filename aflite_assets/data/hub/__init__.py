@@ -1,1 +1,1 @@
-"""Datasets of the Hugging Face hub: commits, downloads, caches and columns. Other sources are beside this package."""
+"""Datasets of the Hugging Face hub: commits, downloads, caches, columns. Other sources: `formats`, `synthetic`."""

@@ -1,7 +1,7 @@
-"""What was read from the hub, kept as Arrow files that are mapped into memory; knows folders and tables, no hub.
+"""What was read from the hub, kept as Arrow files that are mapped into memory. Makes no requests.
 
-The hub's libraries find what they keep by asking the hub first, and without a network take whatever commit they have.
-Here the commit is the folder's name, so a dataset that was loaded once is found without either.
+The hub's libraries request the current commit before they use their cache, and without a network they use whichever
+commit they have. Here the commit is the folder's name, so a dataset that was loaded once is found without either.
 """
 
 import hashlib
@@ -102,7 +102,7 @@ def remember_commit(repo_id: str, revision: str, commit: str) -> None:
 
 
 def remembered_commit(repo_id: str, revision: str) -> str | None:
-    """What a tag or branch stood for when the hub was last asked."""
+    """The commit that a tag or branch had at the last request."""
     path = _reference(repo_id, revision)
     return path.read_text(encoding="ascii") if path.is_file() else None
 

@@ -1,4 +1,4 @@
-"""How long the hub may be asked: questions of one look share a deadline, and none is asked twice. Knows no requests."""
+"""Time limits for calls to the hub: those of one check share a deadline and their answers. Makes no requests."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 @dataclass
 class Asking:
-    """What one look at the hub has asked: `answers` by repository and revision, and what was not answered, with why.
+    """The calls of one check: `answers` by repository and revision, and the calls that failed, with the reason.
 
     `unanswered` maps repositories whose last known commit was taken instead to the reason.
     """
@@ -32,7 +32,7 @@ _ASKING: ContextVar[Asking | None] = ContextVar("asking", default=None)
 
 @contextmanager
 def shared_deadline(seconds: float) -> Iterator[Asking]:
-    """Give all questions asked inside together so many seconds; after one without an answer no other is asked."""
+    """Give all calls inside the block so many seconds together; after one without an answer no other is made."""
     asking = Asking(seconds, time.monotonic() + seconds)
     token = _ASKING.set(asking)
     try:

@@ -59,8 +59,8 @@ def _class_names(values: pa.Array, names: list[str]) -> pa.Array:
     if numbers is None:
         return values
     named = pc.and_(pc.greater_equal(numbers, 0), pc.less(numbers, len(names)))
-    found = pa.array(names, pa.string()).take(pc.if_else(named, numbers, 0))
-    read = pc.if_else(named, found, numbers.cast(pa.string()))
+    class_names = pa.array(names, pa.string()).take(pc.if_else(named, numbers, 0))
+    read = pc.if_else(named, class_names, numbers.cast(pa.string()))
     if not pa.types.is_string(values.type):
         return read
     # As in `datasets`: a text that is a class's name means that class, also where the name is a number.

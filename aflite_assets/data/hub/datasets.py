@@ -33,11 +33,11 @@ _MAIN = "main"
 def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Table]:
     """Every split of a dataset of the hub, with the dataset's own columns.
 
-    Class numbers come as the classes' names, numbers without a name as text ("-1"), unless the source asks for
-    `class_numbers`; images come as struct<bytes, path>.
-    CSV and JSON are read as they are written, also behind the hub's own splits: CSV values are text, whatever types a
-    card declares. Rows are mapped into memory from a cache below HF_HOME, which holds one copy per commit: what was
-    loaded once needs no network. With `rows`, only the first rows of each split are fetched, and no row is kept.
+    Class numbers come as the classes' names, numbers without a name as text ("-1"), unless the source sets
+    `class_numbers`; images come as struct<bytes, path>. CSV and JSON are read as they are written, also behind the
+    hub's own splits: CSV values are text, whatever types a card declares. Rows are mapped into memory from a cache
+    below HF_HOME, which holds one copy per commit: what was loaded once needs no network. With `rows`, only the first
+    rows of each split are fetched, and no row is kept.
 
     Raises:
         MissingDataError: it is not in the cache, and the hub cannot be reached or does not give a gated dataset.
@@ -60,8 +60,8 @@ def load_hub(source: HubSource, *, rows: int | None = None) -> dict[str, pa.Tabl
 def source_commit(source: HubSource) -> str:
     """The commit (40 hexadecimal digits) that a source means now.
 
-    With `newest` the hub is always asked; without, what a tag or branch stood for when the hub was last asked will do
-    where there is no network.
+    With `newest` the hub is always called. Without, and where there is no network, the last commit known for a tag or
+    branch is returned.
 
     Raises:
         DataError: as `resolve_commit`.
@@ -75,8 +75,8 @@ def resolve_commit(
 ) -> str:
     """The commit (40 hexadecimal digits) that a revision stands for, by default that of the branch main.
 
-    A commit is itself, and nobody is asked. Without a network the answer is what the revision stood for when it was
-    last asked for (datasets) or downloaded (models).
+    A full commit hash is returned as it is, without a request. Without a network, a tag or branch resolves to the last
+    commit known for it: that of the last request (datasets) or of the last download (models).
 
     Raises:
         MissingDataError: there is no way to the hub, and the answer is not known here.
@@ -172,7 +172,7 @@ class _Reader:
 
 @lru_cache(maxsize=256)
 def model_commit(repo_id: str, revision: str | None) -> str:
-    """The commit of a model, asked for once per process: so a result's key names the one that is loaded.
+    """The commit of a model, resolved once per process: so a result's key names the one that is loaded.
 
     Raises:
         ModelError: as `resolve_commit`.

@@ -1,4 +1,4 @@
-"""What the hub's libraries raise, told as this project's errors; a token never shows in them. No requests."""
+"""Exceptions of the hub's libraries translated into this project's errors; a token never shows in them. No requests."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -89,7 +89,7 @@ def unreachable(error: BaseException) -> bool:
 
 
 def no_way(error: BaseException) -> bool:
-    """Whether a library's error means that nothing of the hub can be reached, whatever is asked for."""
+    """Whether a library's error means that the hub as a whole cannot be reached."""
     from huggingface_hub.errors import HfHubHTTPError
 
     return unreachable(error) and not any(isinstance(cause, HfHubHTTPError) for cause in _chain(error))

@@ -21,7 +21,7 @@ _DOWNLOADS_AT_ONCE = 8
 
 @dataclass(frozen=True)
 class HubRepository:
-    """Methods raise what `huggingface_hub` raises: call them through `errors.ask`."""
+    """Methods raise what `huggingface_hub` raises: call them through `errors.call_hub`."""
 
     place: RepoRef
     commit: str
@@ -69,18 +69,18 @@ class HubRepository:
             DataError: there is none.
         """
         if not has_magic(pattern):
-            found = [pattern] if self.has(pattern) else []
+            files = [pattern] if self.has(pattern) else []
         else:
             root = self.address.removeprefix("hf://")
             entries = self.file_system().glob(root + pattern, detail=True)
-            found = sorted(name.removeprefix(root) for name, entry in entries.items() if entry["type"] == "file")
-        if not found:
+            files = sorted(name.removeprefix(root) for name, entry in entries.items() if entry["type"] == "file")
+        if not files:
             known = self._some_files()
             raise DataError(
                 f"{self.place}: no file matches {pattern!r} at commit {self.commit} (it has {known[:20]})"
                 + (did_you_mean(pattern, known) or "; correct source.splits")
             )
-        return found
+        return files
 
     def download(self, paths: Iterable[str]) -> list[Path]:
         """The files in the hub's cache, fetched where they are not there yet."""

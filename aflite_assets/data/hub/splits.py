@@ -1,4 +1,4 @@
-"""The hub's own splits: which files they are and how their columns are typed, as `datasets` makes it out."""
+"""The hub's own splits: their files and the types of their columns, as the library `datasets` determines them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -29,7 +29,7 @@ _CONVERTED = (
 
 @dataclass(frozen=True)
 class HubSplits:
-    """One configuration of a dataset. Methods raise what the libraries raise: call them through `errors.ask`."""
+    """One configuration of a dataset. Methods raise what the libraries raise: call them through `errors.call_hub`."""
 
     repository: HubRepository
     config: str | None

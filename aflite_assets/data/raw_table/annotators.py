@@ -1,6 +1,6 @@
 """Single annotators' labels as class numbers per row, from the dataset's own columns or from files of their own.
 
-How well annotators agree is in `diagnostics.annotators`.
+How well annotators agree is in `diagnostics.data_checks.annotators`.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True)
 class LabelReader:
-    """How annotators' labels are understood: `classes` maps every text that stands for a class to its number.
+    """How annotators' labels are read: `classes` maps every text that stands for a class to its number.
 
     Values are compared as text; empty ones and those in `unlabelled` are no labels.
     """

@@ -82,14 +82,14 @@ def read_labels(
         _require_single_values(split, column.type)
     values = {split: label_texts(column) for split, column in columns.items()}
     dropped = {label_text(value) for value in unlabelled}
-    found = Counter(value for column in values.values() for value in column if value not in dropped)
-    known = _found_names(found) if names is None else names
+    occurrences = Counter(value for column in values.values() for value in column if value not in dropped)
+    known = _found_names(occurrences) if names is None else names
     claims = _claims({name: name for name in class_names(known)} if names is None else known)
     _refuse_dropped_classes(dropped, claims, class_names(known))
-    if None in found and None not in claims:
+    if None in occurrences and None not in claims:
         _refuse_missing(values)
     numbers = _with_booleans(claims) | dict.fromkeys(dropped, -1)
-    _refuse_unknown(found, numbers, known)
+    _refuse_unknown(occurrences, numbers, known)
     return Labels(
         {s: np.array([numbers[v] for v in column], dtype=np.int64) for s, column in values.items()}, class_names(known)
     )

@@ -1,1 +1,1 @@
-"""Datasets that are made from a seed, with planted shortcuts. Nothing here reads a file of the user's."""
+"""Datasets generated from a seed, with planted shortcuts. Reads no files."""

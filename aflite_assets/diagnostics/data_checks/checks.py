@@ -1,4 +1,4 @@
-"""All checks on a raw table, in order, each with its numbers and a line that says what to do; knows no Dagster."""
+"""All checks on a raw table, in order, each with its numbers and a line that says what to do. No Dagster."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

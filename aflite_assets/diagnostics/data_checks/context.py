@@ -1,4 +1,4 @@
-"""What every check on data reads and answers; the checks are in `row_checks` and `input_checks`."""
+"""What every check on data receives and returns; the checks are in `row_checks` and `input_checks`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

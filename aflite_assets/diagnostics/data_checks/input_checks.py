@@ -107,14 +107,14 @@ def no_empty_texts(data: CheckContext) -> Outcome:
     """No text is empty or white space alone."""
     if data.examples.modality != "text":
         return not_applicable("texts only")
-    found = empty_texts(data.examples)
-    numbers: dict[str, int | float | str] = {"empty": sum(one.rows for one in found)}
-    for one in found:
+    empty = empty_texts(data.examples)
+    numbers: dict[str, int | float | str] = {"empty": sum(one.rows for one in empty)}
+    for one in empty:
         numbers |= {
             f"{one.column}.{one.split}.empty": one.rows,
             f"{one.column}.{one.split}.row_ids": listed(one.row_ids),
         }
-    if not found:
+    if not empty:
         return Outcome(True, numbers)
     return Outcome(False, numbers, "fill these texts or drop their rows in the source: a model sees nothing there")
 
@@ -123,14 +123,14 @@ def repeated_texts_grouped(data: CheckContext) -> Outcome:
     """At most 5 % of the train rows share a text with a row of another group."""
     if data.examples.modality != "text":
         return not_applicable("texts only")
-    found = shared_texts(data.train)
+    columns = shared_texts(data.train)
     numbers: dict[str, int | float | str] = {"largest_share": LARGEST_SHARED_SHARE}
-    for one in found:
+    for one in columns:
         numbers |= {f"{one.column}.share": one.share, f"{one.column}.share_across_groups": one.ungrouped_share}
-    suspects = [one for one in found if one.ungrouped_share > LARGEST_SHARED_SHARE and one.texts >= FOLDS]
+    suspects = [one for one in columns if one.ungrouped_share > LARGEST_SHARED_SHARE and one.texts >= FOLDS]
     accuracies = {suspect.column: text_only_accuracy(data.train, suspect.column, seed=SEED) for suspect in suspects}
     # Groups by premise leave hypotheses that stand twice: a column beside the most shared one must do harm to count.
-    required = suspects if data.examples.groups is None else [suspect for suspect in suspects if suspect is found[0]]
+    required = suspects if data.examples.groups is None else [suspect for suspect in suspects if suspect is columns[0]]
     leaking = [suspect for suspect in suspects if suspect in required or _leaks(accuracies[suspect.column])]
     if not leaking:
         return Outcome(True, numbers)

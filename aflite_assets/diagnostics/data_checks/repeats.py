@@ -1,4 +1,4 @@
-"""Rows whose whole input stands more than once: in two splits, in train, with other labels. No near-duplicates."""
+"""Rows whose whole input occurs more than once: in two splits, in train, with other labels. No near-duplicates."""
 
 import hashlib
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""What marks the rows that went: statistics of kept and removed rows. Checks before filtering: `data_checks`."""
+"""What distinguishes removed from kept rows, as statistics. Checks before filtering: `data_checks`."""

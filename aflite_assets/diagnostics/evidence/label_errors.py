@@ -49,11 +49,11 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
     probability = pc.fill_null(rows["label_probability"].cast(pa.float64()), float("nan")).to_numpy()
     known = np.flatnonzero(~np.isnan(probability))
     order = known[np.lexsort((rows["row_id"].to_numpy()[known], probability[known]))]
-    found = rows.take(order[:most])
+    least_likely = rows.take(order[:most])
     extra = [name for name in ("annotator_labels", "text", "text_pair") if name in examples.table.column_names]
     inputs = Examples(examples.table.select(["row_id", *extra]), examples.label_names)
-    shown = inputs.select(found["row_id"].to_numpy())
-    table = table_of([_record(row, examples.label_names) for row in found.to_pylist()], pa.schema(_SUSPECTS))
+    shown = inputs.select(least_likely["row_id"].to_numpy())
+    table = table_of([_record(row, examples.label_names) for row in least_likely.to_pylist()], pa.schema(_SUSPECTS))
     for name in extra:
         values = [_shown(value, examples.label_names) for value in shown.table[name].to_pylist()]
         column = "annotators" if name == "annotator_labels" else name

@@ -136,9 +136,9 @@ def similarity_sums(before: NeighbourDistances, after: NeighbourDistances) -> pa
     neighbours, would be about other queries: the filtered ones.
     """
     records = []
-    for when, found in (("before", before), ("after", after)):
-        rows = [row for row in found.by_class.to_pylist() if row["when"] == when]
-        total = next(row["train_rows"] for row in found.overall.to_pylist() if row["when"] == when)
+    for when, distances in (("before", before), ("after", after)):
+        rows = [row for row in distances.by_class.to_pylist() if row["when"] == when]
+        total = next(row["train_rows"] for row in distances.overall.to_pylist() if row["when"] == when)
         for label in dict.fromkeys(row["label_name"] for row in rows):
             own = [row for row in rows if row["label_name"] == label]
             inside, queries = own[0]["train_rows"], own[0]["queries"]

@@ -1,7 +1,7 @@
 """How well filtering found a shortcut that was planted: precision and recall of the rows that it removed.
 
 Planted rows are those whose attribute has one of the values that the dataset's spec names. Functions read the rows
-table of a filtered set (see `kept_removed`) and the examples that its rows stand in.
+table of a filtered set (see `kept_vs_removed`) and the examples that its rows stand in.
 """
 
 from collections.abc import Collection, Mapping
@@ -89,8 +89,8 @@ def _marked(rows: pa.Table, examples: Examples, attribute: str, values: Collecti
         )
     # Only the column asked for: taking whole rows would copy images and features.
     narrow = Examples(examples.table.select(["row_id", column]), examples.label_names)
-    found = narrow.select(rows["row_id"].to_numpy()).table[column].cast(pa.string())
-    return pc.is_in(found, value_set=pa.array(list(values), pa.string())).to_numpy().astype(bool)
+    column_values = narrow.select(rows["row_id"].to_numpy()).table[column].cast(pa.string())
+    return pc.is_in(column_values, value_set=pa.array(list(values), pa.string())).to_numpy().astype(bool)
 
 
 def _shares(inside: np.ndarray, planted: np.ndarray, removed: np.ndarray) -> tuple[Any, ...]:

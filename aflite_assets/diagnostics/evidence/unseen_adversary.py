@@ -1,4 +1,4 @@
-"""One simple model that the filter never used, tested before and after: did more than the filter's own shortcut go?"""
+"""A simple model that the filter never used, before and after: did filtering remove more than its own shortcut?"""
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping

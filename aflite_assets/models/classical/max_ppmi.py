@@ -1,4 +1,4 @@
-"""Max-PPMI: what the words of a text say about its class, one word at a time; which model reads it is `classical`'s.
+"""Max-PPMI: what the words of a text say about its class, one word at a time. The model fitted on it is in `models`.
 
 The association of single words with classes as an artifact of annotation: Gururangan et al. 2018 ("Annotation
 Artifacts in Natural Language Inference Data", section 3), pointwise mutual information with add-100 smoothing. As a
@@ -40,8 +40,8 @@ def fit_word_information(
     def words_of(examples: Examples) -> sparse.csr_matrix:
         if examples is train:
             return train_words
-        found = [words.transform(examples.texts(name)) for name, words in zip(columns, vocabularies, strict=True)]
-        return sparse.hstack(found, format="csr")
+        counts = [words.transform(examples.texts(name)) for name, words in zip(columns, vocabularies, strict=True)]
+        return sparse.hstack(counts, format="csr")
 
     return lambda examples: largest_information(words_of(examples), information)
 

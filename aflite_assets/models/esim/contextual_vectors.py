@@ -72,14 +72,14 @@ class ContextualVectors(nn.Module):
     def _count_layers(self) -> int:
         """By asking: configurations do not name it alike."""
         tried = torch.zeros(1, 2, dtype=torch.int64, device=self.encoder.device)
-        found = self._states(tried)
-        shapes = {tuple(states.shape) for states in found}
+        layers = self._states(tried)
+        shapes = {tuple(states.shape) for states in layers}
         if shapes != {(1, 2, self.width)}:
             raise ModelError(
                 f"contextual: a {type(self.encoder).__name__} gives layers of the shapes {sorted(shapes)} for two word "
                 f"pieces, not {self.width} numbers for each; choose an encoder such as a BERT, RoBERTa or DistilBERT"
             )
-        return len(found)
+        return len(layers)
 
     def save_pretrained(self, folder: Path) -> None:
         """Write the encoder into a folder of its own there."""
@@ -146,8 +146,8 @@ class PieceReader:
                 return_special_tokens_mask=True,
                 verbose=False,
             )
-            found = zip(spans, encoded["offset_mapping"], encoded["special_tokens_mask"], strict=True)
-            words += [_first_pieces(*row) for row in found]
+            words_of_rows = zip(spans, encoded["offset_mapping"], encoded["special_tokens_mask"], strict=True)
+            words += [_first_pieces(*row) for row in words_of_rows]
             pieces += [ids or [self.tokenizer.unk_token_id or 0] for ids in encoded["input_ids"]]
         return words, pieces
 

@@ -1,4 +1,4 @@
-"""ESIM, a classifier of pairs of texts, as a torch module; where its word vectors come from is up to another one."""
+"""ESIM, a classifier of pairs of texts, as a torch module. Its word vectors are made in other files."""
 
 import json
 from dataclasses import asdict, dataclass

@@ -44,9 +44,9 @@ def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) ->
         table = LearntVectors(len(reader), settings.vector_width)
         log(f"vocabulary: {len(counts)} words of the train texts, vectors learnt from them")
     else:
-        found = _vectors(Path(settings.vectors), counts, settings.vocabulary, log)
-        reader = WordReader(list(dict.fromkeys([*counts, *found.words])))
-        table = _filled(reader, found, learning=settings.train_vectors)
+        read = _vectors(Path(settings.vectors), counts, settings.vocabulary, log)
+        reader = WordReader(list(dict.fromkeys([*counts, *read.words])))
+        table = _filled(reader, read, learning=settings.train_vectors)
     return TextModel(Esim(_configuration(settings, train, table.width, len(reader)), table), reader)
 
 
@@ -103,21 +103,21 @@ def _train_words(settings: EsimSpec, train: Examples) -> dict[str, int]:
 
 
 def _vectors(path: Path, counts: Mapping[str, int], most: int, log: Callable[[str], None]) -> WordVectors:
-    found = read_word_vectors(path, counts.keys(), most_others=most - len(counts), is_word=is_one_word)
-    covered = [word for word in found.words if word in counts]
+    vectors = read_word_vectors(path, counts.keys(), most_others=most - len(counts), is_word=is_one_word)
+    covered = [word for word in vectors.words if word in counts]
     share = sum(counts[word] for word in covered) / sum(counts.values())
     log(
         f"{path.name}: vectors of {len(covered)} of {len(counts)} words of the train texts ({share:.1%} of their "
-        f"occurrences) and of {len(found.words) - len(covered)} other words, {found.width} wide"
+        f"occurrences) and of {len(vectors.words) - len(covered)} other words, {vectors.width} wide"
     )
-    return found
+    return vectors
 
 
-def _filled(reader: WordReader, found: WordVectors, *, learning: bool) -> LearntVectors:
-    table = LearntVectors(len(reader), found.width)
+def _filled(reader: WordReader, vectors: WordVectors, *, learning: bool) -> LearntVectors:
+    table = LearntVectors(len(reader), vectors.width)
     weights = table.table.weight.requires_grad_(learning)
-    numbers = torch.tensor([reader.number(word) for word in found.words])
+    numbers = torch.tensor([reader.number(word) for word in vectors.words])
     with torch.no_grad():
-        weights[UNKNOWN_WORD:] *= float(found.values.std())
-        weights[numbers] = torch.from_numpy(found.values)
+        weights[UNKNOWN_WORD:] *= float(vectors.values.std())
+        weights[numbers] = torch.from_numpy(vectors.values)
     return table

@@ -1,4 +1,4 @@
-"""Words of texts, a vocabulary made of train texts, and pairs of texts as padded batches; vectors are elsewhere."""
+"""Words of texts, a vocabulary of train texts, pairs of texts as padded batches. Vectors are in `word_vectors`."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Word vectors from a file in GloVe's text format, as much of it as is wanted; what a word is, is in `word_inputs`."""
+"""Word vectors from a file in GloVe's text format, for the words needed. Words are defined in `word_inputs`."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From encoded images to pixel batches: decoding and keeping; how images are cut and changed is `image_transforms`'."""
+"""From encoded images to pixel batches: decoding and keeping. Cropping and augmentation are in `transforms`."""
 
 from collections.abc import Sequence
 from io import BytesIO

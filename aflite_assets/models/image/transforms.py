@@ -1,6 +1,6 @@
-"""How images become squares of pixels, as settings say: whole or cut, changed at random for training or not.
+"""How images become squares of pixels, by settings: whole or cropped, augmented at random for training or not.
 
-timm makes what ImageNet's models are trained and tested on; decoding is in `image_inputs`.
+timm makes what ImageNet's models are trained and tested on; decoding is in `inputs`.
 """
 
 import math
@@ -33,9 +33,9 @@ LONGEST_SHAPE = 4
 class ImagePreparation:
     """What an image model is given.
 
-    `square` makes image_size x image_size x 3 uint8 of an RGB image that the model is asked about.
-    `change(images, rng=)` makes rows x image_size x image_size x 3 of train images: of their squares or, with
-    `changes_originals`, of the RGB images as they are. None: train images are like others.
+    `square` makes image_size x image_size x 3 uint8 of an RGB image to predict. `change(images, rng=)` makes rows x
+    image_size x image_size x 3 of train images: of their squares or, with `changes_originals`, of the RGB images as
+    they are. None: train images are like others.
     """
 
     image_size: int

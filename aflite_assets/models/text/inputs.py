@@ -1,4 +1,4 @@
-"""From texts to padded token batches; which columns a model sees is decided here, models are not."""
+"""From texts to padded token batches, and which columns a model reads. Models are in the files beside it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A small BERT and its word-piece tokenizer, made from train texts alone; loading a saved one is in `text_models`."""
+"""A small BERT and its word-piece tokenizer, made from train texts alone; loading a saved one is in `pretrained`."""
 
 from collections import Counter
 from collections.abc import Iterable

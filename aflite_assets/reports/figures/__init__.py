@@ -1,1 +1,1 @@
-"""Pictures from tables and records, as PNG or plotly data. No page's layout and no statistics."""
+"""Pictures from tables and records, as PNG or plotly data. Pages are in `page`, statistics in `scores`."""

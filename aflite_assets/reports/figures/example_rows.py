@@ -1,4 +1,4 @@
-"""Which rows a report shows as examples, and how each is put: cut text, thumbnail or short vector."""
+"""The rows that a report shows as examples, each as a truncated text, a thumbnail or a short vector."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

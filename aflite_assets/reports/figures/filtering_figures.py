@@ -1,4 +1,4 @@
-"""Figures of how filtering went, as PNG: all representations on the same axes, and scores by iteration."""
+"""Figures of all representations as PNG: filtering curves, scores by iteration, learning curves of the warm-up."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,5 @@
-"""Figures of one filtered set as PNG bytes: filtering curve, histogram, scatter, image grid; no shared state."""
+"""Figures of one filtered set as PNG: filtering curve, histogram, scatter, image grid, similarity maps. Several:
+`filtering_figures`."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Images of a dataset, decoded with suspicion and made small; an unreadable image is None, never an error."""
+"""Small versions of a dataset's images for figures and pages; an image that cannot be decoded is None."""
 
 import base64
 import io

@@ -81,8 +81,8 @@ def elbow(rows: Sequence[int], right: Sequence[int], held_back_rows: int) -> int
     is the first size at which this value reaches the lower end of Wilson's 95 % interval around the last, highest one.
     A flat curve has its elbow at the smallest size, one that still rises at the largest.
 
-    Source: the rule of one standard error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3:
-    the simplest model that noise does not tell from the best) with Wilson's interval for the error.
+    Source: the rule of one standard error (Breiman et al. 1984, Classification and Regression Trees, section 3.4.3: the
+    simplest model that cannot be distinguished from the best within the noise) with Wilson's interval for the error.
     """
     from scipy.optimize import isotonic_regression
 

@@ -1,4 +1,4 @@
-"""The dataset card: the README of a published dataset folder, with the front matter `datasets` loads it by."""
+"""The dataset card: the README of a published dataset folder, with the front matter that `datasets` reads."""
 
 import re
 from collections.abc import Mapping, Sequence

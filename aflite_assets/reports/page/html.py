@@ -1,4 +1,4 @@
-"""The one-page HTML report: one self-contained file that asks nothing of the network; numbers come from the tables."""
+"""The one-page HTML report: one self-contained file that makes no requests; numbers come from the tables."""
 
 import base64
 import hashlib

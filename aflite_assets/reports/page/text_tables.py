@@ -1,4 +1,4 @@
-"""Every table of the report in literal texts, laid out as the papers do. How it is written down: `markdown`, assets."""
+"""Every table of the report as plain texts, in the layout of the papers. Markdown and escapes are in `markdown`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -55,20 +55,20 @@ class TextTable:
 def report_text_tables(data: BenchmarkData) -> dict[str, tuple[TextTable, ...]]:
     """The report's tables by name; those with nothing to show are left out."""
     notes = {test.name: set_notes(test, data.label_names) for test in data.test_sets}
-    found: dict[str, tuple[TextTable, ...]] = {}
+    tables_by_name: dict[str, tuple[TextTable, ...]] = {}
     for one in data.representations:
-        found[f"accuracy_{one}"] = main_text_tables(main_table(data, one))
-    found["in_distribution"] = in_distribution_text_tables(in_distribution_tables(data))
+        tables_by_name[f"accuracy_{one}"] = main_text_tables(main_table(data, one))
+    tables_by_name["in_distribution"] = in_distribution_text_tables(in_distribution_tables(data))
     for one in data.representations:
-        found[f"zero_shot_{one}"] = zero_shot_text_tables(zero_shot_tables(data, one))
-        found[f"transfer_{one}"] = transfer_text_tables(transfer_tables(data, one))
-        found[f"paired_{one}"] = paired_text_tables(paired_differences(data, one))
-    found["top_5"] = top_k_text_tables(top_k_tables(data))
-    found["published"] = published_text_tables(published_tables(data.published))
+        tables_by_name[f"zero_shot_{one}"] = zero_shot_text_tables(zero_shot_tables(data, one))
+        tables_by_name[f"transfer_{one}"] = transfer_text_tables(transfer_tables(data, one))
+        tables_by_name[f"paired_{one}"] = paired_text_tables(paired_differences(data, one))
+    tables_by_name["top_5"] = top_k_text_tables(top_k_tables(data))
+    tables_by_name["published"] = published_text_tables(published_tables(data.published))
     for one in data.representations:
         challenged = challenge_table(data, one)
-        found[f"challenge_sets_{one}"] = challenge_layouts(challenged, notes=notes, missing=data.missing_sets)
-    return {name: text_tables for name, text_tables in found.items() if text_tables}
+        tables_by_name[f"challenge_sets_{one}"] = challenge_layouts(challenged, notes=notes, missing=data.missing_sets)
+    return {name: text_tables for name, text_tables in tables_by_name.items() if text_tables}
 
 
 def main_text_tables(rows: Sequence[MainRow]) -> tuple[TextTable, ...]:
@@ -98,12 +98,12 @@ def challenge_layouts(
 ) -> tuple[TextTable, ...]:
     """One per challenge set and category column, with the set's notes; then which sets are missing, and why."""
     names = dict.fromkeys(row.test_set for row in rows)
-    found = [
+    tables = [
         _challenge(name, column, shown, notes.get(name, ()) if column is None else ())
         for name in names
         for column, shown in challenge_blocks([row for row in rows if row.test_set == name])
     ]
-    return (*found, *(TextTable(name, (), (), (f"not available: {why}",)) for name, why in missing.items()))
+    return (*tables, *(TextTable(name, (), (), (f"not available: {why}",)) for name, why in missing.items()))
 
 
 def _challenge(name: str, column: str | None, rows: Sequence[ChallengeRow], notes: Sequence[str]) -> TextTable:
@@ -233,7 +233,7 @@ def _paired_parts(table: PairedParts) -> TextTable:
 
 
 def _part_points(one: PairedDifference) -> str:
-    """The difference of one part; what was found is said beside it."""
+    """The difference of one part; what was found is written beside it."""
     return f"{interval_points(one.interval)}{f', {one.verdict.side}' if one.verdict.found else ''}"
 
 

@@ -102,16 +102,16 @@ def flat_tables(data: BenchmarkData) -> dict[str, pa.Table]:
 
 
 def _score(score: Score) -> _Record:
-    found: _Record = {
+    record: _Record = {
         "status": score.status,
         "reason": score.reason,
         "test_rows": score.test_rows,
         "unfinished_seeds": score.unfinished_seeds,
     }
     if score.accuracy is None:
-        return found
+        return record
     interval = score.accuracy.interval
-    return found | {
+    return record | {
         "accuracy": score.accuracy.mean,
         "seeds_deviation": score.accuracy.seeds_deviation,
         "seeds": score.accuracy.seeds,

@@ -1,4 +1,4 @@
-"""Which cells stand in one row of a table, and which columns compare train sets; no scores."""
+"""Which cells form one row of a table, and which columns compare train sets. No scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""At which place a row's own class stands when classes are ordered by probability; blockwise, as sets may be large."""
+"""The rank of a row's own class when classes are ordered by probability; in blocks, since sets may be large."""
 
 import numpy as np
 import pyarrow as pa

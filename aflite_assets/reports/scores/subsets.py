@@ -1,4 +1,4 @@
-"""Into which subsets a challenge set is split: by gold label, by category column, and by both; no scores."""
+"""The subsets of a challenge set: by gold label, by category column, and by both. No scores."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Which differences are called differences: what bars a verdict, and many comparisons at once; records in, records out.
+"""Verdicts on differences: when none is given, and many comparisons at once. Intervals are in `intervals`.
 
 One comparison per representation is primary and judged by its own p-value. All others about whole test sets are one
 family, those about parts of sets another, and each family is judged together (`intervals.holm`).
@@ -32,11 +32,12 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said of one difference.
+    """The verdict on one difference.
 
     `side`: "above" or "below" where there is a difference, "open" where it was judged and none was found, None where it
-    was not judged. `why`: the reason of None, and of "open" where the interval alone does not tell it. `family`: what
-    it is judged with; `adjusted_p` in [0, 1]: its p-value among these, as it is of the primary, None without a verdict.
+    was not judged. `why`: the reason of None, and of "open" where the interval alone does not explain it. `family`:
+    what it is judged with; `adjusted_p` in [0, 1]: its p-value among these, as it is of the primary, None without a
+    verdict.
     """
 
     side: Literal["above", "below", "open"] | None

@@ -1,1 +1,1 @@
-"""What the numbers say in words, with warnings. Computes no scores and lays out no page."""
+"""The report's sentences and warnings. Scores are computed in `scores`, pages in `page`."""

@@ -35,7 +35,7 @@ class Headline:
 
     `full`: trained and tested on full. `random`: trained on random, tested on full. `filtered`: trained and tested on
     filtered. `drop_random` and `drop_filtered` are both measured from `full`. `steps`: the latter in parts that add up,
-    from full on full to filtered on filtered rows: full is asked about the filtered rows alone, then random, then
+    from full on full to filtered on filtered rows: full tested on the filtered rows alone, then random, then
     random_matched (where there is one), then filtered.
     """
 
@@ -107,7 +107,7 @@ def _headline(data: BenchmarkData, rows: Sequence[MainRow], representation: str)
     name = headline_split(names)
     if name is None:
         return None
-    here = {train_set: found[name] for train_set, found in tests.items()}
+    here = {train_set: scores[name] for train_set, scores in tests.items()}
     full, random, after = here["full"].full, here["random"].full, here["filtered"].filtered
     if after is None:
         return None

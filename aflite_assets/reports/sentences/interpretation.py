@@ -99,9 +99,9 @@ def _judged(data: BenchmarkData, representation: str) -> str:
             "choose, enough of them, and two seeds or more."
         )
     parts = [
-        f"{side} for {listed(found)}"
+        f"{side} for {listed(comparisons)}"
         for side in ("above", "below", "open")
-        if (found := [f"{one.evaluator} on {one.test_set}" for one in judged if one.verdict.side == side])
+        if (comparisons := [f"{one.evaluator} on {one.test_set}" for one in judged if one.verdict.side == side])
     ]
     return f"Trained on filtered instead of {against}, on test rows that the filter did not choose: {'; '.join(parts)}."
 
@@ -130,7 +130,7 @@ def _single_pass(data: BenchmarkData, representation: str, tests: _Tests, names:
 
 
 def _moved(drops: Sequence[float]) -> str:
-    """How far accuracy falls, as a number or a range over evaluators; a rise is said to be one."""
+    """How far accuracy falls, as a number or a range over evaluators; a rise is called a rise."""
     low, high = min(drops), max(drops)
     if round(low, 1) < 0 < round(high, 1):
         return f"rises by up to {signed_points(-low)} or falls by up to {signed_points(high)} points"

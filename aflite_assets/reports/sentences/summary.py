@@ -1,4 +1,4 @@
-"""What the numbers say, as plain sentences computed from the tables, with what they do not say."""
+"""The summary of a report as plain sentences computed from the tables. Each warning is worded in `warnings`."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ from aflite_assets.wording import truncate
 
 
 def plain_summary(data: BenchmarkData) -> tuple[str, ...]:
-    """What the numbers say and then what to mind: `findings` and `cautions`."""
+    """What the numbers say, then the warnings: `findings` and `cautions`."""
     return findings(data) + cautions(data)
 
 
@@ -96,13 +96,13 @@ def _other_comparisons(number: int) -> str:
 def _paired_sentences(data: BenchmarkData, representation: str) -> list[str]:
     """A sentence per evaluator about the natural test set of the headlines and every challenge set."""
     natural = headline_split([one.name for one in data.test_sets if not one.challenge])
-    found = [
+    differences = [
         difference
         for difference in paired_differences(data, representation)
         if (difference.train_set, difference.against) == ("filtered", control(data, representation))
         and (difference.test_set == natural or difference.tested_on == "all")
     ]
-    by_evaluator = ([one for one in found if one.evaluator == name] for name in data.plain_evaluators)
+    by_evaluator = ([one for one in differences if one.evaluator == name] for name in data.plain_evaluators)
     return [text for pairs in by_evaluator if (text := paired_sentence(pairs))]
 
 

@@ -1,4 +1,4 @@
-"""What the numbers do not say: effects built in, near relations, small or missing sets, unfinished cells."""
+"""Warnings about a report's numbers: built-in effects, related models, small or missing sets, unfinished cells."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -98,7 +98,7 @@ def _related_cautions(data: BenchmarkData) -> list[str]:
 
 def _related(data: BenchmarkData, kinds: Mapping[str, str]) -> dict[str, list[str]]:
     """Evaluators with the representations that `kinds` has the same text for."""
-    found = {}
+    related = {}
     for name in data.evaluators:
         kind = kinds.get(f"evaluators.{name}")
         adversaries = [
@@ -107,8 +107,8 @@ def _related(data: BenchmarkData, kinds: Mapping[str, str]) -> dict[str, list[st
             if kind and kinds.get(f"representations.{representation}") == kind
         ]
         if adversaries:
-            found[name] = adversaries
-    return found
+            related[name] = adversaries
+    return related
 
 
 def _as_representations(related: Mapping[str, list[str]]) -> str:
@@ -138,15 +138,15 @@ def _small_parts(data: BenchmarkData) -> list[str]:
 def _one_answer_cells(data: BenchmarkData) -> list[str]:
     """Evaluators and train sets with a seed that answers a natural test set of several classes with one class."""
     mixed = {one.name for one in data.test_sets if not one.challenge and len(np.unique(one.labels)) > 1}
-    found = []
+    cells = []
     for cell in data.cells:
         if (table := cell.predictions) is None:
             continue
         for name in sorted(mixed):
             answers = table.filter(pc.equal(table["test_set"], name))["predicted"].to_numpy()
             if len(answers) and np.bincount(answers).max() >= ONE_ANSWER * len(answers):
-                found.append(" ".join([cell.evaluator, "trained on", cell.train_set, *_of(cell.representation)]))
-    return list(dict.fromkeys(found))
+                cells.append(" ".join([cell.evaluator, "trained on", cell.train_set, *_of(cell.representation)]))
+    return list(dict.fromkeys(cells))
 
 
 def _of(representation: str | None) -> list[str]:

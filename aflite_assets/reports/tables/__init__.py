@@ -1,1 +1,1 @@
-"""The report's tables as records. How they are written down: `page`."""
+"""The report's tables as records. HTML, JSON and Markdown of them are in `page`."""

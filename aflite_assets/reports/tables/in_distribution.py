@@ -109,7 +109,7 @@ def _row(data: BenchmarkData, test_set: TestSet, evaluator: str, columns: tuple[
         )
         for column in columns
     )
-    after = [found for one, found in zip(columns, scores, strict=True) if one.train_set == "filtered"]
+    after = [filtered for one, filtered in zip(columns, scores, strict=True) if one.train_set == "filtered"]
     return InDistributionRow(evaluator, scores, tuple(points(scores[0], one) for one in after))
 
 
@@ -126,7 +126,7 @@ def _human(
         return None
     agreements = tuple(_agreement(shares[mask]) for mask in masks)
     full = agreements[0]
-    after = [found for one, found in zip(columns, agreements, strict=True) if one.train_set == "filtered"]
+    after = [filtered for one, filtered in zip(columns, agreements, strict=True) if one.train_set == "filtered"]
     differences = tuple(None if full is None or one is None else 100 * (full.share - one.share) for one in after)
     return HumanRow(agreements, differences)
 

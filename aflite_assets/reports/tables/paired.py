@@ -107,7 +107,7 @@ def _judged(data: BenchmarkData) -> tuple[PairedDifference, ...]:
 
 
 def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[PairedDifference, Claim]]:
-    cells = {(evaluator, train_set): found for evaluator, train_set, found in cell_groups(data, representation)}
+    cells = {(evaluator, train_set): seeds for evaluator, train_set, seeds in cell_groups(data, representation)}
     names = list(dict.fromkeys(name for _, name in cells))
     pairs = [pair for pair in compared_pairs(names) if pair[1] != "full"]
     primary = primary_comparison(data)

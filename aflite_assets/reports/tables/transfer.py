@@ -17,7 +17,8 @@ from aflite_assets.reports.tables.paired import paired_cells
 
 @dataclass(frozen=True)
 class TransferColumn:
-    """The test rows of a challenge set, asked of an evaluator that was fine-tuned on `stages`, this set among them."""
+    """The test rows of a challenge set, predicted by an evaluator that was fine-tuned on `stages`, this set among
+    them."""
 
     evaluator: str
     stages: tuple[str, ...]
@@ -91,9 +92,9 @@ def _table(
     columns = _columns(start, data.fine_tuned, tests)
     names = {start, *(column.evaluator for column in columns)}
     cells: dict[str, dict[str, list[Cell]]] = {}
-    for evaluator, train_set, found in groups:
+    for evaluator, train_set, seed_cells in groups:
         if evaluator in names:
-            cells.setdefault(train_set, {})[evaluator] = found
+            cells.setdefault(train_set, {})[evaluator] = seed_cells
     rows = []
     for train_set, trained in cells.items():
         scored = partial(_scores, trained, start, tests)

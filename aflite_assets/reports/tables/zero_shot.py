@@ -78,7 +78,7 @@ def zero_shot_tables(data: BenchmarkData, representation: str) -> tuple[ZeroShot
             correct = [correct_rows(cell, one) for cell in cells]
             scores += [score(correct, part.mask, one.groups) for part in parts]
         rows[evaluator].append(ZeroShotRow(train_set, train_rows(cells), tuple(scores)))
-    return tuple(ZeroShotTable(name, columns, tuple(found), _differences(found)) for name, found in rows.items())
+    return tuple(ZeroShotTable(name, columns, tuple(lines), _differences(lines)) for name, lines in rows.items())
 
 
 def _differences(rows: list[ZeroShotRow]) -> tuple[ZeroShotDifference, ...]:

@@ -1,4 +1,4 @@
-"""Which type of the spec models stands at a place of a spec. What is said about a wrong value is in `messages`."""
+"""The type annotation of the spec models for a location in the YAML. Messages about wrong values are in `messages`."""
 
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -85,12 +85,12 @@ def models_of(place: object) -> list[type[BaseModel]]:
 
 
 def tag_key(models: list[type[BaseModel]]) -> str:
-    """The key by which several models are told apart: the one for which each has a choice of its own."""
+    """The key that distinguishes several models: the one for which each has a choice of its own."""
     return next(name for name in _choices(models[0]) if all(name in _choices(model) for model in models))
 
 
 def tags(models: list[type[BaseModel]], key: str) -> list[str]:
-    """The values of `key` by which these models are told apart."""
+    """The values of `key` that distinguish these models."""
     return [tag for model in models for tag in _choices(model)[key]]
 
 

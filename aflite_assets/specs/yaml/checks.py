@@ -1,4 +1,4 @@
-"""What a spec may not say though its types allow it: secrets in the open, booleans for numbers, what is no path."""
+"""Checks of values that the types allow: secrets in plain text, booleans for numbers, texts that are no path."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -14,7 +14,7 @@ _FREE_TEXT = (("title",), ("description",))
 
 
 def check_values(content: Mapping[str, object], model: type[BaseModel]) -> dict[Location, str]:
-    """One message per place of `content` that holds what `model` would take and nobody can have meant."""
+    """One message per place of `content` that `model` would accept and that must be a mistake."""
     return {
         location: f"{shown_field(location)}: {problem} ({received_text(value, location)})"
         for location, value, place in typed_values(model, content)

@@ -1,4 +1,4 @@
-"""What may stand at a place of a spec, in its writer's words. Which places were refused is known in `messages`."""
+"""What a location of a YAML file accepts, in words for its author. Which locations were refused is in `messages`."""
 
 from typing import Literal, get_args, get_origin
 

@@ -1,4 +1,4 @@
-"""From what pydantic refused in a spec to messages that name the YAML's field, the value and the remedy."""
+"""Messages for what pydantic refused, with the field of the YAML, the value and the remedy. Types: `expected_types`."""
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
@@ -67,9 +67,9 @@ def _above(location: Location) -> list[Location]:
 
 
 def _matters(problem: _Problem, told: Collection[Location]) -> bool:
-    """False for what pydantic says only because it tried an alternative that nobody meant, or lost refused entries.
+    """False for errors of alternatives that were not meant, or that follow from entries already refused.
 
-    `told` are the places about which, or about something below, more is known than that the kind is wrong.
+    `told` are the locations with a more precise error, there or further down, than that the kind is wrong.
     """
     if problem.wrong_kind:
         return problem.location not in told

@@ -1,4 +1,4 @@
-"""Which texts of a dataset's YAML file are paths, and what they are relative to: the folder of the file."""
+"""The texts of a dataset's YAML file that are paths, made absolute from the folder of the file."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -72,5 +72,5 @@ def _is_local(name: object, folder: Path) -> bool:
 
 
 def _may_be_a_path(name: str) -> bool:
-    """Whether the operating system can be asked for it at all."""
+    """Whether the operating system accepts it as a path."""
     return bool(name.strip()) and "\0" not in name and name.encode("utf-8", "replace").decode() == name

@@ -1,7 +1,8 @@
-"""One YAML file as plain values, read with suspicion. Which files there are, and what they mean, is in `registry`.
+"""One YAML file as plain values, read safely, variables filled in. Finding and validating files is in `registry`.
 
-Beside what a safe loader refuses: tags, equal keys, keys that are no text, several documents, and anything that is
-small as a file and large when read. Dates, numbers with leading zeros and numbers with colons stay the text they are.
+Refused beside what a safe loader refuses: tags, duplicate keys, keys that are no text, several documents, and files
+that are small on disk and large when read. Dates, numbers with leading zeros and numbers with colons stay the text they
+are.
 """
 
 import re
@@ -61,8 +62,8 @@ _DOLLAR = re.compile(rf"\$\$|\$\{{(?P<name>{_NAME})(?::-(?P<default>(?:[^}}$]|\$
 def read_yaml(path: Path, *, environment: Mapping[str, str]) -> object:
     """What a YAML file holds: mappings with text for keys, lists, text, numbers, booleans, None, and secrets.
 
-    Aliases and merges (`<<`) give values of their own. `environment` fills in the variables (see `variables`) of
-    values; one without quotes is read as YAML after that, so that it may be a number, and never as several values.
+    Aliases and merges (`<<`) give values of their own. `environment` fills in the variables (see `fill_in`) of values;
+    one without quotes is read as YAML after that, so that it may be a number, and never as several values.
 
     Raises:
         SpecError: the file cannot be read or is refused; the message names the file, and the line where there is one.
@@ -317,12 +318,12 @@ def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
     return SecretStr(environment[name])
 
 
-def _value(found: re.Match[str], environment: Mapping[str, str]) -> str:
-    if found[0] == "$$":
+def _value(match: re.Match[str], environment: Mapping[str, str]) -> str:
+    if match[0] == "$$":
         return "$"
-    name, default = found["name"], found["default"]
+    name, default = match["name"], match["default"]
     if name is None:
-        raise SpecError(_malformed(found.string, found.start()))
+        raise SpecError(_malformed(match.string, match.start()))
     if default is not None:
         return environment.get(name) or default
     if name not in environment:

@@ -1,4 +1,4 @@
-"""How paths, keys and values of a YAML file stand in messages: short, printable, and without what may be secret."""
+"""Paths, keys and values of a YAML file as messages show them: short, printable, without what may be secret."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -38,11 +38,11 @@ _CELLS = pa.schema(
 
 @dataclass(frozen=True)
 class _Outcome:
-    """How one cell ended: done, failed with a reason, or not run; `reused`: found instead of trained."""
+    """How one cell ended: done, failed with a reason, or not run; `cached`: found instead of trained."""
 
     status: str
     reason: str | None = None
-    reused: bool = False
+    cached: bool = False
 
 
 class EvaluatorModelsSettings(StageSettings):
@@ -149,7 +149,7 @@ class _Training:
         """Find the cell, or train it if it is wanted now."""
         outcome = self._found(cell) or self._made_now(cell)
         self.ended += 1
-        how = "found" if outcome.reused else outcome.status
+        how = "found" if outcome.cached else outcome.status
         reason = f": {outcome.reason}" if outcome.reason else ""
         self.context.progress.log(f"cell {self.ended} of {self.total}, {cell.name}: {how}{reason}")
         return outcome
@@ -162,7 +162,7 @@ class _Training:
         if part is None:
             return None
         self._track_found(cell, part)
-        return _Outcome("done", reused=True)
+        return _Outcome("done", cached=True)
 
     def _trained(self, cell: GridCell) -> _Outcome:
         problem = self._problem(cell)
@@ -240,7 +240,7 @@ def _summary(outcomes: Collection[_Outcome]) -> dict[str, object]:
         "cells": len(outcomes),
         "failed": counts["failed"],
         "not_run": counts["not run"],
-        "fitted": sum(outcome.status == "done" and not outcome.reused for outcome in outcomes),
+        "fitted": sum(outcome.status == "done" and not outcome.cached for outcome in outcomes),
         "incomplete": counts["failed"] + counts["not run"] > 0,
     }
 

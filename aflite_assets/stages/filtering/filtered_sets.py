@@ -56,7 +56,7 @@ def run(
             ResultKey(draft.key.code_version, fields, {"embeddings": embedded.data_version}),
             partial(_filter, name, embedded, settings, warmup=warmup, context=context),
         )
-        if part.reused:
+        if part.cached:
             report_iterations(name, part.result, context.progress)
             _track_found(name, part.result, context.tracker)
         summary[name] = part.result.summary

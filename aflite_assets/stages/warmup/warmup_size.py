@@ -85,7 +85,7 @@ class CurveTraining:
         # Not a part of the split, whose data version names its rows alone: another representation that changes no row
         # must leave the encoders of the others, and all that follows from them, to be found again.
         store, asset, partition = self.draft.store, self.draft.asset, self.draft.partition
-        point = store.obtain_part(asset, partition, key, partial(self._train, name, settings, sample)).result
+        point = store.get_or_create_part(asset, partition, key, partial(self._train, name, settings, sample)).result
         self.draft.provenance.setdefault("learning_curve", {})[f"{name}.{len(sample)}"] = point.key
         right, asked = point.summary["right"], len(self.samples.held_back)
         self.context.progress.log(

@@ -16,7 +16,7 @@ from PIL import Image
 from aflite_assets.assets.common import first_rows
 from aflite_assets.assets.display.pictures import markdown_picture, report_pictures, result_pictures
 from aflite_assets.assets.report import report_tables
-from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import run_pipeline
 from tests.small_datasets import circles
@@ -26,7 +26,7 @@ CONTENT = circles("tiny", labels=["inner", HOSTILE])
 
 
 @pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Obtained]:
+def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
     folder = tmp_path_factory.mktemp("tiny")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AFLITE_HOME", str(folder / "home"))
@@ -41,7 +41,7 @@ def png_of(value: dg.MarkdownMetadataValue) -> Image.Image:
     return Image.open(io.BytesIO(png))
 
 
-def test_pictures_of_each_asset(walk: dict[str, Obtained]) -> None:
+def test_pictures_of_each_asset(walk: dict[str, StoredResult]) -> None:
     shown = {
         **result_pictures(walk["filtered_sets"].result),
         **result_pictures(walk["bias_evidence"].result),
@@ -59,7 +59,7 @@ def test_pictures_of_each_asset(walk: dict[str, Obtained]) -> None:
     assert all(png_of(value).width > 400 for value in shown.values())
 
 
-def test_names_of_classes_are_literal_text(walk: dict[str, Obtained]) -> None:
+def test_names_of_classes_are_literal_text(walk: dict[str, StoredResult]) -> None:
     alt = str(result_pictures(walk["bias_evidence"].result)["similarity_given_1"].value).rpartition("](data:")[0]
     assert r"class \!\[x\]\(y\) &lt;script&gt; \$a\_\{, representation given" in alt
 
@@ -74,7 +74,7 @@ def test_columns_without_a_value_are_left_out() -> None:
     assert [record.data for record in value.records] == [{"a": 1}, {"a": ""}]
 
 
-def test_tables_are_laid_out_as_in_the_report(walk: dict[str, Obtained]) -> None:
+def test_tables_are_laid_out_as_in_the_report(walk: dict[str, StoredResult]) -> None:
     found = report_tables(walk["benchmark_report"].result)
     shown = {name: value for name, value in found.items() if isinstance(value, dg.TableMetadataValue)}
     assert list(shown) == ["accuracy_given", "in_distribution test", "paired_given"]

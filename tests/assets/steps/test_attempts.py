@@ -10,7 +10,7 @@ import pytest
 from aflite_assets.assets import common, data
 from aflite_assets.assets.steps import attempts
 from aflite_assets.errors import AfliteError, DataError, MissingDataError, WorkerLostError
-from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages.pipeline import run_stage
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
@@ -44,7 +44,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, *errors: AfliteError) -> list[Any]:
     """The child fails with each of these in turn, and succeeds from then on; what it was asked for."""
     asked: list[Any] = []
 
-    def make(job: Any, *, seconds: float | None, **rest: Any) -> Obtained:
+    def make(job: Any, *, seconds: float | None, **rest: Any) -> StoredResult:
         asked.append((job.name, seconds))
         if len(asked) <= len(errors):
             raise errors[len(asked) - 1]

@@ -16,7 +16,7 @@ from aflite_assets.command_line.preview.data_preview import preview_challenges, 
 from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine, Work, estimate_cost
 from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.models.devices import DeviceSettings
-from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models import ImageModelSpec
 from aflite_assets.specs.registry import parse_spec
@@ -79,11 +79,11 @@ def digits() -> Foreseen:
 
 
 @pytest.fixture(scope="module")
-def digits_run(digits: Foreseen, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Obtained]:
+def digits_run(digits: Foreseen, tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
     return run_pipeline(digits.spec, store=ResultStore(tmp_path_factory.mktemp("digits")))
 
 
-def _cells(results: dict[str, Obtained]) -> list[dict[str, Any]]:
+def _cells(results: dict[str, StoredResult]) -> list[dict[str, Any]]:
     cells: list[dict[str, Any]] = pq.read_table(results["evaluator_models"].result.file("cells.parquet")).to_pylist()
     return cells
 
@@ -121,7 +121,7 @@ def test_a_model_for_distances_is_trained_once_on_all_train_rows(digits: Foresee
     assert foreseen.measured == digits.measured
 
 
-def test_a_run_has_the_sizes_foreseen(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+def test_a_run_has_the_sizes_foreseen(digits: Foreseen, digits_run: dict[str, StoredResult]) -> None:
     plan = digits.plan
     summary = {name: obtained.result.summary for name, obtained in digits_run.items()}
     assert summary["raw_dataset"]["rows"] == plan.rows
@@ -132,7 +132,7 @@ def test_a_run_has_the_sizes_foreseen(digits: Foreseen, digits_run: dict[str, Ob
     assert summary["filtered_sets"]["net"]["iterations"] == plan.most_iterations
 
 
-def test_a_run_has_the_cells_foreseen(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+def test_a_run_has_the_cells_foreseen(digits: Foreseen, digits_run: dict[str, StoredResult]) -> None:
     plan, cells = digits.plan, _cells(digits_run)
     assert len(cells) == plan.cells
     assert {cell["train_set"]: cell["train_rows"] for cell in cells} == {
@@ -143,7 +143,7 @@ def test_a_run_has_the_cells_foreseen(digits: Foreseen, digits_run: dict[str, Ob
     assert {entry["values"]: entry["counts"] for entry in counts} == plan.test_rows
 
 
-def test_the_work_is_what_the_models_report(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+def test_the_work_is_what_the_models_report(digits: Foreseen, digits_run: dict[str, StoredResult]) -> None:
     estimate, cells = digits.estimate, _cells(digits_run)
     grid = digits_run["evaluator_models"].result
     assert len(cells) == digits.plan.cells
@@ -160,7 +160,7 @@ def test_the_work_is_what_the_models_report(digits: Foreseen, digits_run: dict[s
     assert _work(estimate, "embeddings", "net") == {"model": 1, "row": 100 + 40}
 
 
-def test_the_filter_iterates_as_was_foreseen(digits: Foreseen, digits_run: dict[str, Obtained]) -> None:
+def test_the_filter_iterates_as_was_foreseen(digits: Foreseen, digits_run: dict[str, StoredResult]) -> None:
     filtering = _work(digits.estimate, "filtered_sets", "net")
     file = digits_run["filtered_sets"].result.part("net").file("iterations.parquet")
     iterations = pq.read_table(file).to_pylist()

@@ -11,7 +11,7 @@ import pytest
 
 from aflite_assets.data.loading import load_source
 from aflite_assets.errors import DataError, MissingDataError
-from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.data import challenge_sets
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
@@ -63,7 +63,7 @@ def _write(folder: Path, name: str, labels: list[str] | None = None, *, rows: in
     pq.write_table(table, folder / f"{name}.parquet")
 
 
-def _grid(results: dict[str, Obtained], name: str) -> dict[str, np.ndarray]:
+def _grid(results: dict[str, StoredResult], name: str) -> dict[str, np.ndarray]:
     """What linear trained on full said of one challenge set: labels of the file, predicted, probabilities."""
     part = results["evaluator_models"].result.part("linear.full.0")
     table = pq.read_table(part.file("predictions.parquet"), filters=[("test_set", "=", name)])
@@ -71,7 +71,7 @@ def _grid(results: dict[str, Obtained], name: str) -> dict[str, np.ndarray]:
     return {"predicted": table["predicted"].to_numpy(), "probabilities": probabilities}
 
 
-def _reported(results: dict[str, Obtained], name: str, evaluator: str = "linear") -> dict[str, Any]:
+def _reported(results: dict[str, StoredResult], name: str, evaluator: str = "linear") -> dict[str, Any]:
     report = json.loads(results["benchmark_report"].result.file("report.json").read_text())
     rows = report["representations"]["given"]["challenge_table"]
     return next(
@@ -82,7 +82,7 @@ def _reported(results: dict[str, Obtained], name: str, evaluator: str = "linear"
 
 
 @pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Obtained]:
+def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
     """One walk with a challenge set of every kind, and an evaluator without probabilities."""
     folder = tmp_path_factory.mktemp("walk")
     for name in ("by_label", "by_probability", "same", "turned", "swapped"):
@@ -108,11 +108,11 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Obtained]:
         return run_pipeline(parse_spec(content), store=ResultStore(folder / "results"))
 
 
-def _page(walk: dict[str, Obtained]) -> str:
+def _page(walk: dict[str, StoredResult]) -> str:
     return walk["benchmark_report"].result.file("report.html").read_text()
 
 
-def test_two_collapses_give_the_accuracies_of_the_stored_predictions(walk: dict[str, Obtained]) -> None:
+def test_two_collapses_give_the_accuracies_of_the_stored_predictions(walk: dict[str, StoredResult]) -> None:
     said = _grid(walk, "by_label")
     gold = np.arange(90) % 3 == 0
     by_label = (said["predicted"] == 0) == gold
@@ -122,14 +122,14 @@ def test_two_collapses_give_the_accuracies_of_the_stored_predictions(walk: dict[
     assert _reported(walk, "by_probability")["accuracy"]["mean"] == pytest.approx(by_probability.mean())
 
 
-def test_an_evaluator_without_probabilities_is_scored_by_label_alone(walk: dict[str, Obtained]) -> None:
+def test_an_evaluator_without_probabilities_is_scored_by_label_alone(walk: dict[str, StoredResult]) -> None:
     svm = _reported(walk, "by_probability", "svm")
     assert (svm["status"], svm["reason"]) == ("no probabilities", "svm gives none to add up")
     assert _reported(walk, "by_label", "svm")["status"] == "done"
     assert "no probabilities: svm gives none to add up" in _page(walk)
 
 
-def test_the_report_says_how_predictions_were_mapped(walk: dict[str, Obtained]) -> None:
+def test_the_report_says_how_predictions_were_mapped(walk: dict[str, StoredResult]) -> None:
     assert "(collapse: probability): b and c count as no; a counts as yes." in _page(walk)
     tables = json.loads(walk["benchmark_report"].result.file("tables.json").read_text())
     assert r"**by\_label**" in tables["challenge_sets_given"]
@@ -139,7 +139,7 @@ def test_the_report_says_how_predictions_were_mapped(walk: dict[str, Obtained]) 
     )
 
 
-def test_a_class_mask_is_the_likeliest_class_of_the_subset(walk: dict[str, Obtained]) -> None:
+def test_a_class_mask_is_the_likeliest_class_of_the_subset(walk: dict[str, StoredResult]) -> None:
     said = _grid(walk, "mask")
     gold = np.where(np.arange(90) % 2 == 0, 2, 0)
     masked = np.where(said["probabilities"][:, 0] >= said["probabilities"][:, 2], 0, 2) == gold
@@ -148,7 +148,7 @@ def test_a_class_mask_is_the_likeliest_class_of_the_subset(walk: dict[str, Obtai
     assert _reported(walk, "unmasked")["accuracy"]["mean"] == pytest.approx((said["predicted"] == gold).mean())
 
 
-def test_own_classes_are_logged_with_the_cells_and_others_are_the_reports(walk: dict[str, Obtained]) -> None:
+def test_own_classes_are_logged_with_the_cells_and_others_are_the_reports(walk: dict[str, StoredResult]) -> None:
     said = _grid(walk, "same")["predicted"]
     gold = np.arange(90) % 3
     same, swapped = (said == gold).mean(), (np.array([1, 0, 2])[said] == gold).mean()
@@ -160,7 +160,7 @@ def test_own_classes_are_logged_with_the_cells_and_others_are_the_reports(walk: 
     assert logged["accuracy.same"] == pytest.approx(same)
 
 
-def test_a_limit_and_dropped_rows_are_told(walk: dict[str, Obtained]) -> None:
+def test_a_limit_and_dropped_rows_are_told(walk: dict[str, StoredResult]) -> None:
     facts = read_challenge_sets(walk["challenge_sets"].result)
     assert facts.missing == {}
     assert facts.sets["some"].as_json() == {
@@ -185,8 +185,8 @@ def test_a_new_map_is_a_new_report_of_the_same_models(tmp_path: Path, store: Res
         )
         for other, collapse in (("no", "label"), ("yes", "probability"))
     )
-    assert second["evaluator_models"].reused
-    assert not second["benchmark_report"].reused
+    assert second["evaluator_models"].cached
+    assert not second["benchmark_report"].cached
     before, after = (_reported(each, "two")["accuracy"]["mean"] for each in (first, second))
     assert before != after
 
@@ -220,12 +220,12 @@ def test_a_set_that_vanished_is_left_out_told_and_looked_for_again(
     assert "**gone** not available: challenge set 'gone': the hub &lt;b&gt;" in tables["challenge_sets_given"]
 
     still = run_stage("challenge_sets", spec, store=store)
-    assert not still.reused
+    assert not still.cached
     assert still.result.data_version == first["challenge_sets"].result.data_version
     monkeypatch.undo()
     found = run_stage("challenge_sets", spec, store=store)
     assert found.result.summary["rows"] == {"here": 90, "gone": 90}
-    assert run_stage("challenge_sets", spec, store=store).reused
+    assert run_stage("challenge_sets", spec, store=store).cached
 
 
 def test_a_set_whose_file_is_missing_is_found_as_missing_until_it_is_there(tmp_path: Path, store: ResultStore) -> None:
@@ -235,7 +235,7 @@ def test_a_set_whose_file_is_missing_is_found_as_missing_until_it_is_there(tmp_p
     report = json.loads(first["benchmark_report"].result.file("report.json").read_text())
     assert "gone.parquet' does not exist" in report["dataset"]["missing_sets"]["gone"]
     assert "Challenge sets not available and so not tested on: gone." in report["summary"]
-    assert run_stage("challenge_sets", spec, store=store).reused
+    assert run_stage("challenge_sets", spec, store=store).cached
     _write(tmp_path, "gone", list(CLASSES))
     second = run_pipeline(spec, store=store)
     assert second["challenge_sets"].result.summary["missing"] == {}

@@ -198,7 +198,7 @@ def test_another_seed_gives_other_evidence_under_another_key(
     first = evidence_of(parse_spec({**content, "seed": 0}), store)
     again = evidence_of(parse_spec({**content, "seed": 0}), store)
     other = evidence_of(parse_spec({**content, "seed": 1}), store)
-    assert again.reused
+    assert again.cached
     assert first.result.key != other.result.key
     assert first.result.data_version != other.result.data_version
 

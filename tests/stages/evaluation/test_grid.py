@@ -52,7 +52,7 @@ def test_part_of_the_grid_is_trained_and_the_rest_later(circles_spec: DatasetSpe
     assert second.result.summary["incomplete"] is False
     assert {cell["status"] for cell in _cells(store, circles_spec)} == {"done"}
     assert second.result.summary["fitted"] == len({part.key for part in second.result.parts.values()}) - 2
-    assert run_stage("evaluator_models", circles_spec, store=store, cells=chosen).reused
+    assert run_stage("evaluator_models", circles_spec, store=store, cells=chosen).cached
 
 
 def test_unknown_names_are_refused(circles_spec: DatasetSpec, store: ResultStore) -> None:

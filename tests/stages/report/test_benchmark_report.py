@@ -12,7 +12,7 @@ import pytest
 
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import DataError
-from aflite_assets.results import Obtained, ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
 from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
@@ -60,7 +60,7 @@ def _content(folder: Path, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Obtained]:
+def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
     folder = tmp_path_factory.mktemp("twelve")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AFLITE_HOME", str(folder / "home"))
@@ -68,19 +68,19 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Obtained]:
 
 
 @pytest.fixture(scope="module")
-def said(walk: dict[str, Obtained]) -> np.ndarray:
+def said(walk: dict[str, StoredResult]) -> np.ndarray:
     """Stored probabilities of `all` by linear trained on full: rows x classes."""
     part = walk["evaluator_models"].result.part("linear.full.0")
     table = pq.read_table(part.file("predictions.parquet"), filters=[("test_set", "=", "all")])
     return np.array(table["probabilities"].to_pylist())
 
 
-def _rows(walk: dict[str, Obtained], name: str, **where: Any) -> list[dict[str, Any]]:
+def _rows(walk: dict[str, StoredResult], name: str, **where: Any) -> list[dict[str, Any]]:
     table = pq.read_table(walk["benchmark_report"].result.file(f"tables/{name}.parquet")).to_pylist()
     return [row for row in table if all(row[field] == value for field, value in where.items())]
 
 
-def test_category_columns_keep_their_names(walk: dict[str, Obtained]) -> None:
+def test_category_columns_keep_their_names(walk: dict[str, StoredResult]) -> None:
     examples = load_examples(walk["challenge_sets"].result.path / "all")
     found = category_columns(examples)
     assert list(found) == ["kind", "rule"]
@@ -89,7 +89,7 @@ def test_category_columns_keep_their_names(walk: dict[str, Obtained]) -> None:
     assert category_columns(load_examples(walk["challenge_sets"].result.path / "some")) == {}
 
 
-def test_parts_of_every_column_are_reported(walk: dict[str, Obtained], said: np.ndarray) -> None:
+def test_parts_of_every_column_are_reported(walk: dict[str, StoredResult], said: np.ndarray) -> None:
     right = said.argmax(axis=1) == np.arange(96) % 12
     where = {"evaluator": "linear", "train_set": "full", "test_set": "all", "label": None}
     parts = {(row["column"], row["category"]): row["accuracy"] for row in _rows(walk, "challenge_sets", **where)}
@@ -102,7 +102,7 @@ def test_parts_of_every_column_are_reported(walk: dict[str, Obtained], said: np.
     }
 
 
-def test_top_5_is_of_the_stored_probabilities(walk: dict[str, Obtained], said: np.ndarray) -> None:
+def test_top_5_is_of_the_stored_probabilities(walk: dict[str, StoredResult], said: np.ndarray) -> None:
     gold = np.arange(96) % 12
     top = np.argsort(-said, axis=1, kind="stable")[:, :5]
     (row,) = _rows(walk, "top_5", evaluator="linear", train_set="full", test_set="all", top=5)
@@ -113,7 +113,7 @@ def test_top_5_is_of_the_stored_probabilities(walk: dict[str, Obtained], said: n
     assert sets == {"test", "all", "some"}
 
 
-def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, Obtained], said: np.ndarray) -> None:
+def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, StoredResult], said: np.ndarray) -> None:
     from aflite_assets.reports.inputs.records import TestSet
 
     one = TestSet("all", True, np.arange(96), np.arange(96) % 12, CLASSES, {})
@@ -130,7 +130,7 @@ def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, Obtained], sai
     assert plain.column_names == ["test_set", "row_id", "predicted"]
 
 
-def test_every_table_is_a_file_and_markdown(walk: dict[str, Obtained]) -> None:
+def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> None:
     result = walk["benchmark_report"].result
     assert sorted(path.name for path in (result.path / "tables").iterdir()) == [
         "accuracy.parquet", "challenge_sets.parquet", "in_distribution.parquet", "paired.parquet", "planted.parquet",
@@ -159,7 +159,7 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, Obtained]) -> None:
     assert "any rule" in page
 
 
-def test_a_split_that_evaluators_stop_by_is_not_reported(walk: dict[str, Obtained], tmp_path: Path) -> None:
+def test_a_split_that_evaluators_stop_by_is_not_reported(walk: dict[str, StoredResult], tmp_path: Path) -> None:
     from aflite_assets.stages.shared.report_inputs import test_sets
 
     raw, spec = load_examples(walk["raw_dataset"].result.path), parse_spec(_content(tmp_path))
@@ -168,7 +168,9 @@ def test_a_split_that_evaluators_stop_by_is_not_reported(walk: dict[str, Obtaine
     assert [one.name for one in test_sets(*arguments, {"test"}, {}, [])] == ["all", "some"]
 
 
-def test_test_rows_that_filtering_left_alone_are_not_called_filtered(walk: dict[str, Obtained], tmp_path: Path) -> None:
+def test_test_rows_that_filtering_left_alone_are_not_called_filtered(
+    walk: dict[str, StoredResult], tmp_path: Path
+) -> None:
     from aflite_assets.stages.shared.report_inputs import test_sets
 
     raw, spec = load_examples(walk["raw_dataset"].result.path), parse_spec(_content(tmp_path))
@@ -209,7 +211,7 @@ def test_groups_of_rows_and_the_pool_reach_the_report(tmp_path: Path, store: Res
             assert (groups[::2] == groups[1::2]).all()
 
 
-def test_the_settings_name_the_primary_comparison(walk: dict[str, Obtained], tmp_path: Path) -> None:
+def test_the_settings_name_the_primary_comparison(walk: dict[str, StoredResult], tmp_path: Path) -> None:
     report = {"primary": {"evaluator": "svm", "test_set": "all"}, "smallest_effect": 2}
     spec = parse_spec(_content(tmp_path, report=report))
     inputs = BenchmarkReportInputs.of({name: obtained.result for name, obtained in walk.items()})
@@ -217,7 +219,7 @@ def test_the_settings_name_the_primary_comparison(walk: dict[str, Obtained], tmp
     assert (data.primary, data.smallest_effect) == (("svm", "all"), 2.0)
 
 
-def test_the_report_says_who_stopped_by_train_rows(walk: dict[str, Obtained], tmp_path: Path) -> None:
+def test_the_report_says_who_stopped_by_train_rows(walk: dict[str, StoredResult], tmp_path: Path) -> None:
     stopping = {"kind": "small_transformer", "early_stopping": {"share": 0.1}}
     spec = parse_spec(_content(tmp_path, evaluators={"linear": {"kind": "linear"}, "net": stopping}))
     inputs = BenchmarkReportInputs.of({name: obtained.result for name, obtained in walk.items()})

@@ -57,7 +57,11 @@ _SHOWN = [
 ITERATIONS = dg.MultiPartitionsDefinition(
     {
         "dataset": dg.StaticPartitionsDefinition(
-            sorted(f"{name}.{one}" for name, spec in REGISTRY.specs.items() for one in spec.representations)
+            sorted(
+                f"{name}.{representation}"
+                for name, spec in REGISTRY.specs.items()
+                for representation in spec.representations
+            )
         ),
         "iteration": dg.DynamicPartitionsDefinition(name="aflite_iteration"),
     }

@@ -80,13 +80,13 @@ def _curves_flatten(facts: Mapping[str, Any] | None) -> dg.AssetCheckResult:
 def _texts_fit(lengths: Mapping[str, Mapping[str, Any]]) -> dg.AssetCheckResult:
     if not lengths:
         return check("texts_fit_encoders", True, warn=True, result="not applicable: text models only")
-    cut = {name: one for name, one in lengths.items() if one.get("share", 0) > LARGEST_CUT_SHARE}
+    cut = {name: length for name, length in lengths.items() if length.get("share", 0) > LARGEST_CUT_SHARE}
     advice = [
         f"{name}: set max_length to {-(-one['fits_99'] // 8) * 8} (99 % of the rows fit in {one['fits_99']} tokens, "
         f"the longest has {one['longest']}), or as near to it as the checkpoint reads"
         for name, one in cut.items()
     ]
-    shown = {name: _length_line(one) for name, one in lengths.items()}
+    shown = {name: _length_line(length) for name, length in lengths.items()}
     return check("texts_fit_encoders", not cut, warn=True, **shown, what_to_do="\n".join(advice) or "none")
 
 

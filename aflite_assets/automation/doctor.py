@@ -45,7 +45,7 @@ def _dead(instance: dg.DagsterInstance, fix: bool) -> list[Problem]:
 
 
 def _slots(instance: dg.DagsterInstance, devices: int) -> list[Problem]:
-    limits = {one.name: one.limit for one in instance.event_log_storage.get_pool_limits()}
+    limits = {limit.name: limit.limit for limit in instance.event_log_storage.get_pool_limits()}
     pools = instance.get_concurrency_config().pool_config
     slots = limits.get(GPU_POOL, pools.default_pool_limit)
     most = max(1, devices)

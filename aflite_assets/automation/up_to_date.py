@@ -52,7 +52,7 @@ def up_to_date(
         now = datetime.now(UTC)
         plan = plans.get(name) or DatasetPlan(name, (), failure="its file is gone, or was not understood")
         if plan.failure is None:
-            stale = tuple(one.stage for one in plan.stages if not one.current)
+            stale = tuple(stage.stage for stage in plan.stages if not stage.current)
             state.note_look(name, now=now, stale=stale)
         passed, metadata = outcome(plan, now=now)
         yield dg.AssetCheckResult(
@@ -83,7 +83,7 @@ def evaluation(plan: DatasetPlan, *, now: datetime) -> tuple[dg.AssetCheckEvalua
 
     None for a dataset of which nothing was made.
     """
-    if plan.failure is None and not any(one.made_before for one in plan.stages):
+    if plan.failure is None and not any(stage.made_before for stage in plan.stages):
         return None, ""
     passed, metadata = outcome(plan, now=now)
     mark = json.dumps([metadata["stale"], f"{now.astimezone(UTC):%Y-%m-%d %H}"])

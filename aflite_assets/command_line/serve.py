@@ -70,7 +70,7 @@ class ResultServer(http.server.ThreadingHTTPServer):
     def file(self, path: str) -> Path | None:
         """The file that a request's path names, None where it names none that is served."""
         segments = unquote(urlsplit(path).path).removeprefix("/").split("/")
-        if not all(_SEGMENT.fullmatch(one) for one in segments):
+        if not all(_SEGMENT.fullmatch(segment) for segment in segments):
             return None
         wanted = self.root.joinpath(*segments)
         try:

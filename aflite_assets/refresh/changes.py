@@ -92,17 +92,17 @@ def _content(
     else:
         pairs = [(f"{field}.{name}", old.get(name, {}), new.get(name, {})) for name in dict.fromkeys([*old, *new])]
     found: list[Change] = []
-    for place, one, two in pairs:
-        if one == two:
+    for place, pair, two in pairs:
+        if pair == two:
             continue
-        if MISSING in (one, two):
-            found.append(Change("file", place, *("missing" if each == MISSING else "there" for each in (one, two))))
-        elif "commit" in one or "commit" in two:
-            found.append(Change("commit", f"commit of {place}", _short(one.get("commit")), _short(two.get("commit"))))
+        if MISSING in (pair, two):
+            found.append(Change("file", place, *("missing" if each == MISSING else "there" for each in (pair, two))))
+        elif "commit" in pair or "commit" in two:
+            found.append(Change("commit", f"commit of {place}", _short(pair.get("commit")), _short(two.get("commit"))))
         elif field not in OWN_RECORDS:
-            found += _file_changes(one, two)
+            found += _file_changes(pair, two)
         elif old_files is None:
-            found.append(Change("file", f"files of {place}", _short(one.get("sha256")), _short(two.get("sha256"))))
+            found.append(Change("file", f"files of {place}", _short(pair.get("sha256")), _short(two.get("sha256"))))
     if old_files is not None:
         folded = any("files" in record for record in old_files.values())
         now = records(new_files, folded=folded)

@@ -35,7 +35,7 @@ def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -
         StoreError: the pin cannot be written.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    pins = [Pin(one.asset, one.partition, one.key, one.data_version, now, note) for one in results]
+    pins = [Pin(result.asset, result.partition, result.key, result.data_version, now, note) for result in results]
     for one in pins:
         path = _path(store, one)
         try:

@@ -358,7 +358,7 @@ class DatasetSpec(StrictSpec):
                 if stopping.split == "train" or stopping.split not in splits:
                     raise ValueError(
                         f"evaluators.{name}.early_stopping.split is {stopping.split!r}; name a split other than train "
-                        f"(there are {[one for one in splits if one != 'train']}), or leave it out"
+                        f"(there are {[split for split in splits if split != 'train']}), or leave it out"
                     )
 
     def _check_primary(self, splits: tuple[str, ...]) -> None:

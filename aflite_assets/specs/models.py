@@ -271,4 +271,4 @@ EvaluatorSpec = Annotated[OneStageSpec | FineTunedSpec, Field(discriminator="kin
 def validation_splits(evaluators: Mapping[str, BaseModel]) -> frozenset[str]:
     """Splits that an evaluator stops by, which therefore no table reports."""
     stoppings = [getattr(settings, "early_stopping", None) for settings in evaluators.values()]
-    return frozenset(one.split for one in stoppings if one is not None and one.split is not None)
+    return frozenset(stopping.split for stopping in stoppings if stopping is not None and stopping.split is not None)

@@ -69,7 +69,7 @@ def _check_start(place: str, name: str, evaluators: Mapping[str, EvaluatorSpec])
     start = evaluators.get(name)
     if isinstance(start, NeuralModelSpec):
         return start
-    neural = [one for one, settings in evaluators.items() if isinstance(settings, NeuralModelSpec)]
+    neural = [evaluator for evaluator, settings in evaluators.items() if isinstance(settings, NeuralModelSpec)]
     remedy = f"name a neural evaluator of this spec (it has {neural})"
     if start is None:
         raise ValueError(f"{place} names {name!r}, which is no evaluator; {remedy}{did_you_mean(name, neural)}")

@@ -160,7 +160,7 @@ def _described(asset: str, column: str, parents: Sources) -> str | None:
     meaning = _meaning(asset, column)
     if not parents:
         return meaning
-    return "; ".join(filter(None, (meaning, f"from {', '.join(f'{name}.{one}' for name, one in parents)}")))
+    return "; ".join(filter(None, (meaning, f"from {', '.join(f'{name}.{parent}' for name, parent in parents)}")))
 
 
 def _challenge_schemas(result: PublishedResult) -> Iterable[pa.Schema]:

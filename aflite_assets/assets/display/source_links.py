@@ -24,7 +24,7 @@ def linked_to_source(definitions: Sequence[Any]) -> Sequence[Any]:
         InvalidInputError: the variable holds no usable address.
     """
     base = base_address(SOURCE)
-    return definitions if base is None else [_linked(one, base) for one in definitions]
+    return definitions if base is None else [_linked(definition, base) for definition in definitions]
 
 
 def _linked(definition: Any, base: str) -> Any:

@@ -50,7 +50,7 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
             if context.selected_asset_keys:
                 yield result._replace(check_results=checks)
             else:
-                yield from (one._replace(asset_key=dg.AssetKey(name)) for one in checks)
+                yield from (check._replace(asset_key=dg.AssetKey(name)) for check in checks)
 
         return run
 

@@ -127,7 +127,7 @@ def repeated_texts_grouped(data: CheckContext) -> Outcome:
     numbers: dict[str, int | float | str] = {"largest_share": LARGEST_SHARED_SHARE}
     for one in columns:
         numbers |= {f"{one.column}.share": one.share, f"{one.column}.share_across_groups": one.ungrouped_share}
-    suspects = [one for one in columns if one.ungrouped_share > LARGEST_SHARED_SHARE and one.texts >= FOLDS]
+    suspects = [column for column in columns if column.ungrouped_share > LARGEST_SHARED_SHARE and column.texts >= FOLDS]
     accuracies = {suspect.column: text_only_accuracy(data.train, suspect.column, seed=SEED) for suspect in suspects}
     # Groups by premise leave hypotheses that stand twice: a column beside the most shared one must do harm to count.
     required = suspects if data.examples.groups is None else [suspect for suspect in suspects if suspect is columns[0]]

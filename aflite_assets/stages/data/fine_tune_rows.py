@@ -98,7 +98,7 @@ def without_test_rows(name: str, rows: Examples, tests: Iterable[Examples]) -> F
     columns = [column for column in _INPUTS if column in rows.table.column_names]
     own = rows.table.select(columns)
     # Tables that were read back name the elements of their lists otherwise.
-    others = [one.table.select(columns).cast(own.schema) for one in tests]
+    others = [test.table.select(columns).cast(own.schema) for test in tests]
     codes = input_codes(Examples(pa.concat_tables([own, *others]), rows.label_names))
     seen = np.isin(codes[: len(rows)], codes[len(rows) :])
     if seen.all():

@@ -115,7 +115,7 @@ def run(
 def _described(removals: Sequence[PlantedRemoval]) -> dict[str, object]:
     """Precision and recall by attribute, for the tracker; nothing where nothing was planted."""
     names = ("precision", "precision_by_chance", "recall", "recall_by_chance")
-    planted = {one.attribute: {name: getattr(one, name) for name in names} for one in removals}
+    planted = {removal.attribute: {name: getattr(removal, name) for name in names} for removal in removals}
     return {"planted": planted} if planted else {}
 
 

@@ -170,23 +170,23 @@ def _accuracies(
 ) -> dict[str, float]:
     """Accuracy where classes are the dataset's own; where they are mapped it is the report's to compute."""
     return {
-        f"accuracy.{name}": float((one.predicted == tests[name].labels).mean())
-        for name, one in predictions.items()
-        if name not in mapped and len(one.predicted)
+        f"accuracy.{name}": float((prediction.predicted == tests[name].labels).mean())
+        for name, prediction in predictions.items()
+        if name not in mapped and len(prediction.predicted)
     }
 
 
 def _predictions(predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples]) -> pa.Table:
     tables = []
-    for name, one in predictions.items():
-        rows = len(one.predicted)
-        probabilities = None if one.probabilities is None else list(one.probabilities)
+    for name, prediction in predictions.items():
+        rows = len(prediction.predicted)
+        probabilities = None if prediction.probabilities is None else list(prediction.probabilities)
         tables.append(
             pa.table(
                 {
                     "test_set": pa.array([name] * rows, pa.string()),
                     "row_id": tests[name].row_ids,
-                    "predicted": one.predicted.astype(np.int64),
+                    "predicted": prediction.predicted.astype(np.int64),
                     "probabilities": pa.array(probabilities or [None] * rows, pa.list_(pa.float32())),
                 }
             )

@@ -55,7 +55,7 @@ def recipe_fields(
     `validation`: of the start. `rows`: fingerprint of the rows to train on by challenge set, None where they are
     missing.
     """
-    stages = [{"settings": one.settings.model_dump(mode="json"), "rows": rows[one.rows]} for one in recipe.stages]
+    stages = [{"settings": stage.settings.model_dump(mode="json"), "rows": rows[stage.rows]} for stage in recipe.stages]
     return {**cell_fields(recipe.settings, cell, validation), "stages": stages}
 
 

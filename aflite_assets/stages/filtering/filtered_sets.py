@@ -208,9 +208,10 @@ def _write_runs(kept: Sequence[np.ndarray], given: FilterInputs, folder: Path) -
 
 def _kept_jaccard(kept: Sequence[np.ndarray]) -> dict[str, float]:
     """How alike the train rows (bool) are that runs of the filter kept, over pairs, beside what chance would give."""
-    alike = [float((one & other).sum() / (one | other).sum()) for one, other in combinations(kept, 2)]
+    alike = [float((first & second).sum() / (first | second).sum()) for first, second in combinations(kept, 2)]
     chance = [
-        expected_jaccard(len(one), int(one.sum()), int(other.sum())) or 0.0 for one, other in combinations(kept, 2)
+        expected_jaccard(len(first), int(first.sum()), int(second.sum())) or 0.0
+        for first, second in combinations(kept, 2)
     ]
     return {"mean": float(np.mean(alike)), "least": min(alike), "by_chance": float(np.mean(chance))}
 

@@ -92,7 +92,7 @@ def run(
 
 def _first_random(controls: list[ControlSet], representation: str) -> np.ndarray:
     """Row ids of the random control with the lowest seed, all splits."""
-    drawn = [one for one in controls if one.name == "random" and one.representation == representation]
+    drawn = [control for control in controls if control.name == "random" and control.representation == representation]
     lowest = min(one.seed for one in drawn if one.seed is not None)
     return np.concatenate([one.row_ids for one in drawn if one.seed == lowest])
 

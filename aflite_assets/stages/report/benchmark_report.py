@@ -121,13 +121,13 @@ def accuracies(data: BenchmarkData) -> dict[str, float]:
     from aflite_assets.reports.tables.main_tables import challenge_table, main_table
 
     scores: dict[str, Score | None] = {}
-    for one in data.representations:
-        for row in main_table(data, one):
+    for representation in data.representations:
+        for row in main_table(data, representation):
             for test in row.tests:
-                name = f"{one}.{row.evaluator}.{row.train_set}.{test.test_set}"
+                name = f"{representation}.{row.evaluator}.{row.train_set}.{test.test_set}"
                 scores |= {f"{name}.full": test.full, f"{name}.filtered": test.filtered, f"{name}.own": test.own}
-        for challenged in challenge_table(data, one):
-            name = f"{one}.{challenged.evaluator}.{challenged.train_set}.{challenged.test_set}"
+        for challenged in challenge_table(data, representation):
+            name = f"{representation}.{challenged.evaluator}.{challenged.train_set}.{challenged.test_set}"
             scores[name] = challenged.overall
     return {name: score.accuracy.mean for name, score in scores.items() if score and score.accuracy}
 

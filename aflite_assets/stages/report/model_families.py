@@ -46,8 +46,10 @@ def model_architectures(
 
 def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float]:
     """The share of the train rows that each evaluator stops by, in (0, 1); those that hold none back are left out."""
-    stoppings = {name: getattr(one, "early_stopping", None) for name, one in _first_stages(evaluators).items()}
-    return {name: one.share for name, one in stoppings.items() if one is not None and one.split is None}
+    stoppings = {name: getattr(stage, "early_stopping", None) for name, stage in _first_stages(evaluators).items()}
+    return {
+        name: stopping.share for name, stopping in stoppings.items() if stopping is not None and stopping.split is None
+    }
 
 
 def _of_every_model(

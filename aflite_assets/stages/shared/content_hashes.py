@@ -96,9 +96,12 @@ def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> object:
         case "challenge_sets":
             return {name: challenge_content(one, hashes=hashes) for name, one in spec.challenge_sets.items()}
         case "representations":
-            return {name: checkpoint_content(one, hashes=hashes) for name, one in spec.representations.items()}
+            return {
+                name: checkpoint_content(representation, hashes=hashes)
+                for name, representation in spec.representations.items()
+            }
         case "evaluators":
-            return {name: checkpoint_content(one, hashes=hashes) for name, one in spec.evaluators.items()}
+            return {name: checkpoint_content(evaluator, hashes=hashes) for name, evaluator in spec.evaluators.items()}
     assert spec.distance_encoder is not None
     return checkpoint_content(spec.distance_encoder, hashes=hashes)
 

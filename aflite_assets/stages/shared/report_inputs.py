@@ -79,12 +79,12 @@ def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
     """Which earlier sets are all that the filter began with, or are missing, and why."""
     found = []
     for representation, facts in controls.summary.items():
-        for name, one in facts["earlier_sets"].items():
+        for name, fact in facts["earlier_sets"].items():
             shown = f"filtered_{name} ({representation})"
-            if "reason" in one:
-                found.append(f"{shown} is missing: {one['reason']}.")
-            elif one["iteration"] is None:
-                found.append(f"{shown} has all {one['rows']['train']:,} train rows that the filter began with.")
+            if "reason" in fact:
+                found.append(f"{shown} is missing: {fact['reason']}.")
+            elif fact["iteration"] is None:
+                found.append(f"{shown} has all {fact['rows']['train']:,} train rows that the filter began with.")
     return tuple(found)
 
 
@@ -162,9 +162,9 @@ def _natural_set(
         groups=examples.groups,
         pooled=any(one.policy(name) == "pooled" for one in filtered),
         own_kept={
-            (one.representation, one.name): np.isin(examples.row_ids, one.row_ids)
-            for one in controls
-            if one.split == name and one.seed is None
+            (control.representation, control.name): np.isin(examples.row_ids, control.row_ids)
+            for control in controls
+            if control.split == name and control.seed is None
         },
     )
 

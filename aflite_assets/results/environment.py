@@ -7,9 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from aflite_assets import __version__
 from aflite_assets.processors import threads_per_step
 
-_LIBRARIES = (
-    "accelerate", "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
-)  # fmt: skip
+_LIBRARIES = ("datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers")
 
 
 def environment() -> dict[str, str | int | None]:

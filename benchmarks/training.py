@@ -1,8 +1,9 @@
-"""Our training and embedding extraction against a plain loop of transformers: `python -m benchmarks.training`.
+"""Our training and embedding extraction against a training script's loop: `python -m benchmarks.training`.
 
 Both start from the same weights and see the same rows with the same threads, in one process, by turns (plain, ours,
 plain, ours, ...). Plain training: tokenise a batch, pad it to its longest row, forward pass, cross-entropy, backward
-pass, gradient norm clipped at 1, torch's AdamW with its defaults (not fused), linear schedule; nothing is recorded.
+pass, gradient norm clipped at 1, torch's AdamW with its defaults (not fused), linear schedule; nothing is recorded,
+and a killed training is lost.
 Ours is `train_classifier`, from texts to trained weights: first with length bucketing off, so that its batches and
 their padding are those of the plain loop (required: at least 1.00 times as fast; what a training costs once, about a
 tenth of a second, is in it, and shown apart as set-up), then with bucketing on. Plain extraction: tokenise 256 rows,

@@ -53,7 +53,7 @@ Write = Callable[["Draft"], Summary]
 Log = Callable[[str], None]
 
 _LIBRARIES = (
-    "accelerate", "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
+    "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
 )  # fmt: skip
 
 

@@ -196,7 +196,7 @@ class _Training:
     def _train(self) -> None:
         """All epochs that are left, from the last finished one or from the start."""
         settings, device = self.classifier.settings, self.device.resolve()
-        # Whatever was drawn before: each attempt draws the same.
+        # Dropout draws from the global generators; each attempt draws the same.
         set_seed(library_seed(self.seed))
         model = self.classifier.model.to(device)
         if hasattr(model, "config"):
@@ -226,9 +226,9 @@ class _Training:
 
     def _add_gradients(self, batch: Sequence[MicroBatch]) -> None:
         """Add up the gradients of the batch's mean loss, one micro-batch after another."""
-        rows = sum(len(part["labels"]) for part in batch)
-        for part in batch:
-            (self._summed_loss(part) / rows).backward()
+        rows = sum(len(micro_batch["labels"]) for micro_batch in batch)
+        for micro_batch in batch:
+            (self._summed_loss(micro_batch) / rows).backward()
 
     def _summed_loss(self, micro_batch: MicroBatch) -> torch.Tensor:
         """Cross-entropy on the logits, whatever loss a checkpoint's configuration names; the rows are recorded.
@@ -343,7 +343,7 @@ def _adamw(model: torch.nn.Module, settings: TrainingSpec) -> torch.optim.AdamW:
 
 
 def _batches(micro_batches: Iterable[MicroBatch], parts: int) -> Iterator[list[MicroBatch]]:
-    """So many micro-batches at once; an epoch's last batch may have fewer."""
+    """An epoch's batches, each as its `parts` micro-batches; the last one may have fewer."""
     left = iter(micro_batches)
     while batch := list(itertools.islice(left, parts)):
         yield batch

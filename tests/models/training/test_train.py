@@ -129,7 +129,14 @@ def test_global_generators_are_left_alone(
     assert (random.random(), np.random.random(), float(torch.rand(1))) == expected
 
 
-def test_nothing_is_written_by_the_trainer(
+def test_a_trained_model_keeps_no_keys_and_values(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    classifier, _ = _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(4), tmp_path)
+    assert classifier.model.config.use_cache is False
+
+
+def test_nothing_is_left_below_scratch(
     text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
 ) -> None:
     _train(text_settings.model_copy(update={"epochs": 1}), keyword_pairs(10), tmp_path)

@@ -13,7 +13,7 @@ from aflite_assets.specs.registry import load_spec
 from aflite_assets.stages.evaluation.cell_choice import CellFilter
 from aflite_assets.stages.pipeline import STAGES, run_stage
 
-BUNDLED = Path(__file__).parents[2] / "aflite_assets" / "sources" / "bundled"
+BUNDLED = Path(__file__).parents[2] / "aflite_assets" / "specs" / "bundled"
 
 Tables = Callable[[str], pa.Table]
 

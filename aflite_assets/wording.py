@@ -1,4 +1,4 @@
-"""Phrases that error messages of all packages share: did you mean, a long text's beginning, names that print."""
+"""Phrases that messages of all packages share: did you mean, a long text's beginning, a list's beginning."""
 
 import difflib
 import unicodedata
@@ -19,6 +19,18 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 def truncate(text: str, length: int) -> str:
     """The text, or so many characters of it with an ellipsis as the last."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def quoted(text: str, length: int) -> str:
+    """The beginning of a text in quotes, with what does not print written as escapes."""
+    return repr(truncate(text, length))
+
+
+def quoted_list(values: Iterable[object], *, most: int, length: int) -> str:
+    """The first `most` values with commas, texts quoted and at most `length` characters long; then "and 3 more"."""
+    entries = [quoted(value, length) if isinstance(value, str) else str(value) for value in values]
+    more = f" and {len(entries) - most} more" if len(entries) > most else ""
+    return ", ".join(entries[:most]) + more
 
 
 def is_printable_name(name: str) -> bool:

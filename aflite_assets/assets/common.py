@@ -140,11 +140,11 @@ def open_in_mlflow(reference: "RunReference") -> str:
 def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg.AssetCheckResult:
     """A check's outcome; `warn` marks those that never stop a run."""
     severity = dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR
-    shown = {key: _listed(value) if isinstance(value, Mapping) else value for key, value in metadata.items()}
+    shown = {key: _lines(value) if isinstance(value, Mapping) else value for key, value in metadata.items()}
     return dg.AssetCheckResult(check_name=name, passed=bool(passed), severity=severity, metadata=shown)
 
 
-def _listed(values: Mapping[str, Any]) -> str:
+def _lines(values: Mapping[str, Any]) -> str:
     """One line per value, which the UI shows at once; a JSON object stands there behind a link."""
     return "\n".join(f"{name}: {_cell(value)}" for name, value in values.items()) or "none"
 

@@ -67,7 +67,10 @@ def _code(made_from: Mapping[str, Any], key: ResultKey) -> list[Change]:
 def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
     left_out = ("contents", "attempt")
     one, two = ({name: value for name, value in each.items() if name not in left_out} for each in (old, new))
-    return [Change("field", name, _shown(before), _shown(after)) for name, before, after in _differences(one, two, "")]
+    return [
+        Change("field", name, _json_text(before), _json_text(after))
+        for name, before, after in _differences(one, two, "")
+    ]
 
 
 def _differences(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
@@ -131,7 +134,7 @@ def _short(digest: str | None) -> str:
     return "none" if digest is None else digest[:12]
 
 
-def _shown(value: Any) -> str:
+def _json_text(value: Any) -> str:
     if value is _UNSET:
         return "not set"
     return truncate(json.dumps(value), _LONGEST)

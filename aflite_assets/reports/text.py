@@ -25,10 +25,10 @@ def printable(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if text.isascii() and text.isprintable():
         return text
-    return _NON_CHARACTER.sub(_REPLACEMENT, "".join(map(_shown, text)))
+    return _NON_CHARACTER.sub(_REPLACEMENT, "".join(map(_visible, text)))
 
 
-def _shown(character: str) -> str:
+def _visible(character: str) -> str:
     if character in "\n\t":
         return character
     if character < " ":

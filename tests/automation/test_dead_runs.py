@@ -5,9 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pytest
 
 from aflite_assets.automation.dead_runs import PROCESS_TAG, end_dead_runs, find_dead_runs, mark_run
 from aflite_assets.processes import ProcessMark, mark_of, this_process
+from tests.waiting import within
 
 REPOSITORY = Path(__file__).parents[2]
 JOB = """
@@ -133,18 +133,9 @@ def test_a_killed_run_loses_its_slot_to_the_next_one(
     job.write_text(JOB)
     environment = os.environ | {"DAGSTER_HOME": str(folder), "NOTE": str(note), "SECONDS": "300"}
     with subprocess.Popen([sys.executable, str(job)], env=environment, stderr=subprocess.DEVNULL) as killed:
-        assert _within(120, note.exists)
+        assert within(120, note.exists)
         killed.kill()
     assert instance.event_log_storage.get_concurrency_info("gpu").active_slot_count == 1
     again = subprocess.run([sys.executable, str(job)], env=environment | {"SECONDS": "0"}, timeout=120, check=False)
     assert again.returncode == 0
     assert sorted(run.status.value for run in instance.get_runs()) == ["FAILURE", "SUCCESS"]
-
-
-def _within(seconds: float, holds: Callable[[], bool]) -> bool:
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.1)
-    return True

@@ -18,12 +18,13 @@ from aflite_assets.data.raw_table.values import as_texts, is_bytes, is_number, i
 from aflite_assets.data.synthetic.circles import list_column
 from aflite_assets.errors import DataError
 from aflite_assets.specs.dataset import ColumnsSpec
-from aflite_assets.wording import did_you_mean
+from aflite_assets.wording import did_you_mean, quoted_list
 
 _INPUTS = ("features", "text", "image")
 NO_VALUE = "(empty)"
 """What an attribute without a value is written as."""
-_LISTED = 30
+_MOST_NAMES = 30
+_NAME_LENGTH = 80
 
 
 def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
@@ -38,8 +39,8 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
         require_column(f"split {split!r}", known, column, field=f"columns.{field}")
     if all(getattr(columns, name) is None for name in _INPUTS):
         raise DataError(
-            f"columns names no input (split {split!r} has {_listed(table.column_names)}); set columns.text, image or "
-            "features"
+            f"columns names no input (split {split!r} has [{_column_list(table.column_names)}]); set columns.text, "
+            "image or features"
         )
     for field, column in _named(columns):
         if field in ("label", "id", "group", "attributes"):
@@ -63,14 +64,13 @@ def require_column(place: str, known: Mapping[str, int], column: str, *, field: 
         raise DataError(f"{place} has {known[column]} columns named {column!r}; rename all but one")
     if column not in known:
         raise DataError(
-            f"{place} has no column {column!r} that {field} names (it has {_listed(list(known))})"
+            f"{place} has no column {column!r} that {field} names (it has [{_column_list(known)}])"
             + (did_you_mean(column, known) or "; correct the spec")
         )
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"{[name[:80] for name in names[:_LISTED]]}{more}"
+def _column_list(names: Iterable[str]) -> str:
+    return quoted_list(names, most=_MOST_NAMES, length=_NAME_LENGTH)
 
 
 def _named(columns: ColumnsSpec) -> list[tuple[str, str]]:

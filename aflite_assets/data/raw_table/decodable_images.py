@@ -1,6 +1,6 @@
 """Rows whose image does not decode: dropped, counted and named, up to a share that the spec allows."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from aflite_assets.data.images import undecodable
 from aflite_assets.data.rows import rows_at
 from aflite_assets.errors import DataError
 from aflite_assets.processors import threads_per_step
+from aflite_assets.wording import quoted_list
 
 NAMED_IMAGES = 20
 """How many undecodable images of a split are named."""
@@ -80,10 +81,10 @@ def _named(broken: pa.Table, *, of: int) -> UndecodableImages:
     )
 
 
-def _too_many(split: str, found: UndecodableImages, images: int, largest_share: float) -> DataError:
+def _too_many(split: str, dropped: UndecodableImages, images: int, largest_share: float) -> DataError:
     return DataError(
-        f"split {split!r}: {found.rows} of {images} images ({found.share:.2%}) cannot be decoded, more than the "
-        f"{largest_share:.2%} of undecodable_images (first: {_listed(found.source_ids[:5])}); repair them or take them "
+        f"split {split!r}: {dropped.rows} of {images} images ({dropped.share:.2%}) cannot be decoded, more than the "
+        f"{largest_share:.2%} of undecodable_images (first: {_first_ids(dropped)}); repair them or take them "
         "out of the source, or raise undecodable_images to drop them"
     )
 
@@ -92,10 +93,10 @@ def _require_two_classes(train_labels: np.ndarray, dropped: Mapping[str, Undecod
     if "train" in dropped and len(np.unique(train_labels)) < 2:
         raise DataError(
             f"without the {dropped['train'].rows} images that cannot be decoded "
-            f"(first: {_listed(dropped['train'].source_ids[:5])}) split 'train' has one class only, filtering needs at "
+            f"(first: {_first_ids(dropped['train'])}) split 'train' has one class only, filtering needs at "
             "least two; repair them"
         )
 
 
-def _listed(values: Iterable[str]) -> str:
-    return ", ".join(map(repr, values))
+def _first_ids(dropped: UndecodableImages) -> str:
+    return quoted_list(dropped.source_ids[:5], most=5, length=200)

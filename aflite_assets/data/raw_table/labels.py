@@ -103,7 +103,7 @@ def _claims(names: LabelNames) -> dict[str | None, int]:
         for value in map(label_text, values if isinstance(values, tuple) else (values,)):
             if claims.setdefault(value, row) != row:
                 other = class_names(names)[claims[value]]
-                raise DataError(f"labels: value {_shown(value)} stands for {other!r} and for {name!r}; keep it in one")
+                raise DataError(f"labels: value {shown(value)} stands for {other!r} and for {name!r}; keep it in one")
     if isinstance(names, Mapping) or any(text is not None and _is_whole(text) for text in claims):
         return claims
     return claims | {str(row): row for row in range(len(names))}
@@ -161,10 +161,6 @@ def _is_whole(value: str) -> bool:
     return re.fullmatch(r"-?[0-9]{1,18}", value) is not None
 
 
-def _shown(value: str | None) -> str:
-    return "null" if value is None else shown(value)
-
-
 def _require_single_values(split: str, kind: pa.DataType) -> None:
     if pa.types.is_nested(kind) or is_bytes(kind) or pa.types.is_fixed_size_binary(kind):
         raise DataError(
@@ -177,7 +173,7 @@ def _refuse_dropped_classes(dropped: set[str | None], claims: dict[str | None, i
     both = [value for value in claims if value in dropped]
     if both:
         raise DataError(
-            f"value {_shown(both[0])} stands for class {names[claims[both[0]]]!r} of labels and is in unlabelled; "
+            f"value {shown(both[0])} stands for class {names[claims[both[0]]]!r} of labels and is in unlabelled; "
             "keep it in one of them (a list of labels also counts its names from 0, a mapping of names to values "
             "knows its values only)"
         )
@@ -197,6 +193,6 @@ def _refuse_unknown(found: Counter[str | None], numbers: dict[str | None, int], 
     raise DataError(
         f"label {shown(unknown[0])} ({found[unknown[0]]} rows) is no class of labels {classes}"
         + (f", nor are {', '.join(map(shown, unknown[1:6]))}" if unknown[1:] else "")
-        + (f" (values found: {', '.join(sorted(map(_shown, found))[:20])})" if isinstance(names, Mapping) else "")
+        + (f" (values found: {', '.join(sorted(map(shown, found))[:20])})" if isinstance(names, Mapping) else "")
         + (near or "; add it to labels, or to unlabelled if such rows have no label")
     )

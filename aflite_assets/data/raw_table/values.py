@@ -42,6 +42,8 @@ def as_text(value: Any) -> str | None:
 
 def shown(value: object) -> str:
     """A value as an error message shows it: control characters escaped, the start of a long one."""
+    if value is None:
+        return "null"
     text = value if isinstance(value, str) else str(value)
     return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}... ({len(text):,} characters)"
 

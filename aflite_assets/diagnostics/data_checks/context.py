@@ -10,7 +10,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks.feature_columns import FeatureColumns, all_finite, feature_columns
 from aflite_assets.diagnostics.data_checks.repeats import TrainRepeats, input_codes, repeats_in_train
-from aflite_assets.wording import truncate
+from aflite_assets.wording import quoted, quoted_list
 
 Numbers = Mapping[str, int | float | str]
 
@@ -71,13 +71,11 @@ def not_applicable(reason: str) -> Outcome:
     return Outcome(True, {"result": f"not applicable: {reason}"})
 
 
-def quoted(text: str) -> str:
+def quoted_text(text: str) -> str:
     """The beginning of a text from the data, in quotes, with what does not print written out."""
-    return repr(truncate(text, _SHOWN_CHARACTERS))
+    return quoted(text, _SHOWN_CHARACTERS)
 
 
 def listed(values: Iterable[object]) -> str:
     """The first twenty values in a line, and how many more there are."""
-    entries = [quoted(value) if isinstance(value, str) else str(value) for value in values]
-    more = len(entries) - _SHOWN_ENTRIES
-    return ", ".join(entries[:_SHOWN_ENTRIES]) + (f" and {more} more" if more > 0 else "")
+    return quoted_list(values, most=_SHOWN_ENTRIES, length=_SHOWN_CHARACTERS)

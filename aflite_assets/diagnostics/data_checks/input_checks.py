@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted
+from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted_text
 from aflite_assets.diagnostics.data_checks.partial_input import FOLDS, TextOnlyAccuracy, text_only_accuracy
 from aflite_assets.diagnostics.data_checks.texts import SharedText, empty_texts, shared_texts
 
@@ -146,7 +146,7 @@ def _leaks(accuracy: TextOnlyAccuracy | None) -> bool:
 def _why_it_leaks(shared: SharedText, accuracy: TextOnlyAccuracy | None) -> dict[str, int | float | str]:
     column = shared.column
     numbers: dict[str, int | float | str] = {
-        f"{column}.most_frequent": f"{quoted(shared.example)} in {shared.example_rows} rows"
+        f"{column}.most_frequent": f"{quoted_text(shared.example)} in {shared.example_rows} rows"
     }
     if accuracy is None:
         return numbers

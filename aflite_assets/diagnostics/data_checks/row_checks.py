@@ -4,7 +4,7 @@ import numpy as np
 
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement, majority_against_label
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, split_balances
-from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted
+from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted_text
 from aflite_assets.diagnostics.data_checks.repeats import repeats_across_splits
 from aflite_assets.diagnostics.tables import split_masks
 
@@ -128,8 +128,8 @@ def classes_balanced(data: CheckContext) -> Outcome:
     for balance in balances:
         numbers |= {
             f"{balance.split}.ratio": balance.ratio,
-            f"{balance.split}.largest": f"{quoted(balance.largest)} {balance.largest_share:.4f}",
-            f"{balance.split}.smallest": f"{quoted(balance.smallest)} {balance.smallest_share:.4f}",
+            f"{balance.split}.largest": f"{quoted_text(balance.largest)} {balance.largest_share:.4f}",
+            f"{balance.split}.smallest": f"{quoted_text(balance.smallest)} {balance.smallest_share:.4f}",
         }
         if balance.absent:
             numbers[f"{balance.split}.absent"] = listed(balance.absent)
@@ -156,7 +156,7 @@ def class_shares_alike(data: CheckContext) -> Outcome:
             # Rounded, so that five points are five whatever the shares' last digits are.
             moved = class_shares_moved(labels[data.in_train], labels[inside], classes=len(names)).round(9)
             most = int(np.abs(moved).argmax())
-            numbers |= {f"{split}.points": float(moved[most]), f"{split}.class": quoted(names[most])}
+            numbers |= {f"{split}.points": float(moved[most]), f"{split}.class": quoted_text(names[most])}
             differing += [split] if abs(moved[most]) > LARGEST_SHARE_DIFFERENCE else []
     if not differing:
         return Outcome(True, numbers)

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.tables import table_of
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.wording import truncate
 
 MOST_CHARACTERS = 200
 """Of a text; the rest is cut, with an ellipsis as the last character."""
@@ -55,7 +56,7 @@ def suspects(rows: pa.Table, examples: Examples, *, most: int = 20) -> pa.Table:
     shown = inputs.select(least_likely["row_id"].to_numpy())
     table = table_of([_record(row, examples.label_names) for row in least_likely.to_pylist()], pa.schema(_SUSPECTS))
     for name in extra:
-        values = [_shown(value, examples.label_names) for value in shown.table[name].to_pylist()]
+        values = [_cell_text(value, examples.label_names) for value in shown.table[name].to_pylist()]
         column = "annotators" if name == "annotator_labels" else name
         table = table.append_column(column, pa.array(values, pa.string()))
     return table
@@ -72,9 +73,7 @@ def _record(row: dict[str, Any], label_names: tuple[str, ...]) -> tuple[Any, ...
     )
 
 
-def _shown(value: str | list[int] | None, label_names: tuple[str, ...]) -> str | None:
+def _cell_text(value: str | list[int] | None, label_names: tuple[str, ...]) -> str | None:
     if isinstance(value, list):
         return ", ".join(label_names[label] for label in value) or None
-    if value is None or len(value) <= MOST_CHARACTERS:
-        return value
-    return value[: MOST_CHARACTERS - 1] + "…"
+    return None if value is None else truncate(value, MOST_CHARACTERS)

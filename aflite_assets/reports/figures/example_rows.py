@@ -55,7 +55,7 @@ def shown_examples(
     )
     drawn = side.take(_classes_in_turn(side["label"].to_numpy(), wanted, seed))
     inputs = examples.select(drawn["row_id"].to_pylist())
-    return tuple(_shown(inputs, position, record) for position, record in enumerate(_records(drawn)))
+    return tuple(_example_row(inputs, position, record) for position, record in enumerate(_records(drawn)))
 
 
 def shown_rows(examples: Examples, filtered: FilteredSet, row_ids: Sequence[int]) -> tuple[ExampleRow, ...]:
@@ -73,7 +73,7 @@ def shown_rows(examples: Examples, filtered: FilteredSet, row_ids: Sequence[int]
         )
     records = _records(filtered.rows.take(places))
     inputs = examples.select(row_ids)
-    return tuple(_shown(inputs, position, record) for position, record in enumerate(records))
+    return tuple(_example_row(inputs, position, record) for position, record in enumerate(records))
 
 
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
@@ -96,7 +96,7 @@ def _classes_in_turn(labels: np.ndarray, wanted: int, seed: int) -> np.ndarray:
     return chosen[np.argsort(labels[chosen], kind="stable")]
 
 
-def _shown(inputs: Examples, position: int, record: dict[str, Any]) -> ExampleRow:
+def _example_row(inputs: Examples, position: int, record: dict[str, Any]) -> ExampleRow:
     score, iteration = record["predictability"], record["removed_in_iteration"]
     common: dict[str, Any] = {
         "row_id": int(inputs.row_ids[position]),

@@ -47,7 +47,7 @@ def test_missing_column_is_named_with_its_field(columns: dict[str, Any], message
 def test_first_of_many_columns_are_listed() -> None:
     table = pa.table({"label": [1]} | {f"pixel{number}": [0] for number in range(784)})
     with pytest.raises(
-        DataError, match=r"has \['label', 'pixel0', .*'pixel28'\] and 755 more\); did you mean 'pixel84'"
+        DataError, match=r"has \['label', 'pixel0', .*'pixel28' and 755 more\]\); did you mean 'pixel84'"
     ):
         require_columns("dev", table, ColumnsSpec(features=("pixel0", "pixel784")))
 

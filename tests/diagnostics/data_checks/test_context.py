@@ -1,6 +1,6 @@
 import pytest
 
-from aflite_assets.diagnostics.data_checks.context import listed, not_applicable, quoted
+from aflite_assets.diagnostics.data_checks.context import listed, not_applicable, quoted_text
 
 
 @pytest.mark.parametrize(
@@ -14,8 +14,8 @@ from aflite_assets.diagnostics.data_checks.context import listed, not_applicable
     ],
 )
 def test_texts_of_the_data_are_short_and_print(text: str, shown: str) -> None:
-    assert quoted(text) == shown
-    assert quoted(text).isprintable()
+    assert quoted_text(text) == shown
+    assert quoted_text(text).isprintable()
 
 
 def test_long_lists_are_cut() -> None:

@@ -5,8 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +24,7 @@ from aflite_assets.stages.evaluation.cell_training import CellJob, train_cell
 from aflite_assets.stages.evaluation.cell_workers import CellWorkers, visible_gpus
 from aflite_assets.stages.pipeline import run_pipeline, run_stage
 from aflite_assets.stages.stage import Progress
+from tests.waiting import within
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -155,20 +154,11 @@ def test_workers_end_when_the_process_that_started_them_is_killed(tmp_path: Path
     # A job that says nothing while it runs: one that logs would notice by itself that nobody listens.
     job = f"import os, pathlib, time; pathlib.Path({str(mark)!r}).write_text(f'{{os.getpid()}}.'); time.sleep(120)"
     with subprocess.Popen([sys.executable, "-c", _STEP, job]) as step:
-        assert _within(60, lambda: mark.is_file() and mark.read_text(encoding="utf-8").endswith("."))
+        assert within(60, lambda: mark.is_file() and mark.read_text(encoding="utf-8").endswith("."))
         worker = int(mark.read_text(encoding="utf-8").rstrip("."))
         assert _runs(worker)
         step.kill()
-    assert _within(20, lambda: not _runs(worker))
-
-
-def _within(seconds: float, holds: Callable[[], bool]) -> bool:
-    end = time.monotonic() + seconds
-    while not holds():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.1)
-    return True
+    assert within(20, lambda: not _runs(worker))
 
 
 def _runs(number: int) -> bool:

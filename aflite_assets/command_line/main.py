@@ -116,7 +116,7 @@ def _schema(_: argparse.Namespace) -> None:
 
 
 def _spec(name: str) -> DatasetSpec:
-    """The spec of a file, or of a name that the registry knows; a file of that name that failed says why."""
+    """The spec of a file, or of a registered name; a file of that name that failed says why."""
     from aflite_assets.specs.registry import load_registry, load_spec
 
     path = Path(name)

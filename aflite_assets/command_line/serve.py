@@ -99,7 +99,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer(body=False)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Nothing: a line per request helps nobody."""
+        """Logs nothing: a line per request would be noise."""
 
     def _answer(self, *, body: bool) -> None:
         if _host_name(self.headers.get("Host", "")) not in self.server.hosts:

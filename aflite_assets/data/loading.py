@@ -38,7 +38,7 @@ def content_fingerprint(source: SourceSpec, *, hashes: FileHashes | None = None)
     `hashes` knows the files' hashes or computes them, and notes the files; default: those kept below `AFLITE_HOME`.
 
     Raises:
-        MissingDataError: a file or folder is missing, or the hub cannot be reached. DataError: the hub knows no such
+        MissingDataError: a file or folder is missing, or the hub cannot be reached. DataError: the hub has no such
         dataset or revision. UnsettledDataError: `hashes` is bounded or watches, and a file cannot be hashed yet.
     """
     if isinstance(source, HubSource):

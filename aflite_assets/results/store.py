@@ -150,8 +150,8 @@ class ResultStore:
     ) -> StoredResult:
         """The result of a key: found, or made by `write` and published; current from then on.
 
-        A second process that wants the same asset and partition waits for the first. A result whose files no longer
-        have their sizes is set aside and made again, with a line to `log`.
+        A second process for the same asset and partition waits for the first. A result whose files no longer have their
+        sizes is set aside and made again, with a line to `log`.
 
         Raises:
             StoreError: the folder cannot be written.

@@ -88,8 +88,8 @@ class MlflowRun:
     def log_dataset(self, name: str, *, digest: str, context: str) -> None:
         """Keep which version of a dataset the run read.
 
-        MLflow takes digests of 36 characters: `digest` is cut there and kept whole in the dataset's source.
-        A run knows a dataset version once: of two contexts the first stays.
+        MLflow takes digests of 36 characters: `digest` is cut there and kept whole in the dataset's source. A run holds
+        a dataset version once: of two contexts the first stays.
         """
         from mlflow.entities import Dataset, DatasetInput, InputTag
 

@@ -30,7 +30,7 @@ HEALTH_TIMEOUT_SECONDS = 10
 
 
 def _is_full(error: BaseException | None) -> bool:
-    """Whether a full disk is behind an error; SQLite says so in words only, and MLflow hands them on."""
+    """Whether a full disk caused an error; SQLite says so in words only, and MLflow hands them on."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True

@@ -1,4 +1,4 @@
-"""Pictures that Dagster's pages show at once: Markdown of a thousand characters and more stands behind a click."""
+"""Pictures that Dagster's pages show at once: Markdown of a thousand characters and more is shown after a click."""
 
 import base64
 import json

@@ -12,7 +12,7 @@ _IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 @dataclass(frozen=True)
 class ColumnForm:
-    """How columns are wanted: class names, or `class_numbers` as they are stored.
+    """The form of the columns to read: class names, or `class_numbers` as they are stored.
 
     `read` gives the bytes of an image that a row only names, or None where the row may not name that file.
     """

@@ -182,7 +182,7 @@ def model_commit(repo_id: str, revision: str | None) -> str:
 
 @contextmanager
 def asked_anew(*, seconds: float = 15.0) -> Iterator[Asking]:
-    """Ask the hub again for every commit that is wanted inside, all questions together in so many seconds.
+    """Request every commit anew inside the block, all requests together within so many seconds.
 
     Where it does not answer, the commit that it last gave is taken, and `Asking.unanswered` says so. What it answered
     for models holds for this process from then on, so that a model is loaded as its key says.

@@ -32,7 +32,7 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
 
     Raises:
         DataError: names the field, the column and the nearest column there is; or the row of a text that is too long
-            or no UTF-8; or the column of lists where one value is wanted.
+            or no UTF-8; or the column of lists where one value is expected.
     """
     known = Counter(table.column_names)
     for field, column in _named(columns):

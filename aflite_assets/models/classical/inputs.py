@@ -35,9 +35,9 @@ def fit_inputs(
 
     Features: as they are, of some columns in the given order where `features` names them.
 
-    Texts: TF-IDF of lower-cased words and word pairs with sublinear term frequencies, each column with a
-    vocabulary of its own, learnt from `train`. Images: RGB in [0, 1], at their own size if it is the same
-    everywhere (`tests` are looked at for this only), else 32 x 32.
+    Texts: TF-IDF of lower-cased words and word pairs with sublinear term frequencies, each column with a vocabulary of
+    its own, learned from `train`. Images: RGB in [0, 1], at their own size if it is the same everywhere (`tests` are
+    looked at for this only), else 32 x 32.
 
     Raises:
         DataError: a text column of the train rows has no word at all, or an image cannot be decoded.

@@ -88,7 +88,7 @@ class ContextualVectors(nn.Module):
 
 
 class LayerMix(nn.Module):
-    """A learnt mean of layers, times a learnt number (Peters et al., NAACL 2018, eq. 1).
+    """A learned mean of layers, times a learned number (Peters et al., NAACL 2018, eq. 1).
 
     It begins with all layers alike and the number 1. The optimizer's weight decay draws `weights` to 0, all layers
     alike, as that paper's penalty on them does.

@@ -54,7 +54,7 @@ class Esim(nn.Module):
     the hidden and the last layer, as in the authors' code. The texts' padding changes nothing.
 
     `vectors` makes rows x longest x `vector_width` of numbers of words; 0 stands for no word. What `ContextualVectors`
-    makes of each layer is mixed by weights that are this model's own and learnt with it. New weights are drawn from
+    makes of each layer is mixed by weights that are this model's own and learned with it. New weights are drawn from
     torch's global generator.
     """
 

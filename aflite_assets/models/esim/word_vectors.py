@@ -39,9 +39,8 @@ def read_word_vectors(
     one line at a time: memory is for what is returned.
 
     Raises:
-        MissingDataError: there is no such file.
-        DataError: a line has too few or too many numbers, or some that are none or not finite; it is not UTF-8; or
-            the file has no wanted word.
+        MissingDataError: there is no such file. DataError: a line has too few or too many numbers, or some that are
+        none or not finite; it is not UTF-8; or the file has none of the words.
     """
     if not path.is_file():
         raise MissingDataError(f"file of word vectors {str(path)!r} does not exist; correct vectors in the spec")

@@ -22,7 +22,7 @@ def open_image(examples: Examples, position: int) -> Image.Image:
     """The image at `position` as Pillow opens it: size known, pixels not yet decoded.
 
     Raises:
-        DataError: the bytes are no image that Pillow knows.
+        DataError: the bytes are no image that Pillow reads.
     """
     content = examples.image_bytes(position)
     try:

@@ -18,7 +18,7 @@ class PublishedTable:
     """One table of a paper: `values` per row, one per column, None where the paper has none.
 
     `kind` says which table here shows the same of our models; "fine_tuned" is the transfer table. Values are in per
-    cent, but for columns in points; `deviations`, as values, are over seeds, in points. `note`: what to know before
+    cent, but for columns in points; `deviations`, as values, are over seeds, in points. `note`: what to read before
     comparing.
     """
 

@@ -15,7 +15,7 @@ Location = tuple[int | str, ...]
 def typed_values(place: object, value: object, location: Location = ()) -> Iterator[tuple[Location, object, object]]:
     """Every value below `value` with its location and the annotation that stands there, `value` itself first.
 
-    What has no place in the models (unknown keys, a list where a mapping is wanted) is left out.
+    What has no place in the models (unknown keys, a list where a mapping is expected) is left out.
     """
     yield location, value, place
     if isinstance(value, Mapping):

@@ -44,7 +44,7 @@ class _Problem(NamedTuple):
 def explain(
     error: ValidationError, model: type[BaseModel], *, known: Collection[Location] = frozenset()
 ) -> Iterator[str]:
-    """One message per refused field of `model`; what each alternative of a field wants is joined with "or".
+    """One message per refused field of `model`; what each alternative of a field accepts is joined with "or".
 
     Places in `known` are left out, and what is below them.
     """

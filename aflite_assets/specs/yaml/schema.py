@@ -1,7 +1,7 @@
 """The JSON schema of a dataset's YAML file, for editors. The spec models decide what is refused.
 
-The schema takes whatever the models take. It is laxer: what a field means together with another one it does not know.
-`kind` and `format` are written out, since by them an editor knows which keys belong to a mapping.
+The schema takes whatever the models take. It is laxer: it does not check fields against each other. `kind` and `format`
+are written out, since by them an editor finds which keys belong to a mapping.
 """
 
 import json

@@ -15,7 +15,7 @@ from aflite_assets.automation.jobs import benchmark_job, filter_job
 from aflite_assets.automation.nightly import nightly
 from aflite_assets.automation.one_process import one_process_executor
 from aflite_assets.automation.prune import prune_job
-from aflite_assets.automation.refresh import refresh
+from aflite_assets.automation.refresh_sensor import refresh
 from aflite_assets.automation.retention import forget_old_runs, forget_old_runs_monthly
 from aflite_assets.automation.up_to_date import up_to_date
 from resources import ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource

@@ -5,7 +5,7 @@ import dagster as dg
 from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
-from aflite_assets.diagnostics.data_checks.checks import DATA_CHECKS, CheckResult
+from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, CheckResult
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.results.damage import find_damage
 from aflite_assets.specs.registry import load_registry

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from aflite_assets.command_line import backup, doctor, init, prune, refreshing, serve
+from aflite_assets.command_line import backup, doctor, init, prune, serve
+from aflite_assets.command_line import refresh_commands as refreshing
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
 from aflite_assets.errors import AfliteError, DataError, SpecError
@@ -82,7 +83,7 @@ def _check(options: argparse.Namespace) -> None:
         plan_section,
     )
     from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-    from aflite_assets.diagnostics.data_checks.checks import data_findings
+    from aflite_assets.diagnostics.data_checks.all_checks import data_findings
     from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, text_lengths
 
     spec = _spec(options.file)

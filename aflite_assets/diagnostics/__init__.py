@@ -1,8 +1,8 @@
 """Statistics about data, before and after filtering: plain functions on rows. No models, no drawing, no files."""
 
+from aflite_assets.diagnostics.data_checks.all_checks import CheckResult, data_findings
 from aflite_assets.diagnostics.data_checks.annotators import AnnotatorAgreement, annotator_agreement
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, label_balance
-from aflite_assets.diagnostics.data_checks.checks import CheckResult, data_findings
 from aflite_assets.diagnostics.data_checks.repeats import input_codes, repeats_across_splits, repeats_in_train
 from aflite_assets.diagnostics.data_checks.texts import SharedText, shared_texts
 from aflite_assets.diagnostics.evidence.kept_vs_removed import (

@@ -11,10 +11,10 @@ import torch
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.models.checks import check_inputs
 from aflite_assets.models.classifiers import ModelInputs, NeuralClassifier, new_classifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings, torch_threads_for
 from aflite_assets.models.global_state import isolated_random_state
+from aflite_assets.models.preflight import check_inputs
 from aflite_assets.models.representations import final_layer, represent
 from aflite_assets.models.training.batches import reading_threads
 from aflite_assets.models.training.out_of_memory import AdaptiveBatchSize

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.models.checks import check_inputs
-from aflite_assets.models.classical.models import evaluate_classical
+from aflite_assets.models.classical.evaluators import evaluate_classical
 from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
+from aflite_assets.models.preflight import check_inputs
 from aflite_assets.models.training.fine_tuning import FineTuning, fine_tune
 from aflite_assets.models.training.predictions import Predictions, predict
 from aflite_assets.models.training.train import TrainingResult, train_classifier

@@ -7,7 +7,7 @@ from typing import Literal
 
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan
 from aflite_assets.refresh.state import RefreshState, Tries
-from aflite_assets.specs.refresh import RefreshSpec
+from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.stage import Stage
 

@@ -12,7 +12,7 @@ from aflite_assets.results.locks import is_free, read_holder, writing_now
 from aflite_assets.results.pins import read_pins
 from aflite_assets.results.prune import TRASH
 from aflite_assets.results.records import PublishedResult
-from aflite_assets.results.refreshes import read_refreshes, recorded_partitions
+from aflite_assets.results.refresh_records import read_refreshes, recorded_partitions
 from aflite_assets.results.store import WORK, ResultStore
 
 _KEY = re.compile(r"[0-9a-f]{20}")

@@ -21,7 +21,7 @@ from aflite_assets.results.files import flush_entry
 from aflite_assets.results.locks import unread, writing_now
 from aflite_assets.results.pins import read_pins
 from aflite_assets.results.records import PublishedResult
-from aflite_assets.results.refreshes import newest_distinct, read_refreshes, recorded_partitions
+from aflite_assets.results.refresh_records import newest_distinct, read_refreshes, recorded_partitions
 from aflite_assets.results.store import DAMAGED, WORK, ResultStore
 
 KEEP = 3

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, StrictFloat, StrictInt, model_valida
 
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, StrictSpec
 from aflite_assets.specs.recipes import check_recipes
-from aflite_assets.specs.refresh import RefreshSpec
+from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
 from aflite_assets.wording import LONGEST_NAME, is_printable_name
 

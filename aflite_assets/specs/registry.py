@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from aflite_assets.errors import SpecError
 from aflite_assets.specs.dataset import DatasetSpec
-from aflite_assets.specs.yaml.checks import check_values
 from aflite_assets.specs.yaml.messages import NAME_RULE, explain
 from aflite_assets.specs.yaml.paths import absolute_path, absolute_paths
 from aflite_assets.specs.yaml.reading import read_yaml
 from aflite_assets.specs.yaml.safe_text import received_text, shown_path
+from aflite_assets.specs.yaml.value_rules import check_values
 from aflite_assets.wording import did_you_mean
 
 BUNDLED = Path(__file__).parent / "bundled"

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import PublishedResult
-from aflite_assets.results.beside import kept_beside, sources_version
+from aflite_assets.results.sidecar_files import kept_beside, sources_version
 from aflite_assets.stages.shared import report_inputs
 from aflite_assets.stages.shared.published import read_learning_curves
 
 if TYPE_CHECKING:
-    from aflite_assets.diagnostics.data_checks.checks import CheckResult
+    from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
     from aflite_assets.reports.figures.drawing import Picture
 
 _PACKAGE = Path(__file__).parents[1]
@@ -48,7 +48,7 @@ def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
 
 def raw_findings(result: PublishedResult) -> "tuple[CheckResult, ...]":
     """What the checks of `diagnostics.findings` say about a raw dataset."""
-    from aflite_assets.diagnostics.data_checks.checks import CheckResult
+    from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 
     kept = kept_beside(
         result,
@@ -67,7 +67,7 @@ def prepare_shown(result: PublishedResult) -> None:
 
 
 def _findings(result: PublishedResult) -> "tuple[CheckResult, ...]":
-    from aflite_assets.diagnostics.data_checks.checks import data_findings
+    from aflite_assets.diagnostics.data_checks.all_checks import data_findings
 
     undecodable = result.summary["undecodable_images"]
     return data_findings(

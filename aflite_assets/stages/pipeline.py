@@ -11,7 +11,7 @@ from aflite_assets.errors import StoreError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore, StoredResult
 from aflite_assets.results.locks import reading
-from aflite_assets.results.refreshes import Refresh, record_refresh
+from aflite_assets.results.refresh_records import Refresh, record_refresh
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET

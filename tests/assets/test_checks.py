@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.assets import common, data, warmup
-from aflite_assets.diagnostics.data_checks.checks import DATA_CHECKS
+from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import Registry, parse_spec
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource

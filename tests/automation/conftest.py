@@ -16,7 +16,7 @@ import yaml
 import definitions
 from aflite_assets.assets import common
 from aflite_assets.assets.steps import attempts
-from aflite_assets.automation.refresh import Tick
+from aflite_assets.automation.refresh_sensor import Tick
 from aflite_assets.notifying import Notifier
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore, StoredResult

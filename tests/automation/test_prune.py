@@ -6,7 +6,7 @@ import dagster as dg
 
 from aflite_assets.automation.prune import prune_job
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
-from aflite_assets.results.refreshes import record_refresh
+from aflite_assets.results.refresh_records import record_refresh
 from resources import ResultStoreResource
 
 

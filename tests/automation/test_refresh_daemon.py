@@ -17,7 +17,7 @@ import yaml
 
 from aflite_assets.refresh.plan import plan_dataset
 from aflite_assets.results import ResultStore
-from aflite_assets.results.refreshes import read_refreshes
+from aflite_assets.results.refresh_records import read_refreshes
 from aflite_assets.specs.registry import load_spec
 from aflite_assets.stages.pipeline import STAGES
 from tests.assets.conftest import REPOSITORY, DagsterServer, free_port, running_dagster

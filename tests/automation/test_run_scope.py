@@ -11,7 +11,7 @@ from dagster._core.events import DagsterEvent
 import definitions
 from aflite_assets.assets import common
 from aflite_assets.results import ResultStore
-from aflite_assets.results.refreshes import read_refreshes
+from aflite_assets.results.refresh_records import read_refreshes
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES
 from resources import ComputeDevice, ExperimentTracker

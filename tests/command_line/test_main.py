@@ -13,7 +13,7 @@ from PIL import Image
 
 from aflite_assets.command_line.main import _write, main
 from aflite_assets.command_line.preview import data_preview, filter_timing, model_timing
-from aflite_assets.diagnostics.data_checks.checks import CheckResult
+from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 
 SPEC: dict[str, Any] = {
     "title": "Pairs",
@@ -196,7 +196,7 @@ def test_what_blocks_a_run_is_refused(
     make: Make, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocking = CheckResult("labels_known", False, True, {"rows": 3, "share": 0.123456}, "name them")
-    monkeypatch.setattr("aflite_assets.diagnostics.data_checks.checks.data_findings", lambda raw, **_: (blocking,))
+    monkeypatch.setattr("aflite_assets.diagnostics.data_checks.all_checks.data_findings", lambda raw, **_: (blocking,))
     code, out, err = _checked(make(), capsys)
     assert code == 1
     assert "error: labels_known\n  rows 3, share 0.123\n  name them\n" in out

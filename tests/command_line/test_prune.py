@@ -15,7 +15,7 @@ from aflite_assets.command_line.prune import age
 from aflite_assets.command_line.terminal import size
 from aflite_assets.paths import cache_folder
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
-from aflite_assets.results.refreshes import record_refresh
+from aflite_assets.results.refresh_records import record_refresh
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.results import ResultStore
-from aflite_assets.results.refreshes import read_refreshes
+from aflite_assets.results.refresh_records import read_refreshes
 from aflite_assets.stages.pipeline import STAGES
 from tests.faults.kills import attempt, kill_and_resume
 

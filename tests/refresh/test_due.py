@@ -9,7 +9,7 @@ from aflite_assets.refresh.changes import Change
 from aflite_assets.refresh.due import MOST_TRIES, WAITS, Due, what_is_due
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, State
 from aflite_assets.refresh.state import RefreshState
-from aflite_assets.specs.refresh import RefreshSpec
+from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.stages.pipeline import STAGES
 
 WHY = (Change("field", "filter.threshold", "0.75", "0.8"),)

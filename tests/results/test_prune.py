@@ -18,7 +18,7 @@ from aflite_assets.results.damage import find_damage
 from aflite_assets.results.locks import reading, writing
 from aflite_assets.results.pins import pin, read_pins, unpin
 from aflite_assets.results.prune import Pruned, prune
-from aflite_assets.results.refreshes import read_refreshes, record_refresh
+from aflite_assets.results.refresh_records import read_refreshes, record_refresh
 
 
 @pytest.fixture

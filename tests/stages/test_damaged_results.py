@@ -11,7 +11,7 @@ import pytest
 from aflite_assets.errors import StoreError
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.results.damage import find_damage
-from aflite_assets.results.refreshes import read_refreshes
+from aflite_assets.results.refresh_records import read_refreshes
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from aflite_assets.errors import DatasetBusyError
 from aflite_assets.results import ResultStore, StoredResult
-from aflite_assets.results.refreshes import Refresh
+from aflite_assets.results.refresh_records import Refresh
 from aflite_assets.stages.pipeline import STAGES, record_if_whole
 
 _open: dict[str, "RunScope"] = {}

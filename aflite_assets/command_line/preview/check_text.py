@@ -15,7 +15,7 @@ from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.command_line.terminal import duration, escaped, indented, table, truncate_escaped
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import open_encoded
-from aflite_assets.diagnostics.data_checks.checks import CheckResult
+from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 from aflite_assets.reports.text import count, counted, percent
 from aflite_assets.specs.dataset import Count, DatasetSpec
 from aflite_assets.stages.shared.published import category_columns

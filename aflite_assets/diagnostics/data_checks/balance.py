@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.tables import split_masks, table_of
+from aflite_assets.diagnostics.record_tables import split_masks, table_of
 from aflite_assets.errors import InvalidInputError
 
 _BALANCE = pa.schema(

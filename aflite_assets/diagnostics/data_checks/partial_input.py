@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.tables import text_codes
+from aflite_assets.diagnostics.record_tables import text_codes
 
 FOLDS = 5
 MOST_ROWS = 5_000

@@ -9,7 +9,7 @@ import numpy as np
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import read_image
-from aflite_assets.diagnostics.tables import content_codes, split_masks, text_codes
+from aflite_assets.diagnostics.record_tables import content_codes, split_masks, text_codes
 
 SHOWN_ROWS = 10
 SHOWN_CONFLICTS = 5

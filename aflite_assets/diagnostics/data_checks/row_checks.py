@@ -6,7 +6,7 @@ from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, split_balances
 from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted_text
 from aflite_assets.diagnostics.data_checks.repeats import repeats_across_splits
-from aflite_assets.diagnostics.tables import split_masks
+from aflite_assets.diagnostics.record_tables import split_masks
 
 LARGEST_REPEATED_SHARE = 0.01
 """Of the train rows; a few short texts stand twice in every large dataset."""

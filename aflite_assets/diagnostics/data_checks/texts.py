@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.tables import split_masks, text_codes
+from aflite_assets.diagnostics.record_tables import split_masks, text_codes
 
 SHOWN_ROWS = 10
 

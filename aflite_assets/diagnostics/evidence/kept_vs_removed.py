@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement
-from aflite_assets.diagnostics.tables import factorize, split_masks, table_of
+from aflite_assets.diagnostics.record_tables import factorize, split_masks, table_of
 from aflite_assets.errors import InvalidInputError
 
 _COUNTS = [

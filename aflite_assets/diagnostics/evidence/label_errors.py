@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.tables import table_of
+from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.wording import truncate
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.diagnostics.tables import table_of
+from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
 NEIGHBOURS = (1, 5, 10, 50)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.diagnostics.tables import table_of
+from aflite_assets.diagnostics.record_tables import table_of
 
 _OVERLAP = pa.schema(
     {

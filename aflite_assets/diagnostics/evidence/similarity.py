@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.diagnostics.tables import table_of
+from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
 
 MOST_CLASSES = 4

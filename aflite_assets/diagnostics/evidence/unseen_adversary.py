@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import as_rgb, open_encoded
-from aflite_assets.diagnostics.tables import table_of
+from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import DataError, InvalidInputError
 
 FOLDS = 5

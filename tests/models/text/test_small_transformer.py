@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError, ModelError
-from aflite_assets.models.checks import check_model
 from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.encoders import load_encoder, train_encoder
 from aflite_assets.models.evaluators import evaluate
 from aflite_assets.models.global_state import isolated_random_state
+from aflite_assets.models.preflight import check_model
 from aflite_assets.models.text.small_transformer import SPECIAL_TOKENS, train_word_pieces
 from aflite_assets.specs.models import SmallTransformerSpec
 

@@ -1,6 +1,6 @@
 import pyarrow as pa
 
-from aflite_assets.diagnostics.tables import content_codes, factorize, split_masks, table_of, text_codes
+from aflite_assets.diagnostics.record_tables import content_codes, factorize, split_masks, table_of, text_codes
 
 
 def test_values_are_numbered_in_order_of_appearance_across_chunks() -> None:

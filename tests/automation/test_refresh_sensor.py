@@ -11,9 +11,9 @@ import pytest
 from dagster._core.events import DagsterEvent, DagsterEventType
 
 import definitions
-from aflite_assets.automation import refresh as module
+from aflite_assets.automation import refresh_sensor as module
 from aflite_assets.automation import runs_of_datasets
-from aflite_assets.automation.refresh import TICK_SECONDS, refresh
+from aflite_assets.automation.refresh_sensor import TICK_SECONDS, refresh
 from aflite_assets.automation.watched_versions import latest_version
 from aflite_assets.refresh.due import WAITS
 from aflite_assets.refresh.state import RefreshState

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from aflite_assets.errors import SpecError
-from aflite_assets.specs.refresh import RefreshSpec
+from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.registry import parse_spec
 from tests.pipeline_fixtures import CIRCLES
 

@@ -9,7 +9,7 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
-from aflite_assets.diagnostics.data_checks.checks import DATA_CHECKS, CheckResult, data_findings
+from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, CheckResult, data_findings
 
 BLOCKING = {"row_ids_unique", "labels_known", "features_finite"}
 
@@ -83,8 +83,8 @@ def test_findings_leave_the_global_generator_alone(make_examples: Callable[..., 
 
 
 def test_knowing_the_checks_loads_nothing_heavy() -> None:
-    script = "import sys, aflite_assets.diagnostics.data_checks.checks; print(*sys.modules)"
+    script = "import sys, aflite_assets.diagnostics.data_checks.all_checks; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert "aflite_assets.diagnostics.data_checks.checks" in loaded
+    assert "aflite_assets.diagnostics.data_checks.all_checks" in loaded
     assert loaded.isdisjoint({"sklearn", "scipy", "torch", "transformers", "PIL", "pandas", "dagster"})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
-from aflite_assets.results.beside import kept_beside, sources_version
+from aflite_assets.results.sidecar_files import kept_beside, sources_version
 
 
 @pytest.fixture

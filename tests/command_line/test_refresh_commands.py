@@ -14,7 +14,7 @@ import yaml
 from filelock import FileLock
 
 from aflite_assets.command_line.main import INTERRUPTED, main
-from aflite_assets.command_line.refreshing import FAILED, PAUSED, WAITING
+from aflite_assets.command_line.refresh_commands import FAILED, PAUSED, WAITING
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore, file_hashes
 from aflite_assets.results.file_hashes import FileHashes, Watch

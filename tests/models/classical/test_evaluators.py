@@ -8,8 +8,8 @@ from sklearn.svm import SVC
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
-from aflite_assets.models.classical import models as classical
-from aflite_assets.models.classical.models import evaluate_classical
+from aflite_assets.models.classical import evaluators as classical
+from aflite_assets.models.classical.evaluators import evaluate_classical
 from aflite_assets.specs.models import LinearModelSpec, MaxPpmiSpec, RbfSvmSpec
 
 NAMES = ("a", "b", "c")

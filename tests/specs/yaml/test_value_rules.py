@@ -7,7 +7,7 @@ from pydantic import SecretStr
 from aflite_assets.errors import SpecError
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.specs.yaml.checks import check_values
+from aflite_assets.specs.yaml.value_rules import check_values
 
 HUB = {"format": "hub", "id": "owner/name", "revision": "main", "splits": {"train": "train", "test": "test"}}
 BOOLEANS = "yes/no/on/off and true/false are booleans in YAML"

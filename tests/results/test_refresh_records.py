@@ -6,7 +6,7 @@ import pytest
 
 from aflite_assets.errors import StoreError
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
-from aflite_assets.results.refreshes import (
+from aflite_assets.results.refresh_records import (
     newest_distinct,
     read_refreshes,
     record_refresh,

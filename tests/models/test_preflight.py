@@ -6,7 +6,7 @@ import pytest
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.models.checks import check_model
+from aflite_assets.models.preflight import check_model
 from aflite_assets.specs.models import (
     EncoderSpec,
     EsimSpec,

@@ -47,7 +47,7 @@ def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
 
 
 def raw_findings(result: PublishedResult) -> "tuple[CheckResult, ...]":
-    """What the checks of `diagnostics.findings` say about a raw dataset."""
+    """What the checks of `diagnostics.data_checks.all_checks` say about a raw dataset."""
     from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 
     kept = kept_beside(

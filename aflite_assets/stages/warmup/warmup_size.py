@@ -1,6 +1,6 @@
 """`warmup: {size: auto}`: samples of growing size, an encoder trained on each, and where the learning curve flattens.
 
-Which sizes are tried is in `sizes`, where a curve flattens in `reports.learning_curve`.
+Which sizes are tried is in `sizes`, where a curve flattens in `reports.inputs.learning_curve`.
 """
 
 import hashlib

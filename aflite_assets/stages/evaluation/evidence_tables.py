@@ -111,7 +111,7 @@ def _distance_tables(representation: str, found: "NeighbourDistances") -> Iterat
 
 
 def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[str, ...], *, seed: int) -> pa.Table:
-    """Similarities of kept, removed and random rows of some classes: `diagnostics.evidence.similarity` with label_name first."""
+    """Similarities of kept, removed and random rows of some classes; see `diagnostics.evidence.similarity`."""
     from aflite_assets.diagnostics.evidence.similarity import class_similarities
 
     places = read_rows(embedded)

@@ -1,6 +1,7 @@
 """Assets of the group `filtering`: the loop, its iterations, the controls, and the dataset that comes out."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -126,19 +127,13 @@ def report_iteration(context: dg.AssetExecutionContext, report: IterationReport)
     iteration = f"{report.iteration:03d}"
     context.instance.add_dynamic_partitions("aflite_iteration", [iteration])
     pair = f"{context.partition_key}.{report.representation}"
+    elsewhere = ("representation", "iteration", "rows_in")
     metadata: dict[str, Any] = {
         "dagster/row_count": report.rows_in,
-        "train_rows_in": report.train_rows_in,
-        "representation_bias": report.representation_bias,
-        "removed": report.removed,
-        "train_removed": report.train_removed,
-        "scored_rows_in": report.scored_rows_in,
-        "scored_removed": report.scored_removed,
+        **{name: value for name, value in asdict(report).items() if name not in elsewhere and value is not None},
         "pair": pair,
         "run": context.run.run_id,
     }
-    if report.cutoff is not None:
-        metadata["cutoff"] = report.cutoff
     context.log_event(
         dg.AssetMaterialization(
             "iteration_sets",

@@ -36,6 +36,13 @@ class IterationReport:
     cutoff: float | None
     representation_bias: float
 
+    @classmethod
+    def of(cls, representation: str, row: Mapping[str, object]) -> Self:
+        """From a row of the published iterations, of which it has the columns that it names."""
+        make: Callable[..., Self] = cls
+        columns = (field.name for field in fields(cls) if field.name != "representation")
+        return make(representation, **{column: row[column] for column in columns})
+
 
 @dataclass(frozen=True)
 class Progress:

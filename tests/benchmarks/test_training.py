@@ -50,7 +50,7 @@ def test_both_loops_extract_the_same_features(benchmark: Any) -> None:
     np.testing.assert_allclose(features, benchmark.extract_plain(work), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize("precision", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 def test_the_table_says_what_was_measured(
     benchmark: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, precision: str
 ) -> None:

@@ -260,18 +260,7 @@ class Checkpoint:
 
 
 def _report(name: str, record: IterationRecord) -> IterationReport:
-    return IterationReport(
-        name,
-        iteration=record.iteration,
-        rows_in=record.rows_in,
-        train_rows_in=record.counted_rows_in,
-        removed=record.removed,
-        train_removed=record.counted_removed,
-        scored_rows_in=record.scored_rows_in,
-        scored_removed=record.scored_removed,
-        cutoff=record.cutoff,
-        representation_bias=record.representation_bias,
-    )
+    return IterationReport.of(name, _published(record))
 
 
 def _line(name: str, record: IterationRecord) -> str:

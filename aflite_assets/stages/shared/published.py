@@ -3,7 +3,7 @@
 import functools
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -177,9 +177,8 @@ def first_scores(part: PublishedResult) -> pa.Table:
 
 def report_iterations(representation: str, part: PublishedResult, progress: Progress) -> None:
     """Report every published iteration of one representation, in order."""
-    names = [field.name for field in fields(IterationReport) if field.name != "representation"]
-    for row in pq.read_table(part.file("iterations.parquet"), columns=names).to_pylist():
-        progress.on_iteration(IterationReport(representation, **row))
+    for row in pq.read_table(part.file("iterations.parquet")).to_pylist():
+        progress.on_iteration(IterationReport.of(representation, row))
 
 
 def read_challenge_sets(result: PublishedResult) -> ChallengeSets:

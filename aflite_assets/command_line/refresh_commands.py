@@ -109,12 +109,13 @@ def _plan(options: argparse.Namespace) -> int:
 
     registry = load_registry()
     plans = list(_plans(options.names, registry, watch=None))
+    dues = _dues(plans, registry, RefreshState.beside(_store()))
     if options.json:
         _say([json.dumps([_as_json(plan) for plan in plans], indent=2)])
     else:
-        dues = _dues(plans, registry, RefreshState.beside(_store()))
-        _say([*plan_lines(plans), "", *would_lines(plans, dues)])
-    return FAILED if any(_refusals(plan) for plan in plans) else 0
+        _say([*plan_lines(plans, dues), "", *would_lines(plans, dues)])
+    is_left = any(due.given_up for due in dues.values())
+    return FAILED if is_left or any(_refusals(plan) for plan in plans) else 0
 
 
 def _dues(plans: Iterable["DatasetPlan"], registry: "Registry", state: "RefreshState") -> dict[str, "Due"]:
@@ -129,7 +130,7 @@ def _dues(plans: Iterable["DatasetPlan"], registry: "Registry", state: "RefreshS
     }
 
 
-def plan_lines(plans: Iterable["DatasetPlan"]) -> list[str]:
+def plan_lines(plans: Iterable["DatasetPlan"], dues: Mapping[str, "Due"]) -> list[str]:
     """A table of every stage that is not found and current, and what its words mean.
 
     A dataset of which all is found, or that was never made, has one line.
@@ -139,6 +140,8 @@ def plan_lines(plans: Iterable["DatasetPlan"]) -> list[str]:
     rows = [("dataset", "stage", "state", "last time", "why")]
     notes, seen = [], set()
     for plan in plans:
+        due = dues.get(plan.dataset)
+        left = set() if due is None else {given_up.stage.stage for given_up in due.given_up}
         whole = (plan.dataset, f"all {len(plan.stages)}")
         shown = [stage for stage in plan.stages if not stage.current]
         if plan.failure is not None:
@@ -154,16 +157,17 @@ def plan_lines(plans: Iterable["DatasetPlan"]) -> list[str]:
             (
                 plan.dataset,
                 stage.stage,
-                _WORDS.get(stage.state, stage.state),
+                "left" if stage.stage in left else _WORDS.get(stage.state, stage.state),
                 _took(stage.seconds),
                 "; ".join(map(str, stage.reasons)),
             )
             for stage in shown
         ]
-        seen |= {stage.state for stage in shown}
+        seen |= {"left" if stage.stage in left else stage.state for stage in shown}
         notes += [f"{plan.dataset}: {note}" for note in plan.notes]
     room = _WHY if sys.stdout.isatty() else _WHOLE
-    meanings = [f"{_WORDS.get(state, state)}: {meaning}" for state, meaning in STATES.items() if state in seen]
+    states = [*STATES.items(), ("left", "it was refused, or three tries failed; a person has to act")]
+    meanings = [f"{_WORDS.get(state, state)}: {meaning}" for state, meaning in states if state in seen]
     return [
         *table([(*row[:4], truncate_escaped(one_line(row[4]), room)) for row in rows]),
         *(["", "; ".join(meanings)] if meanings else []),
@@ -192,7 +196,7 @@ def _would(plan: "DatasetPlan", due: "Due | None") -> str | None:
     if plan.up_to_date:
         return None
     if due.stages:
-        following = f", then what follows ({counted(len(due.following), 'stage')})" if due.following else ""
+        following = f", then what follows (at most {counted(len(due.following), 'stage')})" if due.following else ""
         took = f"; it took {_took(plan.seconds)} last time" if plan.seconds is not None else ""
         return f"make {', '.join(stage.stage for stage in due.stages)}{following}{took}"
     if due.why_not == ("refresh: never",):
@@ -228,7 +232,7 @@ def _refresh(options: argparse.Namespace) -> int:
 def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "RefreshState", watch: "Watch") -> int:
     from aflite_assets.refresh.due import how_to_start
     from aflite_assets.refresh.run import refresh_dataset
-    from aflite_assets.specs.registry import load_registry
+    from aflite_assets.specs.registry import BUNDLED, load_registry
 
     registry = load_registry()
     plans = list(_plans(options.names, registry, watch=watch))
@@ -250,15 +254,34 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "Refr
             codes.append(WAITING)
             continue
         if done.due.never_begun:
-            never.append(plan.dataset)
+            if options.names or registry.files[plan.dataset].parent != BUNDLED:
+                never.append(plan.dataset)
         else:
             _say(refreshed_lines(done, report=_report(done, store)))
         codes.append(_code(done))
         for one in done.due.untold:
             state.note_reported(plan.dataset, one.stage.stage, one.stage.key or "")
+    if not options.names:
+        codes += _without_files(store, registry)
     if never:
         _say([f"never made, and not begun: {', '.join(never)}; {_of(never, how_to_start('NAME'))}"])
     return next((code for code in (FAILED, WAITING) if code in codes), 0)
+
+
+def _without_files(store: "ResultStore", registry: "Registry") -> Iterator[int]:
+    """Name datasets that have results here and no file, as all have where `AFLITE_DATASETS` was forgotten."""
+    made = {partition for _, partition, _ in store.partitions()}
+    unknown = sorted(made - registry.specs.keys() - {path.stem for path in registry.failures})
+    if unknown:
+        _say(
+            [
+                f"not looked at: {', '.join(unknown)}; their results lie in {escaped(str(store.root))}, but no dataset "
+                "file has these names (AFLITE_DATASETS names the folders of files)"
+            ],
+            error=True,
+        )
+        if not made & registry.specs.keys():
+            yield FAILED
 
 
 def refreshed_lines(done: "Refreshed", *, report: Path | None = None) -> Iterator[str]:

@@ -67,7 +67,7 @@ def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -
 
 
 def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem]:
-    """Dataset files that are not understood, and stages that refreshes leave since they were refused or failed."""
+    """Dataset files that are not understood, and stages of begun datasets that are refused, or left after tries."""
     for message in registry.failures.values():
         yield Problem("dataset file", _one_line(message), "until then no refresh makes anything of it")
     state = RefreshState.beside(store)
@@ -76,8 +76,12 @@ def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem
     except StoreError as error:
         yield Problem("notes about refreshes", str(error), "until then nothing is refreshed")
         return
-    tried = [name for name in registry.specs if name in noted]
-    for plan in plan_datasets(registry, store, tried):
+    begun = {partition for _, partition, _ in store.partitions()} | set(noted)
+    for plan in plan_datasets(registry, store, [name for name in registry.specs if name in begun]):
+        for stage in plan.stages:
+            if stage.state == "refused":
+                reasons = _one_line("; ".join(map(str, stage.reasons)))
+                yield Problem("stage refused", f"{plan.dataset}: {stage.stage}: {reasons}", "mend what is said there")
         for stage in plan.stale:
             one = after_tries(stage, state)
             if isinstance(one, GivenUp):

@@ -75,6 +75,27 @@ def test_nothing_to_do(vectors: Path, run: Run) -> None:
     assert run("refresh", "vectors") == (0, "vectors: nothing is due\n", "")
 
 
+def test_results_without_a_file_are_named(vectors: Path, run: Run, home: Path) -> None:
+    vectors.rename(vectors.with_name("renamed.yaml"))
+    code, out, err = run("refresh")
+    assert code == FAILED
+    assert err.startswith(
+        f"not looked at: vectors; their results lie in {home}/results, but no dataset file has these "
+    )
+    assert "never made, and not begun: renamed; " in out
+    assert "circles_1" not in out
+
+
+def test_a_missing_file_is_found_by_the_doctor(vectors: Path, run: Run) -> None:
+    spec = yaml.safe_load(vectors.read_text())
+    spec["source"]["splits"]["test"]["features"] = "/gone.npy"
+    _edit(vectors, source=spec["source"])
+    code, out, _ = run("doctor")
+    assert code == 1
+    assert "stage refused: vectors: raw_dataset: " in out
+    assert "/gone.npy" in out
+
+
 def test_an_edited_setting_is_planned_and_made(vectors: Path, run: Run) -> None:
     _edit(vectors, title="Vectors\x1b[31m")
     code, out, _ = run("plan", "vectors")
@@ -86,7 +107,9 @@ def test_an_edited_setting_is_planned_and_made(vectors: Path, run: Run) -> None:
     assert 'title: "" -> "Vectors\\u001b[31m"' in out
     assert out.splitlines()[4] == "to make: it would be made; after: it depends on stages that are not found"
     assert out.splitlines()[6] == "a refresh now would:"
-    assert out.splitlines()[7].startswith("  vectors: make published_dataset, then what follows (1 stage); it took ")
+    assert out.splitlines()[7].startswith(
+        "  vectors: make published_dataset, then what follows (at most 1 stage); it took "
+    )
     code, out, _ = run("refresh", "vectors")
     assert code == 0
     made, report, where = out.splitlines()
@@ -180,7 +203,11 @@ def test_a_refusal_is_told_once_with_its_reason(vectors: Path, run: Run) -> None
         "vectors: raw_dataset is still left, it was refused (`aflite status vectors` says how); mend what it reads\n"
     )
     assert outcomes[1][1] == outcomes[2][1] == still
-    assert f"  vectors: make nothing: {refused}" in run("plan", "vectors")[1]
+    code, out, _ = run("plan", "vectors")
+    assert code == FAILED
+    assert out.splitlines()[1].split()[:3] == ["vectors", "raw_dataset", "left"]
+    assert "left: it was refused, or three tries failed; a person has to act\n" in out
+    assert f"  vectors: make nothing: {refused}" in out
     out = run("status", "circles_1", "vectors")[1]
     assert out.splitlines()[1].startswith("vectors ")
     assert "  Laaaaaaaaaa  " in out

@@ -55,8 +55,8 @@ def _from_text(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArra
     except pa.ArrowInvalid as error:
         row, value = next((row, text) for row, text in enumerate(texts.to_pylist()) if not _is_number(text))
         raise DataError(
-            f"split {split!r}: column {name!r} of columns.features cannot be read as numbers: row {row} holds "
-            f"{shown(value)}; {_REMEDY}, and map words to numbers in the source"
+            f"split {split!r}: column {name!r} of columns.features cannot be read as numbers: row {row} (from 0, the "
+            f"header left out) holds {shown(value)}; {_REMEDY}, and write numbers in place of words"
         ) from error
 
 

@@ -1,1 +1,1 @@
-"""Jobs: which assets are made together. Schedules, sensors and conditions belong here too."""
+"""What Dagster runs by itself: jobs, sensors, schedules, the executor and the instance. Assets are in `assets`."""

@@ -49,14 +49,15 @@ _WORDS = {"made": "to make"}
 _PLAN = """\
 Says of every stage of every dataset whether its result is found or would be made, why, and how long it took last time;
 below that, what a refresh would do about each dataset now. Nothing is made. Exits with 1 where a dataset's file or a
-stage is refused.
+stage is refused, or a stage is left after its tries.
 """
 _REFRESH = """\
 Makes what the plan calls due: for system cron, where no Dagster daemon runs. A stage is due where something that it
 reads has changed, and it was made before or the dataset's file says refresh: {start: true}. Where it fails it is tried
 three times at most for one state of its inputs, again after 10 minutes and after an hour; where its inputs are refused,
 once. Where a result came out as it was, what follows is not made again. Exits with 0 where all that was due is made or
-nothing was, 1 where something failed, was left or is refused, 3 where refreshes are paused or another one is under way,
+nothing was, 1 where something failed, was left or is refused, or no
+dataset with results here has a file, 3 where refreshes are paused or another one is under way,
 4 where a file was still being written, the dataset is being run, or a failed stage waits for its next try.
 """
 _PAUSE = "Stops all refreshes, those of Dagster's sensor too, until `aflite resume`. What is under way goes on."
@@ -262,14 +263,14 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "Refr
         for one in done.due.untold:
             state.note_reported(plan.dataset, one.stage.stage, one.stage.key or "")
     if not options.names:
-        codes += _without_files(store, registry)
+        codes.append(_without_files(store, registry))
     if never:
         _say([f"never made, and not begun: {', '.join(never)}; {_of(never, how_to_start('NAME'))}"])
     return next((code for code in (FAILED, WAITING) if code in codes), 0)
 
 
-def _without_files(store: "ResultStore", registry: "Registry") -> Iterator[int]:
-    """Name datasets that have results here and no file, as all have where `AFLITE_DATASETS` was forgotten."""
+def _without_files(store: "ResultStore", registry: "Registry") -> int:
+    """Name datasets that have results here and no file; `FAILED` where all have none, as without `AFLITE_DATASETS`."""
     made = {partition for _, partition, _ in store.partitions()}
     unknown = sorted(made - registry.specs.keys() - {path.stem for path in registry.failures})
     if unknown:
@@ -280,8 +281,7 @@ def _without_files(store: "ResultStore", registry: "Registry") -> Iterator[int]:
             ],
             error=True,
         )
-        if not made & registry.specs.keys():
-            yield FAILED
+    return FAILED if unknown and not made & registry.specs.keys() else 0
 
 
 def refreshed_lines(done: "Refreshed", *, report: Path | None = None) -> Iterator[str]:

@@ -102,18 +102,10 @@ def what_is_due(
     """
     name = plan.dataset
     never_begun = not plan.begun and bool(plan.stale) and refresh != "never" and not refresh.start
-    paused = state.paused()
-    if paused is not None:
-        return Due(name, why_not=(str(paused),), closed=True, never_begun=never_begun)
-    if plan.failure is not None:
-        return Due(name, why_not=("its file was not understood",), closed=True)
-    if refresh == "never":
-        return Due(name, why_not=("refresh: never",) if not plan.up_to_date else (), closed=True)
-    if not at_once:
-        closed = _until(refresh, name, now, state, asking=asking)
-        if closed is not None:
-            why = () if plan.up_to_date else (closed,)
-            return Due(name, why_not=why, closed=True, never_begun=never_begun)
+    closed = _closed(plan, refresh, now, state, at_once=at_once, asking=asking)
+    if closed is not None:
+        return Due(name, why_not=closed, closed=True, never_begun=never_begun and plan.failure is None)
+    assert refresh != "never"
     due: list[StagePlan] = []
     resting: list[Resting] = []
     given_up: list[GivenUp] = []
@@ -144,6 +136,27 @@ def what_is_due(
         resting=tuple(resting),
         never_begun=never_begun,
     )
+
+
+def _closed(
+    plan: DatasetPlan,
+    refresh: RefreshSpec | Literal["never"],
+    now: datetime,
+    state: RefreshState,
+    *,
+    at_once: bool,
+    asking: bool,
+) -> tuple[str, ...] | None:
+    """Why nothing is done whatever has changed, empty where nothing has; None where changes are acted on."""
+    paused = state.paused()
+    if paused is not None:
+        return (str(paused),)
+    if plan.failure is not None:
+        return ("its file was not understood",)
+    why = "refresh: never" if refresh == "never" else None
+    if refresh != "never" and not at_once:
+        why = _until(refresh, plan.dataset, now, state, asking=asking)
+    return None if why is None else () if plan.up_to_date else (why,)
 
 
 def after_tries(stage: StagePlan, state: RefreshState) -> GivenUp | Resting | None:

@@ -1,1 +1,1 @@
-"""What a report is made from: records, checked when made, and the papers' own numbers. Nothing is computed here."""
+"""What a report is made from: records, checked when made, and the papers' own numbers. Accuracies: `scores`."""

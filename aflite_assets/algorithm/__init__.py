@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from aflite_assets.algorithm.chance import ChanceScores, score_permuted
     from aflite_assets.algorithm.filtering import filter_dataset
     from aflite_assets.algorithm.optimum import BiasTable, Optimum, bias_table, exact_bias, optimal_subset
     from aflite_assets.algorithm.records import FilterResult, FilterState, IterationRecord, Scores, StopReason
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "BiasTable": "aflite_assets.algorithm.optimum",
+    "ChanceScores": "aflite_assets.algorithm.chance",
     "ClassifierFit": "aflite_assets.algorithm.tally",
     "FilterResult": "aflite_assets.algorithm.records",
     "FilterSettings": "aflite_assets.algorithm.settings",
@@ -35,6 +37,7 @@ _MODULES = {
     "filter_dataset": "aflite_assets.algorithm.filtering",
     "optimal_subset": "aflite_assets.algorithm.optimum",
     "remove_highest": "aflite_assets.algorithm.selection",
+    "score_permuted": "aflite_assets.algorithm.chance",
     "score_rows": "aflite_assets.algorithm.scoring",
 }
 
@@ -51,6 +54,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BiasTable",
+    "ChanceScores",
     "ClassifierFit",
     "FilterResult",
     "FilterSettings",
@@ -68,5 +72,6 @@ __all__ = [
     "filter_dataset",
     "optimal_subset",
     "remove_highest",
+    "score_permuted",
     "score_rows",
 ]

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from tqdm import tqdm
 
+from aflite_assets.algorithm.chance import score_permuted
 from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_run, fingerprint
 from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted
 from aflite_assets.algorithm.records import FilterResult, FilterState, IterationRecord, StopReason
 from aflite_assets.algorithm.scoring import mean_score, scored_mean
-from aflite_assets.algorithm.selection import Candidates, Slice, candidates, choose_slice, rows_cut
+from aflite_assets.algorithm.selection import NOTHING, Candidates, Slice, candidates, choose_slice, rows_cut
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import Tally
 from aflite_assets.algorithm.warnings import warnings_of
@@ -182,12 +183,12 @@ def _finished(
     ):
         report = bar.advance if on_iteration is None else on_iteration
         while not state.finished:
-            state = _iterate(run, engine, state)
+            state = _iterate(run, engine, state, device)
             report(state.iterations[-1], state)
     return state
 
 
-def _iterate(run: _Run, engine: LinearEngine, state: FilterState) -> FilterState:
+def _iterate(run: _Run, engine: LinearEngine, state: FilterState, device: str) -> FilterState:
     """One pass: draw, score, remove, record."""
     started = perf_counter()
     pool = _draw(run, state)
@@ -199,7 +200,9 @@ def _iterate(run: _Run, engine: LinearEngine, state: FilterState) -> FilterState
         unpredicted=pool.unpredicted,
     )
     tally = scored.tally
-    removal = _choose(run, state, pool, tally)
+    chance_bias = _chance_bias(run, state, pool, tally, device)
+    at_chance = chance_bias is not None and mean_score(tally.scores[pool.trainable]) <= chance_bias
+    removal = NOTHING if at_chance else _choose(run, state, pool, tally)
     scored_removed = rows_cut(
         run.candidates(pool.scored_only, tally),
         removal.cut,
@@ -207,9 +210,39 @@ def _iterate(run: _Run, engine: LinearEngine, state: FilterState) -> FilterState
         seed=run.seed,
         iteration=state.next_iteration,
     )
-    record = _record(run, state, pool, tally, removal, scored_removed, seconds=perf_counter() - started)
+    seconds = perf_counter() - started
+    record = _record(run, state, pool, tally, removal, scored_removed, chance_bias=chance_bias, seconds=seconds)
     removed = np.union1d(removal.rows, scored_removed)
-    return replace(_advanced(state, tally, record, removed, _stop_reason(removal)), start=scored.start)
+    stopped = StopReason.CHANCE if at_chance and _was_at_chance(state) else _stop_reason(removal)
+    return replace(_advanced(state, tally, record, removed, stopped), start=scored.start)
+
+
+_OVER_LARGEST_CLASS = 0.05
+"""A bias so far over the largest class's share is not compared with permuted labels, which cannot give it."""
+
+
+def _chance_bias(run: _Run, state: FilterState, pool: _Pool, tally: Tally, device: str) -> float | None:
+    """The highest bias of passes over permuted labels of the pool; None where nothing depends on it."""
+    if not run.settings.stop_at_chance or state.stop_reason is not None:
+        return None
+    labels = run.inputs.labels[pool.trainable]
+    if mean_score(tally.scores[pool.trainable]) > np.bincount(labels).max() / len(labels) + _OVER_LARGEST_CLASS:
+        return None
+    return score_permuted(
+        run.inputs.features,
+        run.inputs.labels,
+        settings=run.settings,
+        seed=run.seed,
+        rows=pool.trainable,
+        iteration=state.next_iteration,
+        groups=run.inputs.groups,
+        device=device,
+        memory_limit=run.memory_limit,
+    ).largest
+
+
+def _was_at_chance(state: FilterState) -> bool:
+    return bool(state.iterations) and state.iterations[-1].at_chance
 
 
 def _draw(run: _Run, state: FilterState) -> _Pool:
@@ -256,6 +289,7 @@ def _record(
     removal: Slice,
     scored_removed: np.ndarray,
     *,
+    chance_bias: float | None,
     seconds: float,
 ) -> IterationRecord:
     labels, classes = run.inputs.labels[pool.trainable], run.inputs.classes
@@ -276,6 +310,7 @@ def _record(
         never_held_out=int((tally.held_out[pool.trainable] == 0).sum()),
         smallest_train_size=min(train_sizes),
         largest_train_size=max(train_sizes),
+        chance_bias=chance_bias,
         seconds=seconds,
     )
 

@@ -19,6 +19,7 @@ class Purpose(IntEnum):
     SCORED_PARTITION = 5
     SCORED_CUT = 6
     SCORED_GUMBEL = 7
+    PERMUTATION = 8
 
 
 def generator(seed: int, purpose: Purpose, iteration: int, partition: int = 0) -> np.random.Generator:

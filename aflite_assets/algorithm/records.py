@@ -21,6 +21,8 @@ class StopReason(Enum):
     """The target was within one slice's reach: the slice was cut by it."""
     THRESHOLD = "threshold"
     """Fewer rows than the slice had a predictability at or over the threshold; with "gumbel", none had."""
+    CHANCE = "chance"
+    """With `stop_at_chance`: two passes in a row had no more bias than permuted labels give."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,9 @@ class IterationRecord:
     cut-off score, removed or not; 0 without a cut-off. `representation_bias`, `scored_bias`: mean
     predictability of the rows that entered. `rows_per_class`: rows that entered, in the order of
     `FilterResult.classes`. `never_held_out`: rows that got no score. `smallest_train_size`,
-    `largest_train_size`: rows a classifier was trained on (they differ only with groups). `seconds`: wall
-    time, left out when records are compared.
+    `largest_train_size`: rows a classifier was trained on (they differ only with groups). `chance_bias`: with
+    `stop_at_chance`, the highest bias of passes over permuted labels of the rows that entered, None where they were
+    not made. `seconds`: wall time, left out when records are compared.
     """
 
     iteration: int
@@ -72,7 +75,13 @@ class IterationRecord:
     never_held_out: int
     smallest_train_size: int
     largest_train_size: int
+    chance_bias: float | None = None
     seconds: float = field(compare=False)
+
+    @property
+    def at_chance(self) -> bool:
+        """Whether the rows that entered had no more bias than permuted labels give; False where that was not asked."""
+        return self.chance_bias is not None and self.representation_bias <= self.chance_bias
 
 
 @dataclass(frozen=True)
@@ -106,7 +115,7 @@ class FilterResult:
 
 _PLAIN_ARRAYS = ("removed_rows", "removed_in_iteration", "predictability", "held_out_count")
 _OPTIONAL_ARRAYS = ("label_probability", "probabilities", "start")
-_STOP_CODES: dict[StopReason | None, int] = {None: 0, StopReason.TARGET_SIZE: 1, StopReason.THRESHOLD: 2}
+_STOP_CODES: dict[StopReason | None, int] = {None: 0} | {reason: place for place, reason in enumerate(StopReason, 1)}
 _RECORD_PREFIX = "iterations."
 _RECORD_TYPES = get_type_hints(IterationRecord)
 
@@ -185,7 +194,9 @@ def _stop_reason(code: int) -> StopReason | None:
     for reason, known in _STOP_CODES.items():
         if known == code:
             return reason
-    raise InvalidInputError(f"A saved filter state has stop_code {code}, which is none of 0, 1, 2: save it again.")
+    raise InvalidInputError(
+        f"A saved filter state has stop_code {code}, which is none of 0 to {len(StopReason)}: save it again."
+    )
 
 
 def _record_arrays(records: Sequence[IterationRecord]) -> dict[str, np.ndarray]:

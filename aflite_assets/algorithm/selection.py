@@ -42,6 +42,10 @@ class Slice:
     cut: Cut | None
 
 
+NOTHING = Slice(np.empty(0, dtype=np.int64), 0, None, 0, reaches_target=False, runs_out=False, cut=None)
+"""The slice of a pass that removes nothing and decides nothing."""
+
+
 @dataclass(frozen=True)
 class Candidates:
     """Rows that are removed together share a unit and its score.

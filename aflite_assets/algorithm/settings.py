@@ -35,7 +35,9 @@ class FilterSettings:
     predictability; the threshold only ends the run) or "gumbel_over_threshold" (the same among the rows at or over
     the threshold). `classifier` is "logistic", "linear_svm", or "both": then every partition contributes two
     predictions per held-out row. `inverse_regularization` is scikit-learn's C, which multiplies the sum of the losses.
-    `remove` says whether a slice is made of single rows or of whole groups.
+    `remove` says whether a slice is made of single rows or of whole groups. `stop_at_chance` (not in the papers) ends
+    the run after two passes in a row whose bias is at most the highest of passes over permuted labels
+    (`chance.score_permuted`); such a pass removes nothing.
 
     Raises:
         InvalidInputError: a field has a wrong type or lies outside its range.
@@ -50,12 +52,15 @@ class FilterSettings:
     classifier: Classifier = "logistic"
     inverse_regularization: float = 1.0
     remove: RemovalUnit = "rows"
+    stop_at_chance: bool = False
 
     def __post_init__(self) -> None:
         for name, remedy in _COUNTS.items():
             self._store(name, _count(name, getattr(self, name), remedy=remedy))
         for name, choices in _CHOICES.items():
             _check_choice(name, getattr(self, name), choices)
+        if not isinstance(self.stop_at_chance, bool):
+            raise InvalidInputError(f"stop_at_chance must be True or False; received {self.stop_at_chance!r}.")
         self._store("threshold", _threshold(self.threshold))
         self._store("inverse_regularization", _positive(self.inverse_regularization))
 

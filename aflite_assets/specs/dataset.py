@@ -169,6 +169,12 @@ class FilterSpec(StrictSpec):
     classifier: Literal["logistic", "linear_svm", "both"] = "logistic"
     inverse_regularization: float = Field(1.0, gt=0)
     remove: Literal["rows", "groups"] = "rows"
+    stop_at_chance: bool = Field(
+        False,
+        description="end after two passes in a row with no more bias than permuted labels give, and remove nothing in "
+        "such a pass (not in the papers)",
+        exclude_if=lambda stops: not stops,  # so that results which it does not concern are found again
+    )
     evaluation_rows: EvaluationRows | dict[SplitName, EvaluationRows] = Field(
         "pooled",
         description="what the filter does with the rows of the other splits, or of each named one (the others are "

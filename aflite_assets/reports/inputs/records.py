@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.algorithm import ChanceScores
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.planted import PlantedRemoval
@@ -187,7 +188,9 @@ class FilteredSet:
     representation_bias in [0, 1], rows_never_held_out. `rows`, every row of the pool and of the scored
     splits: row_id, split, label, kept, removed_in_iteration (nullable), predictability (nullable, in
     [0, 1]), label_probability (nullable). `runs` of the filter with draws of their own; of several, `kept_jaccard` says
-    how alike the train rows are that they kept: mean and least over pairs, by_chance, in [0, 1].
+    how alike the train rows are that they kept: mean and least over pairs, by_chance, in [0, 1]. `chance`: passes over
+    permuted labels; `first_scores`: row_id and predictability of the rows in the first iteration. Both are None in
+    results of earlier versions.
 
     Raises:
         InvalidInputError: a column is missing.
@@ -201,6 +204,8 @@ class FilteredSet:
     settings: Mapping[str, object]
     runs: int = 1
     kept_jaccard: Mapping[str, float] | None = None
+    chance: ChanceScores | None = None
+    first_scores: pa.Table | None = None
 
     def __post_init__(self) -> None:
         where = f"filtered set of {self.representation!r}"

@@ -37,6 +37,7 @@ TRAIN_SET_MEANINGS = {
 STOP_REASONS = {
     "target_size": "the target size was reached",
     "threshold": "too few rows were still predictable enough to go",
+    "chance": "its rows were no more predictable than with permuted labels",
 }
 
 GLOSSARY = {

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.algorithm import FilterResult, FilterSettings, FilterState, IterationRecord
+from aflite_assets.algorithm import ChanceScores, FilterResult, FilterSettings, FilterState, IterationRecord
 from aflite_assets.diagnostics.evidence.kept_like_train import kept_shares, unlike_train
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.models.devices import DeviceSettings
@@ -96,6 +96,17 @@ class FilterInputs:
             {split: spec.evaluation_rows_of(split) for split in dict.fromkeys(splits) if split != "train"},
         )
 
+    @property
+    def labels(self) -> np.ndarray:
+        """int64."""
+        labels: np.ndarray = self.rows["label"].to_numpy()[self.entering]
+        return labels
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """int64, or None where every row is its own."""
+        return self.rows["group"].to_numpy()[self.entering] if "group" in self.rows.column_names else None
+
     def kept(self, result: FilterResult) -> np.ndarray:
         """Which rows entering a run kept, bool."""
         kept = np.zeros(len(self.entering), dtype=bool)
@@ -121,15 +132,29 @@ class FilterInputs:
 
         return filter_dataset(
             self.features,
-            self.rows["label"].to_numpy()[self.entering],
+            self.labels,
             settings=self.settings,
             seed=seed,
-            groups=self.rows["group"].to_numpy()[self.entering] if "group" in self.rows.column_names else None,
+            groups=self.groups,
             score_only=self.score_only if self.score_only.any() else None,
             counted=self.split == "train",
             device=device.device,
             on_iteration=on_iteration,
             resume=resume,
+        )
+
+    def chance(self, seed: int, *, device: DeviceSettings) -> ChanceScores:
+        """What the rows of the pool score with permuted labels."""
+        from aflite_assets.algorithm import score_permuted  # loads torch and numba
+
+        return score_permuted(
+            self.features,
+            self.labels,
+            settings=self.settings,
+            seed=seed,
+            rows=np.flatnonzero(~self.score_only),
+            groups=self.groups,
+            device=device.device,
         )
 
 
@@ -163,8 +188,10 @@ def _filter(
 
         result = given.run(settings.seed, device=context.device, resume=resume, on_iteration=on_iteration)
         checkpoint.publish_scores(part.path / "scores")
-        warnings = _write(result, given, part.path)
-        summary = _summary(result, given, warnings)
+        chance = given.chance(settings.seed, device=context.device)
+        run.log_metrics({"chance_bias": float(chance.bias.mean())})
+        warnings = _write(result, chance, given, part.path)
+        summary = _summary(result, given, warnings) | {"chance_bias": float(chance.bias.mean())}
         if settings.filter_seeds > 1:
             seeds = range(settings.seed + 1, settings.seed + settings.filter_seeds)
             further = [_run_again(name, given, seed, part.scratch, context=context) for seed in seeds]
@@ -302,8 +329,9 @@ def _published(record: IterationRecord) -> dict[str, object]:
     return {name: value for name, value in asdict(record).items() if name not in own} | named
 
 
-def _write(result: FilterResult, given: FilterInputs, folder: Path) -> list[str]:
-    """Publish every embedded row with its fate, the iterations, and how the filter ended; the warnings."""
+def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, folder: Path) -> list[str]:
+    """Publish every embedded row with its fate, the iterations, what chance gives, and how the filter ended; the
+    warnings."""
     rows, entering, policies = given.rows, given.entering, given.policies
     total = rows.num_rows
     scores = np.full(total, np.nan, np.float32)
@@ -338,9 +366,15 @@ def _write(result: FilterResult, given: FilterInputs, folder: Path) -> list[str]
             "warnings": warnings,
             "settings": {**asdict(result.settings), "evaluation_rows": dict(policies)},
             "seed": result.seed,
+            "chance": {"rows": chance.rows, "bias": chance.bias.tolist(), "class_bias": _plain(chance.class_bias)},
         },
     )
     return warnings
+
+
+def _plain(values: np.ndarray) -> list[list[float | None]]:
+    """As JSON has it, None for NaN."""
+    return [[None if np.isnan(value) else value for value in row] for row in values.tolist()]
 
 
 def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> dict[str, object]:
@@ -361,4 +395,4 @@ def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> 
     }
 
 
-FILTERED_SETS = Stage("filtered_sets", "8", FilteredSetsSettings, FilteredSetsInputs, run)
+FILTERED_SETS = Stage("filtered_sets", "9", FilteredSetsSettings, FilteredSetsInputs, run)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aflite_assets.algorithm import ChanceScores
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.reports.inputs.planted import PlantedRemoval
@@ -44,7 +45,15 @@ def filtered_set(representation: str, part: PublishedResult) -> FilteredSet:
         settings={**outcome["settings"], "seed": outcome["seed"]},
         runs=part.summary.get("filter_runs", 1),
         kept_jaccard=part.summary.get("kept_jaccard"),
+        chance=None if (chance := outcome.get("chance")) is None else _chance(chance),
+        first_scores=pq.read_table(scores) if (scores := part.path / "scores" / "000.parquet").is_file() else None,
     )
+
+
+def _chance(published: Mapping[str, Any]) -> ChanceScores:
+    """None, for a class without a score, becomes NaN."""
+    arrays = (np.array(published[name], dtype=np.float64) for name in ("bias", "class_bias"))
+    return ChanceScores(*arrays, rows=published["rows"])
 
 
 def trial_note(raw: PublishedResult) -> tuple[str, ...]:

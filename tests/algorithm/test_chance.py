@@ -1,0 +1,134 @@
+"""Passes over permuted labels, and the loop that stops where its bias is no more than theirs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aflite_assets.algorithm import FilterSettings, InvalidInputError, StopReason, filter_dataset, score_rows
+from aflite_assets.algorithm.chance import permute_labels, score_permuted
+
+SETTINGS = FilterSettings(target_size=200, train_size=100, slice_size=50, n_partitions=8)
+
+
+def noise(rows: int = 600, *, share: float = 0.5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(rows, 5)), (rng.random(rows) < share).astype(np.int64)
+
+
+def test_permuted_labels_score_what_class_shares_give() -> None:
+    features, labels = noise(share=0.8)
+    chance = score_permuted(features, labels, settings=SETTINGS, seed=0, passes=5)
+    assert chance.bias.shape == (5,) and chance.class_bias.shape == (5, 2) and chance.rows == 600
+    assert 0.74 < chance.bias.mean() < 0.83
+    assert abs(chance.class_bias.mean() - 0.5) < 0.03
+    assert chance.largest == chance.bias.max()
+
+
+def test_a_tie_between_features_and_labels_is_far_over_chance() -> None:
+    features, labels = noise()
+    features[:, 0] += 3 * labels
+    bias = score_rows(features, labels, settings=SETTINGS, seed=0).representation_bias
+    chance = score_permuted(features, labels, settings=SETTINGS, seed=0)
+    assert bias > 0.85
+    assert chance.largest < 0.6
+
+
+def test_one_seed_gives_one_answer_and_another_iteration_another() -> None:
+    features, labels = noise(200)
+    small = FilterSettings(target_size=100, train_size=50, slice_size=20, n_partitions=4)
+    first, again, other = (
+        score_permuted(features, labels, settings=small, seed=3, passes=2, iteration=iteration).bias
+        for iteration in (0, 0, 1)
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_a_large_pool_is_sampled_in_whole_groups_and_trained_on_the_same_share() -> None:
+    features, labels = noise(600)
+    chance = score_permuted(
+        features, labels, settings=SETTINGS, seed=0, groups=np.arange(600) // 4, passes=1, most_rows=101
+    )
+    assert chance.rows == 100
+
+
+def test_only_the_rows_given_are_scored() -> None:
+    features, labels = noise(600)
+    labels[:300] = 0
+    chance = score_permuted(features, labels, settings=SETTINGS, seed=0, rows=np.arange(300, 600), passes=3)
+    assert chance.rows == 300
+    assert 0.4 < chance.bias.mean() < 0.6
+
+
+def test_no_pass_is_refused() -> None:
+    features, labels = noise(50)
+    with pytest.raises(InvalidInputError, match="passes must be at least 1; received 0"):
+        score_permuted(features, labels, settings=SETTINGS, seed=0, passes=0)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(0, 99))
+@settings(max_examples=50, deadline=None)
+def test_permuted_groups_keep_their_make_up(groups: list[int], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    codes, labels = np.array(groups), rng.integers(0, 3, len(groups))
+    permuted = permute_labels(labels, codes, rng)
+
+    def make_ups(values: np.ndarray) -> list[tuple[int, ...]]:
+        return sorted(tuple(sorted(values[codes == group].tolist())) for group in set(groups))
+
+    assert make_ups(permuted) == make_ups(labels)
+
+
+def test_permuted_labels_end_up_anywhere() -> None:
+    rng, groups = np.random.default_rng(0), np.repeat(np.arange(50), 2)
+    labels = groups % 2
+    permuted = np.stack([permute_labels(labels, groups, rng) for _ in range(200)])
+    assert (permuted[:, ::2] == permuted[:, 1::2]).all()
+    assert np.abs(permuted.mean(axis=0) - 0.5).max() < 0.15
+
+
+def test_noise_is_kept_whole_where_filtering_stops_at_chance() -> None:
+    features, labels = noise(share=0.6)
+    stopping = FilterSettings(target_size=200, train_size=100, slice_size=50, n_partitions=8, stop_at_chance=True)
+    result = filter_dataset(features, labels, settings=stopping, seed=0)
+    assert result.stop_reason is StopReason.CHANCE
+    assert len(result.kept_rows) == 600
+    assert [record.removed for record in result.iterations] == [0, 0]
+    assert all(record.at_chance for record in result.iterations)
+
+
+def test_a_shortcut_is_filtered_until_chance_is_reached() -> None:
+    features, labels = noise(800)
+    features[:300, 0] += 8 * labels[:300] - 4
+    limits = {"target_size": 150, "train_size": 120, "slice_size": 40, "n_partitions": 16, "threshold": 0.0}
+    whole = filter_dataset(features, labels, settings=FilterSettings(**limits), seed=0)  # type: ignore[arg-type]
+    stopped = filter_dataset(
+        features,
+        labels,
+        settings=FilterSettings(**limits, stop_at_chance=True),
+        seed=0,  # type: ignore[arg-type]
+    )
+    assert whole.stop_reason is StopReason.TARGET_SIZE
+    assert stopped.stop_reason is StopReason.CHANCE
+    assert len(whole.kept_rows) < len(stopped.kept_rows) < 600
+    assert [record.at_chance for record in stopped.iterations[-2:]] == [True, True]
+    assert stopped.iterations[0].chance_bias is None  # so far over the largest class's share that nothing is asked
+
+
+def test_resumed_runs_stop_at_chance_where_uninterrupted_ones_do() -> None:
+    features, labels = noise(share=0.6)
+    stopping = FilterSettings(target_size=200, train_size=100, slice_size=50, n_partitions=8, stop_at_chance=True)
+    states = []
+    result = filter_dataset(
+        features, labels, settings=stopping, seed=0, on_iteration=lambda _, state: states.append(state)
+    )
+    resumed = filter_dataset(
+        features, labels, settings=stopping, seed=0, resume=type(states[0]).from_arrays(states[0].to_arrays())
+    )
+    assert resumed.iterations == result.iterations and resumed.stop_reason is StopReason.CHANCE
+
+
+def test_stop_at_chance_is_yes_or_no() -> None:
+    with pytest.raises(InvalidInputError, match="stop_at_chance must be True or False; received 1"):
+        FilterSettings(target_size=2, train_size=1, slice_size=1, stop_at_chance=1)  # type: ignore[arg-type]

@@ -19,7 +19,9 @@ def noise(rows: int = 600, *, share: float = 0.5, seed: int = 0) -> tuple[np.nda
 def test_permuted_labels_score_what_class_shares_give() -> None:
     features, labels = noise(share=0.8)
     chance = score_permuted(features, labels, settings=SETTINGS, seed=0, passes=5)
-    assert chance.bias.shape == (5,) and chance.class_bias.shape == (5, 2) and chance.rows == 600
+    assert chance.bias.shape == (5,)
+    assert chance.class_bias.shape == (5, 2)
+    assert chance.rows == 600
     assert 0.74 < chance.bias.mean() < 0.83
     assert abs(chance.class_bias.mean() - 0.5) < 0.03
     assert chance.largest == chance.bias.max()
@@ -101,13 +103,16 @@ def test_noise_is_kept_whole_where_filtering_stops_at_chance() -> None:
 def test_a_shortcut_is_filtered_until_chance_is_reached() -> None:
     features, labels = noise(800)
     features[:300, 0] += 8 * labels[:300] - 4
-    limits = {"target_size": 150, "train_size": 120, "slice_size": 40, "n_partitions": 16, "threshold": 0.0}
-    whole = filter_dataset(features, labels, settings=FilterSettings(**limits), seed=0)  # type: ignore[arg-type]
-    stopped = filter_dataset(
-        features,
-        labels,
-        settings=FilterSettings(**limits, stop_at_chance=True),
-        seed=0,  # type: ignore[arg-type]
+    whole, stopped = (
+        filter_dataset(
+            features,
+            labels,
+            settings=FilterSettings(
+                target_size=150, train_size=120, slice_size=40, n_partitions=16, threshold=0.0, stop_at_chance=stops
+            ),
+            seed=0,
+        )
+        for stops in (False, True)
     )
     assert whole.stop_reason is StopReason.TARGET_SIZE
     assert stopped.stop_reason is StopReason.CHANCE
@@ -126,7 +131,8 @@ def test_resumed_runs_stop_at_chance_where_uninterrupted_ones_do() -> None:
     resumed = filter_dataset(
         features, labels, settings=stopping, seed=0, resume=type(states[0]).from_arrays(states[0].to_arrays())
     )
-    assert resumed.iterations == result.iterations and resumed.stop_reason is StopReason.CHANCE
+    assert resumed.iterations == result.iterations
+    assert resumed.stop_reason is StopReason.CHANCE
 
 
 def test_stop_at_chance_is_yes_or_no() -> None:

@@ -52,8 +52,8 @@ def filtered_set(representation: str, part: PublishedResult) -> FilteredSet:
 
 def _chance(published: Mapping[str, Any]) -> ChanceScores:
     """None, for a class without a score, becomes NaN."""
-    arrays = (np.array(published[name], dtype=np.float64) for name in ("bias", "class_bias"))
-    return ChanceScores(*arrays, rows=published["rows"])
+    bias, class_bias = (np.array(published[name], dtype=np.float64) for name in ("bias", "class_bias"))
+    return ChanceScores(bias, class_bias, published["rows"])
 
 
 def trial_note(raw: PublishedResult) -> tuple[str, ...]:

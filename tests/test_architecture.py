@@ -23,7 +23,7 @@ BELOW: dict[str, set[str]] = {
     "data": {"results", "specs"},
     "models": {"algorithm", "data", "results", "specs"},
     "diagnostics": {"data", "specs"},
-    "reports": {"data", "specs"},
+    "reports": {"algorithm", "data", "specs"},
     "notifying": {"results"},
     "resources": {"models", "notifying", "results", "tracking"},
     "stages": PIPELINE - {"stages"},

@@ -7,10 +7,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aflite_assets.algorithm.chance import ChanceScores, score_permuted
+    from aflite_assets.algorithm.chance import score_permuted
     from aflite_assets.algorithm.filtering import filter_dataset
     from aflite_assets.algorithm.optimum import BiasTable, Optimum, bias_table, exact_bias, optimal_subset
-    from aflite_assets.algorithm.records import FilterResult, FilterState, IterationRecord, Scores, StopReason
+    from aflite_assets.algorithm.records import (
+        ChanceScores,
+        FilterResult,
+        FilterState,
+        IterationRecord,
+        Scores,
+        StopReason,
+    )
     from aflite_assets.algorithm.scoring import score_rows
     from aflite_assets.algorithm.selection import Removal, remove_highest
     from aflite_assets.algorithm.settings import FilterSettings
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "BiasTable": "aflite_assets.algorithm.optimum",
-    "ChanceScores": "aflite_assets.algorithm.chance",
+    "ChanceScores": "aflite_assets.algorithm.records",
     "ClassifierFit": "aflite_assets.algorithm.tally",
     "FilterResult": "aflite_assets.algorithm.records",
     "FilterSettings": "aflite_assets.algorithm.settings",

@@ -3,13 +3,14 @@
 Filtering itself is in filtering.py; what a verdict makes of these passes is the report's.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from aflite_assets.algorithm.inputs import check_inputs, check_run
 from aflite_assets.algorithm.partitions import Purpose, fill_in_order, generator
+from aflite_assets.algorithm.records import ChanceScores
 from aflite_assets.algorithm.scoring import score_rows
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.errors import InvalidInputError
@@ -22,24 +23,6 @@ MOST_PARTITIONS = 16
 
 MOST_ROWS = 20_000
 """Of one pass: a larger pool is sampled, in whole groups, and trained on the same share of it."""
-
-
-@dataclass(frozen=True, eq=False)
-class ChanceScores:
-    """What passes over permuted labels score: `bias`, one per pass, and `class_bias`, passes x classes, both in [0, 1].
-
-    `bias` is the mean predictability of the rows, `class_bias` that of the rows of each class, in the order of the
-    labels that occur; NaN for a class without a scored row. `rows`: how many rows each pass had.
-    """
-
-    bias: np.ndarray
-    class_bias: np.ndarray
-    rows: int
-
-    @property
-    def largest(self) -> float:
-        """The highest bias of all passes."""
-        return float(self.bias.max())
 
 
 def score_permuted(

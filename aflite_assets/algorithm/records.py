@@ -44,6 +44,24 @@ class Scores:
     scored_bias: float | None
 
 
+@dataclass(frozen=True, eq=False)
+class ChanceScores:
+    """What passes over permuted labels score: `bias`, one per pass, and `class_bias`, passes x classes, both in [0, 1].
+
+    `bias` is the mean predictability of the rows, `class_bias` that of the rows of each class, in the order of the
+    labels that occur; NaN for a class without a scored row. `rows`: how many rows each pass had.
+    """
+
+    bias: np.ndarray
+    class_bias: np.ndarray
+    rows: int
+
+    @property
+    def largest(self) -> float:
+        """The highest bias of all passes."""
+        return float(self.bias.max())
+
+
 @dataclass(frozen=True, kw_only=True)
 class IterationRecord:
     """What one iteration did. "Rows" leaves the `score_only` rows out; fields named "scored" are about those alone.

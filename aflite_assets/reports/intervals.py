@@ -64,7 +64,7 @@ def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = ma
 
 @dataclass(frozen=True)
 class CrossedInterval:
-    """A difference of two accuracies and its two-sided 95 % interval, in points (hundredths of accuracy).
+    """A difference of two accuracies and its two-sided interval, of 95 % unless said otherwise, in points.
 
     `p_value` in [0, 1] of the difference being zero, by the same t statistic at `degrees_of_freedom`. `trainings`:
     how many of each side. `groups`: test groups with a row; `effective_groups`: how many of equal size would be worth
@@ -179,17 +179,21 @@ def _ratio(above: np.ndarray, below: np.ndarray, without: float) -> np.ndarray:
     return np.where(nothing, without, above / np.where(nothing, 1.0, below))
 
 
-def upper_quantile(degrees_of_freedom: float) -> float:
-    """The quantile of t that bounds a two-sided 95 % interval."""
+def upper_quantile(degrees_of_freedom: float, confidence: float = CONFIDENCE) -> float:
+    """The quantile of t that bounds a two-sided interval of this confidence."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2))
+    return float(stdtrit(degrees_of_freedom, (1 + confidence) / 2))
 
 
 def crossed_interval(
-    first: Sequence[np.ndarray], second: Sequence[np.ndarray], groups: np.ndarray | None = None
+    first: Sequence[np.ndarray],
+    second: Sequence[np.ndarray],
+    groups: np.ndarray | None = None,
+    *,
+    confidence: float = CONFIDENCE,
 ) -> CrossedInterval:
-    """Mean accuracy of `first` minus that of `second` on the same test rows, in points, with its 95 % interval.
+    """Mean accuracy of `first` minus that of `second` on the same test rows, in points, with its interval.
 
     `first`, `second`: per training which of the rows it got right, bool, or the share of several trainings that did, in
     [0, 1]. `groups`: codes, one per row; None where every row is its own. The interval is that of `crossed_spread` with
@@ -206,10 +210,7 @@ def crossed_interval(
         )
     codes = _codes(groups, max(lengths))
     sizes = np.bincount(codes)
-    right = [
-        np.stack([np.bincount(codes, weights=one, minlength=len(sizes)) for one in trained])
-        for trained in (first, second)
-    ]
+    right = [_right_by_group(trained, codes) for trained in (first, second)]
     effective, trainings = effective_groups(sizes), (len(first), len(second))
     if len(sizes) < 2:
         gap = 100 * float(right[0].mean() - right[1].mean()) / len(codes)
@@ -217,7 +218,49 @@ def crossed_interval(
     sides = [side(each, sizes) for each in right]
     spread = crossed_spread(sides[0], sides[1], max(effective - 1, _LEAST_DEGREES))
     difference = float(sides[0].accuracies.mean() - sides[1].accuracies.mean())
-    return _interval(difference, spread, trainings, len(sizes), effective)
+    return _interval(difference, spread, trainings, len(sizes), effective, confidence)
+
+
+def chosen_interval(
+    trained: Sequence[np.ndarray],
+    chosen: np.ndarray,
+    groups: np.ndarray | None = None,
+    *,
+    confidence: float = CONFIDENCE,
+) -> CrossedInterval:
+    """Mean accuracy of the same models on all test rows minus that on the `chosen` ones, in points, with its interval.
+
+    `trained`: per training which of the rows it got right, bool, or shares in [0, 1]; `chosen`: bool per row; `groups`:
+    codes, one per row. Leaving a group out moves both accuracies, whose rows overlap; the interval is that of
+    `crossed_spread` with a second side that never moves, and the groups are those with a chosen row.
+
+    Raises:
+        InvalidInputError: there is no training or no chosen row, or lengths differ.
+    """
+    lengths = {len(rows) for rows in (*trained, chosen, groups) if rows is not None}
+    if not trained or len(lengths) != 1 or not chosen.any():
+        raise InvalidInputError(
+            f"an interval needs trainings and chosen rows, got {len(trained)} trainings on {sorted(lengths)} rows, "
+            f"{int(chosen.sum())} of them chosen"
+        )
+    codes = _codes(groups, len(chosen))
+    sizes, chosen_sizes = np.bincount(codes), np.bincount(codes, weights=chosen)
+    present, trainings = chosen_sizes[chosen_sizes > 0], (len(trained), len(trained))
+    right, chosen_right = (_right_by_group([one * rows for one in trained], codes) for rows in (1, chosen))
+    difference = float(np.mean(right.sum(axis=1) / sizes.sum() - chosen_right.sum(axis=1) / chosen_sizes.sum()))
+    effective = effective_groups(present)
+    if len(present) < 2:
+        return CrossedInterval(100 * difference, -100.0, 100.0, 1.0, 0.0, trainings, 1, effective, min(trainings) > 1)
+    everywhere, there = side(right, sizes), side(chosen_right, chosen_sizes)
+    moving = Side(everywhere.accuracies - there.accuracies, everywhere.shifts - there.shifts)
+    still = Side(np.zeros_like(moving.accuracies), np.zeros_like(moving.shifts))
+    spread = crossed_spread(moving, still, max(effective - 1, _LEAST_DEGREES))
+    return _interval(difference, spread, trainings, len(present), effective, confidence)
+
+
+def _right_by_group(trained: Sequence[np.ndarray], codes: np.ndarray) -> np.ndarray:
+    """Rows right, trainings x groups."""
+    return np.stack([np.bincount(codes, weights=rows) for rows in trained])
 
 
 _LEAST_DEGREES = 1e-3
@@ -225,12 +268,17 @@ _LEAST_DEGREES = 1e-3
 
 
 def _interval(
-    difference: float, spread: Spread, trainings: tuple[int, int], groups: int, effective: float
+    difference: float,
+    spread: Spread,
+    trainings: tuple[int, int],
+    groups: int,
+    effective: float,
+    confidence: float = CONFIDENCE,
 ) -> CrossedInterval:
     from scipy.special import stdtr
 
     error, degrees = float(np.sqrt(spread.variance)), float(spread.degrees_of_freedom)
-    half = upper_quantile(degrees) * error
+    half = upper_quantile(degrees, confidence) * error
     difference = round(difference, 12)  # sums over trainings in another order would tell equal differences apart
     p_value = 2 * float(stdtr(degrees, -abs(difference) / error)) if error > 0 else float(difference == 0)
     low, high = (min(1.0, max(-1.0, bound)) for bound in (difference - half, difference + half))

@@ -31,6 +31,36 @@ class TextOnlyAccuracy:
     majority: float
 
 
+@dataclass(frozen=True, eq=False)
+class HeldOutRight:
+    """Which of the sampled `rows` (positions) one text alone predicts right with whole texts held out, bool.
+
+    `majority`: the largest class's share of them, in [0, 1].
+    """
+
+    rows: np.ndarray
+    right: np.ndarray
+    majority: float
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Rows (positions) drawn in whole texts, the text and class of each from 0, and the weights of their words."""
+
+    rows: np.ndarray
+    texts: np.ndarray
+    classes: np.ndarray
+    matrix: Any
+
+    @property
+    def majority(self) -> float:
+        return float(np.bincount(self.classes).max() / len(self.rows))
+
+    def text_folds(self, rng: np.random.Generator) -> np.ndarray:
+        """A fold per row, that of its text."""
+        return _folds(int(self.texts.max()) + 1, rng)[self.texts]
+
+
 def text_only_accuracy(
     train: Examples, column: Literal["text", "text_pair"], *, seed: int, most_rows: int = MOST_ROWS
 ) -> TextOnlyAccuracy | None:
@@ -43,9 +73,27 @@ def text_only_accuracy(
     Returns:
         None where there are fewer than five different texts, or no words.
     """
-    from threadpoolctl import threadpool_limits
-
     rng = np.random.default_rng(seed)
+    sample = _sample(train, column, most_rows, rng)
+    if sample is None:
+        return None
+    random = float(_right(sample, _folds(len(sample.rows), rng)).mean())
+    grouped = float(_right(sample, sample.text_folds(rng)).mean())
+    return TextOnlyAccuracy(len(sample.rows), random, grouped, sample.majority)
+
+
+def held_out_right(
+    train: Examples, column: Literal["text", "text_pair"], *, seed: int, most_rows: int = MOST_ROWS
+) -> HeldOutRight | None:
+    """The same model's answers row by row, with whole texts held out; None as for `text_only_accuracy`."""
+    rng = np.random.default_rng(seed)
+    sample = _sample(train, column, most_rows, rng)
+    if sample is None:
+        return None
+    return HeldOutRight(sample.rows, _right(sample, sample.text_folds(rng)), sample.majority)
+
+
+def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generator) -> _Sample | None:
     codes = text_codes(train.table[column])
     rows = _whole_texts(codes - codes.min(initial=0), most_rows, rng)
     _, texts = np.unique(codes[rows], return_inverse=True)
@@ -53,12 +101,7 @@ def text_only_accuracy(
     if texts.max(initial=-1) + 1 < FOLDS:
         return None
     matrix = _weights(train.table[column].take(rows).to_pylist(), int(classes.max()) + 1)
-    if matrix is None:
-        return None
-    with threadpool_limits(limits=1, user_api="blas"):  # more only wait for each other on so few rows
-        random = _accuracy(matrix, classes, _folds(len(rows), rng))
-        grouped = _accuracy(matrix, classes, _folds(int(texts.max()) + 1, rng)[texts])
-    return TextOnlyAccuracy(len(rows), random, grouped, float(np.bincount(classes).max() / len(rows)))
+    return None if matrix is None else _Sample(rows, texts, classes, matrix)
 
 
 def _whole_texts(codes: np.ndarray, most_rows: int, rng: np.random.Generator) -> np.ndarray:
@@ -89,16 +132,20 @@ def _weights(texts: Sequence[str | None], classes: int) -> Any:
     return words.fit_transform(beginnings) if any(analyse(text) for text in beginnings) else None
 
 
-def _accuracy(matrix: Any, classes: np.ndarray, folds: np.ndarray) -> float:
-    right = sum(_right_in_fold(matrix, classes, folds == fold) for fold in range(FOLDS))
-    return right / len(classes)
-
-
-def _right_in_fold(matrix: Any, classes: np.ndarray, held_out: np.ndarray) -> int:
+def _right(sample: _Sample, folds: np.ndarray) -> np.ndarray:
+    """Which rows are predicted right by a model of the other folds, bool."""
     from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits
 
-    known = np.unique(classes[~held_out])
-    if len(known) < 2:
-        return int((classes[held_out] == known[0]).sum())
-    model = LogisticRegression(max_iter=1_000).fit(matrix[~held_out], classes[~held_out])
-    return int((model.predict(matrix[held_out]) == classes[held_out]).sum())
+    right = np.zeros(len(folds), dtype=bool)
+    with threadpool_limits(limits=1, user_api="blas"):  # more only wait for each other on so few rows
+        for fold in range(FOLDS):
+            held_out = folds == fold
+            known = np.unique(sample.classes[~held_out])
+            if len(known) < 2:
+                predicted: Any = known[0]
+            else:
+                model = LogisticRegression(max_iter=1_000).fit(sample.matrix[~held_out], sample.classes[~held_out])
+                predicted = model.predict(sample.matrix[held_out])
+            right[held_out] = sample.classes[held_out] == predicted
+    return right

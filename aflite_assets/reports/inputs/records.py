@@ -11,6 +11,7 @@ import pyarrow as pa
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.inputs.cues import Cue
 from aflite_assets.reports.inputs.planted import PlantedRemoval
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
@@ -256,7 +257,7 @@ class BenchmarkData:
     evaluator and test set whose comparison is judged by itself, None to take the first that can be judged;
     `smallest_effect`: points under which no difference is called one. `planted`: what each filtering removed of rows
     known to carry a shortcut. `filter_runs`: which run of the filter each seed's `filtered` is of;
-    empty where there is one.
+    empty where there is one. `cues`: by representation, what marks the rows that filtering removed.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -290,6 +291,7 @@ class BenchmarkData:
     smallest_effect: float = 1.0
     filter_runs: Mapping[int, int] = field(default_factory=dict)
     planted: tuple[PlantedRemoval, ...] = ()
+    cues: Mapping[str, tuple[Cue, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")

@@ -116,8 +116,8 @@ def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[Paired
             for test_set in data.test_sets:
                 yield from _compared(
                     (representation, evaluator, train_set, against),
-                    _trainings(data, cells[evaluator, train_set], test_set),
-                    _trainings(data, cells[evaluator, against], test_set),
+                    finished_trainings(data, cells[evaluator, train_set], test_set),
+                    finished_trainings(data, cells[evaluator, against], test_set),
                     test_set,
                     control=against == control_of(train_set, names),
                     primary=train_set == "filtered" and (evaluator, test_set.name) == primary,
@@ -224,7 +224,7 @@ def _interval(
     return crossed_interval(chosen[0], chosen[1], None if groups is None else groups[rows])
 
 
-def _trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
+def finished_trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
     """Per training which rows it got right; of filtered per run of the filter the share of its trainings that did.
 
     Trainings on one run's rows have its draw in common, so that where there are several runs, they are what varies.

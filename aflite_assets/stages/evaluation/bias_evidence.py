@@ -21,11 +21,13 @@ from aflite_assets.stages.evaluation.distance_features import distance_features
 from aflite_assets.stages.evaluation.evidence_tables import (
     adversary_tables,
     annotator_tables,
+    cue_tables,
     neighbour_tables,
     overlap_tables,
     paper_neighbour_tables,
     planted_removals,
     planted_tables,
+    removal_marks,
     similarities,
     similarity_tables,
     suspect_tables,
@@ -81,6 +83,7 @@ def run(
     planted = {attribute: as_tuple(values) for attribute, values in settings.planted.items()}
     index: list[dict[str, str]] = []
     pairs: dict[str, str] = {}
+    marks: dict[str, str] = {}
     found: list[PlantedRemoval] = []
     summary: dict[str, object] = {}
     names = raw.label_names
@@ -89,7 +92,11 @@ def run(
             alike = similarities(rows, embeddings.part(name), names, seed=settings.seed)
             pairs[name] = f"{name}-similarities.parquet"
             pq.write_table(alike, draft.path / pairs[name])
+            cues = removal_marks(rows, raw, planted, seed=settings.seed)
+            marks[name] = f"{name}-cues.parquet"
+            pq.write_table(cues, draft.path / marks[name])
             tables = chain(
+                cue_tables(name, cues),
                 planted_tables(name, rows, raw, planted),
                 _own_tables(name, rows, raw),
                 word_tables(sets[name], raw, seed=settings.seed),
@@ -107,7 +114,7 @@ def run(
     overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=settings.seed))
     index += _publish(_OVERALL, overall, draft, context.tracker, context.progress)
     of_planted = {"planted": [asdict(one) for one in found]} if found else {}
-    write_json(draft.path / "evidence.json", {"tables": index, "similarities": pairs, **of_planted})
+    write_json(draft.path / "evidence.json", {"tables": index, "similarities": pairs, "cues": marks, **of_planted})
     context.tracker.log_artifact(draft.path / "evidence.json")
     return summary
 
@@ -169,4 +176,4 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
     yield from (evidence for evidence in tables if evidence.table.num_rows)
 
 
-BIAS_EVIDENCE = Stage("bias_evidence", "5", BiasEvidenceSettings, BiasEvidenceInputs, run)
+BIAS_EVIDENCE = Stage("bias_evidence", "6", BiasEvidenceSettings, BiasEvidenceInputs, run)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.reports.inputs.cues import cues_caption, read_cues
 from aflite_assets.reports.inputs.planted import PlantedRemoval, planted_sentence
 from aflite_assets.reports.inputs.records import EvidenceTable
 from aflite_assets.reports.text import counted, percent
@@ -227,6 +228,25 @@ def suspect_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterat
             "kept. A wrong label looks like this and so does a hard row, so read them before you drop any.",
             table,
         )
+
+
+def removal_marks(rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str, ...]], *, seed: int) -> pa.Table:
+    """Every mark of the train rows that was tested for going with removal; see `diagnostics.evidence.cues`."""
+    from aflite_assets.diagnostics.evidence.cues import removal_cues
+
+    return removal_cues(rows.filter(_in_train(rows)), raw, planted=planted, seed=seed)
+
+
+def cue_tables(representation: str, marks: pa.Table) -> Iterator[EvidenceTable]:
+    """The marks most telling of removal; nothing where none could be tested."""
+    if not marks.num_rows:
+        return
+    cues = read_cues(marks)
+    adjusted = pa.array([cue.adjusted_p for cue in cues], pa.float64())
+    table = marks.append_column("adjusted_p", adjusted).append_column("shown", pa.array([cue.shown for cue in cues]))
+    yield EvidenceTable(
+        f"What marks the removed rows ({representation})", cues_caption(cues), table.slice(0, _MOST_ROWS)
+    )
 
 
 def planted_removals(

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
+from aflite_assets.reports.inputs.cues import Cue, read_cues
 from aflite_assets.reports.inputs.planted import PlantedRemoval
 from aflite_assets.reports.inputs.records import Cell, EvidenceTable, FilteredSet, FineTuned, TestSet, fine_tuned_note
 from aflite_assets.reports.inputs.score_counts import ScoreCounts, count_scores
@@ -253,6 +254,12 @@ def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassSimilarit
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
     published = index.get("similarities", {})
     return {name: class_similarities(pq.read_table(result.file(file))) for name, file in published.items()}
+
+
+def read_removal_cues(result: PublishedResult) -> dict[str, tuple[Cue, ...]]:
+    """What marks the removed rows, by representation; results of earlier versions have none."""
+    index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
+    return {name: read_cues(pq.read_table(result.file(file))) for name, file in index.get("cues", {}).items()}
 
 
 def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:

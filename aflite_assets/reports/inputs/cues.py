@@ -1,0 +1,91 @@
+"""What marks the rows that filtering removed, as records, judged together; the tests themselves are in diagnostics."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from aflite_assets.reports.intervals import CONFIDENCE, holm
+from aflite_assets.reports.text import one_line, percent
+from aflite_assets.wording import truncate
+
+LEAST_LIFT = 1.05
+"""A mark counts as enriched when removed rows have it this many times as often as class-matched random rows."""
+
+LEAST_SHARE = 0.01
+"""And when at least this share of the removed rows has it."""
+
+
+@dataclass(frozen=True)
+class Cue:
+    """A mark of rows that was tested: who has it goes, more often than class-matched random draws.
+
+    `kind`: attribute, partial input (one text of a pair tells the label), word, or column (of features). `counts`:
+    whether such a mark alone is a shortcut; a hint otherwise, which may be the task itself. `label_name`: the class
+    that it goes with most. Shares, of the removed rows, in [0, 1]; `adjusted_p` is Holm's over all that count, or over
+    all hints.
+    """
+
+    kind: Literal["attribute", "partial input", "word", "column"]
+    name: str
+    value: str
+    label_name: str | None
+    rows: int
+    removed_rows: int
+    share_removed: float
+    share_expected: float
+    p_value: float
+    adjusted_p: float
+    counts: bool
+
+    @property
+    def shown(self) -> bool:
+        """Whether it is enriched among the removed rows beyond chance, and by more than a trifle."""
+        return (
+            self.adjusted_p <= 1 - CONFIDENCE
+            and self.share_removed >= LEAST_SHARE
+            and self.share_removed >= LEAST_LIFT * self.share_expected
+        )
+
+    @property
+    def text(self) -> str:
+        """What it is, in words: "the word “not” of text_pair", "mark = right", "text_pair alone"."""
+        value = truncate(one_line(self.value), 40)
+        if self.kind == "word":
+            return f"the word “{value}” of {self.name}"
+        if self.kind == "attribute":
+            return f"{truncate(one_line(self.name), 40)} = {value}"
+        return f"{self.name} alone"
+
+
+def read_cues(table: pa.Table) -> tuple[Cue, ...]:
+    """The published marks in their order, adjusted for how many were tested."""
+    rows = table.to_pylist()
+    adjusted = [0.0] * len(rows)
+    for counts in (True, False):
+        places = [place for place, row in enumerate(rows) if row["counts"] is counts]
+        for place, p_value in zip(places, holm([rows[place]["p_value"] for place in places]), strict=True):
+            adjusted[place] = p_value
+    return tuple(Cue(**row, adjusted_p=p_value) for row, p_value in zip(rows, adjusted, strict=True))
+
+
+def cues_caption(cues: Sequence[Cue]) -> str:
+    """What was tested and what was found."""
+    shown = [cue for cue in cues if cue.shown]
+    first = f" Most telling: {cue_text(shown[0])}." if shown else ""
+    return (
+        f"{len(cues):,} marks were tested, {len(shown):,} are shown (Holm, 5 %).{first} Shares are of the removed train "
+        "rows; share_expected is what as many random rows of each class would have. Where counts is false the mark is a "
+        "hint: the word of a single text, or a feature, may be the task itself."
+    )
+
+
+def cue_text(cue: Cue) -> str:
+    """One mark with its numbers."""
+    with_class = "" if cue.label_name is None else f", which goes with {truncate(one_line(cue.label_name), 40)}"
+    verb = "is right for" if cue.kind in ("partial input", "column") else "marks"
+    return (
+        f"{cue.text} {verb} {percent(cue.share_removed)} % of the removed rows "
+        f"({percent(cue.share_expected)} % of as many random ones{with_class})"
+    )

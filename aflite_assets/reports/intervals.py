@@ -258,6 +258,55 @@ def chosen_interval(
     return _interval(difference, spread, trainings, len(present), effective, confidence)
 
 
+def contrast_interval(
+    first: Sequence[np.ndarray],
+    second: Sequence[np.ndarray],
+    groups: np.ndarray | None,
+    *,
+    here_rows: int,
+    confidence: float = CONFIDENCE,
+) -> CrossedInterval:
+    """How much more `first` is over `second` on the first `here_rows` rows than on the others, in points.
+
+    Both are answers of the same trainings on the rows of two test sets, one after the other; `groups` are codes that no
+    two sets share. The interval is that of `crossed_spread`, of each training's accuracy here less that there, with the
+    groups of both sets; its degrees of freedom are those of the set with fewer groups.
+
+    Raises:
+        InvalidInputError: a side has no training, a set has fewer than two groups, or lengths differ.
+    """
+    lengths = {len(rows) for rows in (*first, *second, groups) if rows is not None}
+    if not first or not second or len(lengths) != 1 or not 0 < here_rows < max(lengths):
+        raise InvalidInputError(
+            f"a contrast needs trainings of both sides on the same rows of two sets, got {len(first)} and "
+            f"{len(second)} trainings on {sorted(lengths)} rows, {here_rows} of the first set"
+        )
+    codes = _codes(groups, max(lengths))
+    parts = [(slice(None, here_rows), 1.0), (slice(here_rows, None), -1.0)]
+    sizes = [np.unique(codes[rows], return_counts=True)[1] for rows, _ in parts]
+    if min(map(len, sizes)) < 2:
+        raise InvalidInputError("a contrast needs two groups of test rows or more in either set")
+    sides = []
+    for trained in (first, second):
+        each = [
+            (
+                side(
+                    _right_by_group([one[rows] for one in trained], np.unique(codes[rows], return_inverse=True)[1]),
+                    counts,
+                ),
+                sign,
+            )
+            for (rows, sign), counts in zip(parts, sizes, strict=True)
+        ]
+        accuracies = sum((sign * one.accuracies for one, sign in each), np.zeros(len(trained)))
+        sides.append(Side(accuracies, np.concatenate([sign * one.shifts for one, sign in each], axis=-1)))
+    effective = min(map(effective_groups, sizes))
+    spread = crossed_spread(sides[0], sides[1], max(effective - 1, _LEAST_DEGREES))
+    difference = float(sides[0].accuracies.mean() - sides[1].accuracies.mean())
+    trainings = (len(first), len(second))
+    return _interval(difference, spread, trainings, sum(map(len, sizes)), effective, confidence)
+
+
 def _right_by_group(trained: Sequence[np.ndarray], codes: np.ndarray) -> np.ndarray:
     """Rows right, trainings x groups."""
     return np.stack([np.bincount(codes, weights=rows) for rows in trained])

@@ -75,9 +75,9 @@ def cues_caption(cues: Sequence[Cue]) -> str:
     shown = [cue for cue in cues if cue.shown]
     first = f" Most telling: {cue_text(shown[0])}." if shown else ""
     return (
-        f"{len(cues):,} marks were tested, {len(shown):,} are shown (Holm, 5 %).{first} Shares are of the removed train "
-        "rows; share_expected is what as many random rows of each class would have. Where counts is false the mark is a "
-        "hint: the word of a single text, or a feature, may be the task itself."
+        f"{len(cues):,} marks were tested, {len(shown):,} are shown (Holm, 5 %).{first} Shares are of the removed "
+        "train rows; share_expected is what as many random rows of each class would have. Where counts is false the "
+        "mark is a hint: the word of a single text, or a feature, may be the task itself."
     )
 
 

@@ -1,0 +1,261 @@
+"""How often the dataset's verdict says a shortcut where none is, and finds one that was planted.
+
+    python benchmarks/verdicts.py [--draws 1000] [--seed 0] [--processes 1] [--output verdicts.json]
+
+Every draw makes a dataset of 2,000 train rows, filters it (AFLite with logistic regression, down to one half, or to the
+rows without a cue), scores permuted labels (10 passes), trains logistic regression on the filtered rows and on three
+random sets of the same class sizes, tests them on 1,000 rows outside the pool and on a challenge set of 1,000, tests 40
+marks of the rows, and asks for the verdict, all by the code that a report runs. Cases (the parameter grid):
+
+without a shortcut      random labels, also with classes of 70, 20 and 10 % and with groups of four rows that share
+                        their noise; a clean task, also with 15 % wrong labels, such classes, and such groups; a clean task
+                        whose challenge set is of another kind (weaker, shifted)
+with one                a cue on 30, 50 or 70 % of the rows that names the label (94 % rightly), its mark seen as a word
+                        among noise; the same with 50 and 70 % and no mark seen, so that only the challenge set can tell
+
+On the challenge set the cue misleads. Printed: the share of each code per case. Goals: a shortcut is said in at most
+7 % of the draws without one, and in at least 88 % of those with a mark that is seen.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from scipy.sparse import csc_array
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+from aflite_assets.algorithm import FilterSettings, filter_dataset, score_permuted
+from aflite_assets.diagnostics.evidence.cues import enrichment, label_ties
+from aflite_assets.reports.inputs.cues import Cue
+from aflite_assets.reports.intervals import contrast_interval, crossed_interval, holm
+from aflite_assets.reports.scores.bias_excess import bias_excess
+from aflite_assets.reports.scores.dataset_verdict import Comparison, VerdictEvidence, dataset_verdict
+from aflite_assets.reports.scores.verdicts import Claim, judge
+
+TRAIN, TEST, WIDTH, MARKS, SEEDS, PASSES = 2_000, 1_000, 12, 40, 3, 10
+MOST_FALSE, LEAST_FOUND = 0.07, 0.88
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of one split: features, labels, marks (bool, rows x marks) and groups or None."""
+
+    features: np.ndarray
+    labels: np.ndarray
+    marks: np.ndarray
+    groups: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Case:
+    """How rows are drawn: how far classes lie apart, their shares, wrong labels, groups, and the cue."""
+
+    name: str
+    apart: float = 1.2
+    shares: tuple[float, ...] = (0.5, 0.5)
+    wrong: float = 0.0
+    group_size: int = 1
+    cue: float = 0.0
+    marked: bool = True
+    shifted: bool = False
+
+    @property
+    def planted(self) -> bool:
+        """Whether there is a shortcut to find."""
+        return self.cue > 0
+
+
+CASES = (
+    Case("random labels", apart=0.0),
+    Case("random labels, classes of 70, 20 and 10 %", apart=0.0, shares=(0.7, 0.2, 0.1)),
+    Case("random labels, groups of four", apart=0.0, group_size=4),
+    Case("clean task"),
+    Case("clean task, 15 % wrong labels", wrong=0.15),
+    Case("clean task, classes of 70, 20 and 10 %", shares=(0.7, 0.2, 0.1)),
+    Case("clean task, groups of four", group_size=4),
+    Case("clean task, another kind of challenge set", shifted=True),
+    Case("cue on 30 %, seen", apart=0.6, cue=0.3),
+    Case("cue on 50 %, seen", apart=0.6, cue=0.5),
+    Case("cue on 70 %, seen", apart=0.6, cue=0.7),
+    Case("cue on 50 %, not seen", apart=0.6, cue=0.5, marked=False),
+    Case("cue on 70 %, not seen", apart=0.6, cue=0.7, marked=False),
+)
+
+
+def draw_rows(case: Case, rows: int, rng: np.random.Generator, *, misleading: bool = False) -> Rows:
+    """Gaussian classes, and a column that names the class where a cue is present."""
+    classes = len(case.shares)
+    labels = rng.choice(classes, rows, p=case.shares)
+    groups = np.arange(rows) // case.group_size if case.group_size > 1 else None
+    centres = np.zeros((classes, WIDTH))
+    centres[np.arange(classes), np.arange(classes)] = case.apart
+    if case.shifted and misleading:
+        centres = 0.6 * centres + 0.5
+    noise = rng.normal(size=(rows, WIDTH))
+    if groups is not None:
+        noise = 0.7 * noise + 0.7 * rng.normal(size=(int(groups.max()) + 1, WIDTH))[groups]
+    features = centres[labels] + noise
+    marks = rng.random((rows, MARKS)) < 0.1
+    if case.planted:
+        present = rng.random(rows) < case.cue
+        right = rng.random(rows) < (0.0 if misleading else 0.94)
+        named = np.where(right, labels, (labels + rng.integers(1, classes, rows)) % classes)
+        features = np.column_stack([features, *(4.0 * (present & (named == one)) for one in range(classes))])
+        if case.marked:
+            marks[:, :classes] = present[:, None] & (named[:, None] == np.arange(classes))
+    given = labels.copy()
+    wrong = rng.random(rows) < case.wrong
+    given[wrong] = (labels[wrong] + rng.integers(1, classes, int(wrong.sum()))) % classes
+    return Rows(features.astype(np.float32), given, marks, groups)
+
+
+def verdict_code(case: Case, seed: int) -> str:
+    """One draw from rows to the verdict's code."""
+    rng = np.random.default_rng(seed)
+    train, holdout = draw_rows(case, TRAIN, rng), draw_rows(case, TEST, rng)
+    challenge = draw_rows(case, TEST, rng, misleading=True)
+    target = round(TRAIN * max(0.25, 1 - case.cue)) if case.planted else TRAIN // 2
+    settings = FilterSettings(target_size=target, train_size=TRAIN // 10, slice_size=TRAIN // 10, n_partitions=16)
+    first: list[np.ndarray] = []
+    result = filter_dataset(
+        train.features,
+        train.labels,
+        settings=settings,
+        seed=seed,
+        groups=train.groups,
+        on_iteration=lambda _, state: first.append(state.predictability) if not first else None,
+    )
+    chance = score_permuted(
+        train.features, train.labels, settings=settings, seed=seed, groups=train.groups, passes=PASSES
+    )
+    excess = bias_excess(first[0], train.labels, chance, train.groups)
+    kept = np.zeros(TRAIN, dtype=bool)
+    kept[result.kept_rows] = True
+    comparisons = _comparisons(train, kept, {"holdout": holdout, "challenge": challenge}, rng)
+    primary = next(one for one in comparisons if one.challenge)
+    return dataset_verdict(VerdictEvidence(excess, _cues(train, ~kept), comparisons, primary)).code
+
+
+def _comparisons(
+    train: Rows, kept: np.ndarray, tests: dict[str, Rows], rng: np.random.Generator
+) -> tuple[Comparison, ...]:
+    sizes = np.bincount(train.labels[kept], minlength=int(train.labels.max()) + 1)
+    filtered = _fit(train, kept)
+    matched = [_fit(train, _matched(train.labels, sizes, rng)) for _ in range(SEEDS)]
+    right = {
+        name: [
+            [model.predict(rows.features) == rows.labels for model in models]
+            for models in ([filtered] * SEEDS, matched)
+        ]
+        for name, rows in tests.items()
+    }
+    intervals = {name: crossed_interval(*right[name], rows.groups) for name, rows in tests.items()}
+    claims = [Claim(one, TEST, "primary" if name == "challenge" else "whole sets") for name, one in intervals.items()]
+    verdicts = judge(claims, smallest_effect=1.0)
+    both = [
+        [np.concatenate(pair) for pair in zip(*sides, strict=True)]
+        for sides in zip(right["challenge"], right["holdout"], strict=True)
+    ]
+    groups = None if train.groups is None else np.concatenate(
+        [tests["challenge"].groups, TEST + tests["holdout"].groups]  # type: ignore[list-item, operator]
+    )  # fmt: skip
+    beyond = contrast_interval(*both, groups, here_rows=TEST)
+    return tuple(
+        Comparison(
+            "linear",
+            name,
+            name == "challenge",
+            one.difference,
+            verdict,
+            TEST,
+            one.effective_groups,
+            SEEDS,
+            (beyond.difference, beyond.p_value) if name == "challenge" else None,
+        )
+        for (name, one), verdict in zip(intervals.items(), verdicts, strict=True)
+    )
+
+
+def _fit(train: Rows, chosen: np.ndarray) -> LogisticRegression:
+    return LogisticRegression(max_iter=300).fit(train.features[chosen], train.labels[chosen])
+
+
+def _matched(labels: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """As many random rows of each class, bool."""
+    chosen = np.zeros(len(labels), dtype=bool)
+    for label, size in enumerate(sizes):
+        chosen[rng.choice(np.flatnonzero(labels == label), size, replace=False)] = True
+    return chosen
+
+
+def _cues(train: Rows, removed: np.ndarray) -> tuple[Cue, ...]:
+    if not removed.any():
+        return ()
+    present = csc_array(train.marks.astype(np.float64))
+    enriched = enrichment(present, removed, train.labels, train.groups)
+    ties = label_ties(present, train.labels, train.groups)
+    p_values = np.maximum(enriched.p_values, ties.p_values).tolist()
+    gone = float(removed.sum())
+    cues = (
+        Cue("word", "text", str(number), None, int(enriched.rows[number]), int(enriched.removed[number]),
+            float(enriched.removed[number]) / gone, float(enriched.expected[number]) / gone, p_values[number], adjusted,
+            True)
+        for number, adjusted in enumerate(holm(p_values))
+    )  # fmt: skip
+    return tuple(cue for cue in cues if cue.shown)
+
+
+def _codes(work: tuple[Case, int, int]) -> Counter[str]:
+    case, seed, draws = work
+    with threadpool_limits(limits=1):
+        return Counter(verdict_code(case, seed + draw) for draw in range(draws))
+
+
+def measure(case: Case, *, draws: int, seed: int, run: Callable[..., object]) -> dict[str, float]:
+    """The share of draws that got each code, most frequent first."""
+    parts = [(case, seed + start, min(50, draws - start)) for start in range(0, draws, 50)]
+    codes: Counter[str] = sum(run(_codes, parts), Counter())  # type: ignore[arg-type, call-overload]
+    return {code: number / draws for code, number in codes.most_common()}
+
+
+def main() -> int:
+    """Print the table; exit with 1 where a goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--case", help="only the cases whose name begins so")
+    given = parser.parse_args()
+    results, missed = {}, False
+    with ProcessPoolExecutor(given.processes) as pool:
+        for case in CASES:
+            if given.case and not case.name.startswith(given.case):
+                continue
+            started = perf_counter()
+            shares = measure(case, draws=given.draws, seed=given.seed, run=pool.map)
+            said = sum(share for code, share in shares.items() if code.startswith("shortcut_found"))
+            goal = LEAST_FOUND if case.planted and case.marked else None if case.planted else MOST_FALSE
+            bad = goal is not None and (said < goal if case.planted else said > goal)
+            missed |= bad
+            results[case.name] = shares
+            listed = ", ".join(f"{code} {share:.1%}" for code, share in shares.items())
+            mark = "  MISSED" if bad else ""
+            line = f"{case.name:45s} shortcut {said:6.1%}{mark}  ({listed}; {perf_counter() - started:.0f} s)"
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+    if given.output is not None:
+        given.output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -42,7 +42,7 @@ def alerts(
     desk = notifier.open()
     seen: dict[str, int] = json.loads(context.cursor) if context.cursor else {}
     first = not seen
-    found: list[Alert] = []
+    new_alerts: list[Alert] = []
     for event_type in WATCHED:
         if event_type.value not in seen:
             # What ended before the sensor was switched on is no news.
@@ -52,9 +52,9 @@ def alerts(
             if ended.undecided:
                 break
             if _is_own(ended.run, context):
-                found += alerts_of_run(context.instance, ended, result_store.open())
+                new_alerts += alerts_of_run(context.instance, ended, result_store.open())
             seen[event_type.value] = ended.number
-    new = desk.note(found, log=context.log.warning)
+    new = desk.note(new_alerts, log=context.log.warning)
     delivery = desk.deliver(log=context.log.warning)
     # A run that is read again because this cursor was lost tells nothing twice: the notifier knows what it told.
     context.update_cursor(json.dumps(seen))
@@ -165,9 +165,11 @@ def _failed_checks(
             if not evaluation.passed:
                 failed.setdefault(evaluation.asset_key.path[-1], []).append(evaluation)
     for stage, evaluations in failed.items():
-        names = [one.check_name for one in evaluations]
+        names = [evaluation.check_name for evaluation in evaluations]
         key = _text(made[stage].metadata.get("key")) if stage in made else ""
-        blocked = any(one.blocking and one.severity == dg.AssetCheckSeverity.ERROR for one in evaluations)
+        blocked = any(
+            evaluation.blocking and evaluation.severity == dg.AssetCheckSeverity.ERROR for evaluation in evaluations
+        )
         reason = f"{'blocked by ' if blocked else ''}{'; '.join(map(_check_text, evaluations))}"
         yield Alert("checks", ended.dataset, stage, _hash(key or ended.run.run_id, *names), reason, ended.link)
 
@@ -179,14 +181,14 @@ def _check_text(evaluation: dg.AssetCheckEvaluation) -> str:
 
 
 def _refreshed(ended: EndedRun, made: Mapping[str, dg.AssetMaterialization]) -> Iterator[Alert]:
-    new = {stage: one for stage, one in made.items() if _text(one.metadata.get("reused")) == "False"}
+    new = {stage: event for stage, event in made.items() if _text(event.metadata.get("reused")) == "False"}
     if not new:
         return
-    found = [stage for stage in made if stage not in new]
-    reason = f"made {', '.join(new)}" + (f"; found {len(found)} more" if found else "")
+    reused = [stage for stage in made if stage not in new]
+    reason = f"made {', '.join(new)}" + (f"; found {len(reused)} more" if reused else "")
     if verdicts := _text(made["benchmark_report"].metadata.get("verdicts")) if "benchmark_report" in new else "":
         reason += f"; {verdicts.splitlines()[0]}"
-    keys = _hash(*(_text(one.metadata.get("key")) for one in new.values()))
+    keys = _hash(*(_text(event.metadata.get("key")) for event in new.values()))
     yield Alert("refreshed", ended.dataset, list(new)[-1], keys, reason, ended.link)
 
 

@@ -150,10 +150,10 @@ class Tick:
 
     def _leave(self, due: Due) -> Iterator[Event]:
         """Tell once of each stage that is left alone."""
-        for one in due.untold:
-            stage, key = one.stage.stage, one.stage.key or ""
-            self.log.error(f"{due.dataset}: {one}")
-            alert = Alert("left", due.dataset, stage, key, str(one), dagster_page("assets", stage))
+        for given_up in due.untold:
+            stage, key = given_up.stage.stage, given_up.stage.key or ""
+            self.log.error(f"{due.dataset}: {given_up}")
+            alert = Alert("left", due.dataset, stage, key, str(given_up), dagster_page("assets", stage))
             try:
                 self.notifier.note([alert], log=self.log.warning)
             except NotificationError as error:
@@ -161,11 +161,11 @@ class Tick:
             self._state.note_reported(due.dataset, stage, key)
             metadata: dict[str, Any] = {
                 "dataset": due.dataset,
-                "reason": str(one),
+                "reason": str(given_up),
                 "key": key,
-                "tries": one.tries.count,
+                "tries": given_up.tries.count,
             }
-            yield dg.AssetObservation(stage, partition=due.dataset, description=str(one), metadata=metadata)
+            yield dg.AssetObservation(stage, partition=due.dataset, description=str(given_up), metadata=metadata)
 
     def _request(self, plan: DatasetPlan, due: Due, lines: list[str]) -> dg.RunRequest | None:
         """A run of what is due, unless the dataset is being run; says why not where something was begun before."""
@@ -187,7 +187,7 @@ class Tick:
         return dg.RunRequest(
             run_key=run,
             partition_key=name,
-            asset_selection=[dg.AssetKey(one) for one in (*(stage.stage for stage in due.stages), *due.following)],
+            asset_selection=[dg.AssetKey(asset) for asset in (*(stage.stage for stage in due.stages), *due.following)],
             tags={REFRESH_TAG: run, BECAUSE_TAG: because[:_LONGEST_TAG], "dagster/priority": "-1"},
         )
 

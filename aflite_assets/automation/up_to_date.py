@@ -64,9 +64,9 @@ def up_to_date(
 def outcome(plan: DatasetPlan, *, now: datetime) -> tuple[bool, dict[str, str]]:
     """Whether what was made of a dataset is what it would be now, and in words what is not."""
     behind = {
-        one.stage: "; ".join(map(str, one.reasons[:_MOST_REASONS])) or one.state
-        for one in plan.stages
-        if one.made_before and not one.current
+        stage.stage: "; ".join(map(str, stage.reasons[:_MOST_REASONS])) or stage.state
+        for stage in plan.stages
+        if stage.made_before and not stage.current
     }
     if plan.failure is not None:
         behind = {"all": plan.failure}

@@ -65,17 +65,19 @@ def events_of(
     """
     events: list[dg.AssetMaterialization | dg.AssetObservation] = []
     now = dict(marks)
-    for one in watched:
-        if not one.mark or marks.get(one.asset) == one.mark:
+    for external in watched:
+        if not external.mark or marks.get(external.asset) == external.mark:
             continue
-        now[one.asset] = one.mark
-        if one.version is None:
-            metadata = {"dataset": dataset, "reason": one.refusal}
-            events.append(dg.AssetObservation(one.asset, partition=dataset, description=one.refusal, metadata=metadata))
-        elif latest_version(instance, one.asset, dataset) != one.version:
+        now[external.asset] = external.mark
+        if external.version is None:
+            metadata = {"dataset": dataset, "reason": external.refusal}
+            events.append(
+                dg.AssetObservation(external.asset, partition=dataset, description=external.refusal, metadata=metadata)
+            )
+        elif latest_version(instance, external.asset, dataset) != external.version:
             events.append(
                 dg.AssetMaterialization(
-                    one.asset, partition=dataset, metadata=one.metadata, tags={VERSION_TAG: one.version}
+                    external.asset, partition=dataset, metadata=external.metadata, tags={VERSION_TAG: external.version}
                 )
             )
     return events, now

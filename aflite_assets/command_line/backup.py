@@ -282,8 +282,8 @@ def _copy_result(path: Path, target: Path, copied: Copied) -> None:
 
 def _check_content(path: Path) -> None:
     manifest: dict[str, Any] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-    found = {name: digest for name, digest in folder_hashes(path).items() if name != MANIFEST}
-    wrong = sorted(name for name, digest in manifest["files"].items() if found.get(name) != digest)
+    hashes = {name: digest for name, digest in folder_hashes(path).items() if name != MANIFEST}
+    wrong = sorted(name for name, digest in manifest["files"].items() if hashes.get(name) != digest)
     if wrong:
         raise StoreError(
             f"{path} is damaged in the backup ({wrong}); delete it there, restore, and materialise it again"

@@ -96,7 +96,7 @@ def _packages() -> "Iterator[Problem]":
     constraints = constraints_file()
     differing = {} if constraints is None else differing_packages(constraints)
     if differing:
-        named = ", ".join(f"{name} {found} (tested: {tested})" for name, (found, tested) in differing.items())
+        named = ", ".join(f"{name} {installed} (tested: {tested})" for name, (installed, tested) in differing.items())
         remedy = f"pip install -c {constraints} {' '.join(f'{name}=={pair[1]}' for name, pair in differing.items())}"
         yield Problem("packages", f"installed in other versions than {constraints} names: {named}", remedy)
 

@@ -260,8 +260,8 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "Refr
         else:
             _say(refreshed_lines(done, report=_report(done, store)))
         codes.append(_code(done))
-        for one in done.due.untold:
-            state.note_reported(plan.dataset, one.stage.stage, one.stage.key or "")
+        for given_up in done.due.untold:
+            state.note_reported(plan.dataset, given_up.stage.stage, given_up.stage.key or "")
     if not options.names:
         codes.append(_without_files(store, registry))
     if never:
@@ -294,18 +294,19 @@ def refreshed_lines(done: "Refreshed", *, report: Path | None = None) -> Iterato
         seconds = obtained.result.manifest["provenance"].get("seconds")
         how = "found" if obtained.cached else f"made in {duration(seconds)}" if seconds else "made"
         yield f"{name}: {stage.stage} {how} ({truncate_escaped('; '.join(map(str, stage.reasons)), _WHY)})"
-    refused = {one.stage.stage for one in left if one.tries.refused and not one.tries.reported}
+    refused = {given_up.stage.stage for given_up in left if given_up.tries.refused and not given_up.tries.reported}
     for failed, reason in done.failed.items():
         if failed not in refused:
             yield f"{name}: {failed} failed: {escaped(one_line(reason))}"
-    why_not = [why for why in done.due.why_not if why not in {str(one) for one in left}]
+    why_not = [why for why in done.due.why_not if why not in {str(given_up) for given_up in left}]
     yield from (f"{name}: {escaped(one_line(why))}" for why in why_not)
-    for one in left:
-        if one.tries.reported:
-            why = "it was refused" if one.tries.refused else f"{one.tries.count} tries failed"
-            yield f"{name}: {one.stage.stage} is still left, {why} (`aflite status {name}` says how); {one.remedy}"
+    for given_up in left:
+        if given_up.tries.reported:
+            why = "it was refused" if given_up.tries.refused else f"{given_up.tries.count} tries failed"
+            left_stage = given_up.stage.stage
+            yield f"{name}: {left_stage} is still left, {why} (`aflite status {name}` says how); {given_up.remedy}"
         else:
-            yield f"{name}: {escaped(one_line(str(one)))}"
+            yield f"{name}: {escaped(one_line(str(given_up)))}"
     if report is not None:
         yield f"{name}: the report is {escaped(str(report))}"
     if not (done.made or done.failed or why_not or left):
@@ -363,7 +364,7 @@ def _status(options: argparse.Namespace) -> None:
     paused = state.paused()
     _say(
         [
-            *status_lines([(one, plan.failure is not None) for plan, one in standing]),
+            *status_lines([(status, plan.failure is not None) for plan, status in standing]),
             *([] if paused is None else ["", f"{escaped(str(paused))}; `aflite resume` lets them go on"]),
         ]
     )
@@ -377,11 +378,13 @@ def status_lines(standing: Iterable[tuple["DatasetStatus", bool]]) -> Iterator[s
     rows = [("dataset", "last looked at", "last made", "stages", "size")]
     needs, waits = [], []
     room = _WHY if sys.stdout.isatty() else _WHOLE
-    for one, is_refused in standing:
-        looked, made = ("never" if at is None else _when(at) for at in (one.looked, one.made))
-        rows.append((one.dataset, looked, made, "file refused" if is_refused else one.letters, size(one.size)))
-        needs += [f"  {one.dataset}: {truncate_escaped('; '.join(one.troubles), room)}"] if one.troubles else []
-        waits += [f"  {one.dataset}: {truncate_escaped('; '.join(one.waits), room)}"] if one.waits else []
+    for status, is_refused in standing:
+        looked, made = ("never" if at is None else _when(at) for at in (status.looked, status.made))
+        rows.append((status.dataset, looked, made, "file refused" if is_refused else status.letters, size(status.size)))
+        needs += (
+            [f"  {status.dataset}: {truncate_escaped('; '.join(status.troubles), room)}"] if status.troubles else []
+        )
+        waits += [f"  {status.dataset}: {truncate_escaped('; '.join(status.waits), room)}"] if status.waits else []
     yield from table(rows, numbers=(4,))
     yield ""
     yield f"stages: {', '.join(STAGES)}"

@@ -76,7 +76,7 @@ class Due:
     @property
     def untold(self) -> tuple[GivenUp, ...]:
         """The stages given up of which nobody was told yet."""
-        return tuple(one for one in self.given_up if not one.tries.reported)
+        return tuple(given_up for given_up in self.given_up if not given_up.tries.reported)
 
 
 def what_is_due(
@@ -121,8 +121,8 @@ def what_is_due(
             resting.append(held_back)
         else:
             due.append(stage)
-    why_not += [str(one) for one in (*resting, *given_up)]
-    why_not += [f"{one.stage}: {one.reasons[0]}" for one in plan.stages if one.state in ("waiting", "refused")]
+    why_not += [str(decision) for decision in (*resting, *given_up)]
+    why_not += [f"{stage.stage}: {stage.reasons[0]}" for stage in plan.stages if stage.state in ("waiting", "refused")]
     waiting = any(stage.state == "waiting" for stage in plan.stages)
     if refresh.cron is not None and not (due or waiting or resting or asking):
         state.note_acted(name, until=now)
@@ -218,10 +218,10 @@ def _until(
 def _made_before(stage: StagePlan, plan: DatasetPlan, stages: Mapping[str, Stage]) -> bool:
     """Whether the stage or one that reads what follows from it has a result."""
     names = {stage.stage}
-    for name, one in stages.items():
-        if names & set(one.input_names):
+    for name, candidate in stages.items():
+        if names & set(candidate.input_names):
             names.add(name)
-    return any(one.made_before for one in plan.stages if one.stage in names)
+    return any(planned.made_before for planned in plan.stages if planned.stage in names)
 
 
 def _following(plan: DatasetPlan, due: set[str], stages: Mapping[str, Stage], *, start: bool) -> tuple[str, ...]:

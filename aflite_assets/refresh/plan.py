@@ -166,14 +166,14 @@ def plan_dataset(
     """
     looked = contents or FieldContents(spec)
     plans: dict[str, StagePlan] = {}
-    found: dict[str, PublishedResult] = {}
+    results: dict[str, PublishedResult] = {}
     for name, stage in stages.items():
-        plans[name] = _Planner(spec, store, looked, stage, plans, found).plan()
+        plans[name] = _Planner(spec, store, looked, stage, plans, results).plan()
     return DatasetPlan(spec.name, tuple(plans.values()))
 
 
 class _Planner:
-    """One stage's plan, given those of the stages before it; adds its result to `found`."""
+    """One stage's plan, given those of the stages before it; adds its result to `results`."""
 
     def __init__(
         self,
@@ -182,16 +182,16 @@ class _Planner:
         contents: FieldContents,
         stage: Stage,
         plans: Mapping[str, StagePlan],
-        found: dict[str, PublishedResult],
+        results: dict[str, PublishedResult],
     ) -> None:
         self._spec, self._store, self._contents, self._stage = spec, store, contents, stage
-        self._plans, self._found = plans, found
+        self._plans, self._results = plans, results
         self._current = _current(store, stage.name, spec.name)
 
     def plan(self) -> StagePlan:
         stage = self._stage
-        inputs = {name: self._found[name] for name in stage.input_names if name in self._found}
-        open_ = [name for name in stage.input_names if name not in self._found]
+        inputs = {name: self._results[name] for name in stage.input_names if name in self._results}
+        open_ = [name for name in stage.input_names if name not in self._results]
         try:
             key = stage_key(stage, self._spec, inputs, contents=self._contents)
             if open_:
@@ -211,7 +211,7 @@ class _Planner:
         return self._planned("made", self._why_made(key, again=wanted != key), key=key.digest)
 
     def _is_found(self, key: ResultKey, result: PublishedResult) -> StagePlan:
-        self._found[self._stage.name] = result
+        self._results[self._stage.name] = result
         current = self._current is not None and self._current.key == result.key
         reasons: tuple[Change, ...] = ()
         if not current:
@@ -234,8 +234,8 @@ class _Planner:
         has = key.fields["contents"]["challenge_sets"]
         return tuple(
             Change("note", f"challenge_sets.{name}: the hub does not give it now; it is asked again later")
-            for name, one in self._spec.challenge_sets.items()
-            if isinstance(one.source, HubSource) and has[name] == MISSING and had.get(name, MISSING) != MISSING
+            for name, challenge in self._spec.challenge_sets.items()
+            if isinstance(challenge.source, HubSource) and has[name] == MISSING and had.get(name, MISSING) != MISSING
         )
 
     def _after(self, names: Sequence[str]) -> Iterator[Change]:
@@ -282,8 +282,8 @@ def _check_models(spec: DatasetSpec, stage: Stage) -> None:
         SpecError: names the field, and what it names.
     """
     models = {
-        **{f"{field}.{name}": one for field in ("representations", "evaluators") if field in stage.reads
-           for name, one in getattr(spec, field).items()},
+        **{f"{field}.{name}": model for field in ("representations", "evaluators") if field in stage.reads
+           for name, model in getattr(spec, field).items()},
         **({"distance_encoder": spec.distance_encoder} if "distance_encoder" in stage.reads else {}),
     }  # fmt: skip
     for place, settings in models.items():

@@ -125,7 +125,9 @@ def _refresh(
             settled = True
             sleep(settle or 0)
         else:
-            state.note_look(spec.name, now=clock(), stale=tuple(one.stage for one in plan.stages if not one.current))
+            state.note_look(
+                spec.name, now=clock(), stale=tuple(stage.stage for stage in plan.stages if not stage.current)
+            )
             return Refreshed(spec.name, tuple(made), failed, plan, due)
 
 

@@ -53,8 +53,8 @@ def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -
     """
     look = state.last_look(plan.dataset)
     made = [time for stage in STAGES if (time := _published(store, stage, plan.dataset)) is not None]
-    behind = {one.stage: after_tries(one, state) for one in plan.stages if one.stale}
-    left = {stage: one for stage, one in behind.items() if isinstance(one, GivenUp)}
+    behind = {stage.stage: after_tries(stage, state) for stage in plan.stages if stage.stale}
+    left = {stage: decision for stage, decision in behind.items() if isinstance(decision, GivenUp)}
     return DatasetStatus(
         plan.dataset,
         "".join("L" if stage.stage in left else _letter(stage) for stage in plan.stages),
@@ -62,7 +62,7 @@ def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -
         max(made, default=None),
         sum(folder_size(folder) for folder in store.root.glob(f"*/{plan.dataset}") if folder.is_dir()),
         troubles=tuple(_troubles(plan, left)),
-        waits=tuple(_waits(plan, [one for one in behind.values() if isinstance(one, Resting)], store)),
+        waits=tuple(_waits(plan, [decision for decision in behind.values() if isinstance(decision, Resting)], store)),
     )
 
 
@@ -83,9 +83,9 @@ def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem
                 reasons = _one_line("; ".join(map(str, stage.reasons)))
                 yield Problem("stage refused", f"{plan.dataset}: {stage.stage}: {reasons}", "mend what is said there")
         for stage in plan.stale:
-            one = after_tries(stage, state)
-            if isinstance(one, GivenUp):
-                yield Problem("stage left alone", f"{plan.dataset}: {_one_line(str(one))}", one.remedy)
+            decision = after_tries(stage, state)
+            if isinstance(decision, GivenUp):
+                yield Problem("stage left alone", f"{plan.dataset}: {_one_line(str(decision))}", decision.remedy)
 
 
 def folder_size(folder: Path) -> int:
@@ -120,9 +120,9 @@ def _waits(plan: DatasetPlan, resting: list[Resting], store: ResultStore) -> Ite
     if lock.exists() and not is_free(lock):
         yield f"is being run by {read_holder(lock) or 'a process that did not say who it is'}"
         return
-    for one in resting:
-        error = f"; the last failure: {_one_line(one.tries.error)}" if one.tries.error else ""
-        yield f"{one}{error}"
+    for rest in resting:
+        error = f"; the last failure: {_one_line(rest.tries.error)}" if rest.tries.error else ""
+        yield f"{rest}{error}"
     for stage in plan.stages:
         if stage.state == "waiting":
             yield f"{stage.stage} waits: {_one_line('; '.join(map(str, stage.reasons)))}"

@@ -131,8 +131,8 @@ def _changed_content(result: PublishedResult, *, anew: bool) -> list[str]:
 
 
 def _mark(path: Path) -> list[int]:
-    found = path.stat()
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def _seen_file(result: PublishedResult) -> Path:

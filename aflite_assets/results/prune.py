@@ -64,9 +64,9 @@ class Pruned:
     def by_kind(self) -> Mapping[str, tuple[int, int]]:
         """How many of each kind, and their bytes."""
         kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-        for one in self.removed:
-            kinds[one.kind][0] += 1
-            kinds[one.kind][1] += one.size
+        for folder in self.removed:
+            kinds[folder.kind][0] += 1
+            kinds[folder.kind][1] += folder.size
         return {kind: (count, size) for kind, (count, size) in kinds.items()}
 
 
@@ -203,14 +203,14 @@ class _Dataset:
 
     def _readable(self, asset: str, *, parts: bool) -> dict[str, PublishedResult]:
         """Results or parts by key. A manifest that cannot be read is the doctor's to see; nothing is known of it."""
-        found = {}
+        readable = {}
         for result in self.rules.store.results(asset, self.partition, parts=parts):
             try:
                 _ = result.manifest["made_from"], result.manifest["parts"], result.manifest["published"]
             except (OSError, ValueError, KeyError, TypeError):
                 continue
-            found[result.key] = result
-        return found
+            readable[result.key] = result
+        return readable
 
     def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, dict[str, str]]:
         """Why each key is needed, by asset: what is current, refreshed or read, with all that it was made from; and
@@ -230,9 +230,9 @@ class _Dataset:
         while waiting:
             for asset, version in waiting.pop().manifest["made_from"]["inputs"].items():
                 made = versions.get((asset, version), [])
-                if made and not any(one.key in needed[asset] for one in made):
+                if made and not any(result.key in needed[asset] for result in made):
                     # Of several with this content, the one that asks for least more.
-                    chosen = min(made, key=lambda one: len(_missing(one, needed, versions)))
+                    chosen = min(made, key=lambda result: len(_missing(result, needed, versions)))
                     needed[asset][chosen.key] = MADE_FROM
                     waiting.append(chosen)
         for asset, partition, key in self.rules.pinned:
@@ -271,11 +271,13 @@ class _Dataset:
                 forget(result)
 
     def _prune_parts(self, asset: str, pruned: Pruned) -> None:
-        gone = {one.path for one in pruned.removed}
-        stay = [one for one in self._readable(asset, parts=False).values() if one.path not in gone]
-        named = {part["key"] for one in stay for part in one.manifest["parts"].values()}
+        gone = {folder.path for folder in pruned.removed}
+        stay = [result for result in self._readable(asset, parts=False).values() if result.path not in gone]
+        named = {part["key"] for result in stay for part in result.manifest["parts"].values()}
         # A learning curve's samples are parts that no data version may depend on; the result that used them says so.
-        named |= {key for one in stay for key in one.manifest.get("provenance", {}).get("learning_curve", {}).values()}
+        named |= {
+            key for result in stay for key in result.manifest.get("provenance", {}).get("learning_curve", {}).values()
+        }
         for key, part in self._readable(asset, parts=True).items():
             if key in named or not self.rules.is_old(_published(part)):
                 pruned.keep(PARTS, _size(part.path))
@@ -302,7 +304,7 @@ def _missing(
     return [
         asset
         for asset, version in inputs
-        if not any(one.key in needed[asset] for one in versions.get((asset, version), []))
+        if not any(result.key in needed[asset] for result in versions.get((asset, version), []))
     ]
 
 

@@ -47,7 +47,7 @@ def sources_version(files: tuple[Path, ...]) -> str:
 
 
 def _expanded(files: Iterable[Path]) -> list[Path]:
-    return [one for path in files for one in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    return [file for path in files for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
 
 
 def _read(path: Path, data_version: str) -> str | None:

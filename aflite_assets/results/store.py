@@ -97,10 +97,10 @@ class Draft:
 
     def found_part(self, name: str, key: ResultKey) -> PublishedResult | None:
         """Add a part if it was published before; None if it was not."""
-        found = self.store.found_part_or_aside(self.asset, self.partition, key, log=self.log)
-        if found is not None:
-            self.parts[name] = found
-        return found
+        part = self.store.found_part_or_aside(self.asset, self.partition, key, log=self.log)
+        if part is not None:
+            self.parts[name] = part
+        return part
 
 
 @dataclass(frozen=True)
@@ -172,9 +172,9 @@ class ResultStore:
         self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _nobody
     ) -> StoredResult:
         """`get_or_create` for a part, called while its asset's result is being written, so already under the lock."""
-        found = self.found_part_or_aside(asset, partition, key, log=log)
+        part = self.found_part_or_aside(asset, partition, key, log=log)
         folder = self._part_folder(asset, partition, key)
-        return StoredResult(found or self._publish(asset, partition, key, folder, write, log), cached=found is not None)
+        return StoredResult(part or self._publish(asset, partition, key, folder, write, log), cached=part is not None)
 
     def find_part(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
         """The published part of a key, or None; a damaged one is none."""
@@ -386,9 +386,9 @@ def _manifest(draft: Draft, summary: Summary) -> dict[str, Any]:
 def _without_nan(value: Any) -> Any:
     """JSON has no number for NaN and infinity; null says that there is none."""
     if isinstance(value, Mapping):
-        return {name: _without_nan(one) for name, one in value.items()}
+        return {name: _without_nan(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(one) for one in value]
+        return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -32,7 +32,7 @@ def visible_gpus(device: DeviceSettings) -> list[str]:
         return []
     import torch
 
-    named = [one.strip() for one in os.environ.get(_VISIBLE, "").split(",") if one.strip()]
+    named = [gpu.strip() for gpu in os.environ.get(_VISIBLE, "").split(",") if gpu.strip()]
     return named or [str(number) for number in range(torch.cuda.device_count())]
 
 

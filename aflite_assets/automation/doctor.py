@@ -14,7 +14,7 @@ def examine_instance(*, devices: int, fix: bool) -> list[Problem]:
     """
     with dg.DagsterInstance.get() as instance:
         lacking = _migrations(instance)
-        if lacking:  # what else there is cannot be read
+        if lacking:  # nothing else can be read then
             return lacking
         return [*_dead(instance, fix), *_slots(instance, devices)]
 
@@ -40,7 +40,7 @@ def _migrations(instance: dg.DagsterInstance) -> list[Problem]:
 
 def _dead(instance: dg.DagsterInstance, fix: bool) -> list[Problem]:
     dead = end_dead_runs(instance) if fix else find_dead_runs(instance)
-    what = "{}, and Dagster takes it to be going on"
+    what = "{}, yet Dagster shows it as running"
     return [Problem("dead run", what.format(run), "end it with --fix", fix) for run in dead]
 
 

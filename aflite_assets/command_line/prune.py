@@ -51,10 +51,10 @@ def add_commands(commands: Any) -> None:
 
 
 def age(text: str) -> timedelta:
-    """Days, hours or weeks as on the command line.
+    """An age as written on the command line, in hours, days or weeks.
 
     Raises:
-        argparse.ArgumentTypeError: it is no such age.
+        argparse.ArgumentTypeError: it is not such an age.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([dhw])", text)
     if match is None:
@@ -63,7 +63,7 @@ def age(text: str) -> timedelta:
 
 
 def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
-    """What went by kind, what stays and why, and what stayed because it is used."""
+    """What was removed by kind, what was kept and why, and what is in use."""
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"

@@ -1,4 +1,4 @@
-"""Pins: results that prune never removes, for example since their folder was handed on.
+"""Pins: results that prune never removes, for example because their folder was shared with others.
 
 <root>/pins/<partition>/<asset>-<key>.json
 """
@@ -50,7 +50,7 @@ def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -
 
 
 def unpin(store: ResultStore, partition: str, asset: str | None = None) -> list[Pin]:
-    """Take back every pin of a dataset, or of one of its assets; those that were there."""
+    """Remove every pin of a dataset, or of one of its assets; returns the removed pins."""
     gone = [pinned for pinned in read_pins(store) if pinned.partition == partition and asset in (None, pinned.asset)]
     for pinned in gone:
         _path(store, pinned).unlink(missing_ok=True)

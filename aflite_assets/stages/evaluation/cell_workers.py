@@ -169,7 +169,7 @@ def _train(job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, f
         return train_weights(job, log) if isinstance(job, WeightsJob) else train_cell(job, log)
     except FAILURES:
         raise
-    except Exception as error:
+    except Exception as error:  # anything that a model's library raises
         log(traceback.format_exc())
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
 

@@ -151,7 +151,7 @@ def test_a_time_of_cron_stays_open_for_a_stage_that_waits_for_its_next_try(state
     assert _names(what_is_due(plan, MONDAYS, now=_at(23, 3), state=state)) == ["raw_dataset"]
 
 
-def test_asking_writes_nothing(state: RefreshState) -> None:
+def test_a_dry_run_writes_nothing(state: RefreshState) -> None:
     for plan in (_plan(), _plan(made="raw_dataset")):
         what_is_due(plan, MONDAYS, now=_at(20), state=state, dry_run=True)
     assert not state.folder.exists()

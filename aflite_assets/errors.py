@@ -69,7 +69,7 @@ class TimeLimitError(AfliteError):
     """Making a result took longer than it was allowed to."""
 
 
-class TriedEnoughError(AfliteError):
+class TooManyTriesError(AfliteError):
     """Refreshes have tried to make a result as often as they may."""
 
 

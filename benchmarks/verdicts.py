@@ -8,8 +8,8 @@ random sets of the same class sizes, tests them on 1,000 rows outside the pool a
 marks of the rows, and asks for the verdict, all by the code that a report runs. Cases (the parameter grid):
 
 without a shortcut      random labels, also with classes of 70, 20 and 10 % and with groups of four rows that share
-                        their noise; a clean task, also with 15 % wrong labels, such classes, and such groups; a clean task
-                        whose challenge set is of another kind (weaker, shifted)
+                        their noise; a clean task, also with 15 % wrong labels, such classes, and such groups; a
+                        clean task whose challenge set is of another kind (weaker, shifted)
 with one                a cue on 30, 50 or 70 % of the rows that names the label (94 % rightly), its mark seen as a word
                         among noise; the same with 50 and 70 % and no mark seen, so that only the challenge set can tell
 

@@ -57,12 +57,9 @@ def filter_dataset(
         seed: from 0 to 2**64 - 1. Partition j of iteration i depends on (seed, i, j) and the pool alone.
         groups: one integer per row; rows of a group are never split between training and held-out side. Whole
             groups are drawn in random order; one that would pass `train_size` is passed over.
-        score_only: bool per row; True rows are never trained on and count in no size. They are scored and removed as
-            the others are: each is predicted by as many classifiers as a row that is trained on (a drawn subset of
-            them, never one trained on rows of its group), goes if it ranks before the slice's last row, and at the
-            cut-off goes with the share of the other rows there that go; with Gumbel noise it has a draw of its own. The
-            threshold binds it as it binds the others; where all rows that passed it go, so does it. With
-            remove="groups" the `score_only` rows of a group go together, by their own mean.
+        score_only: bool per row; True rows are never trained on and count in no size. They are predicted as often as
+            the others (`partitions.draw_unpredicted`) and removed by the same law (`selection.rows_cut`); with
+            remove="groups" those of a group go together, by their own mean.
         counted: bool per row; True rows are those that `target_size` counts, all that are not `score_only` by default.
             With test rows in the pool it states the target in train rows; the other sizes are about the whole pool.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
@@ -82,11 +79,8 @@ def filter_dataset(
     inputs = check_inputs(
         features, labels, groups=groups, score_only=score_only, memory_limit=memory_limit, counted=counted
     )
-    check_filter_sizes(inputs, settings)
-    _check_probabilities(settings, keep_probabilities)
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
-    state = _starting_state(run) if resume is None else _resumed(run, resume)
-    return _result(run, state if state.finished else _finished(run, state, device, on_iteration))
+    return _filtered(run, device, on_iteration, resume)
 
 
 @dataclass(frozen=True)
@@ -129,6 +123,19 @@ class _Pool:
     scored_only: np.ndarray
     subsets: list[np.ndarray]
     unpredicted: list[np.ndarray]
+
+
+def _filtered(
+    run: _Run,
+    device: str,
+    on_iteration: Callable[[IterationRecord, FilterState], None] | None,
+    resume: FilterState | None,
+) -> FilterResult:
+    """The whole filter on inputs that were checked, from the first iteration or from where `resume` was left."""
+    check_filter_sizes(run.inputs, run.settings)
+    _check_probabilities(run.settings, run.keep_probabilities)
+    state = _starting_state(run) if resume is None else _resumed(run, resume)
+    return _result(run, state if state.finished else _finished(run, state, device, on_iteration))
 
 
 def _check_probabilities(settings: FilterSettings, keep_probabilities: bool) -> None:

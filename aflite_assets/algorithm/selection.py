@@ -104,9 +104,11 @@ def choose_slice(
 
 
 def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, seed: int, iteration: int) -> np.ndarray:
-    """Rows of scored units outside the pool that go by the law of its slice; with Gumbel noise each draws its own.
+    """Rows of units that are only scored and go by the law of the pool's slice; with Gumbel noise each draws its own.
 
-    Where only a share of the units goes, they are drawn at random, as many rows as that share amounts to.
+    A unit goes if it ranks before the slice's last row. At the cut-off the share goes that goes of the pool's units
+    there, drawn at random, as many rows as that share amounts to. The threshold binds these units as it binds the
+    pool's; where all units of the pool that passed it go, so do these.
     """
     if cut is None:
         return among.rows[:0]

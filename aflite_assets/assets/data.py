@@ -16,7 +16,7 @@ from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _RAW_CHECKS = (
     ("files_intact", "Published files have the content of the manifest.", True),
-    *((one.name, one.description, one.blocking) for one in DATA_CHECKS),
+    *((data_check.name, data_check.description, data_check.blocking) for data_check in DATA_CHECKS),
 )
 
 
@@ -58,7 +58,7 @@ def raw_dataset(
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     checks = _raw_checks(context, obtained.result, result_store.open())
-    intact = next(one.passed for one in checks if one.check_name == "files_intact")
+    intact = next(result.passed for result in checks if result.check_name == "files_intact")
     metadata = {
         "dagster/row_count": sum(summary["rows"].values()),
         "rows": table({"split": split, **counts} for split, counts in summary["rows_per_class"].items()),

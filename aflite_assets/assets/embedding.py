@@ -30,7 +30,7 @@ def embeddings(
     summary = obtained.result.summary
     store = result_store.open()
     metadata = {
-        "representations": table({"representation": name, **one} for name, one in summary.items()),
+        "representations": table({"representation": name, **facts} for name, facts in summary.items()),
         **column_metadata(obtained.result, store),
     }
     return materialized(obtained, metadata, _checks(obtained.result, store))

@@ -161,7 +161,7 @@ def control_sets(
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     metadata = {
-        "controls": table({"representation": name, **one} for name, one in summary.items()),
+        "controls": table({"representation": name, **facts} for name, facts in summary.items()),
         **column_metadata(obtained.result, result_store.open()),
     }
     return materialized(obtained, metadata)
@@ -181,7 +181,9 @@ def published_dataset(
     context.log.info(f"Open it with datasets.load_dataset({folder!r}, 'filtered')")
     metadata = {
         "configurations": table({"configuration": name, **counts} for name, counts in rows.items()),
-        "weights": table({"representation": name, **one} for name, one in obtained.result.summary["weights"].items()),
+        "weights": table(
+            {"representation": name, **facts} for name, facts in obtained.result.summary["weights"].items()
+        ),
         "load_with": dg.MetadataValue.md(_LOAD_WITH.format(folder=folder)),
         **column_metadata(obtained.result, result_store.open()),
     }
@@ -195,10 +197,10 @@ def _filter_metadata(obtained: StoredResult) -> dict[str, Any]:
         "outcome": table(
             {
                 "representation": name,
-                **{f"{split} rows kept": f"{kept} of {one['rows'][split]}" for split, kept in one["kept"].items()},
-                **{field: one[field] for field in shown},
+                **{f"{split} rows kept": f"{kept} of {facts['rows'][split]}" for split, kept in facts["kept"].items()},
+                **{field: facts[field] for field in shown},
             }
-            for name, one in summary.items()
+            for name, facts in summary.items()
         ),
         "dagster/row_count": next(iter(summary.values()))["kept"]["train"],
         **filter_numbers(obtained.result),
@@ -221,11 +223,12 @@ def _kept_shares(shares: Mapping[str, Sequence["KeptShare"]]) -> dict[str, dict[
     """By representation and split: the shares kept, and by how much chance would let them differ."""
     return {
         name: {
-            one.split: f"{100 * one.share:.1f} %, train {100 * one.train_share:.1f} %, by chance +-{one.by_chance:.1f}"
-            for one in found
-            if one.label is None
+            kept.split: f"{100 * kept.share:.1f} %, train {100 * kept.train_share:.1f} %, "
+            f"by chance +-{kept.by_chance:.1f}"
+            for kept in split_shares
+            if kept.label is None
         }
-        for name, found in shares.items()
+        for name, split_shares in shares.items()
     }
 
 
@@ -239,21 +242,23 @@ def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
     lowest: dict[str, float] = {}
     settings: dict[str, Any] = {}
     for name, part in result.parts.items():
-        one = filtered_set(name, part)
-        train = one.rows["split"].to_numpy(zero_copy_only=False) == "train"
-        stayed = one.rows["kept"].to_numpy(zero_copy_only=False)
-        removed = one.rows["predictability"].to_numpy(zero_copy_only=False)[train & ~stayed]
+        filtered = filtered_set(name, part)
+        train = filtered.rows["split"].to_numpy(zero_copy_only=False) == "train"
+        stayed = filtered.rows["kept"].to_numpy(zero_copy_only=False)
+        removed = filtered.rows["predictability"].to_numpy(zero_copy_only=False)[train & ~stayed]
         kept[name] = int((train & stayed).sum())
         lowest[name] = float(removed.min()) if len(removed) else 1.0
-        settings[name] = one.settings
-        shares[name] = kept_shares(one.rows, splits=one.filtered_splits)
+        settings[name] = filtered.settings
+        shares[name] = kept_shares(filtered.rows, splits=filtered.filtered_splits)
     predictable = all(
-        one["remove"] == "groups" or one["selection"] == "gumbel" or lowest[name] >= np.float32(one["threshold"])
-        for name, one in settings.items()
+        filter_settings["remove"] == "groups"
+        or filter_settings["selection"] == "gumbel"
+        or lowest[name] >= np.float32(filter_settings["threshold"])
+        for name, filter_settings in settings.items()
     )
-    large_enough = all(kept[name] >= one["target_size"] for name, one in settings.items())
+    large_enough = all(kept[name] >= filter_settings["target_size"] for name, filter_settings in settings.items())
     all_alike = all(share.alike for split_shares in shares.values() for share in split_shares)
-    cautions = {name: one["warnings"] for name, one in result.summary.items() if one["warnings"]}
+    cautions = {name: facts["warnings"] for name, facts in result.summary.items() if facts["warnings"]}
     return [
         check("target_size_kept", large_enough, kept=kept),
         check("removed_rows_predictable", predictable, lowest_predictability_removed=lowest),

@@ -45,15 +45,15 @@ def refresh_plan(result_store: ResultStoreResource) -> dg.MaterializeResult:
             "plan": table([*failures, *stages]),
             "status": table(
                 {
-                    "dataset": one.dataset,
-                    "last looked at": one.looked and f"{one.looked:%Y-%m-%d %H:%M} UTC",
-                    "last made": one.made and f"{one.made:%Y-%m-%d %H:%M} UTC",
-                    "stages": one.letters,
-                    "megabytes": one.size / 1e6,
-                    "needs you": "; ".join(one.troubles)[:_LONGEST_WHY],
-                    "waits": "; ".join(one.waits)[:_LONGEST_WHY],
+                    "dataset": status.dataset,
+                    "last looked at": status.looked and f"{status.looked:%Y-%m-%d %H:%M} UTC",
+                    "last made": status.made and f"{status.made:%Y-%m-%d %H:%M} UTC",
+                    "stages": status.letters,
+                    "megabytes": status.size / 1e6,
+                    "needs you": "; ".join(status.troubles)[:_LONGEST_WHY],
+                    "waits": "; ".join(status.waits)[:_LONGEST_WHY],
                 }
-                for one in standing
+                for status in standing
             ),
             "stages": ", ".join(STAGES),
             "letters": ", ".join(f"{letter} {meaning}" for letter, meaning in LETTERS.items()),

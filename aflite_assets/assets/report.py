@@ -93,10 +93,10 @@ def _entries(name: str, layout: Mapping[str, Any]) -> list[tuple[str, dg.Metadat
 
 def _distinct(names: Iterable[str]) -> list[str]:
     """Names as the keys that they are in the UI: none empty, and one that was there before is numbered."""
-    found: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for name in names:
         number, own = 2, name or "row"
-        while own in found:
+        while own in distinct:
             number, own = number + 1, f"{name} ({number})"
-        found[own] = None
-    return list(found)
+        distinct[own] = None
+    return list(distinct)

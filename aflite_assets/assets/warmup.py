@@ -82,21 +82,25 @@ def _texts_fit(lengths: Mapping[str, Mapping[str, Any]]) -> dg.AssetCheckResult:
         return check("texts_fit_encoders", True, warn=True, result="not applicable: text models only")
     cut = {name: length for name, length in lengths.items() if length.get("share", 0) > LARGEST_CUT_SHARE}
     advice = [
-        f"{name}: set max_length to {-(-one['fits_99'] // 8) * 8} (99 % of the rows fit in {one['fits_99']} tokens, "
-        f"the longest has {one['longest']}), or as near to it as the checkpoint reads"
-        for name, one in cut.items()
+        f"{name}: set max_length to {-(-facts['fits_99'] // 8) * 8} (99 % of the rows fit in {facts['fits_99']} "
+        f"tokens, the longest has {facts['longest']}), or as near to it as the checkpoint reads"
+        for name, facts in cut.items()
     ]
     shown = {name: _length_line(length) for name, length in lengths.items()}
     return check("texts_fit_encoders", not cut, warn=True, **shown, what_to_do="\n".join(advice) or "none")
 
 
-def _length_line(one: Mapping[str, Any]) -> str:
-    if "not_measured" in one:
-        return f"not measured: {one['not_measured']}"
-    looked_at = f"{one['rows']}" if one["rows"] == one["of_rows"] else f"a sample of {one['rows']} of {one['of_rows']}"
+def _length_line(facts: Mapping[str, Any]) -> str:
+    if "not_measured" in facts:
+        return f"not measured: {facts['not_measured']}"
+    looked_at = (
+        f"{facts['rows']}"
+        if facts["rows"] == facts["of_rows"]
+        else f"a sample of {facts['rows']} of {facts['of_rows']}"
+    )
     return (
-        f"{one['over']} of {looked_at} rows ({one['share']:.2%}) have more than {one['max_length']} tokens and are "
-        f"cut; 99 % have at most {one['fits_99']}, the longest has {one['longest']}"
+        f"{facts['over']} of {looked_at} rows ({facts['share']:.2%}) have more than {facts['max_length']} tokens and "
+        f"are cut; 99 % have at most {facts['fits_99']}, the longest has {facts['longest']}"
     )
 
 
@@ -120,8 +124,8 @@ def warmup_models(
     summary = obtained.result.summary
     rows = result_store.open().current("warmup_split", context.partition_key).summary["rows_per_class"]
     chance = max(rows.values()) / max(sum(rows.values()), 1)
-    accuracies = {name: one["train_accuracy"] for name, one in summary.items() if one["trained"]}
-    metadata = {"encoders": table({"representation": name, **one} for name, one in summary.items())}
+    accuracies = {name: facts["train_accuracy"] for name, facts in summary.items() if facts["trained"]}
+    metadata = {"encoders": table({"representation": name, **facts} for name, facts in summary.items())}
     passed = all(accuracy > chance for accuracy in accuracies.values())
     return materialized(
         obtained, metadata, [check("better_than_chance", passed, warn=True, chance=chance, train_accuracy=accuracies)]

@@ -38,25 +38,25 @@ _READ = {
 def alerts(
     context: dg.SensorEvaluationContext, notifier: NotifierResource, result_store: ResultStoreResource
 ) -> dg.SensorResult | dg.SkipReason:
-    """Read the runs that ended since the last tick, note what is new, send what waits."""
-    desk = notifier.open()
+    """Read the runs that ended since the last tick, queue new alerts, send those that wait."""
+    sender = notifier.open()
     seen: dict[str, int] = json.loads(context.cursor) if context.cursor else {}
     first = not seen
-    found: list[Alert] = []
+    new_alerts: list[Alert] = []
     for event_type in WATCHED:
         if event_type.value not in seen:
-            # What ended before the sensor was switched on is no news.
+            # Runs that ended before the sensor was switched on are not reported.
             seen[event_type.value] = _latest(context.instance, event_type)
             continue
         for ended in _ended_since(context.instance, event_type, seen[event_type.value]):
             if ended.undecided:
                 break
             if _is_own(ended.run, context):
-                found += alerts_of_run(context.instance, ended, result_store.open())
+                new_alerts += alerts_of_run(context.instance, ended, result_store.open())
             seen[event_type.value] = ended.number
-    new = desk.note(found, log=context.log.warning)
-    delivery = desk.deliver(log=context.log.warning)
-    # A run that is read again because this cursor was lost tells nothing twice: the notifier knows what it told.
+    new = sender.note(new_alerts, log=context.log.warning)
+    delivery = sender.deliver(log=context.log.warning)
+    # If this cursor is lost, runs are read again, but the notifier sends no alert twice.
     context.update_cursor(json.dumps(seen))
     if first:
         return dg.SkipReason("watching from now on")
@@ -76,7 +76,7 @@ class EndedRun:
 
     @property
     def undecided(self) -> bool:
-        """Whether it is not known yet if the run is tried again."""
+        """Whether it is not known yet if Dagster will retry the run."""
         if self.succeeded or not self.retries or WILL_RETRY in self.run.tags:
             return False
         return time.time() - self.ended < UNDECIDED_SECONDS
@@ -98,7 +98,7 @@ class EndedRun:
 
 
 def alerts_of_run(instance: dg.DagsterInstance, ended: EndedRun, store: ResultStore) -> list[Alert]:
-    """What there is to tell of one run: a stage that failed, checks that failed, what was made anew."""
+    """The alerts of one run: stages that failed, checks that failed, results that were made."""
     events = [
         entry.dagster_event
         for entry in instance.all_logs(ended.run.run_id, of_type=_READ)
@@ -114,8 +114,8 @@ def alerts_of_run(instance: dg.DagsterInstance, ended: EndedRun, store: ResultSt
         return [*checks, *_refreshed(ended, made)]
     if ended.tried_again:
         return checks
-    told = {alert.stage for alert in checks if alert.reason.startswith("blocked by")}
-    return [*checks, *_failures(instance, ended, events, store, told)]
+    reported = {alert.stage for alert in checks if alert.reason.startswith("blocked by")}
+    return [*checks, *_failures(instance, ended, events, store, reported)]
 
 
 def _failures(
@@ -123,12 +123,12 @@ def _failures(
     ended: EndedRun,
     events: Sequence[dg.DagsterEvent],
     store: ResultStore,
-    told: set[str],
+    reported: set[str],
 ) -> Iterator[Alert]:
     failed = [event for event in events if event.is_step_failure]
     for event in failed:
         stage = str(event.step_key)
-        if stage not in told:
+        if stage not in reported:
             reason = _reason(event)
             yield Alert(
                 "failed",
@@ -145,14 +145,14 @@ def _failures(
 
 
 def input_of(stage: str, dataset: str, store: ResultStore) -> str | None:
-    """The key of the result that a stage would make now; None where that cannot be said."""
+    """The key of the result that a stage would make now; None where that is unknown."""
     if stage not in STAGES or dataset not in common.REGISTRY.specs:
         return None
     try:
         inputs = {name: store.current(name, dataset) for name in STAGES[stage].input_names}
         return stage_key(STAGES[stage], common.REGISTRY[dataset], inputs).digest
     except (AfliteError, OSError):
-        return None  # the source is gone, or a stage before it was never made: the reason tells that apart
+        return None  # the source is gone, or an earlier stage was never made; the alert's reason says which
 
 
 def _failed_checks(
@@ -165,9 +165,11 @@ def _failed_checks(
             if not evaluation.passed:
                 failed.setdefault(evaluation.asset_key.path[-1], []).append(evaluation)
     for stage, evaluations in failed.items():
-        names = [one.check_name for one in evaluations]
+        names = [evaluation.check_name for evaluation in evaluations]
         key = _text(made[stage].metadata.get("key")) if stage in made else ""
-        blocked = any(one.blocking and one.severity == dg.AssetCheckSeverity.ERROR for one in evaluations)
+        blocked = any(
+            evaluation.blocking and evaluation.severity == dg.AssetCheckSeverity.ERROR for evaluation in evaluations
+        )
         reason = f"{'blocked by ' if blocked else ''}{'; '.join(map(_check_text, evaluations))}"
         yield Alert("checks", ended.dataset, stage, _hash(key or ended.run.run_id, *names), reason, ended.link)
 
@@ -179,19 +181,19 @@ def _check_text(evaluation: dg.AssetCheckEvaluation) -> str:
 
 
 def _refreshed(ended: EndedRun, made: Mapping[str, dg.AssetMaterialization]) -> Iterator[Alert]:
-    new = {stage: one for stage, one in made.items() if _text(one.metadata.get("reused")) == "False"}
+    new = {stage: event for stage, event in made.items() if _text(event.metadata.get("reused")) == "False"}
     if not new:
         return
-    found = [stage for stage in made if stage not in new]
-    reason = f"made {', '.join(new)}" + (f"; found {len(found)} more" if found else "")
+    reused = [stage for stage in made if stage not in new]
+    reason = f"made {', '.join(new)}" + (f"; found {len(reused)} more" if reused else "")
     if verdicts := _text(made["benchmark_report"].metadata.get("verdicts")) if "benchmark_report" in new else "":
         reason += f"; {verdicts.splitlines()[0]}"
-    keys = _hash(*(_text(one.metadata.get("key")) for one in new.values()))
+    keys = _hash(*(_text(event.metadata.get("key")) for event in new.values()))
     yield Alert("refreshed", ended.dataset, list(new)[-1], keys, reason, ended.link)
 
 
 def _reason(event: dg.DagsterEvent) -> str:
-    """What the step said itself, or the first line of the error below all of Dagster's."""
+    """The step's own description of its failure, or the first line of the error that Dagster's errors wrap."""
     data = event.step_failure_data
     if data.user_failure_data is not None and data.user_failure_data.description:
         return str(data.user_failure_data.description)
@@ -225,7 +227,7 @@ def _ended_since(instance: dg.DagsterInstance, event_type: dg.DagsterEventType, 
 
 
 def _is_own(run: dg.DagsterRun, context: dg.SensorEvaluationContext) -> bool:
-    """Whether the run is of this code location; runs of a command line name none."""
+    """Whether the run belongs to this code location; runs started on a command line name none."""
     if run.remote_job_origin is None or context.code_location_origin is None:
         return True
     origin = run.remote_job_origin.repository_origin.code_location_origin

@@ -1,7 +1,7 @@
-"""Runs whose process was killed: each run's process is written down, and what is gone is reported as failed.
+"""Runs whose process was killed: each run records its process, and one whose process is gone is reported as failed.
 
-A run that `dg launch` started has no daemon that watches it, and one whose code location was restarted lost the process
-that would report it: both stay "started" for ever and keep their slot of the pool `gpu`.
+No daemon watches a run that `dg launch` started, and a run whose code location was restarted has lost the process that
+would report its end. Both stay "started" for ever and keep their slot of the pool `gpu`.
 """
 
 import json
@@ -32,8 +32,8 @@ class DeadRun:
 
 
 def mark_run(instance: dg.DagsterInstance, run_id: str) -> None:
-    """Write down, as a tag, that this process carries the run out."""
-    # Dagster gives a retried run the tags of the one before; the run's id tells whose process it is.
+    """Record, as a tag, that this process executes the run."""
+    # Dagster copies tags to a retry; the run's id says whose process it is.
     mark = {"run": run_id, **this_process().as_json()}
     instance.add_run_tags(run_id, {PROCESS_TAG: json.dumps(mark)})
 
@@ -41,7 +41,7 @@ def mark_run(instance: dg.DagsterInstance, run_id: str) -> None:
 def find_dead_runs(instance: dg.DagsterInstance) -> list[DeadRun]:
     """Runs that are "started" or "canceling" and whose process on this machine is gone, the oldest first.
 
-    Runs without a mark, begun by other code or ended before it was written, and those of other machines are left out.
+    Runs without a mark (started by other code, or ended before it was written) and runs of other machines are left out.
     """
     runs = instance.get_runs(RunsFilter(statuses=_UNFINISHED), ascending=True)
     return [dead for run in runs if (dead := _dead(run)) is not None]
@@ -53,7 +53,7 @@ def end_dead_runs(instance: dg.DagsterInstance, *, log: Callable[[str], None] = 
     for dead in find_dead_runs(instance):
         run = instance.get_run_by_id(dead.run_id)
         if run is None or run.status not in _UNFINISHED:
-            continue  # another process was quicker
+            continue  # another process has ended it meanwhile
         message = f"The process that carried this run out ({dead.process}) is gone: killed, or its machine restarted."
         if run.status == DagsterRunStatus.CANCELING:
             instance.report_run_canceled(run, message)

@@ -14,13 +14,13 @@ def examine_instance(*, devices: int, fix: bool) -> list[Problem]:
     """
     with dg.DagsterInstance.get() as instance:
         lacking = _migrations(instance)
-        if lacking:  # what else there is cannot be read
+        if lacking:  # nothing else can be read then
             return lacking
         return [*_dead(instance, fix), *_slots(instance, devices)]
 
 
 def _migrations(instance: dg.DagsterInstance) -> list[Problem]:
-    found = []
+    problems = []
     for name, storage in (
         ("runs", instance.run_storage),
         ("events", instance.event_log_storage),
@@ -28,20 +28,20 @@ def _migrations(instance: dg.DagsterInstance) -> list[Problem]:
     ):
         version = None if storage is None else storage.alembic_version()
         if version is not None and version[0] not in (None, version[1]):
-            found.append(
+            problems.append(
                 Problem(
                     "Dagster's database",
                     f"its {name} have schema {version[0]}, the installed Dagster reads {version[1]}",
                     "stop webserver and daemon, copy the database, then run `dagster instance migrate`",
                 )
             )
-    return found
+    return problems
 
 
 def _dead(instance: dg.DagsterInstance, fix: bool) -> list[Problem]:
     dead = end_dead_runs(instance) if fix else find_dead_runs(instance)
-    what = "{}, and Dagster takes it to be going on"
-    return [Problem("dead run", what.format(one), "end it with --fix", fix) for one in dead]
+    what = "{}, yet Dagster shows it as running"
+    return [Problem("dead run", what.format(run), "end it with --fix", fix) for run in dead]
 
 
 def _slots(instance: dg.DagsterInstance, devices: int) -> list[Problem]:

@@ -26,20 +26,20 @@ LOCK = ".first-contact.lock"
 _LOCK_SECONDS = 300
 
 
-def first_contact(folder: Path) -> FileLock:
-    """The lock that all who open an instance below `folder` take while its databases may have to be made.
+def creation_lock(folder: Path) -> FileLock:
+    """The lock under which an instance below `folder` is opened, since that may create its databases.
 
-    Two processes that make them at once leave two revisions in one, and Dagster never opens it again.
+    Two processes that create one at once leave two revisions in it, and Dagster cannot open it any more.
     """
     folder.mkdir(parents=True, exist_ok=True)
     return FileLock(folder / LOCK, timeout=_LOCK_SECONDS)
 
 
 class LockedSqliteStorage(DagsterSqliteStorage):
-    """Dagster's SQLite storage, opened by one process at a time; used by all at once as before."""
+    """Dagster's SQLite storage, opened by one process at a time. Only opening is locked, not its use."""
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
-        with first_contact(Path(base_dir)):
+        with creation_lock(Path(base_dir)):
             super().__init__(base_dir, inst_data)
 
     @classmethod
@@ -53,12 +53,12 @@ class AfliteInstance(dg.DagsterInstance):
 
     @classmethod
     def config_schema(cls) -> dict[str, Any]:
-        """Settings of this class beside Dagster's own: none."""
+        """No settings beside Dagster's own."""
         return {}
 
     @staticmethod
     def config_defaults(base_dir: str) -> dict[str, ConfigurableClassData | None]:
-        """What Dagster takes for parts that `dagster.yaml` leaves out."""
+        """The parts that Dagster uses where `dagster.yaml` names none."""
         storage = ConfigurableClassData(__name__, LockedSqliteStorage.__name__, yaml.safe_dump({"base_dir": base_dir}))
         return {**InstanceRef.config_defaults(base_dir), "storage": storage}
 
@@ -66,11 +66,11 @@ class AfliteInstance(dg.DagsterInstance):
 def prepare_instance(folder: Path) -> list[str]:
     """Make the instance in `folder` ready, once and by one process at a time; returns what was done, in words.
 
-    Settings that are there stay; where none are, the project's own are copied. An instance that several processes had
-    made at once, with two revisions in a database, is mended (`mend_revisions`).
+    Existing settings stay; where there are none, the project's own are copied. An instance that several processes
+    created at once, with two revisions in a database, is mended (`mend_revisions`).
     """
     done = []
-    with first_contact(folder):
+    with creation_lock(folder):
         if not (folder / SETTINGS.name).exists():
             shutil.copyfile(SETTINGS, folder / SETTINGS.name)
             done.append(f"{SETTINGS.name} copied")
@@ -86,9 +86,9 @@ def prepare_instance(folder: Path) -> list[str]:
 def mend_revisions(folder: Path) -> list[Path]:
     """Take the older of two revisions out of SQLite files that two processes made at once; returns those mended.
 
-    The second process finds tables without a revision, takes the file for an old one and enters the revision of old
-    ones beside the newest, which the first one entered: "more than one head present" ever after. The tables are the
-    newest ones'. While nothing else uses the instance.
+    The second process finds tables without a revision, takes the file for one of an old version, and enters the old
+    revision beside the newest, which the first process entered. From then on Dagster fails with "more than one head
+    present", although the tables are the newest ones. Call it while nothing else uses the instance.
     """
     mended = []
     runs = sorted((folder / "history" / "runs").glob("*.db"))

@@ -1,6 +1,6 @@
 """The schedule `nightly`: a run of every dataset at fixed times, for those who do not use the sensor `refresh`.
 
-It looks at no sources: each run finds what has not changed. Switch on only one of the two.
+It does not watch sources: stages whose inputs are unchanged are found in each run. Switch on only one of the two.
 """
 
 from collections.abc import Iterator
@@ -25,11 +25,11 @@ CRON = "0 3 * * *"
     cron_schedule=CRON,
     execution_timezone="UTC",
     default_status=dg.DefaultScheduleStatus.STOPPED,
-    description="A run of every dataset at three at night, UTC, of what was made of it before. For those who do not "
-    "use the sensor `refresh`: switch on only one of the two.",
+    description="Runs the stages of every dataset that were made before, at three at night, UTC. For those who do "
+    "not use the sensor `refresh`: switch on only one of the two.",
 )
 def nightly(context: dg.ScheduleEvaluationContext, result_store: ResultStoreResource) -> Iterator[dg.RunRequest]:
-    """A run of each dataset that has a result or says `refresh: {start: true}`, unless its `refresh` forbids it now."""
+    """A run of each dataset with a result or `refresh: {start: true}`, unless its `refresh` settings forbid it now."""
     store = result_store.open()
     state = RefreshState.beside(store)
     now = context.scheduled_execution_time
@@ -52,7 +52,7 @@ def nightly(context: dg.ScheduleEvaluationContext, result_store: ResultStoreReso
 
 
 def begun(store: ResultStore, dataset: str) -> list[str]:
-    """The stages that have a result, and all that they read."""
+    """The stages that have a result, and all stages that these read."""
     wanted = {name for name in STAGES if store.current_key(name, dataset) is not None}
     for name in reversed(list(STAGES)):
         if name in wanted:

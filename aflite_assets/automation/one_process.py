@@ -1,9 +1,9 @@
-"""The executor of all runs: every step in the run's own process, which waits for a slot of a pool without spinning.
+"""The executor of all runs: every step in the run's own process, which sleeps while it waits for a pool's slot.
 
-It holds the dataset's lock while the run goes on, and keeps the record of what the run used.
+It holds the dataset's lock during the run, and records which results the run used.
 
-A stage that must be made has a child process of its own (`stages.child_process`); one that is found costs milliseconds,
-where Dagster's executor of a process per step takes seconds to start each.
+A stage that must be made gets a child process of its own (`stages.child_process`). One that is found takes milliseconds
+here, whereas Dagster's executor with a process per step takes seconds to start each.
 """
 
 import time
@@ -29,7 +29,7 @@ from aflite_assets.automation.runs_of_datasets import started_elsewhere
 from aflite_assets.errors import DatasetBusyError, StoreError
 
 _LONGEST_NAP = 0.5
-"""Seconds after which a waiting step looks whether its run was cancelled."""
+"""Seconds after which a waiting step checks whether its run was cancelled."""
 
 
 @dg.executor(name="one_process")
@@ -41,14 +41,14 @@ def one_process_executor(_: dg.InitExecutorContext) -> "OneProcessExecutor":
 class OneProcessExecutor(InProcessExecutor):
     """Dagster's in-process executor with a patient wait for slots.
 
-    Dagster 1.13's own asks for the slot again without a pause, which keeps a core busy, and hears of a cancellation
-    only once it has the slot.
+    Dagster 1.13's own polls for the slot without a pause, which keeps a core busy, and notices a cancellation only
+    once it has the slot.
     """
 
     def execute(self, plan_context: PlanOrchestrationContext, execution_plan: ExecutionPlan) -> Iterator[DagsterEvent]:
-        """Run the plan's steps, and tell what happens.
+        """Run the plan's steps and yield their events.
 
-        First it ends runs whose process is gone: a step would wait for ever for a slot that one of them holds.
+        Runs whose process is gone are ended first: a step would wait for ever for a slot that one of them holds.
         """
         mark_run(plan_context.instance, plan_context.run_id)
         end_dead_runs(plan_context.instance, log=plan_context.log.info)
@@ -79,9 +79,9 @@ class OneProcessExecutor(InProcessExecutor):
 
 
 def _note_cancellation(plan_context: PlanOrchestrationContext) -> None:
-    """Say that Ctrl-C of `dg launch` cancels its run: Dagster takes an interruption nobody announced for a failure.
+    """Report that Ctrl-C of `dg launch` cancels its run; Dagster takes an unannounced interruption for a failure.
 
-    For a run that a daemon started it is one: its code location ended, and the run is to be started again.
+    For a run that a daemon started it is a failure: its code location ended, and the run is to be started again.
     """
     run = plan_context.instance.get_run_by_id(plan_context.run_id)
     if run is not None and not started_elsewhere(run) and run.status == dg.DagsterRunStatus.STARTED:
@@ -101,7 +101,7 @@ def _steps(job_context: PlanExecutionContext, execution_plan: ExecutionPlan) -> 
 
 
 def _scope(job_context: PlanExecutionContext) -> RunScope | None:
-    """Of a run of one dataset with stages in it; None for others, which read and write no dataset's results."""
+    """The scope of a run of one dataset's stages; None for other runs, which read and write no dataset's results."""
     partition = job_context.dagster_run.tags.get("dagster/partition")
     resources = job_context.scoped_resources_builder.resource_instance_dict
     if partition is None or "result_store" not in resources:
@@ -111,16 +111,16 @@ def _scope(job_context: PlanExecutionContext) -> RunScope | None:
 
 
 def _take_lock(job_context: PlanExecutionContext, scope: RunScope, stack: ExitStack) -> Iterator[DagsterEvent]:
-    """Hold the dataset's lock from here on; wait for whoever has it, and say once who that is."""
-    said = False
+    """Take the dataset's lock; while another run holds it, wait, and report once which."""
+    reported = False
     while True:
         try:
             stack.enter_context(scope.store.dataset_lock(scope.partition, what=scope.what, wait=0))
             return
         except DatasetBusyError as error:
-            if not said:
+            if not reported:
                 yield DagsterEvent.engine_event(job_context, f"Waiting: {error}", event_specific_data=EngineEventData())
-            said = True
+            reported = True
         if pop_captured_interrupt():
             raise DagsterExecutionInterruptedError
         time.sleep(_LONGEST_NAP)

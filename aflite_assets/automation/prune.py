@@ -1,4 +1,4 @@
-"""The job that makes room: `aflite prune` for those who schedule it or start it in the UI."""
+"""The job `prune`: `aflite prune` for those who schedule it or start it in the UI."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from resources import ResultStoreResource
 
 
 class PruneConfig(dg.Config):
-    """What stays beside everything that current results need."""
+    """What is kept in addition to everything that current results need."""
 
     keep: int = Field(default=KEEP, ge=0, description="refreshes of every dataset to keep")
     older_than_days: float | None = Field(default=None, ge=0, description="remove only what is older")
@@ -20,7 +20,7 @@ class PruneConfig(dg.Config):
 
 @dg.op(description="Removes results that nothing needs any more; says what and how many bytes.")
 def remove_unneeded(context: dg.OpExecutionContext, config: PruneConfig, result_store: ResultStoreResource) -> None:
-    """As `aflite prune`; the numbers are the run's output metadata."""
+    """As `aflite prune` does; the numbers are the run's output metadata."""
     age = None if config.older_than_days is None else timedelta(days=config.older_than_days)
     pruned = prune(result_store.open(), keep=config.keep, older_than=age, dry_run=config.dry_run, caches=old_kernels())
     for line in pruned.in_use:

@@ -1,12 +1,12 @@
-"""The sensor `refresh`: looks at every dataset, reports what moved, and starts a run for each that has something due.
+"""The sensor `refresh`: looks at every dataset, reports what changed, and starts a run of each that has stages due.
 
-Due-ness is computed by the plan (`refresh.plan`, `refresh.due`) and runs are requested by key, in place of Dagster's
-automation conditions. These gate on the latest check of whichever partition came last, so that one dataset's failure
-blocks another; they count no tries, start what was never made, and miss what changed while they were off. The plan
-compares with the store instead, which knows nothing of when anybody looked.
+What is due is computed by `refresh.plan` and `refresh.due`, and not by Dagster's automation conditions. These depend on
+the check of whichever partition was evaluated last, so that one dataset's failure blocks another; they count no tries,
+start what was never made, and miss what changed while they were off. The plan compares with the store instead, so that
+it does not matter when a change happened.
 
-A run has what is due and what follows from it. What follows could wait for the next tick, but a chain of eleven stages
-would take as many ticks; in the run, a stage whose inputs came out equal is found in milliseconds and made no more.
+A run has the stages that are due and those after them. These could wait for the next tick, but a chain of eleven stages
+would take as many ticks; in the run, a stage whose inputs are unchanged is found in milliseconds and not made again.
 """
 
 import hashlib
@@ -40,20 +40,20 @@ from resources import NotifierResource, ResultStoreResource
 
 TICK_SECONDS = 30
 MOST_BYTES = 4 << 30
-"""Hashed per tick, which may take no longer than a minute; the next tick goes on from there."""
+"""Bytes hashed per tick, which may take no longer than a minute; the next tick continues there."""
 STILL_SECONDS = 15.0
-"""Between the two looks at which a changed file must be the same; under a tick, over the looks of one."""
+"""Seconds between the two looks at which a changed file must be the same; less than the time between ticks."""
 BECAUSE_TAG = "aflite/because"
 _LONGEST_TAG = 300
 _MARKED = (*(spec.key.path[-1] for spec in WATCHED), "up_to_date")
-"""Of what the cursor has a mark for each dataset, in this order."""
+"""The assets and checks of a dataset that the cursor has a mark for, in this order."""
 _MOST_LINES = 30
 
 Event = dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckEvaluation
 
 
 class Log(Protocol):
-    """Where a tick says what it saw."""
+    """Where a tick reports."""
 
     def info(self, msg: str, /) -> Any: ...
     def warning(self, msg: str, /) -> Any: ...
@@ -64,7 +64,7 @@ class Log(Protocol):
     job=benchmark_job,
     minimum_interval_seconds=TICK_SECONDS,
     default_status=dg.DefaultSensorStatus.STOPPED,
-    description="Looks at every dataset's file, sources and models, reports what moved, and starts a run of what is "
+    description="Looks at every dataset's file, sources and models, reports what changed, and starts a run of what is "
     "due. `aflite pause` stops it as its switch does; `aflite plan` says what it would do.",
 )
 def refresh(
@@ -80,7 +80,7 @@ def refresh(
 class Tick:
     """One look at all datasets at `now`, a time with a zone.
 
-    `loaded`: the partitions of the code location, which alone can be run. `watch`: which files have stood still.
+    `loaded`: the partitions of the code location; only these can be run. `watch`: which files have stood still.
     """
 
     instance: dg.DagsterInstance
@@ -93,7 +93,7 @@ class Tick:
     most_bytes: int | None = MOST_BYTES
 
     def look(self, cursor: str | None) -> dg.SensorResult:
-        """Plan every dataset, and answer with runs, events and the cursor of the next look.
+        """Plan every dataset; returns the runs to start, the events to report and the next cursor.
 
         Raises:
             StoreError: the notes about refreshes cannot be kept, or the store is of a later version.
@@ -123,10 +123,10 @@ class Tick:
                 self.log.warning(lines[-1])
             else:
                 spec = registry[name]
-                told, marks[name] = self._report(spec, plan, seen.get(name, {}))
-                events += told
+                reports, marks[name] = self._report(spec, plan, seen.get(name, {}))
+                events += reports
                 due = what_is_due(plan, spec.refresh, now=self.now, state=self._state)
-                events += self._leave(due)
+                events += self._report_given_up(due)
                 request = self._request(plan, due, lines)
                 requests += [] if request is None else [request]
         return self._answer(requests, events, lines, _as_cursor(marks))
@@ -134,26 +134,26 @@ class Tick:
     def _report(
         self, spec: DatasetSpec, plan: DatasetPlan, marks: dict[str, str]
     ) -> tuple[list[Event], dict[str, str]]:
-        """Events about what the dataset reads and whether it is up to date, and the marks of that."""
+        """Events about the dataset's inputs and whether it is up to date, and the new marks."""
         stale = tuple(stage.stage for stage in plan.stages if not stage.current)
         self._state.note_look(spec.name, now=self.now, stale=stale)
-        moved, new = events_of(self.instance, spec.name, watch(spec, plan), marks)
-        return [*moved, *self._check(plan, new)], new
+        versions, new = events_of(self.instance, spec.name, watch(spec, plan), marks)
+        return [*versions, *self._check(plan, new)], new
 
     def _check(self, plan: DatasetPlan, marks: dict[str, str]) -> list[Event]:
-        """The outcome of the dataset's check where it is another one; changes its mark."""
+        """The outcome of the dataset's check where it changed; updates its mark."""
         check, mark = evaluation(plan, now=self.now)
         if check is None or plan.dataset not in self.loaded or marks.get("up_to_date") == mark:
             return []
         marks["up_to_date"] = mark
         return [check]
 
-    def _leave(self, due: Due) -> Iterator[Event]:
-        """Tell once of each stage that is left alone."""
-        for one in due.untold:
-            stage, key = one.stage.stage, one.stage.key or ""
-            self.log.error(f"{due.dataset}: {one}")
-            alert = Alert("left", due.dataset, stage, key, str(one), dagster_page("assets", stage))
+    def _report_given_up(self, due: Due) -> Iterator[Event]:
+        """Report each stage that was given up, once."""
+        for given_up in due.unreported:
+            stage, key = given_up.stage.stage, given_up.stage.key or ""
+            self.log.error(f"{due.dataset}: {given_up}")
+            alert = Alert("left", due.dataset, stage, key, str(given_up), dagster_page("assets", stage))
             try:
                 self.notifier.note([alert], log=self.log.warning)
             except NotificationError as error:
@@ -161,43 +161,43 @@ class Tick:
             self._state.note_reported(due.dataset, stage, key)
             metadata: dict[str, Any] = {
                 "dataset": due.dataset,
-                "reason": str(one),
+                "reason": str(given_up),
                 "key": key,
-                "tries": one.tries.count,
+                "tries": given_up.tries.count,
             }
-            yield dg.AssetObservation(stage, partition=due.dataset, description=str(one), metadata=metadata)
+            yield dg.AssetObservation(stage, partition=due.dataset, description=str(given_up), metadata=metadata)
 
     def _request(self, plan: DatasetPlan, due: Due, lines: list[str]) -> dg.RunRequest | None:
-        """A run of what is due, unless the dataset is being run; says why not where something was begun before."""
+        """A run of what is due, unless the dataset is being run; adds the reason to `lines` where there is none."""
         name = due.dataset
-        going = self._going_on(name) if due.stages or due.resting else None
-        if going is not None:
-            lines.append(f"{name} waits for {going}")
+        occupant = self._busy_with(name) if due.stages or due.retry_later else None
+        if occupant is not None:
+            lines.append(f"{name} waits for {occupant}")
             return None
         if not due.stages:
-            if due.resting or due.given_up or any(stage.made_before for stage in plan.stages):
+            if due.retry_later or due.given_up or any(stage.made_before for stage in plan.stages):
                 lines += [f"{name}: {why}" for why in due.why_not]
             return None
         run = _run_name(due, after=self._runs.latest_id(name))
         for stage in due.stages:
-            # Here too, and not only once the stage is begun: a run may end before that, each time.
+            # Counted here already: a run may fail each time before it begins the stage.
             self._state.note_try(name, stage.stage, stage.key or "", run=run, now=self.now)
         because = "; ".join(f"{stage.stage}: {reason}" for stage in due.stages for reason in stage.reasons)
         self.log.info(f"{name} is run: {because}")
         return dg.RunRequest(
             run_key=run,
             partition_key=name,
-            asset_selection=[dg.AssetKey(one) for one in (*(stage.stage for stage in due.stages), *due.following)],
+            asset_selection=[dg.AssetKey(asset) for asset in (*(stage.stage for stage in due.stages), *due.following)],
             tags={REFRESH_TAG: run, BECAUSE_TAG: because[:_LONGEST_TAG], "dagster/priority": "-1"},
         )
 
-    def _going_on(self, name: str) -> str | None:
-        """What works on a dataset now, in words."""
-        going = self._runs.going_on(name, now=self.now.timestamp())
+    def _busy_with(self, name: str) -> str | None:
+        """What is working on a dataset now, in words; None if nothing is."""
+        occupant = self._runs.in_progress(name, now=self.now.timestamp())
         lock = self.store.locks_folder / f"{name}.lock"
-        if going is None and lock.exists() and not is_free(lock):
-            going = str(read_holder(lock) or "a process that did not say who it is")
-        return going
+        if occupant is None and lock.exists() and not is_free(lock):
+            occupant = str(read_holder(lock) or "a process that did not say who it is")
+        return occupant
 
     def _answer(
         self, requests: Sequence[dg.RunRequest], events: Sequence[Event], lines: Sequence[str], cursor: str
@@ -211,23 +211,23 @@ class Tick:
 
 
 def _run_name(due: Due, *, after: str | None) -> str:
-    """The name of the run that a look asks for: two looks at the same state of things ask for the same run.
+    """The name of the run to request, the same for the same state, so that two ticks request one run.
 
-    What is due may be the same again after the run, where that failed; then the latest run is another one.
+    The same stages may be due again after a failed run; `after`, the id of the latest run, then makes another name.
     """
-    told = json.dumps([[[stage.stage, stage.key] for stage in due.stages], after])
-    return f"{due.dataset}:{hashlib.sha256(told.encode()).hexdigest()[:20]}"
+    identity = json.dumps([[[stage.stage, stage.key] for stage in due.stages], after])
+    return f"{due.dataset}:{hashlib.sha256(identity.encode()).hexdigest()[:20]}"
 
 
 def _cursor(cursor: str | None) -> dict[str, dict[str, str]]:
-    """The marks of the look before; none where somebody wrote something else into the cursor."""
+    """The marks of the previous tick; none where the cursor holds something else."""
     try:
-        told = json.loads(cursor or "{}")
+        marks_by_dataset = json.loads(cursor or "{}")
     except ValueError:
         return {}
-    if not isinstance(told, dict):
+    if not isinstance(marks_by_dataset, dict):
         return {}
-    return {name: dict(zip(_MARKED, str(marks).split("."), strict=False)) for name, marks in told.items()}
+    return {name: dict(zip(_MARKED, str(marks).split("."), strict=False)) for name, marks in marks_by_dataset.items()}
 
 
 def _as_cursor(marks: Mapping[str, Mapping[str, str]]) -> str:

@@ -17,7 +17,7 @@ _AT_ONCE = 500
 
 
 class Retention(dg.Config):
-    """How old a run is before it may go."""
+    """How old a run must be to be deleted."""
 
     older_than_days: float = Field(default=90, ge=1, description="runs that were started later stay")
 
@@ -49,10 +49,10 @@ def forget_dagster_runs(instance: dg.DagsterInstance, *, before: datetime) -> in
     Such a run is what the UI shows of the dataset: without it the stage would look as if it was never made.
     """
     needed = set(_latest_runs(instance))
-    going = [run_id for run_id in _ended_runs(instance, before) if run_id not in needed]
-    for run_id in going:
+    unneeded = [run_id for run_id in _ended_runs(instance, before) if run_id not in needed]
+    for run_id in unneeded:
         instance.delete_run(run_id)
-    return len(going)
+    return len(unneeded)
 
 
 def _ended_runs(instance: dg.DagsterInstance, before: datetime) -> Iterator[str]:

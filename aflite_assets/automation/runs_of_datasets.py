@@ -3,7 +3,7 @@
 import dagster as dg
 
 RETRY_SECONDS = 300.0
-"""How long after a failure Dagster may still begin the run that it has announced in its place."""
+"""Seconds after a failure within which Dagster may still start the retry that it announced."""
 
 _UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
@@ -16,15 +16,15 @@ _PARTITION = "dagster/partition"
 
 
 def started_elsewhere(run: dg.DagsterRun) -> bool:
-    """Whether a run is carried out in a process that Dagster started for it, and not by `dg launch` itself.
+    """Whether a run is executed in a process that Dagster started for it, and not by `dg launch` itself.
 
-    Only such a run can be started again.
+    Only such a run can be retried.
     """
     return run.remote_job_origin is not None
 
 
 class RunsOfDatasets:
-    """The runs as they are when this is made, and again whenever one dataset's are asked for."""
+    """The runs under way at construction, and looked up again for each dataset that is asked about."""
 
     def __init__(self, instance: dg.DagsterInstance) -> None:
         self._instance = instance
@@ -35,10 +35,10 @@ class RunsOfDatasets:
         }
         self._latest: dict[str, str | None] = {}
 
-    def going_on(self, dataset: str, *, now: float) -> str | None:
-        """In words the run that is under way or about to begin, or was when this was made; None where there is none.
+    def in_progress(self, dataset: str, *, now: float) -> str | None:
+        """The run that is under way, about to start, or was under way at construction, in words; None if there is none.
 
-        A run that ended since has changed what a plan made meanwhile says.
+        A run that ended since construction counts too: a plan made meanwhile may be outdated by it.
         """
         if dataset in self._at_first:
             return f"run {self._at_first[dataset]}"
@@ -51,12 +51,12 @@ class RunsOfDatasets:
         if latest is None or latest.dagster_run.tags.get("dagster/will_retry") != "true":
             return None
         if not started_elsewhere(latest.dagster_run):
-            return None  # Dagster announces its retry all the same
+            return None  # Dagster announces a retry for it, but starts none
         ended = latest.end_time or now
         return f"the retry of run {latest.dagster_run.run_id}" if now - ended < RETRY_SECONDS else None
 
     def latest_id(self, dataset: str) -> str | None:
-        """The id of the dataset's latest run when `going_on` was asked; None where there was none."""
+        """The id of the dataset's latest run at the last call of `in_progress`; None where there was none."""
         return self._latest.get(dataset)
 
 

@@ -1,8 +1,8 @@
 """The checks `up_to_date_<dataset>`: when a dataset was last looked at, and what is stale. Warnings, never blocking.
 
-Dagster's freshness policies know no partitions, so that one dataset's run would make all others fresh. A check each,
-and not one check with partitions: an evaluation that a sensor reports for a partition is taken once and refused for
-ever after (Dagster 1.13 keeps these unique by check, partition and an empty run).
+Dagster's freshness policies ignore partitions: one dataset's run would make all others fresh. Each dataset has a check
+of its own, since Dagster 1.13 accepts a sensor's evaluation of a check's partition only once (it keeps these unique by
+check, partition and an empty run).
 """
 
 import hashlib
@@ -40,7 +40,7 @@ _DESCRIPTION = (
 def up_to_date(
     context: dg.AssetCheckExecutionContext, result_store: ResultStoreResource
 ) -> Iterator[dg.AssetCheckResult]:
-    """Plan the datasets whose checks were chosen, and note that they were looked at."""
+    """Plan the datasets whose checks were selected, and record that they were looked at."""
     store = result_store.open()
     state = RefreshState.beside(store)
     registry = load_registry()
@@ -62,11 +62,11 @@ def up_to_date(
 
 
 def outcome(plan: DatasetPlan, *, now: datetime) -> tuple[bool, dict[str, str]]:
-    """Whether what was made of a dataset is what it would be now, and in words what is not."""
+    """Whether a dataset's results are what would be made now, and in words which are not."""
     behind = {
-        one.stage: "; ".join(map(str, one.reasons[:_MOST_REASONS])) or one.state
-        for one in plan.stages
-        if one.made_before and not one.current
+        stage.stage: "; ".join(map(str, stage.reasons[:_MOST_REASONS])) or stage.state
+        for stage in plan.stages
+        if stage.made_before and not stage.current
     }
     if plan.failure is not None:
         behind = {"all": plan.failure}
@@ -79,9 +79,9 @@ def outcome(plan: DatasetPlan, *, now: datetime) -> tuple[bool, dict[str, str]]:
 
 
 def evaluation(plan: DatasetPlan, *, now: datetime) -> tuple[dg.AssetCheckEvaluation | None, str]:
-    """The check's outcome as an event of its own, and a mark that is another one when it or the hour is.
+    """The check's outcome as an event, and a mark that changes with the outcome and with the hour.
 
-    None for a dataset of which nothing was made.
+    None for a dataset without any result.
     """
     if plan.failure is None and not any(stage.made_before for stage in plan.stages):
         return None, ""

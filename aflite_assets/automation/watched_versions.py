@@ -25,7 +25,7 @@ _MARK = 6
 
 @dataclass(frozen=True)
 class Watched:
-    """One external asset of one dataset: its version, or why it has none; neither while files are still looked at."""
+    """One external asset of one dataset: its version, or why it has none; neither while its files still change."""
 
     asset: str
     version: str | None
@@ -34,13 +34,13 @@ class Watched:
 
     @property
     def mark(self) -> str:
-        """A few digits that are others where the version or the refusal is; empty where there is neither."""
-        told = self.version or self.refusal
-        return _hash(told)[:_MARK] if told else ""
+        """A short hash of the version or the refusal; empty where there is neither."""
+        content = self.version or self.refusal
+        return _hash(content)[:_MARK] if content else ""
 
 
 def watch(spec: DatasetSpec, plan: DatasetPlan) -> Iterator[Watched]:
-    """What the external assets of a planned dataset are now."""
+    """The present versions of a planned dataset's external assets."""
     contents = plan.contents or FieldContents(spec)
     for asset, fields in DATA_FIELDS.items():
         readers = [stage.name for stage in STAGES.values() if asset in watched_parents(stage)]
@@ -59,23 +59,25 @@ def watch(spec: DatasetSpec, plan: DatasetPlan) -> Iterator[Watched]:
 def events_of(
     instance: dg.DagsterInstance, dataset: str, watched: Iterable[Watched], marks: Mapping[str, str]
 ) -> tuple[list[dg.AssetMaterialization | dg.AssetObservation], dict[str, str]]:
-    """What is to be reported of a dataset, and the marks of it all; `marks`: those of the look before.
+    """The events to report for a dataset, and its new marks; `marks`: those of the previous tick.
 
-    A version that the instance has as its latest is not reported again, whatever the marks say.
+    A version that is the instance's latest is not reported again, whatever the marks say.
     """
     events: list[dg.AssetMaterialization | dg.AssetObservation] = []
     now = dict(marks)
-    for one in watched:
-        if not one.mark or marks.get(one.asset) == one.mark:
+    for external in watched:
+        if not external.mark or marks.get(external.asset) == external.mark:
             continue
-        now[one.asset] = one.mark
-        if one.version is None:
-            metadata = {"dataset": dataset, "reason": one.refusal}
-            events.append(dg.AssetObservation(one.asset, partition=dataset, description=one.refusal, metadata=metadata))
-        elif latest_version(instance, one.asset, dataset) != one.version:
+        now[external.asset] = external.mark
+        if external.version is None:
+            metadata = {"dataset": dataset, "reason": external.refusal}
+            events.append(
+                dg.AssetObservation(external.asset, partition=dataset, description=external.refusal, metadata=metadata)
+            )
+        elif latest_version(instance, external.asset, dataset) != external.version:
             events.append(
                 dg.AssetMaterialization(
-                    one.asset, partition=dataset, metadata=one.metadata, tags={VERSION_TAG: one.version}
+                    external.asset, partition=dataset, metadata=external.metadata, tags={VERSION_TAG: external.version}
                 )
             )
     return events, now

@@ -2,13 +2,12 @@
 
 <folder>/results/..., artifacts/...    what never changes, shared by all backups in the folder
 <folder>/<time>/databases/...          SQLite's files by its own online copy, PostgreSQL's as pg_dump writes them
-<folder>/<time>/state/...              small files that change: which result is current, what was told
+<folder>/<time>/state/...              small files that change: which result is current, known alerts
 <folder>/<time>/backup.json            written last; without it the backup is no backup
 
-The order is what makes copies that belong together: databases, then the state, then results. A database and a
-`current.json` name results that were published before they were copied; results never change and are found by their
-key, so those copied later are these and perhaps newer ones, which nothing restored asks for. The other way round a
-database could name a result that the copy lacks.
+The order keeps the copies consistent: databases, then the state, then results. A database and a `current.json` name
+results that were published before they were copied. Results never change, so copying them last copies all of these, and
+perhaps newer ones that nothing restored refers to. In another order a database could name a result that is not copied.
 """
 
 import argparse
@@ -43,7 +42,7 @@ of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGUSER and PGPASSWORD
 
 @dataclass(frozen=True)
 class Places:
-    """What is copied: the home, Dagster's home (None where there is none), MLflow's files, databases of PostgreSQL."""
+    """What is copied: the home, Dagster's home (or None), MLflow's files, databases of PostgreSQL."""
 
     home: Path
     dagster_home: Path | None
@@ -53,18 +52,18 @@ class Places:
 
 @dataclass
 class Copied:
-    """What a backup or a restore copied; `found`: results that the folder of backups held already."""
+    """What a backup or a restore copied; `already_there`: results that the folder of backups held before."""
 
     path: Path
     databases: list[str] = field(default_factory=list)
     results: int = 0
-    found: int = 0
+    already_there: int = 0
     size: int = 0
 
     def __str__(self) -> str:
         return (
             f"{self.path}: {len(self.databases)} databases, {self.results} results copied ({self.size / 1e6:.1f} MB), "
-            f"{self.found} there already"
+            f"{self.already_there} there already"
         )
 
 
@@ -135,7 +134,7 @@ def make_backup(folder: Path, places: Places) -> Copied:
 
 
 def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Copied:
-    """Bring a backup back into empty places, and check the content of every result.
+    """Restore a backup into empty places, and check the content of every result.
 
     Databases and homes that hold something are refused, not overwritten.
 
@@ -153,7 +152,7 @@ def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Co
         _check_content(path)
         _copy_result(path, results / path.relative_to(stored), copied)
     _copy_changed(folder / "artifacts", places.artifacts)
-    # The state comes last: a restore that is killed has named nothing that is not there.
+    # The state comes last: after a restore that is killed it names no result that is not there.
     _copy_changed(backup / "state", places.home)
     _restore_databases(backup / "databases", places)
     return copied
@@ -264,12 +263,12 @@ def _published(results: Path) -> Iterator[Path]:
 
 
 def _copy_result(path: Path, target: Path, copied: Copied) -> None:
-    """Copy a published folder whole or not at all; one with the same manifest is there already."""
+    """Copy a published folder whole or not at all; one with the same manifest counts as copied."""
     if target.exists():
         if (target / MANIFEST).read_bytes() == (path / MANIFEST).read_bytes():
-            copied.found += 1
+            copied.already_there += 1
             return
-        # A damaged result was made again under its key: the older copy is of no use any more.
+        # A damaged result was made again under its key, so the older copy is replaced.
         shutil.rmtree(target)
     aside = target.with_name(f".{target.name}.copying")
     shutil.rmtree(aside, ignore_errors=True)
@@ -282,8 +281,8 @@ def _copy_result(path: Path, target: Path, copied: Copied) -> None:
 
 def _check_content(path: Path) -> None:
     manifest: dict[str, Any] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-    found = {name: digest for name, digest in folder_hashes(path).items() if name != MANIFEST}
-    wrong = sorted(name for name, digest in manifest["files"].items() if found.get(name) != digest)
+    hashes = {name: digest for name, digest in folder_hashes(path).items() if name != MANIFEST}
+    wrong = sorted(name for name, digest in manifest["files"].items() if hashes.get(name) != digest)
     if wrong:
         raise StoreError(
             f"{path} is damaged in the backup ({wrong}); delete it there, restore, and materialise it again"

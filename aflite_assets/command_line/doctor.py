@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 _DOCTOR = """\
 Looks for damaged results, folders and locks that killed processes left, dataset files that are not understood, stages
-that refreshes leave alone since they failed, runs that Dagster believes to be going on though their process is gone,
+that refreshes leave alone since they failed, runs that Dagster shows as running though their process is gone,
 databases that lack a migration, packages that differ from constraints.txt, and more GPU slots than GPUs. A line per
 finding says what to do. Exits with 1 if anything is left.
 """
 
 
-class AilingError(AfliteError):
-    """Something is wrong that was not mended."""
+class UnfixedProblemsError(AfliteError):
+    """Problems were found and not all were repaired."""
 
 
 def add_command(commands: Any) -> None:
@@ -50,7 +50,7 @@ def _doctor(options: argparse.Namespace) -> None:
         sys.stdout.write("nothing is wrong\n")
     sys.stdout.flush()
     if left:
-        raise AilingError(f"{left} of {n_problems} findings are left")
+        raise UnfixedProblemsError(f"{left} of {n_problems} findings are left")
 
 
 def line(problem: "Problem") -> str:
@@ -60,7 +60,7 @@ def line(problem: "Problem") -> str:
 
 
 def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
-    """Everything that is wrong, most important first; `DAGSTER_HOME` is looked into where it is set."""
+    """All problems, most important first; with those of Dagster's instance where `DAGSTER_HOME` is set."""
     from aflite_assets.paths import aflite_home
     from aflite_assets.refresh.status import examine_datasets
     from aflite_assets.results import ResultStore
@@ -96,7 +96,7 @@ def _packages() -> "Iterator[Problem]":
     constraints = constraints_file()
     differing = {} if constraints is None else differing_packages(constraints)
     if differing:
-        named = ", ".join(f"{name} {found} (tested: {tested})" for name, (found, tested) in differing.items())
+        named = ", ".join(f"{name} {installed} (tested: {tested})" for name, (installed, tested) in differing.items())
         remedy = f"pip install -c {constraints} {' '.join(f'{name}=={pair[1]}' for name, pair in differing.items())}"
         yield Problem("packages", f"installed in other versions than {constraints} names: {named}", remedy)
 
@@ -114,7 +114,7 @@ def constraints_file() -> Path | None:
 
 
 def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
-    """By package: the installed version and the tested one. What is not installed differs from nothing."""
+    """By package: the installed version and the tested one, where they differ; only of packages that are installed."""
     differing = {}
     for line in constraints.read_text(encoding="utf-8").splitlines():
         name, _, tested = line.partition("#")[0].partition(";")[0].strip().partition("==")
@@ -130,5 +130,5 @@ def differing_packages(constraints: Path) -> dict[str, tuple[str, str]]:
 
 
 def _public(text: str) -> str:
-    """Without the build's mark: 2.15.0+cpu is 2.15.0."""
+    """The version without its local part: 2.15.0 for 2.15.0+cpu."""
     return text.strip().partition("+")[0]

@@ -65,4 +65,4 @@ def _make(folder: Path, variable: str) -> None:
 
 
 def _say(line: str) -> None:
-    sys.stdout.write("".join(f"{one}\n" for one in [escaped_lines(line)]))
+    sys.stdout.write(f"{escaped_lines(line)}\n")

@@ -51,10 +51,10 @@ def add_commands(commands: Any) -> None:
 
 
 def age(text: str) -> timedelta:
-    """Days, hours or weeks as on the command line.
+    """An age as written on the command line, in hours, days or weeks.
 
     Raises:
-        argparse.ArgumentTypeError: it is no such age.
+        argparse.ArgumentTypeError: it is not such an age.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([dhw])", text)
     if match is None:
@@ -63,7 +63,7 @@ def age(text: str) -> timedelta:
 
 
 def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
-    """What went by kind, what stays and why, and what stayed because it is used."""
+    """What was removed by kind, what was kept and why, and what is in use."""
     kinds = pruned.by_kind()
     if not kinds:
         yield "nothing to remove"
@@ -107,7 +107,7 @@ def _pin(options: argparse.Namespace) -> None:
 
     store = _store()
     partition, stage = _named(options.name)
-    stages = [stage] if stage else [asset for asset, one, _ in store.partitions() if one == partition]
+    stages = [stage] if stage else [asset for asset, dataset, _ in store.partitions() if dataset == partition]
     results = [store.current(asset, partition) for asset in stages]
     if not results:
         results = [store.current("published_dataset", partition)]  # which says what is missing
@@ -122,7 +122,7 @@ def _unpin(options: argparse.Namespace) -> None:
     gone = unpin(_store(), partition, stage)
     if not gone:
         raise StoreError(f"nothing of {options.name!r} is pinned; `aflite pins` lists what is")
-    _write(f"unpinned: {one.asset} of {one.partition}, {one.key}" for one in gone)
+    _write(f"unpinned: {pin.asset} of {pin.partition}, {pin.key}" for pin in gone)
 
 
 def _pins(_: argparse.Namespace) -> None:
@@ -133,7 +133,7 @@ def _pins(_: argparse.Namespace) -> None:
 
 
 def _pin_lines(pins: "list[Pin]") -> list[str]:
-    rows = [(one.partition, one.asset, one.key, one.pinned, escaped(one.note)) for one in pins]
+    rows = [(pin.partition, pin.asset, pin.key, pin.pinned, escaped(pin.note)) for pin in pins]
     return table([("dataset", "stage", "key", "pinned", "note"), *rows])
 
 

@@ -28,7 +28,7 @@ from aflite_assets.reports.text import counted
 if TYPE_CHECKING:
     from aflite_assets.refresh.due import Due
     from aflite_assets.refresh.plan import DatasetPlan
-    from aflite_assets.refresh.run import Machine, Refreshed
+    from aflite_assets.refresh.run import RefreshContext, Refreshed
     from aflite_assets.refresh.state import RefreshState
     from aflite_assets.refresh.status import DatasetStatus
     from aflite_assets.results import ResultStore
@@ -110,38 +110,38 @@ def _plan(options: argparse.Namespace) -> int:
 
     registry = load_registry()
     plans = list(_plans(options.names, registry, watch=None))
-    dues = _dues(plans, registry, RefreshState.beside(_store()))
+    due_by_dataset = _due_by_dataset(plans, registry, RefreshState.beside(_store()))
     if options.json:
         _say([json.dumps([_as_json(plan) for plan in plans], indent=2)])
     else:
-        _say([*plan_lines(plans, dues), "", *would_lines(plans, dues)])
-    is_left = any(due.given_up for due in dues.values())
+        _say([*plan_lines(plans, due_by_dataset), "", *outlook_lines(plans, due_by_dataset)])
+    is_left = any(due.given_up for due in due_by_dataset.values())
     return FAILED if is_left or any(_refusals(plan) for plan in plans) else 0
 
 
-def _dues(plans: Iterable["DatasetPlan"], registry: "Registry", state: "RefreshState") -> dict[str, "Due"]:
+def _due_by_dataset(plans: Iterable["DatasetPlan"], registry: "Registry", state: "RefreshState") -> dict[str, "Due"]:
     """What a refresh would do now about each dataset whose file is understood."""
     from aflite_assets.refresh.due import what_is_due
 
     now = datetime.now(UTC)
     return {
-        plan.dataset: what_is_due(plan, registry[plan.dataset].refresh, now=now, state=state, asking=True)
+        plan.dataset: what_is_due(plan, registry[plan.dataset].refresh, now=now, state=state, dry_run=True)
         for plan in plans
         if plan.failure is None
     }
 
 
-def plan_lines(plans: Iterable["DatasetPlan"], dues: Mapping[str, "Due"]) -> list[str]:
-    """A table of every stage that is not found and current, and what its words mean.
+def plan_lines(plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due"]) -> list[str]:
+    """A table of every stage that is not found and current, and a legend of the states.
 
-    A dataset of which all is found, or that was never made, has one line.
+    A dataset whose stages are all found, or that was never made, has one line.
     """
     from aflite_assets.refresh.plan import STATES
 
     rows = [("dataset", "stage", "state", "last time", "why")]
     notes, seen = [], set()
     for plan in plans:
-        due = dues.get(plan.dataset)
+        due = due_by_dataset.get(plan.dataset)
         left = set() if due is None else {given_up.stage.stage for given_up in due.given_up}
         whole = (plan.dataset, f"all {len(plan.stages)}")
         shown = [stage for stage in plan.stages if not stage.current]
@@ -176,20 +176,20 @@ def plan_lines(plans: Iterable["DatasetPlan"], dues: Mapping[str, "Due"]) -> lis
     ]
 
 
-def would_lines(plans: Iterable["DatasetPlan"], dues: Mapping[str, "Due"]) -> Iterator[str]:
-    """What a refresh would do now, datasets of which it is the same in one line."""
-    said: dict[str, list[str]] = {}
+def outlook_lines(plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "Due"]) -> Iterator[str]:
+    """What a refresh would do now, with datasets that share an answer in one line."""
+    datasets: dict[str, list[str]] = {}
     for plan in plans:
-        words = _would(plan, dues.get(plan.dataset))
+        words = _outlook(plan, due_by_dataset.get(plan.dataset))
         if words is not None:
-            said.setdefault(words, []).append(plan.dataset)
-    yield "a refresh now would:" if said else "a refresh now would do nothing: all is found"
-    for words, names in said.items():
+            datasets.setdefault(words, []).append(plan.dataset)
+    yield "a refresh now would:" if datasets else "a refresh now would do nothing: all is found"
+    for words, names in datasets.items():
         yield f"  {', '.join(names)}: {escaped(_of(names, words))}"
 
 
-def _would(plan: "DatasetPlan", due: "Due | None") -> str | None:
-    """None for what is found; the same words for what is the same."""
+def _outlook(plan: "DatasetPlan", due: "Due | None") -> str | None:
+    """What a refresh would do about one dataset, None where all is found; the same words for the same answer."""
     from aflite_assets.refresh.due import how_to_start
 
     if plan.failure is not None or due is None:
@@ -239,7 +239,7 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "Refr
     plans = list(_plans(options.names, registry, watch=watch))
     if any(stage.state == "waiting" for plan in plans for stage in plan.stages):
         time.sleep(max(1.0, options.settle))
-    machine = _machine(options, store)
+    context = _context(options, store)
     codes = [FAILED for plan in plans if plan.failure is not None]
     never: list[str] = []
     for plan in plans:
@@ -248,7 +248,7 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "Refr
             continue
         try:
             done = refresh_dataset(
-                registry[plan.dataset], machine, state=state, at_once=options.now, watch=watch, settle=None
+                registry[plan.dataset], context, state=state, at_once=options.now, watch=watch, settle=None
             )
         except DatasetBusyError as error:
             _say([escaped_lines(str(error))], error=True)
@@ -260,8 +260,8 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "Refr
         else:
             _say(refreshed_lines(done, report=_report(done, store)))
         codes.append(_code(done))
-        for one in done.due.untold:
-            state.note_reported(plan.dataset, one.stage.stage, one.stage.key or "")
+        for given_up in done.due.unreported:
+            state.note_reported(plan.dataset, given_up.stage.stage, given_up.stage.key or "")
     if not options.names:
         codes.append(_without_files(store, registry))
     if never:
@@ -270,7 +270,7 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "Refr
 
 
 def _without_files(store: "ResultStore", registry: "Registry") -> int:
-    """Name datasets that have results here and no file; `FAILED` where all have none, as without `AFLITE_DATASETS`."""
+    """Report datasets with results but without a file; `FAILED` where none has a file, as without `AFLITE_DATASETS`."""
     made = {partition for _, partition, _ in store.partitions()}
     unknown = sorted(made - registry.specs.keys() - {path.stem for path in registry.failures})
     if unknown:
@@ -285,27 +285,28 @@ def _without_files(store: "ResultStore", registry: "Registry") -> int:
 
 
 def refreshed_lines(done: "Refreshed", *, report: Path | None = None) -> Iterator[str]:
-    """What was done about one dataset, and what was not and why, and at last where the `report` lies.
+    """What was done about one dataset, what was not and why, and where the `report` is.
 
-    A stage that is left is named with its reason once, and without it from then on.
+    The reason why a stage was given up is printed once; later lines only name the stage.
     """
     name, left = done.dataset, done.due.given_up
     for stage, obtained in done.made:
         seconds = obtained.result.manifest["provenance"].get("seconds")
         how = "found" if obtained.cached else f"made in {duration(seconds)}" if seconds else "made"
         yield f"{name}: {stage.stage} {how} ({truncate_escaped('; '.join(map(str, stage.reasons)), _WHY)})"
-    refused = {one.stage.stage for one in left if one.tries.refused and not one.tries.reported}
+    refused = {given_up.stage.stage for given_up in left if given_up.tries.refused and not given_up.tries.reported}
     for failed, reason in done.failed.items():
         if failed not in refused:
             yield f"{name}: {failed} failed: {escaped(one_line(reason))}"
-    why_not = [why for why in done.due.why_not if why not in {str(one) for one in left}]
+    why_not = [why for why in done.due.why_not if why not in {str(given_up) for given_up in left}]
     yield from (f"{name}: {escaped(one_line(why))}" for why in why_not)
-    for one in left:
-        if one.tries.reported:
-            why = "it was refused" if one.tries.refused else f"{one.tries.count} tries failed"
-            yield f"{name}: {one.stage.stage} is still left, {why} (`aflite status {name}` says how); {one.remedy}"
+    for given_up in left:
+        if given_up.tries.reported:
+            why = "it was refused" if given_up.tries.refused else f"{given_up.tries.count} tries failed"
+            left_stage = given_up.stage.stage
+            yield f"{name}: {left_stage} is still left, {why} (`aflite status {name}` says how); {given_up.remedy}"
         else:
-            yield f"{name}: {escaped(one_line(str(one)))}"
+            yield f"{name}: {escaped(one_line(str(given_up)))}"
     if report is not None:
         yield f"{name}: the report is {escaped(str(report))}"
     if not (done.made or done.failed or why_not or left):
@@ -313,21 +314,21 @@ def refreshed_lines(done: "Refreshed", *, report: Path | None = None) -> Iterato
 
 
 def _report(done: "Refreshed", store: "ResultStore") -> Path | None:
-    """The report's page where something was made and the report is about it."""
+    """The report's page where stages were made and it covers them."""
     if not done.made or not done.plan["benchmark_report"].current:
         return None
     return store.current("benchmark_report", done.dataset).file("report.html")
 
 
 def _of(names: list[str], words: str) -> str:
-    """What is said of any NAME, of the one where there is only one."""
+    """The words with NAME replaced by the dataset's name, where there is only one."""
     return words.replace("NAME", names[0]) if len(names) == 1 else words
 
 
 def _code(done: "Refreshed") -> int:
     if done.failed or done.due.given_up or _refusals(done.plan):
         return FAILED
-    if done.due.resting:
+    if done.due.retry_later:
         return WAITING
     return WAITING if any(stage.state == "waiting" for stage in done.plan.stages) and not done.due.closed else 0
 
@@ -363,25 +364,27 @@ def _status(options: argparse.Namespace) -> None:
     paused = state.paused()
     _say(
         [
-            *status_lines([(one, plan.failure is not None) for plan, one in standing]),
+            *status_lines([(status, plan.failure is not None) for plan, status in standing]),
             *([] if paused is None else ["", f"{escaped(str(paused))}; `aflite resume` lets them go on"]),
         ]
     )
 
 
 def status_lines(standing: Iterable[tuple["DatasetStatus", bool]]) -> Iterator[str]:
-    """A line for each dataset, with whether its file is refused; what the letters mean; what is the matter."""
+    """A line for each dataset, with whether its file is refused; a legend of the letters; what needs attention."""
     from aflite_assets.refresh.status import LETTERS
     from aflite_assets.stages.pipeline import STAGES
 
     rows = [("dataset", "last looked at", "last made", "stages", "size")]
     needs, waits = [], []
     room = _WHY if sys.stdout.isatty() else _WHOLE
-    for one, is_refused in standing:
-        looked, made = ("never" if at is None else _when(at) for at in (one.looked, one.made))
-        rows.append((one.dataset, looked, made, "file refused" if is_refused else one.letters, size(one.size)))
-        needs += [f"  {one.dataset}: {truncate_escaped('; '.join(one.troubles), room)}"] if one.troubles else []
-        waits += [f"  {one.dataset}: {truncate_escaped('; '.join(one.waits), room)}"] if one.waits else []
+    for status, is_refused in standing:
+        looked, made = ("never" if at is None else _when(at) for at in (status.looked, status.made))
+        rows.append((status.dataset, looked, made, "file refused" if is_refused else status.letters, size(status.size)))
+        needs += (
+            [f"  {status.dataset}: {truncate_escaped('; '.join(status.troubles), room)}"] if status.troubles else []
+        )
+        waits += [f"  {status.dataset}: {truncate_escaped('; '.join(status.waits), room)}"] if status.waits else []
     yield from table(rows, numbers=(4,))
     yield ""
     yield f"stages: {', '.join(STAGES)}"
@@ -397,14 +400,14 @@ def _plans(names: list[str], registry: "Registry", *, watch: "Watch | None") -> 
     return plan_datasets(registry, _store(), names or None, hashes=FileHashes(watch=watch))
 
 
-def _machine(options: argparse.Namespace, store: "ResultStore") -> "Machine":
+def _context(options: argparse.Namespace, store: "ResultStore") -> "RefreshContext":
     from aflite_assets.models.devices import DeviceSettings
-    from aflite_assets.refresh.run import Machine
+    from aflite_assets.refresh.run import RefreshContext
     from aflite_assets.stages.stage import Progress
     from aflite_assets.tracking import MlflowTracker, NullTracker
 
     uri = os.environ.get("MLFLOW_TRACKING_URI") or None
-    return Machine(
+    return RefreshContext(
         store,
         run=f"refresh-{uuid.uuid4().hex[:12]}",
         tracker=NullTracker() if options.no_tracking else MlflowTracker(uri, aflite_home()),

@@ -64,11 +64,11 @@ class ResultServer(http.server.ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """Where it is reached."""
+        """Where the server is reached."""
         return f"http://{ADDRESS}:{self.server_address[1]}"
 
     def file(self, path: str) -> Path | None:
-        """The file that a request's path names, None where it names none that is served."""
+        """The file that a request's path names, None where no such file is served."""
         segments = unquote(urlsplit(path).path).removeprefix("/").split("/")
         if not all(_SEGMENT.fullmatch(segment) for segment in segments):
             return None

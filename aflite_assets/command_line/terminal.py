@@ -1,4 +1,4 @@
-"""Plain text for terminals: what a dataset holds made safe to print, tables, numbers with units. No content here."""
+"""Plain text for terminals: text of datasets made safe to print, tables, numbers with units."""
 
 import textwrap
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def one_line(text: str) -> str:
 
 
 def truncate_escaped(text: str, length: int) -> str:
-    """The text made safe, cut to `length` signs with an ellipsis as the last."""
+    """The text made safe, cut to `length` characters with an ellipsis as the last."""
     return truncate(escaped(text[: length + 1]), length)
 
 

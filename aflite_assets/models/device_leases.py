@@ -111,7 +111,7 @@ def parse_list(text: str) -> tuple[str, ...]:
 
 def _devices_of_driver(folder: Path) -> tuple[str, ...]:
     texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*/information"))]
-    return tuple(found[1] for text in texts if (found := _OF_DRIVER.search(text)))
+    return tuple(identity[1] for text in texts if (identity := _OF_DRIVER.search(text)))
 
 
 @contextmanager
@@ -168,7 +168,7 @@ def _usable(devices: Sequence[str], log: Log) -> tuple[str, ...]:
 def _unique_name(name: str, listed: Sequence[str]) -> str:
     # Numbers count whole cards in the order of their slots, as CUDA does where all cards are alike; where they are not,
     # this only says which lock is taken, never which card is used.
-    whole = not any(one.startswith("MIG-") for one in listed)
+    whole = not any(device.startswith("MIG-") for device in listed)
     return listed[int(name)] if whole and name.isdigit() and int(name) < len(listed) else name
 
 

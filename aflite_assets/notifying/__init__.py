@@ -1,4 +1,4 @@
-"""Telling people what happened, once for each changed input. Nothing here knows Dagster."""
+"""Alerts to people, each sent once per changed input. Independent of Dagster."""
 
 from aflite_assets.notifying.messages import Alert
 from aflite_assets.notifying.notifier import Delivery, Notifier

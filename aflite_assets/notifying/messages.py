@@ -1,4 +1,4 @@
-"""What people are told: the record of one alert, and its words for a log and for a chat. Nothing is sent here."""
+"""The record of one alert, and its text for a log and for a chat. Nothing is sent here."""
 
 import hashlib
 import json
@@ -18,10 +18,10 @@ _WORDS: dict[Kind, str] = {
 
 @dataclass(frozen=True)
 class Alert:
-    """One thing to tell: what happened to which stage of which dataset, why, and where to look.
+    """What happened to which stage of which dataset, why, and where to look.
 
-    `input` stands for what the stage read (its result's key, or a hash): the same kind of alert about the same stage
-    and input is told once. `reason` may hold text of a dataset; it is made safe where it is shown.
+    `input` identifies what the stage read (its result's key, or a hash): the same kind of alert about the same stage
+    and input is sent once. `reason` may hold text of a dataset; it is made safe where it is shown.
     """
 
     kind: Kind
@@ -33,9 +33,9 @@ class Alert:
 
     @property
     def identity(self) -> str:
-        """What is told once, 20 hexadecimal digits: kind, dataset, stage and input."""
-        told = json.dumps([self.kind, self.dataset, self.stage, self.input])
-        return hashlib.sha256(told.encode()).hexdigest()[:20]
+        """Hash of kind, dataset, stage and input, 20 hexadecimal digits; alerts that share it are sent once."""
+        fields = json.dumps([self.kind, self.dataset, self.stage, self.input])
+        return hashlib.sha256(fields.encode()).hexdigest()[:20]
 
 
 def log_line(alert: Alert) -> str:
@@ -50,7 +50,7 @@ def chat_text(alerts: Sequence[Alert]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Text of any origin on one line of at most `LONGEST_REASON` characters, without what is not printed.
+    """Any text on one line of at most `LONGEST_REASON` printable characters.
 
     Line ends become spaces; control characters, direction overrides and invisible characters a replacement mark.
     """
@@ -67,10 +67,10 @@ def _chat_line(alert: Alert) -> str:
 
 
 def _inert(text: str) -> str:
-    """Text that a chat shows as it is: no markup, no link, nobody called.
+    """Text that a chat shows literally: no markup, no link, no mention of a person.
 
     Slack asks for entities in place of its three signs of markup (docs.slack.dev, "Formatting message text"). Others
-    call people by "@all" without any markup, and all make links of addresses: an invisible space breaks both.
+    mention people by "@all" without any markup, and all turn addresses into links: an invisible space breaks both.
     """
     return _entities(one_line(text)).replace("`", "'").replace("@", "@\u200b").replace("://", ":\u200b//")
 

@@ -1,4 +1,4 @@
-"""Telling each alert once: what is known already, what still waits to be sent, and the sending."""
+"""Sending each alert once: which are known already, which still wait, and the sending."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Delivery:
-    """What came of one attempt: alerts sent, alerts that still wait, and why they do."""
+    """The outcome of one attempt: alerts sent, alerts that still wait, and why."""
 
     sent: int
     waiting: int
@@ -35,20 +35,20 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Notifier:
-    """Keeps below `folder` what was told and what waits; posts to `webhook`, or only logs where that is None.
+    """Keeps below `folder` which alerts were sent and which wait; posts to `webhook`, or only logs where that is None.
 
-    Any number of processes of one machine may share the folder. A message that arrived without its answer coming back
-    is sent again: what is told once is told at least once.
+    Any number of processes of one machine may share the folder. A message that arrived, but whose answer was lost,
+    is sent again.
     """
 
     folder: Path
     webhook: str | None = field(default=None, repr=False)
 
     def note(self, alerts: Sequence[Alert], *, log: Callable[[str], object] = _log.warning) -> list[Alert]:
-        """Log alerts that are new and put them in the queue; returns them. Those told before are left out.
+        """Log the alerts that are new, queue them and return them.
 
         Raises:
-            NotificationError: the file of what was told cannot be read.
+            NotificationError: the file of known alerts cannot be read.
         """
         with self._state() as state:
             new = {alert.identity: alert for alert in alerts if alert.identity not in state["known"]}
@@ -65,10 +65,10 @@ class Notifier:
         return list(new.values())
 
     def deliver(self, *, log: Callable[[str], object] = _log.warning) -> Delivery:
-        """Post what waits, oldest first, several alerts to a message; what cannot be posted waits on.
+        """Post the waiting alerts, oldest first, several to a message; those that cannot be posted go on waiting.
 
         Raises:
-            NotificationError: the file of what was told cannot be read.
+            NotificationError: the file of known alerts cannot be read.
         """
         sent = 0
         with self._state() as state:
@@ -91,7 +91,7 @@ class Notifier:
 
     @contextmanager
     def _state(self) -> Iterator[dict[str, Any]]:
-        """What is known and what waits, this process's alone until the block ends; then kept."""
+        """The known and the waiting alerts, locked for this process until the block ends; then saved."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with FileLock(self.folder / ".lock"):
             state = self._read()

@@ -1,4 +1,4 @@
-"""Posting a message to a webhook. Its address is a password: it stands in no error, log or `repr`."""
+"""Posting a message to a webhook. Its address is a secret: no error, log or `repr` shows it."""
 
 import json
 from http.client import HTTPException, HTTPMessage
@@ -13,7 +13,7 @@ TIMEOUT_SECONDS = 10.0
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A message that is sent on to another place has not arrived where it was meant to."""
+    """Follows no redirect: the message would go to another place than the configured one."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -22,13 +22,13 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 def post_message(address: str, text: str) -> None:
-    """Post `{"text": text}` as JSON, in the form of Slack's incoming webhooks; any 2xx answer is an arrival.
+    """Post `{"text": text}` as JSON, in the form of Slack's incoming webhooks; any 2xx answer counts as delivered.
 
     Raises:
-        NotificationError: the address is none, or did not take the message within 10 seconds.
+        NotificationError: the address is invalid, or did not accept the message within 10 seconds.
     """
     trouble = _trouble(address, text)
-    # Raised here, where no other error is being handled: theirs may hold the address.
+    # Raised here, where no other error is being handled: its text may hold the address.
     if trouble:
         raise NotificationError(f"the alert webhook {trouble}; correct AFLITE_ALERT_WEBHOOK or mend what it names")
 
@@ -48,12 +48,12 @@ def _trouble(address: str, text: str) -> str | None:
     except OSError as error:
         return f"cannot be reached ({_named(error)})"
     except HTTPException as error:
-        return f"gave an answer that is no HTTP ({type(error).__name__})"
+        return f"gave an answer that is not HTTP ({type(error).__name__})"
     except ValueError:
-        return "has an address that is none"
+        return "has an invalid address"
     return None
 
 
 def _named(reason: object) -> str:
-    """What the system says about an error, without the text of libraries, which may quote the address."""
+    """The operating system's text for an error; a library's text may quote the address."""
     return getattr(reason, "strerror", None) or type(reason).__name__

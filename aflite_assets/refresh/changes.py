@@ -42,20 +42,20 @@ def changes(
 ) -> tuple[Change, ...]:
     """Why a result that was made from one key is not that of another; empty where both are the same.
 
-    `old_files`: the records that the result keeps, empty where it is older than these.
+    `old_files`: the records that the result keeps, empty where it was made before results kept them.
     """
-    found = [*_code(made_from, key), *_fields(made_from["fields"], key.fields)]
+    differences = [*_code(made_from, key), *_fields(made_from["fields"], key.fields)]
     old_contents, new_contents = made_from["fields"].get("contents", {}), key.fields.get("contents", {})
     for field in dict.fromkeys([*old_contents, *new_contents]):
         old, new = old_contents.get(field, {}), new_contents.get(field, {})
         if old != new:
-            found += _content(field, old, new, old_files.get(field), new_files.get(field, ()))
-    found += [
+            differences += _content(field, old, new, old_files.get(field), new_files.get(field, ()))
+    differences += [
         Change("input", f"data version of {name}", _short(made_from["inputs"].get(name)), _short(key.inputs.get(name)))
         for name in dict.fromkeys([*made_from["inputs"], *key.inputs])
         if made_from["inputs"].get(name) != key.inputs.get(name)
     ]
-    return _bounded(found)
+    return _bounded(differences)
 
 
 def _code(made_from: Mapping[str, Any], key: ResultKey) -> list[Change]:
@@ -66,10 +66,12 @@ def _code(made_from: Mapping[str, Any], key: ResultKey) -> list[Change]:
 
 def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
     left_out = ("contents", "attempt")
-    one, two = ({name: value for name, value in each.items() if name not in left_out} for each in (old, new))
+    old_fields, new_fields = (
+        {name: value for name, value in each.items() if name not in left_out} for each in (old, new)
+    )
     return [
         Change("field", name, _json_text(before), _json_text(after))
-        for name, before, after in _differences(one, two, "")
+        for name, before, after in _differences(old_fields, new_fields, "")
     ]
 
 
@@ -89,45 +91,55 @@ def _differences(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any
 def _content(
     field: str, old: Any, new: Any, old_files: Mapping[str, Any] | None, new_files: Sequence[HashedFile]
 ) -> list[Change]:
-    """What moved in the content of one field; entries of `old` and `new` are those of models or challenge sets."""
+    """What changed in the content of one field; `old` and `new` map models or challenge sets to their content."""
     if field == "source" or field == "annotations":
         pairs = [(field, old, new)]
     else:
         pairs = [(f"{field}.{name}", old.get(name, {}), new.get(name, {})) for name in dict.fromkeys([*old, *new])]
-    found: list[Change] = []
-    for place, pair, two in pairs:
-        if pair == two:
+    differences: list[Change] = []
+    for place, before, after in pairs:
+        if before == after:
             continue
-        if MISSING in (pair, two):
-            found.append(Change("file", place, *("missing" if each == MISSING else "there" for each in (pair, two))))
-        elif "commit" in pair or "commit" in two:
-            found.append(Change("commit", f"commit of {place}", _short(pair.get("commit")), _short(two.get("commit"))))
+        if MISSING in (before, after):
+            differences.append(
+                Change("file", place, *("missing" if each == MISSING else "there" for each in (before, after)))
+            )
+        elif "commit" in before or "commit" in after:
+            differences.append(
+                Change("commit", f"commit of {place}", _short(before.get("commit")), _short(after.get("commit")))
+            )
         elif field not in OWN_RECORDS:
-            found += _file_changes(pair, two)
+            differences += _file_changes(before, after)
         elif old_files is None:
-            found.append(Change("file", f"files of {place}", _short(pair.get("sha256")), _short(two.get("sha256"))))
+            differences.append(
+                Change("file", f"files of {place}", _short(before.get("sha256")), _short(after.get("sha256")))
+            )
     if old_files is not None:
         folded = any("files" in record for record in old_files.values())
         now = records(new_files, folded=folded)
-        found += _file_changes(*({path: one["sha256"] for path, one in each.items()} for each in (old_files, now)))
-    return found
+        differences += _file_changes(
+            *({path: entry["sha256"] for path, entry in each.items()} for each in (old_files, now))
+        )
+    return differences
 
 
 def _file_changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[Change]:
-    found = []
+    differences = []
     for path in dict.fromkeys([*old, *new]):
         if path not in old:
-            found.append(Change("file", f"file {path} is new"))
+            differences.append(Change("file", f"file {path} is new"))
         elif path not in new:
-            found.append(Change("file", f"file {path} is gone"))
+            differences.append(Change("file", f"file {path} is gone"))
         elif old[path] != new[path]:
-            found.append(Change("file", f"file {path}", _short(old[path]), _short(new[path])))
-    return found
+            differences.append(Change("file", f"file {path}", _short(old[path]), _short(new[path])))
+    return differences
 
 
-def _bounded(found: Sequence[Change]) -> tuple[Change, ...]:
-    more = len(found) - _MOST_CHANGES
-    return (*found[:_MOST_CHANGES], Change("note", f"and {more} more changes")) if more > 0 else tuple(found)
+def _bounded(differences: Sequence[Change]) -> tuple[Change, ...]:
+    more = len(differences) - _MOST_CHANGES
+    return (
+        (*differences[:_MOST_CHANGES], Change("note", f"and {more} more changes")) if more > 0 else tuple(differences)
+    )
 
 
 def _short(digest: str | None) -> str:

@@ -1,4 +1,4 @@
-"""What a refresh does about a plan now, and if nothing, why not: the switch, the YAML file's `refresh`, cron, tries."""
+"""Which stages of a plan a refresh runs now, and why not the others: a pause, the file's `refresh`, cron, tries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.stage import Stage
 
 MOST_TRIES = 3
-"""Of one stage for one key; then it is left alone until its key is another one."""
+"""Tries of one stage for one key; then the stage is left alone until its key changes."""
 WAITS = (timedelta(minutes=10), timedelta(hours=1))
 """Between the first and the second try of a stage for one key, and between the second and the third."""
 
@@ -38,8 +38,8 @@ class GivenUp:
 
 
 @dataclass(frozen=True)
-class Resting:
-    """A stage whose last try for the key that it has now did not succeed; the next is not before `until`, in UTC."""
+class RetryLater:
+    """A stage whose last try for its present key failed; the next try is not before `until`, in UTC."""
 
     stage: StagePlan
     tries: Tries
@@ -56,12 +56,12 @@ class Resting:
 class Due:
     """What is to be done about one dataset now.
 
-    `closed`: nothing is due whatever happens to the files, because of the switch, `never` or cron.
+    `closed`: nothing is due, whatever changed, because refreshes are paused, or `never` or cron forbids it.
     `stages`: to be run now, in this order. `following`: stages after these, which may become due when they are made.
-    `why_not`: why nothing is due though something is stale, one line per reason. `resting`: stages that failed and wait
-    for their next try. `given_up`: stages that were refused or whose tries are used up; `untold` are those of which
-    nobody was told yet: tell, then call `RefreshState.note_reported`. `never_begun`: nothing of the dataset was ever
-    made, and its file does not say that a refresh may begin it.
+    `why_not`: why nothing is due though something is stale, one line per reason. `retry_later`: stages that failed and
+    wait for their next try. `given_up`: stages that were refused or whose tries are used up; `unreported` are those of
+    which nobody was told yet: tell, then call `RefreshState.note_reported`. `never_begun`: the dataset has no result,
+    and its file does not say that a refresh may make the first one.
     """
 
     dataset: str
@@ -70,13 +70,13 @@ class Due:
     why_not: tuple[str, ...] = ()
     given_up: tuple[GivenUp, ...] = ()
     closed: bool = False
-    resting: tuple[Resting, ...] = ()
+    retry_later: tuple[RetryLater, ...] = ()
     never_begun: bool = False
 
     @property
-    def untold(self) -> tuple[GivenUp, ...]:
-        """The stages given up of which nobody was told yet."""
-        return tuple(one for one in self.given_up if not one.tries.reported)
+    def unreported(self) -> tuple[GivenUp, ...]:
+        """The stages given up that were not reported yet."""
+        return tuple(given_up for given_up in self.given_up if not given_up.tries.reported)
 
 
 def what_is_due(
@@ -86,28 +86,28 @@ def what_is_due(
     now: datetime,
     state: RefreshState,
     at_once: bool = False,
-    asking: bool = False,
+    dry_run: bool = False,
     stages: Mapping[str, Stage] = STAGES,
 ) -> Due:
     """What a refresh does about a dataset at `now`, a time with a zone.
 
     `at_once`: whatever its cron says, and without waiting after a try that failed. Changes are acted on from the first
     time of `cron` after the dataset was first looked at, until nothing of it is due; then they wait for the next time.
-    The state notes which times were acted on, with `asking` not even that, and nothing else is written. A stage that
-    was never made, and nothing after it either, is begun with `refresh: {start: true}` only. One that failed is due
-    again after `WAITS`.
+    Only the cron times that were acted on are written to the state; with `dry_run` nothing is. A stage is made for the
+    first time only with `refresh: {start: true}`, or where a stage after it has a result. One that failed is due again
+    after `WAITS`.
 
     Raises:
         StoreError: the state cannot be used.
     """
     name = plan.dataset
     never_begun = not plan.begun and bool(plan.stale) and refresh != "never" and not refresh.start
-    closed = _closed(plan, refresh, now, state, at_once=at_once, asking=asking)
+    closed = _closed(plan, refresh, now, state, at_once=at_once, dry_run=dry_run)
     if closed is not None:
         return Due(name, why_not=closed, closed=True, never_begun=never_begun and plan.failure is None)
     assert refresh != "never"
     due: list[StagePlan] = []
-    resting: list[Resting] = []
+    retry_later: list[RetryLater] = []
     given_up: list[GivenUp] = []
     why_not: list[str] = []
     for stage in plan.stale:
@@ -118,13 +118,13 @@ def what_is_due(
         if isinstance(held_back, GivenUp):
             given_up.append(held_back)
         elif held_back is not None and now < held_back.until and not at_once:
-            resting.append(held_back)
+            retry_later.append(held_back)
         else:
             due.append(stage)
-    why_not += [str(one) for one in (*resting, *given_up)]
-    why_not += [f"{one.stage}: {one.reasons[0]}" for one in plan.stages if one.state in ("waiting", "refused")]
+    why_not += [str(decision) for decision in (*retry_later, *given_up)]
+    why_not += [f"{stage.stage}: {stage.reasons[0]}" for stage in plan.stages if stage.state in ("waiting", "refused")]
     waiting = any(stage.state == "waiting" for stage in plan.stages)
-    if refresh.cron is not None and not (due or waiting or resting or asking):
+    if refresh.cron is not None and not (due or waiting or retry_later or dry_run):
         state.note_acted(name, until=now)
     following = _following(plan, {stage.stage for stage in due}, stages, start=refresh.start)
     return Due(
@@ -133,7 +133,7 @@ def what_is_due(
         following,
         why_not=() if due else tuple(why_not),
         given_up=tuple(given_up),
-        resting=tuple(resting),
+        retry_later=tuple(retry_later),
         never_begun=never_begun,
     )
 
@@ -145,9 +145,9 @@ def _closed(
     state: RefreshState,
     *,
     at_once: bool,
-    asking: bool,
+    dry_run: bool,
 ) -> tuple[str, ...] | None:
-    """Why nothing is done whatever has changed, empty where nothing has; None where changes are acted on."""
+    """Why changes are not acted on now, empty where there are none; None where they are acted on."""
     paused = state.paused()
     if paused is not None:
         return (str(paused),)
@@ -155,12 +155,12 @@ def _closed(
         return ("its file was not understood",)
     why = "refresh: never" if refresh == "never" else None
     if refresh != "never" and not at_once:
-        why = _until(refresh, plan.dataset, now, state, asking=asking)
+        why = _until(refresh, plan.dataset, now, state, dry_run=dry_run)
     return None if why is None else () if plan.up_to_date else (why,)
 
 
-def after_tries(stage: StagePlan, state: RefreshState) -> GivenUp | Resting | None:
-    """What the tries that a stage has behind it, for the key that it has now, mean for the next; None without any.
+def after_tries(stage: StagePlan, state: RefreshState) -> GivenUp | RetryLater | None:
+    """Whether a stage's earlier tries for its present key rule out or delay the next; None where there were none.
 
     Raises:
         StoreError: the state cannot be used.
@@ -168,11 +168,11 @@ def after_tries(stage: StagePlan, state: RefreshState) -> GivenUp | Resting | No
     tries = state.tries(stage.dataset, stage.stage, stage.key or "")
     if tries.refused or tries.count >= MOST_TRIES:
         return GivenUp(stage, tries)
-    return None if tries.last is None else Resting(stage, tries, tries.last + WAITS[tries.count - 1])
+    return None if tries.last is None else RetryLater(stage, tries, tries.last + WAITS[tries.count - 1])
 
 
 def how_to_start(dataset: str) -> str:
-    """What a person does about a dataset that no refresh begins."""
+    """What a person does about a dataset that no refresh makes for the first time."""
     return (
         f"start it once with `dg launch --job benchmark --partition {dataset}`, or write `refresh: {{start: true}}` "
         "into its file"
@@ -182,7 +182,7 @@ def how_to_start(dataset: str) -> str:
 def why_closed(
     refresh: RefreshSpec | Literal["never"], dataset: str, *, now: datetime, state: RefreshState
 ) -> str | None:
-    """Why nothing may be done about a dataset now, whatever changed; None where it may.
+    """Why changes of a dataset may not be acted on now; None where they may.
 
     Raises:
         StoreError: the state cannot be used.
@@ -196,7 +196,7 @@ def why_closed(
 
 
 def _until(
-    refresh: RefreshSpec, dataset: str, now: datetime, state: RefreshState, *, asking: bool = False
+    refresh: RefreshSpec, dataset: str, now: datetime, state: RefreshState, *, dry_run: bool = False
 ) -> str | None:
     """Why the dataset's cron does not allow anything now, or None where it does."""
     last = refresh.last_time(now)
@@ -204,9 +204,9 @@ def _until(
         return None
     acted = state.acted_until(dataset)
     if acted is None:
-        # Switched on late, a refresh waits for the next time rather than make up for those that went by.
+        # Refreshes that are switched on late wait for the next time; missed times are not made up for.
         acted = now
-        if not asking:
+        if not dry_run:
             state.note_acted(dataset, until=now)
     if last > acted:
         return None
@@ -216,12 +216,12 @@ def _until(
 
 
 def _made_before(stage: StagePlan, plan: DatasetPlan, stages: Mapping[str, Stage]) -> bool:
-    """Whether the stage or one that reads what follows from it has a result."""
+    """Whether the stage, or any stage downstream of it, has a result."""
     names = {stage.stage}
-    for name, one in stages.items():
-        if names & set(one.input_names):
+    for name, candidate in stages.items():
+        if names & set(candidate.input_names):
             names.add(name)
-    return any(one.made_before for one in plan.stages if one.stage in names)
+    return any(planned.made_before for planned in plan.stages if planned.stage in names)
 
 
 def _following(plan: DatasetPlan, due: set[str], stages: Mapping[str, Stage], *, start: bool) -> tuple[str, ...]:

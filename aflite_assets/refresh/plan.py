@@ -1,6 +1,6 @@
 """The plan of a refresh: which stages of which datasets are found, which would be made, why, and how long it took last.
 
-Nothing is made, nothing is written but the hashes of files, and neither torch nor Dagster is imported.
+No stage is run, only hashes of files are written, and neither torch nor Dagster is imported.
 
     for plan in plan_datasets(load_registry(), store, hashes=FileHashes(most_bytes=..., watch=Watch())):
         plan.dataset, plan.failure, plan.notes        # failure: why its YAML file was not understood
@@ -11,7 +11,7 @@ What a plan means for a refresh (the switch, `refresh` of the YAML file, tries) 
 refreshes is in `state`. A sensor's tick is: load the registry, plan with a budget and a watch, then
 `due.what_is_due(plan, spec.refresh, now=..., state=...)` of each, a run for `Due.stages`, and in the run
 `run_stage(..., on_making=...)` that calls `state.note_try(...)`. After a run the next plan finds what it made; where a
-data version came out equal, what follows is found again and not due.
+data version is unchanged, the stages after it are found again and not due.
 """
 
 import logging
@@ -53,10 +53,10 @@ STATES: Mapping[State, str] = {
 class StagePlan:
     """What a refresh would do about one stage of one dataset.
 
-    `reasons`: why it is not simply found. `seconds`: how long the current result took to make, None where unknown.
-    `key`: digest of the key that it has now, None where inputs or files do not tell it yet. `current`: it is found and
-    is what is read downstream. `made_before`: there is a current result, of whatever key. `data_version`: of what is
-    found.
+    `reasons`: why it is not found, or not current. `seconds`: how long making the current result took, None where
+    unknown. `key`: digest of its present key, None where inputs or files do not determine it yet. `current`: it is
+    found and is what is read downstream. `made_before`: there is a current result, of whatever key. `data_version`:
+    that of the result found.
     """
 
     dataset: str
@@ -79,8 +79,8 @@ class StagePlan:
 class DatasetPlan:
     """The stages of one dataset in order; none where `failure` says why its file was not understood.
 
-    `notes`: what the plan had to assume, such as a commit that the hub was not there to confirm. `contents`: what was
-    looked at of its files and commits.
+    `notes`: what the plan had to assume, such as a commit that the hub did not confirm. `contents`: its files and
+    commits as they were read.
     """
 
     dataset: str
@@ -106,10 +106,10 @@ class DatasetPlan:
 
     @property
     def seconds(self) -> float | None:
-        """How long all that is not found took last time; None where that is unknown of any stage."""
-        open_ = [stage.seconds for stage in self.stages if stage.state != "found"]
-        known = [seconds for seconds in open_ if seconds is not None]
-        return sum(known) if len(known) == len(open_) else None
+        """How long the stages that are not found took last time; None where that is unknown for any of them."""
+        last_times = [stage.seconds for stage in self.stages if stage.state != "found"]
+        known = [seconds for seconds in last_times if seconds is not None]
+        return sum(known) if len(known) == len(last_times) else None
 
     def __getitem__(self, stage: str) -> StagePlan:
         return next(each for each in self.stages if each.stage == stage)
@@ -126,7 +126,7 @@ def plan_datasets(
     """The plans of these datasets, by default of all, and a plan with a `failure` for each file not understood.
 
     The hub is asked anew for every commit, all questions together within `hub_seconds`; files are hashed by `hashes`,
-    whose budget the datasets share. One dataset's trouble is never another's.
+    whose budget the datasets share. A dataset that cannot be planned does not affect the others.
 
     Raises:
         SpecError: a name that no file has.
@@ -142,7 +142,7 @@ def plan_datasets(
             contents = FieldContents(registry[name], hashes=hashes or FileHashes())
             try:
                 plan = plan_dataset(registry[name], store, contents=contents)
-            except Exception as error:  # of one dataset's folders, for one a manifest that is no JSON
+            except Exception as error:  # anything in one dataset's folders, such as a manifest that is not JSON
                 _log.exception("%s could not be planned", name)
                 plan = DatasetPlan(name, (), failure=f"{name} could not be planned: {type(error).__name__}: {error}")
             notes = tuple(f"{what} is taken at its last known commit: {why}" for what, why in asking.unanswered.items())
@@ -162,18 +162,18 @@ def plan_dataset(
     """What a refresh of one dataset would do, stage by stage.
 
     A stage is found where the key that follows from the found results before it has a complete result, whatever is
-    current. `contents`: what its files and commits are; default: looked at now, without a limit.
+    current. `contents`: its files and commits; by default they are read now, without a limit.
     """
-    looked = contents or FieldContents(spec)
+    contents = contents or FieldContents(spec)
     plans: dict[str, StagePlan] = {}
-    found: dict[str, PublishedResult] = {}
+    results: dict[str, PublishedResult] = {}
     for name, stage in stages.items():
-        plans[name] = _Planner(spec, store, looked, stage, plans, found).plan()
+        plans[name] = _Planner(spec, store, contents, stage, plans, results).plan()
     return DatasetPlan(spec.name, tuple(plans.values()))
 
 
 class _Planner:
-    """One stage's plan, given those of the stages before it; adds its result to `found`."""
+    """One stage's plan, given those of the stages before it; adds its result to `results`."""
 
     def __init__(
         self,
@@ -182,23 +182,23 @@ class _Planner:
         contents: FieldContents,
         stage: Stage,
         plans: Mapping[str, StagePlan],
-        found: dict[str, PublishedResult],
+        results: dict[str, PublishedResult],
     ) -> None:
         self._spec, self._store, self._contents, self._stage = spec, store, contents, stage
-        self._plans, self._found = plans, found
+        self._plans, self._results = plans, results
         self._current = _current(store, stage.name, spec.name)
 
     def plan(self) -> StagePlan:
         stage = self._stage
-        inputs = {name: self._found[name] for name in stage.input_names if name in self._found}
-        open_ = [name for name in stage.input_names if name not in self._found]
+        inputs = {name: self._results[name] for name in stage.input_names if name in self._results}
+        missing = [name for name in stage.input_names if name not in self._results]
         try:
             key = stage_key(stage, self._spec, inputs, contents=self._contents)
-            if open_:
-                return self._planned("after", (*self._own_changes(key, open_), *self._after(open_)))
-            lost = self._not_given(key)
-            if lost:
-                return self._planned("waiting", lost, key=key.digest)
+            if missing:
+                return self._planned("after", (*self._own_changes(key, missing), *self._after(missing)))
+            unavailable = self._unavailable(key)
+            if unavailable:
+                return self._planned("waiting", unavailable, key=key.digest)
             wanted = next_attempt(self._store, stage.name, self._spec.name, key)
             result = self._store.find(stage.name, self._spec.name, wanted)
             if result is not None:
@@ -211,7 +211,7 @@ class _Planner:
         return self._planned("made", self._why_made(key, again=wanted != key), key=key.digest)
 
     def _is_found(self, key: ResultKey, result: PublishedResult) -> StagePlan:
-        self._found[self._stage.name] = result
+        self._results[self._stage.name] = result
         current = self._current is not None and self._current.key == result.key
         reasons: tuple[Change, ...] = ()
         if not current:
@@ -226,20 +226,20 @@ class _Planner:
             return (Change("incomplete", "its result lacks parts that failed; they are tried again"),)
         return different or (Change("lost", "its folder is gone"),)
 
-    def _not_given(self, key: ResultKey) -> tuple[Change, ...]:
-        """Sets of the hub that the current result has and the hub does not give now: an outage is no change."""
+    def _unavailable(self, key: ResultKey) -> tuple[Change, ...]:
+        """Challenge sets that the current result has and the hub does not serve now: an outage is not a change."""
         if self._current is None or "challenge_sets" not in self._stage.reads:
             return ()
         had = self._current.manifest["made_from"]["fields"].get("contents", {}).get("challenge_sets", {})
         has = key.fields["contents"]["challenge_sets"]
         return tuple(
             Change("note", f"challenge_sets.{name}: the hub does not give it now; it is asked again later")
-            for name, one in self._spec.challenge_sets.items()
-            if isinstance(one.source, HubSource) and has[name] == MISSING and had.get(name, MISSING) != MISSING
+            for name, challenge in self._spec.challenge_sets.items()
+            if isinstance(challenge.source, HubSource) and has[name] == MISSING and had.get(name, MISSING) != MISSING
         )
 
     def _after(self, names: Sequence[str]) -> Iterator[Change]:
-        """In words: which stages before this one are not found."""
+        """The stages before this one that are not found, as notes."""
         wording = {"after {}": ("made", "after"), "{} waiting": ("waiting",), "{} refused": ("refused",)}
         for words, states in wording.items():
             named = [name for name in names if self._plans[name].state in states]
@@ -247,7 +247,7 @@ class _Planner:
                 yield Change("note", words.format(", ".join(named)))
 
     def _own_changes(self, key: ResultKey, unknown_inputs: Iterable[str]) -> tuple[Change, ...]:
-        """What differs from the current result; of inputs only those whose data version is known."""
+        """How the key differs from the current result's, leaving out inputs whose data version is not known yet."""
         if self._current is None:
             return (Change("never made", "never made"),) if unknown_inputs else ()
         made_from = self._current.manifest["made_from"]
@@ -276,14 +276,14 @@ def _current(store: ResultStore, stage: str, dataset: str) -> PublishedResult | 
 
 
 def _check_models(spec: DatasetSpec, stage: Stage) -> None:
-    """Refuse a model's folder or file that is not there: a stage would only say so after it has begun.
+    """Refuse a model whose folder or file is missing, before the stage is begun.
 
     Raises:
         SpecError: names the field, and what it names.
     """
     models = {
-        **{f"{field}.{name}": one for field in ("representations", "evaluators") if field in stage.reads
-           for name, one in getattr(spec, field).items()},
+        **{f"{field}.{name}": model for field in ("representations", "evaluators") if field in stage.reads
+           for name, model in getattr(spec, field).items()},
         **({"distance_encoder": spec.distance_encoder} if "distance_encoder" in stage.reads else {}),
     }  # fmt: skip
     for place, settings in models.items():

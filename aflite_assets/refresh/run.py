@@ -29,7 +29,7 @@ class Refreshed:
     """What a refresh of one dataset did.
 
     `made`: the stages that were run, with whether each was found after all; `failed`: why others failed, by stage.
-    `plan` and `due`: how things stand afterwards.
+    `plan` and `due`: those of the dataset afterwards.
     """
 
     dataset: str
@@ -40,8 +40,8 @@ class Refreshed:
 
 
 @dataclass(frozen=True)
-class Machine:
-    """What stages are run with. `run`: the name under which tries are counted, another one for each refresh."""
+class RefreshContext:
+    """What stages are run with. `run`: the name under which tries are counted, a new one for each refresh."""
 
     store: ResultStore
     run: str
@@ -52,7 +52,7 @@ class Machine:
 
 def refresh_dataset(
     spec: DatasetSpec,
-    machine: Machine,
+    context: RefreshContext,
     *,
     state: RefreshState,
     at_once: bool = False,
@@ -62,21 +62,21 @@ def refresh_dataset(
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     sleep: Callable[[float], None] = time.sleep,
 ) -> Refreshed:
-    """Run what is due of one dataset, stage by stage; stops where data versions came out equal and where one failed.
+    """Run the stages of a dataset that are due, until none is: data versions are unchanged, or a stage failed.
 
     `at_once`: whatever the dataset's cron says, and without waiting after a try that failed. A file that is new or
-    changed is looked at again by `watch` after `settle` seconds, and waited for no longer; with None not even that. A
-    stage is tried once. The state keeps tries and when the dataset was looked at.
+    changed is looked at again by `watch` once, after `settle` seconds; with None, not at all. A stage is tried once.
+    The state records tries and when the dataset was looked at.
 
     Raises:
         DatasetBusyError: another run of the dataset is going on.
         StoreError: the state cannot be used.
     """
-    what = f"aflite refresh {machine.run}"
-    with machine.store.dataset_lock(spec.name, what=what, wait=0):
+    what = f"aflite refresh {context.run}"
+    with context.store.dataset_lock(spec.name, what=what, wait=0):
         refreshed = _refresh(
             spec,
-            machine,
+            context,
             state,
             watch or Watch(),
             settle,
@@ -87,13 +87,13 @@ def refresh_dataset(
         )
         if refreshed.made:
             made = [stage.stage for stage, obtained in refreshed.made if not obtained.cached]
-            record_if_whole(machine.store, spec.name, made=made, what=what)
+            record_if_whole(context.store, spec.name, made=made, what=what)
     return refreshed
 
 
 def _refresh(
     spec: DatasetSpec,
-    machine: Machine,
+    context: RefreshContext,
     state: RefreshState,
     watch: Watch,
     settle: float | None,
@@ -110,13 +110,13 @@ def _refresh(
     while True:
         with asked_anew(seconds=hub_seconds):
             plan = plan_dataset(
-                spec, machine.store, contents=FieldContents(spec, hashes=FileHashes(watch=watch)), stages=STAGES
+                spec, context.store, contents=FieldContents(spec, hashes=FileHashes(watch=watch)), stages=STAGES
             )
         due = what_is_due(plan, spec.refresh, now=clock(), state=state, at_once=at_once)
         todo = [stage for stage in due.stages if stage.stage not in failed and (stage.stage, stage.key) not in begun]
         if todo:
             begun.add((todo[0].stage, todo[0].key))
-            outcome = _run(todo[0], spec, machine, state, clock)
+            outcome = _run(todo[0], spec, context, state, clock)
             if isinstance(outcome, str):
                 failed[todo[0].stage] = outcome
             else:
@@ -125,38 +125,40 @@ def _refresh(
             settled = True
             sleep(settle or 0)
         else:
-            state.note_look(spec.name, now=clock(), stale=tuple(one.stage for one in plan.stages if not one.current))
+            state.note_look(
+                spec.name, now=clock(), stale=tuple(stage.stage for stage in plan.stages if not stage.current)
+            )
             return Refreshed(spec.name, tuple(made), failed, plan, due)
 
 
 def _run(
-    stage: StagePlan, spec: DatasetSpec, machine: Machine, state: RefreshState, clock: Callable[[], datetime]
+    stage: StagePlan, spec: DatasetSpec, context: RefreshContext, state: RefreshState, clock: Callable[[], datetime]
 ) -> StoredResult | str:
-    """The stage's result, or why it failed; a failure of whatever kind is this stage's alone."""
+    """The stage's result, or why it failed. No failure ends the refresh."""
     key, refused = stage.key or "", False
     if stage.state == "made":
-        state.note_try(spec.name, stage.stage, key, run=machine.run, now=clock())
+        state.note_try(spec.name, stage.stage, key, run=context.run, now=clock())
     try:
         obtained = run_stage(
             stage.stage,
             spec,
-            store=machine.store,
-            tracker=machine.tracker,
-            device=machine.device,
-            progress=machine.progress,
+            store=context.store,
+            tracker=context.tracker,
+            device=context.device,
+            progress=context.progress,
         )
     except AfliteError as error:
         problem, refused = str(error), is_refusal(error)
-    except Exception as error:
+    except Exception as error:  # anything that a model, a reader or a user's data raises
         _log.exception("%s of %s failed", stage.stage, spec.name)
         problem = f"{type(error).__name__}: {error}"
-    except BaseException:
-        state.forget_try(spec.name, stage.stage, key, run=machine.run)
+    except BaseException:  # interrupted: not a failure of the stage
+        state.forget_try(spec.name, stage.stage, key, run=context.run)
         raise
     else:
         if not obtained.result.summary.get("incomplete"):
             state.forget_tries(spec.name, stage.stage)
             return obtained
         problem = "its result lacks parts that failed"
-    state.note_error(spec.name, stage.stage, key, run=machine.run, error=problem, now=clock(), refused=refused)
+    state.note_error(spec.name, stage.stage, key, run=context.run, error=problem, now=clock(), refused=refused)
     return problem

@@ -1,7 +1,7 @@
-"""What is kept between refreshes below `AFLITE_HOME`: tries, looks at datasets, cron times acted on, the switch.
+"""What is kept between refreshes below `AFLITE_HOME`: tries, looks at datasets, cron times acted on, the pause.
 
-All is in `refresh/state.sqlite` but the switch, which is the file `refresh/paused.json`. Any number of processes share
-both; deleting the folder loses nothing but these notes.
+All is in `refresh/state.sqlite` except the pause, which is the file `refresh/paused.json`. Any number of processes
+share both; deleting the folder loses only these notes.
 """
 
 import json
@@ -29,10 +29,10 @@ _TABLES = (
 
 @dataclass(frozen=True)
 class Tries:
-    """How often a stage was begun for one key without a result, the last error, and whether that was told.
+    """How often a stage was begun for one key without a result, the last error, and whether a person was told.
 
-    `refused`: the inputs were refused, so that no further try helps. `last`: when the last try failed or, where it did
-    not say so, began, in UTC.
+    `refused`: the inputs were refused, so that no further try helps. `last`: when the last try failed, or began if
+    its end was not recorded, in UTC.
     """
 
     count: int = 0
@@ -87,7 +87,7 @@ class RefreshState:
     def note_error(
         self, dataset: str, stage: str, key: str, *, run: str, error: str, now: datetime, refused: bool = False
     ) -> None:
-        """Keep why and when a try failed; `refused`: because of inputs that are refused each time."""
+        """Record why and when a try failed; `refused`: because of inputs that are refused each time."""
         with self._opened() as connection:
             connection.execute(
                 "UPDATE tries SET error = ?, at = ? WHERE dataset = ? AND stage = ? AND key = ? AND run = ?",
@@ -97,14 +97,14 @@ class RefreshState:
                 connection.execute("INSERT OR IGNORE INTO refused VALUES (?, ?, ?)", (dataset, stage, key))
 
     def forget_try(self, dataset: str, stage: str, key: str, *, run: str) -> None:
-        """Take a try back, as where a person stopped it."""
+        """Remove a try that does not count, such as one that a person stopped."""
         with self._opened() as connection:
             connection.execute(
                 "DELETE FROM tries WHERE dataset = ? AND stage = ? AND key = ? AND run = ?", (dataset, stage, key, run)
             )
 
     def forget_tries(self, dataset: str, stage: str, key: str | None = None) -> None:
-        """Begin to count anew, of one key or of every key of a stage, as after a success."""
+        """Remove the tries of one key, or of every key of a stage, as after a success."""
         with self._opened() as connection:
             for table in ("tries", "refused", "reported"):
                 connection.execute(
@@ -113,7 +113,7 @@ class RefreshState:
                 )
 
     def tries(self, dataset: str, stage: str, key: str) -> Tries:
-        """What is noted of one key's tries."""
+        """The recorded tries of one key."""
         if not self._database.is_file():
             return Tries()
         place = (dataset, stage, key)
@@ -133,20 +133,20 @@ class RefreshState:
         return Tries(len(tries), known[-1] if known else None, reported, refused, last)
 
     def tried(self) -> set[str]:
-        """The datasets of which a try without a result is noted."""
+        """The datasets with a recorded try that had no result."""
         if not self._database.is_file():
             return set()
         with self._opened() as connection:
             return {name for (name,) in connection.execute("SELECT DISTINCT dataset FROM tries")}
 
     def note_reported(self, dataset: str, stage: str, key: str) -> bool:
-        """Note that a person was told that a key is left; whether this was the first time."""
+        """Record that a person was told that a key is left alone; returns whether this was the first time."""
         with self._opened() as connection:
             made = connection.execute("INSERT OR IGNORE INTO reported VALUES (?, ?, ?)", (dataset, stage, key))
             return made.rowcount == 1
 
     def note_look(self, dataset: str, *, now: datetime, stale: tuple[str, ...]) -> None:
-        """Keep that a dataset was planned, with the stages that were not found and current."""
+        """Record that a dataset was planned, with the stages that were not found and current."""
         with self._opened() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO looks VALUES (?, ?, ?)", (dataset, _text(now), json.dumps(list(stale)))
@@ -161,7 +161,7 @@ class RefreshState:
         return None if row is None else Look(datetime.fromisoformat(row[0]), tuple(json.loads(row[1])))
 
     def acted_until(self, dataset: str) -> datetime | None:
-        """Up to when the cron times of a dataset have been acted on; None if it was never looked at for that."""
+        """Up to when the cron times of a dataset have been acted on; None where none is recorded."""
         if not self._database.is_file():
             return None
         with self._opened() as connection:
@@ -169,30 +169,32 @@ class RefreshState:
         return None if row is None else datetime.fromisoformat(row[0])
 
     def note_acted(self, dataset: str, *, until: datetime) -> None:
-        """Keep up to when the cron times of a dataset have been acted on."""
+        """Record up to when the cron times of a dataset have been acted on."""
         with self._opened() as connection:
             connection.execute("INSERT OR REPLACE INTO acted VALUES (?, ?)", (dataset, _text(until)))
 
     def pause(self, *, reason: str, now: datetime) -> None:
         """Pause all refreshes until `resume`."""
         self.make_folder()
-        write_json(self._switch, {"since": _text(now), "reason": reason})
+        write_json(self._pause_file, {"since": _text(now), "reason": reason})
 
     def resume(self) -> bool:
-        """End the pause; whether there was one."""
-        was = self._switch.exists()
-        self._switch.unlink(missing_ok=True)
-        return was
+        """End the pause; returns whether there was one."""
+        existed = self._pause_file.exists()
+        self._pause_file.unlink(missing_ok=True)
+        return existed
 
     def paused(self) -> Paused | None:
-        """The pause, or None. A switch that cannot be read pauses too: it was put there by somebody."""
+        """The pause, or None. A file that cannot be read pauses too: somebody put it there."""
         try:
-            content = json.loads(self._switch.read_text(encoding="utf-8"))
+            content = json.loads(self._pause_file.read_text(encoding="utf-8"))
             return Paused(datetime.fromisoformat(content["since"]), str(content["reason"]))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError):
-            return Paused(datetime.fromtimestamp(0, UTC), f"{self._switch} cannot be read; `aflite resume` removes it")
+            return Paused(
+                datetime.fromtimestamp(0, UTC), f"{self._pause_file} cannot be read; `aflite resume` removes it"
+            )
 
     def make_folder(self) -> None:
         """Make the folder of the notes where it is not there yet."""
@@ -214,7 +216,7 @@ class RefreshState:
         return self.folder / "state.sqlite"
 
     @property
-    def _switch(self) -> Path:
+    def _pause_file(self) -> Path:
         return self.folder / "paused.json"
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""How datasets stand: stages in letters, times, size, what waits, and what needs a person, for `aflite doctor` too."""
+"""The status of datasets: stages as letters, times, size, what waits, what needs a person; also for `aflite doctor`."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from aflite_assets.errors import StoreError
-from aflite_assets.refresh.due import GivenUp, Resting, after_tries
+from aflite_assets.refresh.due import GivenUp, RetryLater, after_tries
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, plan_datasets
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
@@ -33,7 +33,7 @@ LETTERS: Mapping[str, str] = {
 class DatasetStatus:
     """One dataset's line: `letters` a letter per stage in order, times in UTC or None, `size` in bytes.
 
-    `troubles`: what will not go on until a person does something; `waits`: what goes on by itself later. One line each.
+    `troubles`: what stays as it is until a person acts; `waits`: what goes on by itself later. One line each.
     """
 
     dataset: str
@@ -46,15 +46,15 @@ class DatasetStatus:
 
 
 def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -> DatasetStatus:
-    """How a planned dataset stands.
+    """The status of a planned dataset.
 
     Raises:
         StoreError: the notes about refreshes cannot be read.
     """
     look = state.last_look(plan.dataset)
     made = [time for stage in STAGES if (time := _published(store, stage, plan.dataset)) is not None]
-    behind = {one.stage: after_tries(one, state) for one in plan.stages if one.stale}
-    left = {stage: one for stage, one in behind.items() if isinstance(one, GivenUp)}
+    behind = {stage.stage: after_tries(stage, state) for stage in plan.stages if stage.stale}
+    left = {stage: decision for stage, decision in behind.items() if isinstance(decision, GivenUp)}
     return DatasetStatus(
         plan.dataset,
         "".join("L" if stage.stage in left else _letter(stage) for stage in plan.stages),
@@ -62,12 +62,14 @@ def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -
         max(made, default=None),
         sum(folder_size(folder) for folder in store.root.glob(f"*/{plan.dataset}") if folder.is_dir()),
         troubles=tuple(_troubles(plan, left)),
-        waits=tuple(_waits(plan, [one for one in behind.values() if isinstance(one, Resting)], store)),
+        waits=tuple(
+            _waits(plan, [decision for decision in behind.values() if isinstance(decision, RetryLater)], store)
+        ),
     )
 
 
 def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem]:
-    """Dataset files that are not understood, and stages of begun datasets that are refused, or left after tries."""
+    """Dataset files that are not understood, and stages of datasets made before that are refused or given up."""
     for message in registry.failures.values():
         yield Problem("dataset file", _one_line(message), "until then no refresh makes anything of it")
     state = RefreshState.beside(store)
@@ -83,13 +85,13 @@ def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem
                 reasons = _one_line("; ".join(map(str, stage.reasons)))
                 yield Problem("stage refused", f"{plan.dataset}: {stage.stage}: {reasons}", "mend what is said there")
         for stage in plan.stale:
-            one = after_tries(stage, state)
-            if isinstance(one, GivenUp):
-                yield Problem("stage left alone", f"{plan.dataset}: {_one_line(str(one))}", one.remedy)
+            decision = after_tries(stage, state)
+            if isinstance(decision, GivenUp):
+                yield Problem("stage left alone", f"{plan.dataset}: {_one_line(str(decision))}", decision.remedy)
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes of all files below a folder; those that go while they are counted are left out."""
+    """Bytes of all files below a folder; files that disappear meanwhile are left out."""
     total = 0
     waiting = [str(folder)]
     while waiting:
@@ -115,14 +117,14 @@ def _troubles(plan: DatasetPlan, left: Mapping[str, GivenUp]) -> Iterator[str]:
             yield _one_line(str(left[stage.stage]))
 
 
-def _waits(plan: DatasetPlan, resting: list[Resting], store: ResultStore) -> Iterator[str]:
+def _waits(plan: DatasetPlan, retry_later: list[RetryLater], store: ResultStore) -> Iterator[str]:
     lock = store.locks_folder / f"{plan.dataset}.lock"
     if lock.exists() and not is_free(lock):
         yield f"is being run by {read_holder(lock) or 'a process that did not say who it is'}"
         return
-    for one in resting:
-        error = f"; the last failure: {_one_line(one.tries.error)}" if one.tries.error else ""
-        yield f"{one}{error}"
+    for retry in retry_later:
+        error = f"; the last failure: {_one_line(retry.tries.error)}" if retry.tries.error else ""
+        yield f"{retry}{error}"
     for stage in plan.stages:
         if stage.state == "waiting":
             yield f"{stage.stage} waits: {_one_line('; '.join(map(str, stage.reasons)))}"

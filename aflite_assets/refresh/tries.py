@@ -1,10 +1,10 @@
-"""Counting the tries of one stage within one refresh: begun, failed, succeeded, and stopped when there were enough."""
+"""Counting the tries of one stage within one refresh, and refusing one more when there were too many."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from aflite_assets.errors import AfliteError, TriedEnoughError
+from aflite_assets.errors import AfliteError, TooManyTriesError
 from aflite_assets.refresh.due import MOST_TRIES
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import StoredResult
@@ -16,7 +16,7 @@ def _now() -> datetime:
 
 @dataclass
 class CountedTry:
-    """One refresh's try of one stage. `run`: the refresh's name; None where a person runs it, and nothing counts."""
+    """One refresh's try of one stage. `run`: the refresh's name; None where a person runs it: not counted."""
 
     state: RefreshState
     dataset: str
@@ -26,31 +26,31 @@ class CountedTry:
     _key: str | None = field(default=None, init=False)
 
     def begin(self, key: str) -> None:
-        """Count that the stage is begun for a key; a second time in the same refresh counts as the first.
+        """Count one try for a key; tries within the same refresh count once.
 
         Raises:
-            TriedEnoughError: other refreshes have tried it `MOST_TRIES` times, or its inputs were refused.
+            TooManyTriesError: other refreshes have tried it `MOST_TRIES` times, or its inputs were refused.
             StoreError: the notes cannot be kept.
         """
         if self.run is None:
             return
         before = self.state.tries(self.dataset, self.stage, key)
         if before.refused:
-            raise TriedEnoughError(
+            raise TooManyTriesError(
                 f"{self.stage} of {self.dataset!r} was refused and is left until what it reads changes: {before.error}"
             )
         self.state.note_try(self.dataset, self.stage, key, run=self.run, now=self.clock())
         tries = self.state.tries(self.dataset, self.stage, key)
         if tries.count > MOST_TRIES:
             self.state.forget_try(self.dataset, self.stage, key, run=self.run)
-            raise TriedEnoughError(
+            raise TooManyTriesError(
                 f"{self.stage} of {self.dataset!r} was tried {MOST_TRIES} times from these inputs and is left alone; "
                 f"the last failure: {tries.error or 'unknown'}; mend it, or materialise it by hand"
             )
         self._key = key
 
     def end(self, obtained: StoredResult) -> None:
-        """Count anew from now on, or keep that the result lacks parts."""
+        """Forget the stage's tries, or record that the result lacks parts."""
         if self.run is None:
             return
         if obtained.result.summary.get("incomplete"):
@@ -59,7 +59,7 @@ class CountedTry:
             self.state.forget_tries(self.dataset, self.stage)
 
     def fail(self, error: Exception) -> None:
-        """Keep why the try failed, and whether every other would fail too."""
+        """Record why the try failed, and whether every further try would fail too."""
         self._note(str(error), refused=is_refusal(error))
 
     def _note(self, why: str, *, refused: bool = False) -> None:

@@ -32,12 +32,12 @@ def find_damage(result: PublishedResult, *, content: bool = False, anew: bool = 
     """What is wrong with a result or with a part that it names; None where nothing is.
 
     Sizes are compared, and hashes with `content`: of files whose inode, size and times are those of the last time that
-    their hash was right, only with `anew`. A folder that is not there is no damage.
+    their hash was right, only with `anew`. A missing folder is not damage.
     """
     own = _own_reasons(result, content=content, anew=anew)
     if own is None:
         return None
-    if _manifest_problem(result) is not None:  # which parts it has is not known either
+    if _manifest_problem(result) is not None:  # its parts are unknown too
         return Damage(result, tuple(own))
     parts, reasons = [], list(own)
     for name, part in result.parts.items():
@@ -53,12 +53,12 @@ def find_damage(result: PublishedResult, *, content: bool = False, anew: bool = 
 
 
 def remember_whole(result: PublishedResult) -> None:
-    """Note that every file has the content of the manifest, so that it need not be hashed while nothing touches it."""
+    """Record that every file has the content of the manifest, so that it is not hashed again while it is unchanged."""
     _write_seen(result, {name: _mark(result.path / name) for name in result.manifest["files"]})
 
 
 def forget(result: PublishedResult) -> None:
-    """Drop the note about a folder that is no longer there."""
+    """Remove that record of a folder that no longer exists."""
     _seen_file(result).unlink(missing_ok=True)
 
 
@@ -131,8 +131,8 @@ def _changed_content(result: PublishedResult, *, anew: bool) -> list[str]:
 
 
 def _mark(path: Path) -> list[int]:
-    found = path.stat()
-    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino]
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def _seen_file(result: PublishedResult) -> Path:
@@ -142,7 +142,7 @@ def _seen_file(result: PublishedResult) -> Path:
 def _read_seen(result: PublishedResult) -> dict[str, Any]:
     try:
         seen: dict[str, Any] = json.loads(_seen_file(result).read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # a note that cannot be read is as good as none: the files are hashed
+    except (OSError, ValueError):  # an unreadable record counts as none: the files are hashed
         return {}
     return seen
 

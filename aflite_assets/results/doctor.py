@@ -20,7 +20,7 @@ _KEY = re.compile(r"[0-9a-f]{20}")
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong: its kind, what was found, what to do, and whether it was mended just now."""
+    """One problem: its kind, what was found, what to do, and whether it was repaired just now."""
 
     kind: str
     what: str
@@ -29,10 +29,10 @@ class Problem:
 
 
 def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) -> Iterator[Problem]:
-    """Everything that is wrong in a store, asset by asset; `deep` compares hashes of all files in place of sizes.
+    """All problems of a store, asset by asset; `deep` compares hashes of all files in place of sizes.
 
     With `fix`: damaged results and folders without a manifest are set aside, drafts of writers that died, notes of
-    their locks and an unfinished prune's trash are removed. What an asset's writer has in work is left alone.
+    their locks and an unfinished prune's trash are removed. What a running writer works on is left alone.
     """
     try:
         store.check_format()
@@ -72,15 +72,15 @@ def _half_written(home: Path, fix: bool) -> Iterator[Problem]:
 
 
 def _damaged(store: ResultStore, asset: str, partition: str, deep: bool) -> Iterator[Damage]:
-    """Results with their parts, then parts that no result of these names; a folder without manifest is damaged too."""
-    home, told = store.root / asset / partition, set()
+    """Results with their parts, then parts that no result names; a folder without a manifest is damaged too."""
+    home, reported = store.root / asset / partition, set()
     for place in (home, home / "parts"):
         for folder in sorted(place.iterdir()) if place.is_dir() else []:
-            if _KEY.fullmatch(folder.name) and folder not in told:
+            if _KEY.fullmatch(folder.name) and folder not in reported:
                 result = PublishedResult(asset, partition, folder.name, folder)
                 damage = find_damage(result, content=deep, anew=deep)
                 if damage is not None:
-                    told |= {part.result.path for part in damage.parts}
+                    reported |= {part.result.path for part in damage.parts}
                     yield damage
 
 
@@ -106,13 +106,13 @@ def _records(store: ResultStore) -> Iterator[Problem]:
 
 
 def _locks(store: ResultStore, fix: bool) -> Iterator[Problem]:
-    for said in sorted(store.locks_folder.glob("[a-z0-9]*.json")):
-        lock = said.with_suffix(".lock")
+    for note in sorted(store.locks_folder.glob("[a-z0-9]*.json")):
+        lock = note.with_suffix(".lock")
         holder = read_holder(lock)
         if not is_free(lock):
             continue
         if fix:
-            said.unlink(missing_ok=True)
+            note.unlink(missing_ok=True)
         yield Problem(
             "stale lock",
             f"the run of {lock.stem} ended without saying so ({holder or 'who it was cannot be read'})",

@@ -1,4 +1,4 @@
-"""Content hashes of source files, cached as long as a file's entry on the disk is the same.
+"""Content hashes of source files, cached while a file's directory entry (inode, size, times) is unchanged.
 
 `FileHashes` gives sha256 by path; `Watch` says which files have stood still since they were last looked at. Both keep
 what they know in one small database, which any number of processes share and which may be deleted at any time.
@@ -40,7 +40,7 @@ _begun: dict[tuple[Path, "FileMark"], tuple[Any, int]] = {}
 
 @dataclass(frozen=True)
 class FileMark:
-    """What a file's entry on the disk says: a file whose mark is the same has the same content."""
+    """A file's inode, size and times: a file whose mark is unchanged has the same content."""
 
     inode: int
     size: int
@@ -55,7 +55,7 @@ class FileMark:
             MissingDataError: it is gone.
             DataError: it cannot be looked at.
         """
-        with _told(path):
+        with _as_data_errors(path):
             entry = path.stat()
         return cls(entry.st_ino, entry.st_size, entry.st_mtime_ns, entry.st_ctime_ns)
 
@@ -139,7 +139,7 @@ class FileHashes:
 
     def _hash(self, path: Path, mark: FileMark) -> str:
         digest, offset = _begun.pop((path, mark), (hashlib.sha256(), 0))
-        with _told(path), path.open("rb") as stream:
+        with _as_data_errors(path), path.open("rb") as stream:
             stream.seek(offset)
             while True:
                 wanted = _BLOCK if self._left is None else min(_BLOCK, self._left)
@@ -158,7 +158,7 @@ class FileHashes:
 
 
 def check_unchanged(files: Iterable[HashedFile]) -> None:
-    """Refuse files that no longer have the content that was hashed; those that were touched only are hashed again.
+    """Refuse files whose content changed since it was hashed; files whose mark changed are hashed again.
 
     Raises:
         MissingDataError: a file is gone.
@@ -190,7 +190,7 @@ class Watch:
         self._clock = clock
 
     def look(self, paths: Iterable[Path]) -> tuple[Path, ...]:
-        """Look at the files once more; returns those that were not seen standing still yet.
+        """Look at the files once more; returns those that are not known to stand still yet.
 
         Raises:
             MissingDataError: a file is gone.
@@ -204,7 +204,7 @@ class Watch:
 
 
 class _Database:
-    """The two tables; a database that cannot be used costs time, never a result."""
+    """The two tables. If the database cannot be used, that costs time, never a result."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -214,7 +214,7 @@ class _Database:
         return self._matching("sha256", "hashes", marks)
 
     def looks(self, marks: dict[Path, FileMark]) -> dict[Path, float]:
-        """Since when files with these marks have been seen so."""
+        """Since when files have had these marks."""
         return self._matching("since", "looks", marks)
 
     def remember(self, hashes: dict[Path, tuple[FileMark, str]]) -> None:
@@ -270,14 +270,14 @@ class _OutOfBudgetError(Exception):
 
 
 def _begin(path: Path, mark: FileMark, digest: Any, offset: int) -> None:
-    """Keep what was hashed of one file; what was begun of others is worth less than the memory of many."""
+    """Keep a partly hashed file for the next call; only the 16 newest are kept."""
     while len(_begun) >= 16:
         _begun.pop(next(iter(_begun)))
     _begun[path, mark] = digest, offset
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _as_data_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:

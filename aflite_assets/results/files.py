@@ -53,7 +53,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         aside.replace(path)
-    except BaseException:
+    except BaseException:  # interruptions too: no half-written file stays
         aside.unlink(missing_ok=True)
         raise
     flush_entry(path.parent)

@@ -24,7 +24,7 @@ _HELD: ContextVar[frozenset[Path]] = ContextVar("held dataset locks", default=fr
 
 @dataclass(frozen=True)
 class Holder:
-    """Who runs a dataset: process id, host name, since when (ISO 8601, UTC) and in which words."""
+    """Who runs a dataset: process id, host name, since when (ISO 8601, UTC) and what for."""
 
     pid: int
     host: str
@@ -92,14 +92,14 @@ def running(folder: Path, partition: str, *, what: str, wait: float) -> Iterator
             "AFLITE_HOME"
         ) from error
     held = _HELD.set(_HELD.get() | {path})
-    said = path.with_suffix(".json")
+    note = path.with_suffix(".json")
     try:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        write_json(said, {"pid": os.getpid(), "host": platform.node(), "since": now, "what": what})
+        write_json(note, {"pid": os.getpid(), "host": platform.node(), "since": now, "what": what})
         yield
     finally:
         _HELD.reset(held)
-        said.unlink(missing_ok=True)
+        note.unlink(missing_ok=True)
         lock.release()
 
 
@@ -120,7 +120,7 @@ def _acquire(lock: FileLock, partition: str, wait: float) -> None:
 
 
 def read_holder(lock: Path) -> Holder | None:
-    """The last process that recorded that it holds a dataset's lock; it may have ended without taking that back."""
+    """The last process that recorded holding a dataset's lock; it may have ended without removing the record."""
     try:
         return Holder(**json.loads(lock.with_suffix(".json").read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -160,7 +160,7 @@ def _shared(result: PublishedResult) -> Iterator[None]:
         raise StoreError(gone) from None
     try:
         fcntl.flock(opened, fcntl.LOCK_SH)
-        # Prune may have moved it away between the opening and the mark.
+        # Prune may have moved it away after it was opened and before it was marked.
         if not result.path.is_dir() or os.fstat(opened).st_ino != result.path.stat().st_ino:
             raise StoreError(gone)
         yield

@@ -1,4 +1,4 @@
-"""Pins: results that prune never removes, for example since their folder was handed on.
+"""Pins: results that prune never removes, for example because their folder was shared with others.
 
 <root>/pins/<partition>/<asset>-<key>.json
 """
@@ -36,24 +36,24 @@ def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     pins = [Pin(result.asset, result.partition, result.key, result.data_version, now, note) for result in results]
-    for one in pins:
-        path = _path(store, one)
+    for new_pin in pins:
+        path = _path(store, new_pin)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_json(path, asdict(one))
+            write_json(path, asdict(new_pin))
         except OSError as error:
             raise StoreError(
-                f"{one.asset} of {one.partition!r} was not pinned: {path.parent} cannot be written ({error.strerror}); "
-                "free some space or make it writable"
+                f"{new_pin.asset} of {new_pin.partition!r} was not pinned: {path.parent} cannot be written "
+                f"({error.strerror}); free some space or make it writable"
             ) from error
     return pins
 
 
 def unpin(store: ResultStore, partition: str, asset: str | None = None) -> list[Pin]:
-    """Take back every pin of a dataset, or of one of its assets; those that were there."""
-    gone = [one for one in read_pins(store) if one.partition == partition and asset in (None, one.asset)]
-    for one in gone:
-        _path(store, one).unlink(missing_ok=True)
+    """Remove every pin of a dataset, or of one of its assets; returns the removed pins."""
+    gone = [pinned for pinned in read_pins(store) if pinned.partition == partition and asset in (None, pinned.asset)]
+    for pinned in gone:
+        _path(store, pinned).unlink(missing_ok=True)
     return gone
 
 
@@ -66,8 +66,8 @@ def read_pins(store: ResultStore) -> list[Pin]:
     return [_read(path) for path in sorted((store.root / FOLDER).glob("*/[a-z0-9]*.json"))]
 
 
-def _path(store: ResultStore, one: Pin) -> Path:
-    return store.root / FOLDER / one.partition / f"{one.asset}-{one.key}.json"
+def _path(store: ResultStore, pinned: Pin) -> Path:
+    return store.root / FOLDER / pinned.partition / f"{pinned.asset}-{pinned.key}.json"
 
 
 def _read(path: Path) -> Pin:

@@ -1,4 +1,4 @@
-"""Freeing space: which results, parts and leftovers nothing needs any more, and their removal.
+"""Which results, parts and leftovers nothing needs any more, and their removal.
 
 A folder is renamed into the store's trash and deleted there, results before the parts that they name, so that a store
 in which a prune was killed is whole, only larger.
@@ -38,7 +38,7 @@ REASONS = (CURRENT, REFRESHED, MADE_FROM, PINNED, READ, WRITTEN, YOUNG, PARTS)
 
 @dataclass(frozen=True)
 class Removal:
-    """A folder or file that goes: its kind in words, where it was and its bytes."""
+    """A folder or file that is removed: its kind in words, where it was and its bytes."""
 
     kind: str
     path: Path
@@ -47,7 +47,7 @@ class Removal:
 
 @dataclass
 class Pruned:
-    """What went, or would go; what stayed only because a process uses it, a line each; and all that stays, by reason.
+    """What was or would be removed; what was kept only because a process uses it, a line each; what is kept, by reason.
 
     `kept`: for each reason, most important first, how many results and their bytes; parts are counted apart.
     """
@@ -57,16 +57,16 @@ class Pruned:
     kept: dict[str, tuple[int, int]] = field(default_factory=dict, compare=False)
 
     def keep(self, reason: str, size: int) -> None:
-        """Count one that stays."""
+        """Count one that is kept."""
         count, total = self.kept.get(reason, (0, 0))
         self.kept[reason] = (count + 1, total + size)
 
     def by_kind(self) -> Mapping[str, tuple[int, int]]:
         """How many of each kind, and their bytes."""
         kinds: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-        for one in self.removed:
-            kinds[one.kind][0] += 1
-            kinds[one.kind][1] += one.size
+        for folder in self.removed:
+            kinds[folder.kind][0] += 1
+            kinds[folder.kind][1] += folder.size
         return {kind: (count, size) for kind, (count, size) in kinds.items()}
 
 
@@ -102,7 +102,7 @@ def prune(
     kept_records = {partition: rules.records(partition) for partition in recorded_partitions(store)}
     rules.read_pins()
     pruned = Pruned()
-    with _alone(store) if not dry_run else nullcontext():
+    with _exclusive(store) if not dry_run else nullcontext():
         for partition, places in homes.items():
             _Dataset(rules, partition, places, kept_records.get(partition, ([], []))[0]).prune(pruned)
         for _, paths in kept_records.values():
@@ -119,8 +119,8 @@ def prune(
 
 
 @contextmanager
-def _alone(store: ResultStore) -> Iterator[None]:
-    """One prune at a time: what lies in the trash is this one's."""
+def _exclusive(store: ResultStore) -> Iterator[None]:
+    """Allow one prune at a time, so that all that lies in the trash is its own."""
     store.locks_folder.mkdir(exist_ok=True)
     with FileLock(store.locks_folder / ".prune.lock"):
         yield
@@ -128,7 +128,7 @@ def _alone(store: ResultStore) -> Iterator[None]:
 
 @dataclass
 class _Rules:
-    """What stays whatever the dataset, and how things go."""
+    """What is kept for every dataset, and how things are removed."""
 
     store: ResultStore
     keep: int
@@ -150,7 +150,7 @@ class _Rules:
         refreshes = read_refreshes(self.store, partition)
         groups = newest_distinct(refreshes, self.keep)
         kept = [(asset, key) for group in groups for asset, key in group[0].keys.items()]
-        # Of refreshes that used the same, the newest says all.
+        # Of refreshes that used the same results, only the newest is needed.
         stay = {group[0].path for group in groups}
         old = [refresh.path for refresh in refreshes if refresh.path not in stay and self.is_old(refresh.ended)]
         return kept, old
@@ -160,7 +160,7 @@ class _Rules:
         return age >= (least if self.older_than is None else self.older_than)
 
     def remove(self, kind: str, path: Path, pruned: Pruned, *, aside: bool = True) -> None:
-        """Into the trash in one step, or deleted at once where nothing depends on it being whole."""
+        """Move it into the trash in one step, or delete it directly where nothing depends on it being whole."""
         removal = Removal(kind, path, _size(path))
         if not self.dry_run:
             if aside and path.is_dir():
@@ -202,15 +202,15 @@ class _Dataset:
                     pruned.keep(WRITTEN, _size(result.path))
 
     def _readable(self, asset: str, *, parts: bool) -> dict[str, PublishedResult]:
-        """Results or parts by key. A manifest that cannot be read is the doctor's to see; nothing is known of it."""
-        found = {}
+        """Results or parts by key. One with an unreadable manifest is left to `aflite doctor`."""
+        readable = {}
         for result in self.rules.store.results(asset, self.partition, parts=parts):
             try:
                 _ = result.manifest["made_from"], result.manifest["parts"], result.manifest["published"]
             except (OSError, ValueError, KeyError, TypeError):
                 continue
-            found[result.key] = result
-        return found
+            readable[result.key] = result
+        return readable
 
     def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, dict[str, str]]:
         """Why each key is needed, by asset: what is current, refreshed or read, with all that it was made from; and
@@ -222,7 +222,7 @@ class _Dataset:
             for result in each.values():
                 versions[asset, result.data_version].append(result)
         waiting = []
-        # Refreshes and current results first: an input of theirs is among them if anything is.
+        # Refreshes and current results first: an input that is one of them needs no second result with its content.
         for asset, key, reason in self._roots(results):
             if key in results.get(asset, {}):
                 waiting.append(results[asset][key])
@@ -230,9 +230,9 @@ class _Dataset:
         while waiting:
             for asset, version in waiting.pop().manifest["made_from"]["inputs"].items():
                 made = versions.get((asset, version), [])
-                if made and not any(one.key in needed[asset] for one in made):
-                    # Of several with this content, the one that asks for least more.
-                    chosen = min(made, key=lambda one: len(_missing(one, needed, versions)))
+                if made and not any(result.key in needed[asset] for result in made):
+                    # Of several with this content, the one whose own inputs add least.
+                    chosen = min(made, key=lambda result: len(_missing(result, needed, versions)))
                     needed[asset][chosen.key] = MADE_FROM
                     waiting.append(chosen)
         for asset, partition, key in self.rules.pinned:
@@ -271,11 +271,13 @@ class _Dataset:
                 forget(result)
 
     def _prune_parts(self, asset: str, pruned: Pruned) -> None:
-        gone = {one.path for one in pruned.removed}
-        stay = [one for one in self._readable(asset, parts=False).values() if one.path not in gone]
-        named = {part["key"] for one in stay for part in one.manifest["parts"].values()}
+        gone = {folder.path for folder in pruned.removed}
+        stay = [result for result in self._readable(asset, parts=False).values() if result.path not in gone]
+        named = {part["key"] for result in stay for part in result.manifest["parts"].values()}
         # A learning curve's samples are parts that no data version may depend on; the result that used them says so.
-        named |= {key for one in stay for key in one.manifest.get("provenance", {}).get("learning_curve", {}).values()}
+        named |= {
+            key for result in stay for key in result.manifest.get("provenance", {}).get("learning_curve", {}).values()
+        }
         for key, part in self._readable(asset, parts=True).items():
             if key in named or not self.rules.is_old(_published(part)):
                 pruned.keep(PARTS, _size(part.path))
@@ -297,12 +299,12 @@ def _missing(
     needed: Mapping[str, Mapping[str, str]],
     versions: Mapping[tuple[str, str], list[PublishedResult]],
 ) -> list[str]:
-    """The inputs of a result of which nothing with their content is needed so far."""
+    """The assets among a result's inputs of whose content no result is needed so far."""
     inputs = result.manifest["made_from"]["inputs"].items()
     return [
         asset
         for asset, version in inputs
-        if not any(one.key in needed[asset] for one in versions.get((asset, version), []))
+        if not any(result.key in needed[asset] for result in versions.get((asset, version), []))
     ]
 
 

@@ -16,7 +16,7 @@ MANIFEST = "manifest.json"
 class PublishedResult:
     """One version of one asset's partition, or of a part of it.
 
-    `asset` and `partition` name what it is, `key` the folder, `path` its absolute location.
+    `asset` and `partition` say what it is, `key` names the folder, `path` is its absolute location.
     """
 
     asset: str

@@ -1,4 +1,4 @@
-"""Records of whole runs: which result of every asset each used. What prune keeps is decided by them.
+"""Records of whole runs: which result of every asset each used. Prune keeps what the newest used.
 
 <root>/refreshes/<partition>/<time>-<id>.json
 """
@@ -23,7 +23,7 @@ _MOMENT = "%Y%m%dT%H%M%S%fZ"
 class Refresh:
     """One whole run of a dataset, under `path`.
 
-    `ended`: UTC. `keys` and `data_versions`: by asset, what it used. `made`: the assets that it made and did not find.
+    `ended`: UTC. `keys` and `data_versions`: by asset, what it used. `made`: the assets that it made rather than found.
     `what`: what started it, in words.
     """
 
@@ -39,7 +39,7 @@ class Refresh:
 def record_refresh(
     store: ResultStore, results: Iterable[PublishedResult], *, made: Iterable[str] = (), what: str
 ) -> Refresh:
-    """Keep what a run used, in one step; `made`: names of the assets that it made.
+    """Record what a run used, in one step; `made`: names of the assets that it made.
 
     Raises:
         ValueError: there are no results, or they are of several datasets.
@@ -93,7 +93,7 @@ def recorded_partitions(store: ResultStore) -> list[str]:
 def newest_distinct(refreshes: Iterable[Refresh], most: int) -> list[list[Refresh]]:
     """The first `most` groups of records that used the same results, in the order of their newest.
 
-    A night on which nothing changed is no refresh of its own: else a month of them would leave one state of the data.
+    Refreshes that used the same results count as one: a month without changes would push out all older states.
     """
     groups: dict[tuple[tuple[str, str], ...], list[Refresh]] = {}
     for refresh in refreshes:

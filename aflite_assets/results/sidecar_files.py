@@ -2,7 +2,7 @@
 
 <root>/<asset>/<partition>/shown/<key>-<name>-<version>.json
 
-No part of the result: no data version depends on it, and whoever deletes it loses seconds.
+It is not part of the result: no data version depends on it, and deleting it costs only seconds.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ _log = logging.getLogger(__name__)
 
 
 def kept_beside(result: PublishedResult, name: str, *, version: str, make: Callable[[], Any]) -> Any:
-    """The JSON value of `make`, kept for this result's data version and this `version` of the code that makes it.
+    """The JSON value that `make` returns, cached for this result's data version and this `version` of the code.
 
-    What is missing, damaged or of another version is made anew. Where it cannot be written, that is logged, and it is
-    made anew the next time.
+    A missing or damaged file, or one of another version, is made again. If it cannot be written, that is logged, and it
+    is made again the next time.
     """
     path = result.path.parent / FOLDER / f"{result.key}-{name}-{version}.json"
     text = _read(path, result.data_version)
@@ -47,7 +47,7 @@ def sources_version(files: tuple[Path, ...]) -> str:
 
 
 def _expanded(files: Iterable[Path]) -> list[Path]:
-    return [one for path in files for one in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+    return [file for path in files for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
 
 
 def _read(path: Path, data_version: str) -> str | None:

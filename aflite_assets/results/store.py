@@ -57,13 +57,13 @@ _LIBRARIES = (
 )  # fmt: skip
 
 
-def _nobody(_: str) -> None:
+def _no_log(_: str) -> None:
     return None
 
 
 @dataclass(frozen=True)
 class StoredResult:
-    """A result and whether it was found (`cached`) instead of made; `damage`: what was found in its place, if any."""
+    """A result, and whether it was found (`cached`) or made; `damage`: that of the one that it replaced, if any."""
 
     result: PublishedResult
     cached: bool
@@ -95,12 +95,12 @@ class Draft:
         self.parts[name] = obtained.result
         return obtained
 
-    def found_part(self, name: str, key: ResultKey) -> PublishedResult | None:
-        """Add a part if it was published before; None if it was not."""
-        found = self.store.found_part_or_aside(self.asset, self.partition, key, log=self.log)
-        if found is not None:
-            self.parts[name] = found
-        return found
+    def add_published_part(self, name: str, key: ResultKey) -> PublishedResult | None:
+        """Add a part that was published before, and return it; None if there is none."""
+        part = self.store.find_part_or_set_aside(self.asset, self.partition, key, log=self.log)
+        if part is not None:
+            self.parts[name] = part
+        return part
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class ResultStore:
     root: Path
 
     def find(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
-        """The published result of a key, or None; a damaged one is none, as `damage` says."""
+        """The published result of a key, or None; a damaged one counts as absent, see `damage`."""
         return self._whole(asset, partition, key, self._home(asset, partition) / key.digest)
 
     def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
@@ -146,7 +146,7 @@ class ResultStore:
             raise StoreError(f"{mark} cannot be read ({error}); materialise {asset} of {partition!r} again") from None
 
     def get_or_create(
-        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _nobody
+        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
     ) -> StoredResult:
         """The result of a key: found, or made by `write` and published; current from then on.
 
@@ -157,7 +157,7 @@ class ResultStore:
             StoreError: the folder cannot be written.
         """
         home = self._home(asset, partition)
-        with _full_disk_named(f"{asset} of {partition!r}", home), self._locked(home):
+        with _explain_full_disk(f"{asset} of {partition!r}", home), self._locked(home):
             there = PublishedResult(asset, partition, key.digest, home / key.digest)
             damage = find_damage(there)
             if damage is not None:
@@ -165,27 +165,27 @@ class ResultStore:
             existing = there if there.path.is_dir() else None
             result = existing or self._publish(asset, partition, key, home / key.digest, write, log)
             write_json(home / "current.json", {"key": key.digest, "data_version": result.data_version})
-            shutil.rmtree(home / WORK, ignore_errors=True)  # whatever other keys left unfinished
+            shutil.rmtree(home / WORK, ignore_errors=True)  # what writers of other keys left unfinished
         return StoredResult(result, cached=existing is not None, damage=damage)
 
     def get_or_create_part(
-        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _nobody
+        self, asset: str, partition: str, key: ResultKey, write: Write, *, log: Log = _no_log
     ) -> StoredResult:
         """`get_or_create` for a part, called while its asset's result is being written, so already under the lock."""
-        found = self.found_part_or_aside(asset, partition, key, log=log)
+        part = self.find_part_or_set_aside(asset, partition, key, log=log)
         folder = self._part_folder(asset, partition, key)
-        return StoredResult(found or self._publish(asset, partition, key, folder, write, log), cached=found is not None)
+        return StoredResult(part or self._publish(asset, partition, key, folder, write, log), cached=part is not None)
 
     def find_part(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
-        """The published part of a key, or None; a damaged one is none."""
+        """The published part of a key, or None; a damaged one counts as absent."""
         return self._whole(asset, partition, key, self._part_folder(asset, partition, key))
 
-    def found_part_or_aside(
-        self, asset: str, partition: str, key: ResultKey, *, log: Log = _nobody
+    def find_part_or_set_aside(
+        self, asset: str, partition: str, key: ResultKey, *, log: Log = _no_log
     ) -> PublishedResult | None:
         """The published part of a key with the content it was published with, or None; a damaged one is set aside.
 
-        For a writer of the asset, who holds its lock.
+        Only for a writer of the asset, which holds its lock.
         """
         part = PublishedResult(asset, partition, key.digest, self._part_folder(asset, partition, key))
         damage = find_damage(part, content=True)
@@ -193,7 +193,7 @@ class ResultStore:
             self._set_aside(damage, f"this part of {asset} of {partition!r} is made again", log)
         return part if damage is None and part.path.is_dir() else None
 
-    def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _nobody) -> None:
+    def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = _no_log) -> None:
         """Compare the files of results, and of their parts, with their hashes before something is made from them.
 
         Raises:
@@ -213,7 +213,7 @@ class ResultStore:
                     f"materialise {result.asset} again, or the whole dataset"
                 )
 
-    def set_aside(self, damage: Damage, *, log: Log = _nobody) -> None:
+    def set_aside(self, damage: Damage, *, log: Log = _no_log) -> None:
         """Move a damaged result or part out of the way, under its asset's lock; its stage makes it again when run."""
         with self._locked(self._home(damage.result.asset, damage.result.partition)):
             self._set_aside(damage, "it is made again when its stage runs", log)
@@ -223,7 +223,7 @@ class ResultStore:
         """Be the only run of a dataset, also across processes; the lock dies with its process.
 
         `what`: how the holder is named to others, for one "aflite refresh". `wait`: seconds to wait for another run;
-        under 0 without end, 0 to be refused at once. Whoever holds it already in this thread goes on at once.
+        negative: without limit, 0: not at all. A thread that holds the lock already does not wait.
 
         Raises:
             DatasetBusyError: another run did not end in time; the message names process, host and time.
@@ -269,7 +269,7 @@ class ResultStore:
                         yield asset.name, home.name, home
 
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
-        """Every result below an asset's partition, or every part, damaged ones too; without a manifest it is none."""
+        """Every result below an asset's partition, or every part, damaged ones too; only folders with a manifest."""
         home = self._home(asset, partition)
         for folder in sorted(_folders(home / "parts" if parts else home)):
             if (folder / MANIFEST).is_file():
@@ -308,12 +308,12 @@ class ResultStore:
             self._set_aside(part, then, log)
         with _setting_aside:
             if find_damage(result, content=True) is None:
-                return  # another thread was quicker
+                return  # another thread has set it aside meanwhile
             target.parent.mkdir(exist_ok=True)
-            # Its scratch files may be the same files by another name.
+            # Its files may be hard links to scratch files.
             shutil.rmtree(home / WORK / result.key, ignore_errors=True)
             result.path.rename(target)
-            os.utime(target)  # prune leaves it there for a while from now on
+            os.utime(target)  # prune keeps it for a while from now on
             forget(result)
         line = f"{result.path} is damaged ({damage.files}): set aside as {target}; {then}"
         _log.warning("%s", line)
@@ -333,7 +333,7 @@ class ResultStore:
             flush_folder(draft.path)
             target.parent.mkdir(exist_ok=True)
             draft.path.rename(target)
-        except BaseException:
+        except BaseException:  # interruptions too: no half-written draft stays
             _discard(draft)
             raise
         flush_entry(target.parent)
@@ -344,7 +344,7 @@ class ResultStore:
 
 
 @contextmanager
-def _full_disk_named(result: str, home: Path) -> Iterator[None]:
+def _explain_full_disk(result: str, home: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -384,11 +384,11 @@ def _manifest(draft: Draft, summary: Summary) -> dict[str, Any]:
 
 
 def _without_nan(value: Any) -> Any:
-    """JSON has no number for NaN and infinity; null says that there is none."""
+    """The value with null for NaN and infinity, which JSON cannot hold."""
     if isinstance(value, Mapping):
-        return {name: _without_nan(one) for name, one in value.items()}
+        return {name: _without_nan(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(one) for one in value]
+        return [_without_nan(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -324,7 +324,7 @@ class DatasetSpec(StrictSpec):
         self._check_early_stopping(splits)
         self._check_primary(splits)
         self._check_planted()
-        check_recipes(self.evaluators, {name: one.fine_tune for name, one in self.challenge_sets.items()})
+        check_recipes(self.evaluators, {name: challenge.fine_tune for name, challenge in self.challenge_sets.items()})
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
         if self.annotations is not None and self.columns.annotators is not None:
@@ -375,7 +375,7 @@ class DatasetSpec(StrictSpec):
             raise ValueError(
                 f"report.primary.evaluator is {primary.evaluator!r}; name one of the evaluators {list(self.evaluators)}"
             )
-        tested = [one for one in (*splits, *self.challenge_sets) if one != "train"]
+        tested = [test_set for test_set in (*splits, *self.challenge_sets) if test_set != "train"]
         if primary.test_set not in tested:
             raise ValueError(f"report.primary.test_set is {primary.test_set!r}; name one of the test sets {tested}")
         if primary.test_set in splits and self.filter.evaluation_rows_of(primary.test_set) == "pooled":

@@ -79,7 +79,7 @@ def _check_start(place: str, name: str, evaluators: Mapping[str, EvaluatorSpec])
 
 
 def _check_rows(place: str, name: str, fine_tune: Mapping[str, str | None]) -> None:
-    ready = [one for one, split in fine_tune.items() if split is not None]
+    ready = [challenge_set for challenge_set, split in fine_tune.items() if split is not None]
     if name not in fine_tune:
         raise ValueError(
             f"{place} names {name!r}, which challenge_sets lacks; name one with fine_tune (there are {ready})"

@@ -57,8 +57,8 @@ class RefreshSpec(StrictSpec):
             return None
         from croniter import croniter
 
-        found: datetime = croniter(self.cron, now.astimezone(ZoneInfo(self.timezone or "UTC"))).get_next(datetime)
-        return found.astimezone(UTC)
+        next_run: datetime = croniter(self.cron, now.astimezone(ZoneInfo(self.timezone or "UTC"))).get_next(datetime)
+        return next_run.astimezone(UTC)
 
 
 def _check_timezone(name: str) -> None:

@@ -159,7 +159,7 @@ def _started(theirs: Connection, environment: Mapping[str, str]) -> Iterator["su
     theirs.close()
     try:
         yield process
-    except BaseException:
+    except BaseException:  # interruptions too: the child must not outlive the call
         process.terminate()
         raise
     finally:
@@ -189,7 +189,7 @@ def serve(descriptor: int) -> None:
     try:
         obtained = job.run(progress=progress, on_making=lambda key: parent.say("making", key))
         prepare_shown(obtained.result)
-    except Exception as error:
+    except Exception as error:  # anything that a stage raises; the parent raises it
         parent.say("error", (_sendable(error, job), traceback.format_exc()))
     else:
         parent.say("done", obtained)

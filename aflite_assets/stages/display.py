@@ -43,7 +43,7 @@ def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
             for name, picture in _DRAWN[result.asset](result).items()
         },
     )
-    return {name: Picture(base64.b64decode(one["png"]), one["alt"]) for name, one in kept.items()}
+    return {name: Picture(base64.b64decode(picture["png"]), picture["alt"]) for name, picture in kept.items()}
 
 
 def raw_findings(result: PublishedResult) -> "tuple[CheckResult, ...]":
@@ -56,7 +56,7 @@ def raw_findings(result: PublishedResult) -> "tuple[CheckResult, ...]":
         version=sources_version((*_HERE, _PACKAGE / "diagnostics")),
         make=lambda: [asdict(finding) for finding in _findings(result)],
     )
-    return tuple(CheckResult(**one) for one in kept)
+    return tuple(CheckResult(**fields) for fields in kept)
 
 
 def prepare_shown(result: PublishedResult) -> None:
@@ -91,10 +91,10 @@ def _of_filter(result: PublishedResult) -> "dict[str, Picture]":
 
     pictures: dict[str, Picture] = {}
     for name, part in result.parts.items():
-        one = report_inputs.filtered_set(name, part)
-        pictures[f"curve_{name}"] = Picture(filtering_curve(one), f"filtering curve of {name}")
+        filtered = report_inputs.filtered_set(name, part)
+        pictures[f"curve_{name}"] = Picture(filtering_curve(filtered), f"filtering curve of {name}")
         if (counts := report_inputs.score_counts(part)) is not None:
-            pictures[f"scores_{name}"] = scores_picture(one, counts)
+            pictures[f"scores_{name}"] = scores_picture(filtered, counts)
     return pictures
 
 

@@ -216,7 +216,7 @@ def next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) 
     """The key itself, or after results of it that lack what failed the key of another attempt, not yet published."""
     attempt = 0
     tried = key
-    while (found := store.find(name, partition, tried)) is not None and found.summary.get("incomplete"):
+    while (earlier := store.find(name, partition, tried)) is not None and earlier.summary.get("incomplete"):
         attempt += 1
         tried = replace(key, fields={**key.fields, "attempt": attempt})
     return tried

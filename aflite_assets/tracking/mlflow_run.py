@@ -151,7 +151,7 @@ def open_run(
         run_id = run_id or _new_run(session, experiment_id, name, identity, tags)
     try:
         yield MlflowRun(session, experiment_id, run_id)
-    except BaseException as error:
+    except BaseException as error:  # interruptions too: the run must not stay RUNNING
         _end_with_error(session, run_id, error)
         raise
     with session.errors():

@@ -59,7 +59,7 @@ def test_a_run_whose_process_was_killed_is_ended_and_its_slot_freed(instance: dg
     (told,) = examine_instance(devices=1, fix=False)
     assert (told.kind, told.mended) == ("dead run", False)
     assert told.what == (
-        f"run {dead.run_id} (deadly of digits): its process {dead.process} is gone, and Dagster takes it to be going on"
+        f"run {dead.run_id} (deadly of digits): its process {dead.process} is gone, yet Dagster shows it as running"
     )
     assert instance.get_runs()[0].status == dg.DagsterRunStatus.STARTED
 

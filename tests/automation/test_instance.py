@@ -17,7 +17,7 @@ from aflite_assets.automation.instance import (
     STALE_REVISION,
     AfliteInstance,
     LockedSqliteStorage,
-    first_contact,
+    creation_lock,
     mend_revisions,
     prepare_instance,
 )
@@ -89,7 +89,7 @@ def test_who_opens_it_waits_for_who_makes_it(folder: Path) -> None:
             opened.set()
 
     thread = threading.Thread(target=open_it)
-    with first_contact(folder):
+    with creation_lock(folder):
         thread.start()
         assert not opened.wait(1.5)
         assert not (folder / "history").exists()

@@ -105,10 +105,10 @@ def test_three_tries_then_left_and_told_once(state: RefreshState) -> None:
     due = what_is_due(plan, RefreshSpec(), now=_at(20), state=state)
     assert due.stages == ()
     assert due.why_not == ("raw_dataset is left after 3 tries; the last failure: no such column",)
-    assert [one.stage.stage for one in due.untold] == ["raw_dataset"]
+    assert [one.stage.stage for one in due.unreported] == ["raw_dataset"]
     state.note_reported("digits", "raw_dataset", "abc")
     due = what_is_due(plan, RefreshSpec(), now=_at(21), state=RefreshState(state.folder))
-    assert (due.stages, due.untold) == ((), ())
+    assert (due.stages, due.unreported) == ((), ())
     # Mended, it has another key.
     mended = what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(21), state=state)
     assert _names(mended) == ["raw_dataset"]
@@ -134,9 +134,9 @@ def test_a_refusal_is_final_for_its_key(state: RefreshState) -> None:
     state.note_try("digits", "raw_dataset", "abc", run="run", now=_at(20))
     state.note_error("digits", "raw_dataset", "abc", run="run", error="no column x9", now=_at(20), refused=True)
     due = what_is_due(plan, RefreshSpec(), now=_at(30), state=state, at_once=True)
-    assert (due.stages, due.resting) == ((), ())
+    assert (due.stages, due.retry_later) == ((), ())
     assert due.why_not == ("raw_dataset is refused, and left until what it reads changes: no column x9",)
-    assert [one.stage.stage for one in due.untold] == ["raw_dataset"]
+    assert [one.stage.stage for one in due.unreported] == ["raw_dataset"]
     mended = what_is_due(_plan(made="raw_dataset", key="def"), RefreshSpec(), now=_at(20), state=state)
     assert _names(mended) == ["raw_dataset"]
     state.forget_tries("digits", "raw_dataset")
@@ -147,13 +147,13 @@ def test_a_time_of_cron_stays_open_for_a_stage_that_waits_for_its_next_try(state
     plan = _plan(made="raw_dataset")
     what_is_due(plan, MONDAYS, now=_at(20), state=state)
     state.note_try("digits", "raw_dataset", "abc", run="run", now=_at(23, 2))
-    assert len(what_is_due(plan, MONDAYS, now=_at(23, 2), state=state).resting) == 1
+    assert len(what_is_due(plan, MONDAYS, now=_at(23, 2), state=state).retry_later) == 1
     assert _names(what_is_due(plan, MONDAYS, now=_at(23, 3), state=state)) == ["raw_dataset"]
 
 
-def test_asking_writes_nothing(state: RefreshState) -> None:
+def test_a_dry_run_writes_nothing(state: RefreshState) -> None:
     for plan in (_plan(), _plan(made="raw_dataset")):
-        what_is_due(plan, MONDAYS, now=_at(20), state=state, asking=True)
+        what_is_due(plan, MONDAYS, now=_at(20), state=state, dry_run=True)
     assert not state.folder.exists()
 
 

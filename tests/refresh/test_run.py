@@ -12,7 +12,7 @@ import pytest
 from aflite_assets.errors import ModelError
 from aflite_assets.models import evaluators
 from aflite_assets.refresh.plan import plan_dataset
-from aflite_assets.refresh.run import Machine, Refreshed, refresh_dataset
+from aflite_assets.refresh.run import RefreshContext, Refreshed, refresh_dataset
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import FileHashes, Watch
@@ -36,7 +36,7 @@ def refresh(store: ResultStore) -> Refresh:
         given: dict[str, Any] = {"watch": Watch(apart=0.0), "sleep": lambda seconds: None, **options}
         return refresh_dataset(
             parse_spec(content),
-            Machine(store, run=now[0].isoformat()),
+            RefreshContext(store, run=now[0].isoformat()),
             state=RefreshState.beside(store),
             clock=lambda: now[0],
             **given,

@@ -19,7 +19,7 @@ def state(home: Path) -> RefreshState:
     return RefreshState.beside(ResultStore(home / "results"))
 
 
-def test_nothing_is_written_by_asking(state: RefreshState) -> None:
+def test_reading_writes_nothing(state: RefreshState) -> None:
     assert state.tries(*PLACE) == Tries(0, None, False)
     assert state.tried() == set()
     assert state.last_look("digits") is None

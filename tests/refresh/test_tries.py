@@ -12,7 +12,7 @@ from aflite_assets.errors import (
     ModelError,
     SpecError,
     StoreError,
-    TriedEnoughError,
+    TooManyTriesError,
     UnsettledDataError,
     WorkerLostError,
 )
@@ -52,7 +52,9 @@ def test_a_refusal_ends_the_tries_of_other_refreshes_and_of_the_same_one_again(s
     noted = Tries(1, "label 'x' is unknown", refused=True, last=NOW)
     assert state.tries("digits", "raw_dataset", "abc") == noted
     for run in ("one", "two"):
-        with pytest.raises(TriedEnoughError, match="was refused and is left until what it reads changes: label 'x' is"):
+        with pytest.raises(
+            TooManyTriesError, match="was refused and is left until what it reads changes: label 'x' is"
+        ):
             _try(state, run).begin("abc")
     assert state.tries("digits", "raw_dataset", "abc") == noted
     _try(state, "two").begin("def")
@@ -63,7 +65,9 @@ def test_the_fourth_refresh_is_stopped(state: RefreshState) -> None:
         one = _try(state, run)
         one.begin("abc")
         one.fail(OSError("slow disk"))
-    with pytest.raises(TriedEnoughError, match=r"was tried 3 times from these inputs and is left alone; .*: slow disk"):
+    with pytest.raises(
+        TooManyTriesError, match=r"was tried 3 times from these inputs and is left alone; .*: slow disk"
+    ):
         _try(state, "four").begin("abc")
     assert state.tries("digits", "raw_dataset", "abc").count == 3
 

@@ -21,14 +21,14 @@ Row = Mapping[str, Any]
 def filter_numbers(result: PublishedResult) -> dict[str, int | float]:
     """Of filtered_sets: train rows kept and their share in [0, 1], representation bias before and after, iterations."""
     numbers: dict[str, int | float] = {}
-    for one, suffix in zip(result.summary.values(), _suffixes(result.summary), strict=True):
-        kept, rows = one["kept"]["train"], one["rows"]["train"]
+    for facts, suffix in zip(result.summary.values(), _suffixes(result.summary), strict=True):
+        kept, rows = facts["kept"]["train"], facts["rows"]["train"]
         values = {
             "train_rows_kept": kept,
             "share_kept": kept / rows if rows else None,
-            "bias_before": one["bias_before"],
-            "bias_after": one["bias_after"],
-            "iterations": one["iterations"],
+            "bias_before": facts["bias_before"],
+            "bias_after": facts["bias_after"],
+            "iterations": facts["iterations"],
         }
         numbers |= _known(values, suffix)
     return numbers
@@ -102,7 +102,7 @@ def _rows(result: PublishedResult, table: str) -> list[Row]:
 
 
 def _accuracies(summary: Mapping[str, Any]) -> dict[str, float]:
-    return {name.removeprefix(_ACCURACY): one for name, one in summary.items() if name.startswith(_ACCURACY)}
+    return {name.removeprefix(_ACCURACY): accuracy for name, accuracy in summary.items() if name.startswith(_ACCURACY)}
 
 
 def _suffixes(names: Sequence[str] | Mapping[str, Any]) -> list[str]:

@@ -59,7 +59,7 @@ def found_or_made(
                         seconds=seconds,
                         on_making=counted.begin,
                     )
-        except Exception as error:
+        except Exception as error:  # counted whatever it is, and raised again
             counted.fail(error)
             raise
         counted.end(obtained)

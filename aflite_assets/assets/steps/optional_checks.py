@@ -43,9 +43,10 @@ def asset_with_optional_checks(**options: Any) -> Callable[[Callable[..., dg.Mat
             result = compute(context, **resources)
             wanted = {key.name for key in context.selected_asset_check_keys}
             checks = [
-                one
-                for one in result.check_results or ()
-                if one.check_name in wanted and (one.check_name in blocking or applies(one.metadata))
+                check_result
+                for check_result in result.check_results or ()
+                if check_result.check_name in wanted
+                and (check_result.check_name in blocking or applies(check_result.metadata))
             ]
             if context.selected_asset_keys:
                 yield result._replace(check_results=checks)

@@ -39,7 +39,7 @@ class RunScope:
         wanted = [step for step in steps if step in STAGES]
         if not wanted or any(step not in self.obtained for step in wanted):
             return None
-        made = [name for name, one in self.obtained.items() if not one.cached]
+        made = [name for name, stored in self.obtained.items() if not stored.cached]
         return record_if_whole(self.store, self.partition, made=made, what=self.what)
 
 

@@ -48,7 +48,7 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
 
 
 def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
-    """Every challenge set with its rows, categories and what counts as what."""
+    """Every challenge set with its rows, categories and how its labels map to the dataset's."""
     if not challenges.read and not challenges.missing:
         yield "challenge sets: none"
     for challenge in challenges.read:
@@ -99,7 +99,7 @@ def findings_section(findings: Iterable[CheckResult]) -> Iterator[str]:
 
 
 def estimate_section(estimate: CostEstimate) -> Iterator[str]:
-    """A line per stage and model, the total, and how much to trust it."""
+    """A line per stage and model, the total, and how reliable it is."""
     yield f"estimated cost on this machine ({estimate.device}, {os.cpu_count()} CPU cores)"
     head = ("stage", "what", "work", "estimate")
     rows = [(line.stage, line.what, _work(line.work), _seconds(line.seconds)) for line in estimate.lines]
@@ -221,6 +221,8 @@ def _row_input(row: Examples) -> Iterator[tuple[str, str]]:
 def _image(row: Examples) -> str:
     try:
         image = open_encoded(row.image_bytes(0))
+    except MemoryError:
+        raise
     except Exception as error:  # of hostile bytes, readers raise anything; each says that this is no image
         return f"cannot be read: {truncate_escaped(str(error), MOST_TEXT_SIGNS)}"
     size = f"{image.width} x {image.height} pixels, {image.format} {image.mode}"

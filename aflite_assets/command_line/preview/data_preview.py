@@ -1,6 +1,6 @@
 """A dataset as the stages will read it, before anything is trained: its rows, its challenge sets, its plan.
 
-Small sources are read whole, by the stages' own code, so that every mistake is found; of large ones the first rows.
+Small sources are read whole by the stages' own code, so that every mistake is found; of large ones, the first rows.
 Nothing is published. How it is printed is in `check_text`.
 """
 
@@ -41,7 +41,7 @@ MOST_IMAGES = 20_000
 
 @dataclass(frozen=True)
 class Reading:
-    """How much of a source is read: `first_rows` of each split, None for all.
+    """How much of a source is read: the `first_rows` of each split, or all where it is None.
 
     `rows` are those of the whole source by split; None where nothing says how many there are.
     """

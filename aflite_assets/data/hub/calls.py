@@ -65,7 +65,7 @@ def in_time(call: Callable[[], Answer]) -> Answer:
     def work() -> None:
         try:
             outcome["answer"] = call()
-        except BaseException as error:
+        except BaseException as error:  # whatever it is, it belongs to the calling thread, which raises it
             outcome["error"] = error
 
     thread = threading.Thread(target=work, daemon=True)

@@ -203,7 +203,7 @@ def _resolve(place: RepoRef, *, cached: bool) -> str:
     known = None
     try:
         commit = _commit(place)
-    except Exception as error:
+    except Exception as error:  # of many types; raised below, translated, unless an older commit is known
         known = _known_commit(place) if unreachable(error) else None
         refusal = translate_error(place, error, doing=f"asking the hub what revision {place.revision!r} stands for")
     else:

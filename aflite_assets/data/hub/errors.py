@@ -57,7 +57,7 @@ def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answe
         return call()
     except AfliteError:
         raise
-    except Exception as error:
+    except Exception as error:  # the hub's libraries raise errors of many types; each is translated and raised
         refusal = translate_error(place, error, doing=doing)
     # Outside of the handler, so that the library's error, whose request holds the token, is not chained.
     raise refusal

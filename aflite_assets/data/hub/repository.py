@@ -57,10 +57,10 @@ class HubRepository:
         """Whether the repository has this file."""
         from huggingface_hub import HfApi
 
-        found = HfApi().get_paths_info(
+        entries = HfApi().get_paths_info(
             self.place.id, [path], repo_type="dataset", revision=self.commit, token=self.place.token
         )
-        return any(hasattr(entry, "blob_id") for entry in found)
+        return any(hasattr(entry, "blob_id") for entry in entries)
 
     def matching(self, pattern: str) -> list[str]:
         """The files of a name or pattern, sorted.

@@ -117,18 +117,18 @@ def _with_booleans(claims: dict[str | None, int]) -> dict[str | None, int]:
     return claims
 
 
-def _found_names(found: Counter[str | None]) -> tuple[str, ...]:
-    names = tuple(sorted((value for value in found if value is not None), key=_order))
+def _found_names(counts: Counter[str | None]) -> tuple[str, ...]:
+    names = tuple(sorted((value for value in counts if value is not None), key=_order))
     if len(names) > MOST_CLASSES:
         raise DataError(
             f"the label column looks like ids, free text or measurements: it has {len(names):,} distinct values in "
-            f"{found.total():,} rows (such as {names[0][:80]!r}), but this is for single-label classification; "
+            f"{counts.total():,} rows (such as {names[0][:80]!r}), but this is for single-label classification; "
             "set columns.label to another column, or name the classes in labels if they are meant"
         )
     bad = [name for name in names if not is_printable_name(name)]
     if bad:
         raise DataError(
-            f"label {shown(bad[0])} ({found[bad[0]]} rows) is no name to print: it is blank, longer than "
+            f"label {shown(bad[0])} ({counts[bad[0]]} rows) is no name to print: it is blank, longer than "
             f"{LONGEST_NAME} characters or holds control characters; map names to the source's values in labels, as "
             "{name: value, ...}"
         )
@@ -184,15 +184,15 @@ def _refuse_missing(values: Mapping[str, list[str | None]]) -> None:
     raise DataError(f"split {split!r}: {rows} rows have an empty label; add null to unlabelled to drop and count them")
 
 
-def _refuse_unknown(found: Counter[str | None], numbers: dict[str | None, int], names: LabelNames) -> None:
-    unknown = sorted(value for value in found if value is not None and value not in numbers)
+def _refuse_unknown(counts: Counter[str | None], numbers: dict[str | None, int], names: LabelNames) -> None:
+    unknown = sorted(value for value in counts if value is not None and value not in numbers)
     if not unknown:
         return
     classes = str(dict(names) if isinstance(names, Mapping) else list(names))[:500]
     near = did_you_mean(unknown[0][:LONGEST_NAME], class_of(names) if isinstance(names, Mapping) else names)
     raise DataError(
-        f"label {shown(unknown[0])} ({found[unknown[0]]} rows) is no class of labels {classes}"
+        f"label {shown(unknown[0])} ({counts[unknown[0]]} rows) is no class of labels {classes}"
         + (f", nor are {', '.join(map(shown, unknown[1:6]))}" if unknown[1:] else "")
-        + (f" (values found: {', '.join(sorted(map(shown, found))[:20])})" if isinstance(names, Mapping) else "")
+        + (f" (values found: {', '.join(sorted(map(shown, counts))[:20])})" if isinstance(names, Mapping) else "")
         + (near or "; add it to labels, or to unlabelled if such rows have no label")
     )

@@ -70,8 +70,8 @@ def data_findings(
     kind of data pass and say so. Half a million sentence pairs take well under a minute.
     """
     data = CheckContext(raw, unlabelled_rows or {}, undecodable_images or {})
-    outcomes = [(one, one.check(data)) for one in DATA_CHECKS]
+    outcomes = [(data_check, data_check.check(data)) for data_check in DATA_CHECKS]
     return tuple(
-        CheckResult(one.name, outcome.passed, one.blocking, outcome.numbers, outcome.what_to_do)
-        for one, outcome in outcomes
+        CheckResult(data_check.name, outcome.passed, data_check.blocking, outcome.numbers, outcome.what_to_do)
+        for data_check, outcome in outcomes
     )

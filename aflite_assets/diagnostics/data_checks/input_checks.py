@@ -108,11 +108,11 @@ def no_empty_texts(data: CheckContext) -> Outcome:
     if data.examples.modality != "text":
         return not_applicable("texts only")
     empty = empty_texts(data.examples)
-    numbers: dict[str, int | float | str] = {"empty": sum(one.rows for one in empty)}
-    for one in empty:
+    numbers: dict[str, int | float | str] = {"empty": sum(column.rows for column in empty)}
+    for column in empty:
         numbers |= {
-            f"{one.column}.{one.split}.empty": one.rows,
-            f"{one.column}.{one.split}.row_ids": listed(one.row_ids),
+            f"{column.column}.{column.split}.empty": column.rows,
+            f"{column.column}.{column.split}.row_ids": listed(column.row_ids),
         }
     if not empty:
         return Outcome(True, numbers)
@@ -125,8 +125,11 @@ def repeated_texts_grouped(data: CheckContext) -> Outcome:
         return not_applicable("texts only")
     columns = shared_texts(data.train)
     numbers: dict[str, int | float | str] = {"largest_share": LARGEST_SHARED_SHARE}
-    for one in columns:
-        numbers |= {f"{one.column}.share": one.share, f"{one.column}.share_across_groups": one.ungrouped_share}
+    for shared in columns:
+        numbers |= {
+            f"{shared.column}.share": shared.share,
+            f"{shared.column}.share_across_groups": shared.ungrouped_share,
+        }
     suspects = [column for column in columns if column.ungrouped_share > LARGEST_SHARED_SHARE and column.texts >= FOLDS]
     accuracies = {suspect.column: text_only_accuracy(data.train, suspect.column, seed=SEED) for suspect in suspects}
     # Groups by premise leave hypotheses that stand twice: a column beside the most shared one must do harm to count.
@@ -134,9 +137,9 @@ def repeated_texts_grouped(data: CheckContext) -> Outcome:
     leaking = [suspect for suspect in suspects if suspect in required or _leaks(accuracies[suspect.column])]
     if not leaking:
         return Outcome(True, numbers)
-    for one in leaking:
-        numbers |= _why_it_leaks(one, accuracies[one.column])
-    return Outcome(False, numbers, _group_advice(data, [one.column for one in leaking]))
+    for shared in leaking:
+        numbers |= _why_it_leaks(shared, accuracies[shared.column])
+    return Outcome(False, numbers, _group_advice(data, [shared.column for shared in leaking]))
 
 
 def _leaks(accuracy: TextOnlyAccuracy | None) -> bool:

@@ -95,7 +95,7 @@ def repeats_in_train(examples: Examples, codes: np.ndarray) -> TrainRepeats:
         same_label_ids=_first(ids[same], SHOWN_ROWS),
         conflicting=len(in_conflict),
         conflicting_inputs=len(np.unique(in_conflict)),
-        conflicts=tuple(_first(ids[inputs == one], SHOWN_ROWS) for one in shown),
+        conflicts=tuple(_first(ids[inputs == conflicting], SHOWN_ROWS) for conflicting in shown),
     )
 
 

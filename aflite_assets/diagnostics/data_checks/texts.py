@@ -25,14 +25,14 @@ class EmptyTexts:
 
 def empty_texts(examples: Examples) -> tuple[EmptyTexts, ...]:
     """Per text column and split that has some, the rows whose text is empty or white space alone."""
-    found = []
+    empty_columns = []
     for column in [name for name in ("text", "text_pair") if name in examples.table.column_names]:
         empty = _is_empty(examples.table[column])
         for split, inside in split_masks(examples.table):
             row_ids = examples.row_ids[empty & inside]
             if len(row_ids):
-                found.append(EmptyTexts(column, split, len(row_ids), tuple(row_ids[:SHOWN_ROWS].tolist())))
-    return tuple(found)
+                empty_columns.append(EmptyTexts(column, split, len(row_ids), tuple(row_ids[:SHOWN_ROWS].tolist())))
+    return tuple(empty_columns)
 
 
 def _is_empty(texts: pa.ChunkedArray) -> np.ndarray:
@@ -67,8 +67,8 @@ def shared_texts(train: Examples) -> tuple[SharedText, ...]:
     among the held-out rows. Rows without a text are not counted as sharing it.
     """
     columns: tuple[Literal["text", "text_pair"], ...] = ("text", "text_pair")
-    found = [_shared_text(train, column) for column in columns if column in train.table.column_names]
-    return tuple(sorted((each for each in found if each.rows), key=lambda each: -each.rows))
+    shared = [_shared_text(train, column) for column in columns if column in train.table.column_names]
+    return tuple(sorted((each for each in shared if each.rows), key=lambda each: -each.rows))
 
 
 def _shared_text(train: Examples, column: Literal["text", "text_pair"]) -> SharedText:

@@ -102,23 +102,19 @@ def neighbour_distances(
     _check(features, labels, in_train, kept)
     rng = np.random.default_rng(seed)
     most = min(most_rows, max(memory_limit // (8 * features.shape[1]), 1))
-    candidates = np.flatnonzero(in_train)
-    held_out = len(candidates) < len(labels)
-    others = ~in_train if asked is None else ~in_train & asked
-    measured = np.flatnonzero(others) if held_out else candidates
-    train = _drawn(candidates, most, rng)
-    queries = _drawn(measured, most, rng) if held_out else train
-    sets = {"before": np.ones(len(train), bool), "random": np.zeros(len(train), bool), "after": kept[train]}
-    sets["random"][rng.choice(len(train), int(sets["after"].sum()), replace=False)] = True
-    sums = _summed(features, labels, queries, train, sets, classes=len(label_names), memory_limit=memory_limit)
+    sample = _drawn_sample(in_train, asked, most, rng)
+    sets = _train_sets(kept[sample.train], rng)
+    sums = _summed(
+        features, labels, sample.queries, sample.train, sets, classes=len(label_names), memory_limit=memory_limit
+    )
     return NeighbourDistances(
         _overall_table(sums, sets),
-        _by_class_table(sums, sets, labels[train], label_names),
-        held_out,
-        len(queries),
-        len(measured),
-        len(train),
-        len(candidates),
+        _by_class_table(sums, sets, labels[sample.train], label_names),
+        sample.held_out,
+        len(sample.queries),
+        sample.all_queries,
+        len(sample.train),
+        sample.all_train_rows,
     )
 
 
@@ -221,6 +217,33 @@ def _check(features: np.ndarray, labels: np.ndarray, in_train: np.ndarray, kept:
         )
     if not in_train.any():
         raise InvalidInputError(f"none of {len(labels)} rows is a train row; distances are to train rows")
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Positions, ascending, of the queries and train rows that are looked at, and how many there are in all."""
+
+    queries: np.ndarray
+    train: np.ndarray
+    all_queries: int
+    all_train_rows: int
+    held_out: bool
+
+
+def _drawn_sample(in_train: np.ndarray, asked: np.ndarray | None, most: int, rng: np.random.Generator) -> _Sample:
+    candidates = np.flatnonzero(in_train)
+    train = _drawn(candidates, most, rng)
+    if len(candidates) == len(in_train):
+        return _Sample(train, train, len(candidates), len(candidates), held_out=False)
+    others = np.flatnonzero(~in_train if asked is None else ~in_train & asked)
+    return _Sample(_drawn(others, most, rng), train, len(others), len(candidates), held_out=True)
+
+
+def _train_sets(kept: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Which of the sampled train rows belong to each set that distances are measured to, bool per row."""
+    sets = {"before": np.ones(len(kept), bool), "random": np.zeros(len(kept), bool), "after": kept}
+    sets["random"][rng.choice(len(kept), int(kept.sum()), replace=False)] = True
+    return sets
 
 
 def _drawn(positions: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:

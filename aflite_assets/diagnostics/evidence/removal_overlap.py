@@ -67,12 +67,12 @@ def _by_row_id(rows: pa.Table) -> pa.Table:
 
 def _compared(first: pa.Table, second: pa.Table) -> tuple[Any, ...]:
     _, *positions = np.intersect1d(first["row_id"].to_numpy(), second["row_id"].to_numpy(), return_indices=True)
-    one, two = (table.take(place) for table, place in zip((first, second), positions, strict=True))
-    gone, also_gone = (~table["kept"].to_numpy().astype(bool) for table in (one, two))
+    first_common, second_common = (table.take(place) for table, place in zip((first, second), positions, strict=True))
+    gone, also_gone = (~table["kept"].to_numpy().astype(bool) for table in (first_common, second_common))
     both, either = int((gone & also_gone).sum()), int((gone | also_gone).sum())
     sizes = int(gone.sum()), int(also_gone.sum())
     jaccard = both / either if either else None
-    return len(gone), *sizes, both, jaccard, expected_jaccard(len(gone), *sizes), *_order(one, two)
+    return len(gone), *sizes, both, jaccard, expected_jaccard(len(gone), *sizes), *_order(first_common, second_common)
 
 
 def _order(first: pa.Table, second: pa.Table) -> tuple[int, float | None]:
@@ -80,7 +80,7 @@ def _order(first: pa.Table, second: pa.Table) -> tuple[int, float | None]:
 
     scores = [pc.fill_null(table["predictability"], float("nan")).to_numpy() for table in (first, second)]
     known = ~np.isnan(scores[0]) & ~np.isnan(scores[1])
-    one, two = (each[known] for each in scores)
-    if len(np.unique(one)) < 2 or len(np.unique(two)) < 2:
+    first_known, second_known = (each[known] for each in scores)
+    if len(np.unique(first_known)) < 2 or len(np.unique(second_known)) < 2:
         return int(known.sum()), None
-    return int(known.sum()), float(kendalltau(one, two, variant="b").statistic)
+    return int(known.sum()), float(kendalltau(first_known, second_known, variant="b").statistic)

@@ -224,9 +224,9 @@ def word_artifacts(
         for label, counts in enumerate(random.over_line.T.tolist())
     ]
     together = AmongDraws(
-        sum(one.full for one in over_line),
+        sum(word_counts.full for word_counts in over_line),
         tuple(random.over_line.sum(axis=1).tolist()),
-        sum(one.kept for one in over_line),
+        sum(word_counts.kept for word_counts in over_line),
     )
     return WordArtifacts(
         words=_words_table(full, left, random, listed, present.vocabulary, examples.label_names),
@@ -300,7 +300,7 @@ def _words_table(
     drop = z_random - listed.z(left)
     records = []
     for place, (word, label, rank) in enumerate(listed.places.tolist()):
-        rows, shares = zip(*(_rows_and_share(one, word, label) for one in (full, left)), strict=True)
+        rows, shares = zip(*(_rows_and_share(scores, word, label) for scores in (full, left)), strict=True)
         records.append(
             (
                 label,
@@ -333,8 +333,8 @@ def _over_line_table(counts: Sequence[AmongDraws], label_names: Sequence[str]) -
     """A row per class, then the classes together."""
     keys = [*enumerate(label_names), (None, None)]
     records = [
-        (*key, one.full, one.mean, one.deviation, min(one.random), max(one.random), one.kept, one.drop)
-        for key, one in zip(keys, counts, strict=True)
+        (*key, count.full, count.mean, count.deviation, min(count.random), max(count.random), count.kept, count.drop)
+        for key, count in zip(keys, counts, strict=True)
     ]
     return table_of(records, _OVER_LINE)
 

@@ -162,8 +162,8 @@ def _first_pieces(words: np.ndarray, offsets: Sequence[tuple[int, int]], special
     starts, ends = np.array(offsets, dtype=np.int64).reshape(-1, 2)[own].T
     first = np.searchsorted(ends, words[:, 0], side="right")
     first, words = first[first < len(own)], words[first < len(own)]
-    found = own[first[starts[first] < words[:, 1]]] + 1
-    return found if len(found) else np.ones(1, dtype=np.int64)
+    positions = own[first[starts[first] < words[:, 1]]] + 1
+    return positions if len(positions) else np.ones(1, dtype=np.int64)
 
 
 def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_length: int) -> None:

@@ -143,8 +143,8 @@ class _Line:
             raise self._broken("has a number that is not finite in single precision")
         return vector
 
-    def _ragged(self, found: int) -> DataError:
-        return self._broken(f"has {found} numbers, where the first lines have {self.width}")
+    def _ragged(self, width: int) -> DataError:
+        return self._broken(f"has {width} numbers, where the first lines have {self.width}")
 
     def _broken(self, what: str) -> DataError:
         shown = self.content[:SHOWN_CHARACTERS].decode("utf-8", "replace")

@@ -166,10 +166,10 @@ def _check_loaded(checkpoint: str, model: Any, report: Any, *, n_labels: int) ->
             f"checkpoint {checkpoint!r} lacks {len(report['missing_keys'])} of {len(expected)} weights of a "
             f"{type(model).__name__}; its config.json and its weights do not belong together"
         )
-    for key, found, wanted in sorted(report["mismatched_keys"], key=str):
+    for key, actual, wanted in sorted(report["mismatched_keys"], key=str):
         if wanted[0] != n_labels:
             raise ModelError(
-                f"checkpoint {checkpoint!r} has {key} with shape {tuple(found)}, its config.json says "
+                f"checkpoint {checkpoint!r} has {key} with shape {tuple(actual)}, its config.json says "
                 f"{tuple(wanted)}; its config.json and its weights do not belong together"
             )
 

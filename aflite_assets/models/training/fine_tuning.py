@@ -56,8 +56,8 @@ def fine_tune(
     for number, (stage, folder) in enumerate(zip(stages, folders, strict=True), 1):
         log(f"stage {number} of {len(stages)}: {len(stage.rows)} rows of {stage.name}")
         classifier = replace(classifier, settings=stage.settings)
-        found = _stage(classifier, stage, seed, device, folder, log, keep=number < len(stages))
-        metrics |= {f"stage_{number}.{name}": value for name, value in found.items()}
+        stage_metrics = _stage(classifier, stage, seed, device, folder, log, keep=number < len(stages))
+        metrics |= {f"stage_{number}.{name}": value for name, value in stage_metrics.items()}
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
     return classifier, metrics

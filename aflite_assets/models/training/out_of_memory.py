@@ -76,13 +76,13 @@ class AdaptiveBatchSize:
             pieces = [rows[first : first + self.most] for first in range(start, len(rows), self.most)]
             with closing(prefetch(batch, pieces, threads=self.threads)) as batches:
                 for piece, made in zip(pieces, batches, strict=True):
-                    found = _tried(answer, made)
-                    if isinstance(found, _RanOut):
+                    outcome = _tried(answer, made)
+                    if isinstance(outcome, _RanOut):
                         break
-                    yield BatchOutput(piece, found)
+                    yield BatchOutput(piece, outcome)
                     start += len(piece)
-            if isinstance(found, _RanOut):
-                self._halve(len(piece), found.problem)
+            if isinstance(outcome, _RanOut):
+                self._halve(len(piece), outcome.problem)
 
     def _halve(self, rows: int, problem: str) -> None:
         release_memory()

@@ -90,7 +90,7 @@ def _answers(
 ) -> _Answers:
     target = device.resolve()
     classifier.model.to(target).eval()
-    found = _Answers(np.zeros((len(inputs), classifier.n_classes), np.float32), np.ones(len(inputs), bool))
+    answers = _Answers(np.zeros((len(inputs), classifier.n_classes), np.float32), np.ones(len(inputs), bool))
     threads = reading_threads(images=isinstance(classifier.settings, ImageModelSpec), device=target)
 
     def answer(batch: dict[str, torch.Tensor]) -> _Answers:
@@ -102,6 +102,6 @@ def _answers(
     order = np.argsort(inputs.lengths, kind="stable")
     with torch_threads_for(classifier.model, device):
         for piece in AdaptiveBatchSize(log, INFERENCE_BATCH, threads).ask(order, inputs.batch, answer):
-            found.probabilities[piece.rows] = piece.answer.probabilities
-            found.finite[piece.rows] = piece.answer.finite
-    return found
+            answers.probabilities[piece.rows] = piece.answer.probabilities
+            answers.finite[piece.rows] = piece.answer.finite
+    return answers

@@ -169,5 +169,5 @@ def _about(field: str, message: str) -> str:
     return f"{field}: {message}" if field else message
 
 
-def _counted(number: int, one: str, several: str) -> str:
-    return f"{number} {one if number == 1 else several}"
+def _counted(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"

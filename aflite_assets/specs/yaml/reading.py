@@ -311,7 +311,7 @@ def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
     """
     secret = _SECRET.fullmatch(text)
     if secret is None:
-        return _DOLLAR.sub(lambda found: _value(found, environment), text)
+        return _DOLLAR.sub(lambda match: _value(match, environment), text)
     name = secret[1]
     if not environment.get(name):
         raise SpecError(f"the environment variable {name} is not set or empty; set it to the secret before starting")

@@ -115,21 +115,21 @@ def _save_fine_tune(
     rows = in_dataset_classes(name, challenge, decodable.examples, raw.label_names)
     splits = dict.fromkeys(raw.table["split"].to_pylist())
     tests = [raw.in_split(split) for split in splits if split != "train"]
-    found = without_test_rows(name, rows, [*tests, *(load_examples(draft.path / one) for one in tested)])
+    unrepeated = without_test_rows(name, rows, [*tests, *(load_examples(draft.path / test_set) for test_set in tested)])
     (draft.path / name / FINE_TUNE).mkdir()
-    save_examples(found.examples, draft.path / name / FINE_TUNE)
+    save_examples(unrepeated.examples, draft.path / name / FINE_TUNE)
     context.progress.log(
-        f"challenge set {name}: {len(found.examples)} rows to fine-tune on, {found.repeats_dropped} dropped because "
-        "a test set has their input"
+        f"challenge set {name}: {len(unrepeated.examples)} rows to fine-tune on, {unrepeated.repeats_dropped} dropped "
+        "because a test set has their input"
     )
     assert challenge.fine_tune is not None
     return FineTuneFacts(
         split=challenge.fine_tune,
-        rows=len(found.examples),
+        rows=len(unrepeated.examples),
         source_rows=sum(built.source_rows.values()),
         unlabelled_rows=sum(built.unlabelled_rows.values()),
         undecodable_images=sum(images.rows for images in decodable.dropped.values()),
-        repeats_dropped=found.repeats_dropped,
+        repeats_dropped=unrepeated.repeats_dropped,
     )
 
 
@@ -228,16 +228,16 @@ def _with_categories(name: str, categories: tuple[str, ...], examples: Examples)
         texts = table.column(place)
         texts = pc.if_else(pc.equal(texts, NO_VALUE), pa.scalar(None, texts.type), texts)
         table = table.set_column(place, category_column(category), texts)
-    found = Examples(table, examples.label_names)
-    for category, texts in category_columns(found).items():
+    categorised = Examples(table, examples.label_names)
+    for category, texts in category_columns(categorised).items():
         values = len(set(texts.tolist()) - {None, ""})
         if values > MOST_CATEGORIES:
             raise DataError(
-                f"challenge set {name!r}: category {category!r} has {values} different values in {len(found)} rows, "
-                f"which no table can show; name a column of at most {MOST_CATEGORIES} values, or carry it in "
+                f"challenge set {name!r}: category {category!r} has {values} different values in {len(categorised)} "
+                f"rows, which no table can show; name a column of at most {MOST_CATEGORIES} values, or carry it in "
                 "columns.attributes"
             )
-    return found
+    return categorised
 
 
 def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:

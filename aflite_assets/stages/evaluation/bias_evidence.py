@@ -69,7 +69,7 @@ def run(
     raw = load_examples(inputs.raw_dataset.path)
     embeddings = inputs.embeddings
     sets = {name: filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()}
-    filtered = {name: one.rows for name, one in sets.items()}
+    filtered = {name: filter_result.rows for name, filter_result in sets.items()}
     everything = None
     if settings.distance_encoder is not None:
         everything = distance_features(
@@ -84,7 +84,7 @@ def run(
     index: list[dict[str, str]] = []
     pairs: dict[str, str] = {}
     marks: dict[str, str] = {}
-    found: list[PlantedRemoval] = []
+    all_removals: list[PlantedRemoval] = []
     summary: dict[str, object] = {}
     names = raw.label_names
     for name, rows in filtered.items():
@@ -108,12 +108,12 @@ def run(
             )
             published = _publish(name, tables, draft, tracked, context.progress)
         removals = planted_removals(name, rows, raw, planted)
-        found += removals
+        all_removals += removals
         summary[name] = {"tables": len(published), **_described(removals)}
         index += published
     overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=settings.seed))
     index += _publish(_OVERALL, overall, draft, context.tracker, context.progress)
-    of_planted = {"planted": [asdict(one) for one in found]} if found else {}
+    of_planted = {"planted": [asdict(removal) for removal in all_removals]} if all_removals else {}
     write_json(draft.path / "evidence.json", {"tables": index, "similarities": pairs, "cues": marks, **of_planted})
     context.tracker.log_artifact(draft.path / "evidence.json")
     return summary

@@ -32,7 +32,7 @@ def visible_gpus(device: DeviceSettings) -> list[str]:
         return []
     import torch
 
-    named = [one.strip() for one in os.environ.get(_VISIBLE, "").split(",") if one.strip()]
+    named = [gpu.strip() for gpu in os.environ.get(_VISIBLE, "").split(",") if gpu.strip()]
     return named or [str(number) for number in range(torch.cuda.device_count())]
 
 
@@ -169,7 +169,7 @@ def _train(job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, f
         return train_weights(job, log) if isinstance(job, WeightsJob) else train_cell(job, log)
     except FAILURES:
         raise
-    except Exception as error:
+    except Exception as error:  # anything that a model's library raises
         log(traceback.format_exc())
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
 

@@ -128,14 +128,14 @@ class _Training:
         needed: dict[str, BaseTraining] = {}
         for cell in grid:
             base = self.plans.base_trainings.get(cell.name)
-            if base is None or self.draft.found_part(base.name, base.key) is not None:
+            if base is None or self.draft.add_published_part(base.name, base.key) is not None:
                 continue
-            done = self.draft.found_part(cell.name, self.plans.keys[cell.name]) is not None
+            done = self.draft.add_published_part(cell.name, self.plans.keys[cell.name]) is not None
             if is_wanted(cell, self.context.cells) and not done and self.plans.problem(cell) is None:
                 needed.setdefault(base.key.digest, base)
         self.workers.map(self._train_base, needed.values())
         for base in self.plans.base_trainings.values():  # those of one key under all their names
-            self.draft.found_part(base.name, base.key)
+            self.draft.add_published_part(base.name, base.key)
 
     def _train_base(self, base: BaseTraining) -> None:
         """Train it; a failure is that of every cell which starts from it."""
@@ -158,7 +158,7 @@ class _Training:
         return self._trained(cell) if is_wanted(cell, self.context.cells) else _Outcome("not run")
 
     def _found(self, cell: GridCell) -> _Outcome | None:
-        part = self.draft.found_part(cell.name, self.plans.keys[cell.name])
+        part = self.draft.add_published_part(cell.name, self.plans.keys[cell.name])
         if part is None:
             return None
         self._track_found(cell, part)
@@ -194,7 +194,7 @@ class _Training:
                 validation_splits(self.settings.evaluators),
                 part.path,
                 part.scratch,
-                weights=None if base is None else self.draft.found_part(base.name, base.key),
+                weights=None if base is None else self.draft.add_published_part(base.name, base.key),
                 stages=() if recipe is None else recipe.stages,
             )
             return self._tracked(cell.name, cell, part, job)

@@ -32,8 +32,8 @@ def neighbour_tables(
     representation: str, rows: pa.Table, embedded: PublishedResult, label_names: tuple[str, ...], *, seed: int
 ) -> Iterator[EvidenceTable]:
     """Distances to the nearest train rows before and after filtering, over all queries and by class."""
-    found = _neighbours(rows, embedded, label_names, seed=seed)
-    yield from _distance_tables(representation, found)
+    distances = _neighbours(rows, embedded, label_names, seed=seed)
+    yield from _distance_tables(representation, distances)
 
 
 def paper_neighbour_tables(
@@ -42,20 +42,20 @@ def paper_neighbour_tables(
     """The same in features of a model trained on all train rows, and as the numbers of the source may be meant."""
     from aflite_assets.diagnostics.evidence.neighbours import similarity_sums
 
-    found = _neighbours(rows, features, label_names, seed=seed, compared=True)
-    yield from _distance_tables(f"{representation}, in features of a model trained on all rows", found)
+    distances = _neighbours(rows, features, label_names, seed=seed, compared=True)
+    yield from _distance_tables(f"{representation}, in features of a model trained on all rows", distances)
     kept = _neighbours(rows, features, label_names, seed=seed, kept_queries=True, compared=True)
-    if not found.held_out or not kept.queries:
+    if not distances.held_out or not kept.queries:
         return
-    sampled = " On a random sample, which makes sums smaller." if found.sampled or kept.sampled else ""
+    sampled = " On a random sample, which makes sums smaller." if distances.sampled or kept.sampled else ""
     yield EvidenceTable(
         f"Nearest train rows as sums of similarities ({representation})",
         "Sums of the cosine similarities to the 1, 5, 10 and 50 nearest train rows, in features of a model trained on "
-        f"all train rows: before, {counted(found.queries, 'row')} of the other splits to all train rows; after, the "
-        f"{counted(kept.queries, 'row')} that filtering kept to the train rows that it kept. To stand beside Table 3 "
-        "of the ICLR 2020 submission: what it prints as distances grows with the number of neighbours as sums of "
+        f"all train rows: before, {counted(distances.queries, 'row')} of the other splits to all train rows; after, "
+        f"the {counted(kept.queries, 'row')} that filtering kept to the train rows that it kept. To stand beside Table "
+        "3 of the ICLR 2020 submission: what it prints as distances grows with the number of neighbours as sums of "
         f"similarities do and sums of distances cannot; what it sums is not said there.{sampled}",
-        similarity_sums(found, kept),
+        similarity_sums(distances, kept),
     )
 
 
@@ -84,22 +84,26 @@ def _neighbours(
     )
 
 
-def _distance_tables(representation: str, found: "NeighbourDistances") -> Iterator[EvidenceTable]:
-    whose = counted(found.queries, "row") + " of the other splits" if found.held_out else "the train rows themselves"
+def _distance_tables(representation: str, distances: "NeighbourDistances") -> Iterator[EvidenceTable]:
+    whose = (
+        counted(distances.queries, "row") + " of the other splits"
+        if distances.held_out
+        else "the train rows themselves"
+    )
     sampled = (
-        f" On a random sample: {found.queries:,} of {found.all_queries:,} rows measured from, {found.train_rows:,} of "
-        f"{found.all_train_rows:,} train rows."
-        if found.sampled
+        f" On a random sample: {distances.queries:,} of {distances.all_queries:,} rows measured from, "
+        f"{distances.train_rows:,} of {distances.all_train_rows:,} train rows."
+        if distances.sampled
         else ""
     )
     yield EvidenceTable(
         f"Distance to the nearest train rows ({representation})",
         f"Mean cosine distance from {whose} to their k nearest train rows of the same class and of the others, "
-        f"{_distances(found.overall)}. What goes beyond the random rows is the filter's doing and not that of fewer "
-        f"rows; the scale is the representation's own and cannot be compared with another's.{sampled}",
-        found.overall,
+        f"{_distances(distances.overall)}. What goes beyond the random rows is the filter's doing and not that of "
+        f"fewer rows; the scale is the representation's own and cannot be compared with another's.{sampled}",
+        distances.overall,
     )
-    by_class = found.by_class
+    by_class = distances.by_class
     if by_class.num_rows > _MOST_ROWS:
         by_class = by_class.filter(pc.equal(by_class["k"], _NEIGHBOURS_SHOWN))
     if by_class.num_rows <= _MOST_ROWS:
@@ -117,7 +121,7 @@ def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[s
 
     places = read_rows(embedded)
     row_ids = places["row_id"].to_numpy()
-    found = class_similarities(
+    similarity_table = class_similarities(
         open_features(embedded),
         places["label"].to_numpy(),
         row_ids,
@@ -125,8 +129,8 @@ def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[s
         kept=np.isin(row_ids, rows.filter(rows["kept"])["row_id"].to_numpy()),
         seed=seed,
     )
-    names = pa.array([label_names[label] for label in found["label"].to_pylist()], pa.string())
-    return found.add_column(0, "label_name", names)
+    names = pa.array([label_names[label] for label in similarity_table["label"].to_pylist()], pa.string())
+    return similarity_table.add_column(0, "label_name", names)
 
 
 def similarity_tables(representation: str, alike: pa.Table) -> Iterator[EvidenceTable]:
@@ -167,7 +171,7 @@ def overlap_tables(filtered: Mapping[str, pa.Table]) -> Iterator[EvidenceTable]:
     known = table.filter(pc.is_valid(table["jaccard"]))
     if not table.num_rows:
         return
-    found = (
+    overlap = (
         f"the overlap (Jaccard) is {_range(known['jaccard'])}, where as many rows drawn at random would have "
         f"{_range(known['expected_jaccard'])}"
         if known.num_rows
@@ -175,7 +179,7 @@ def overlap_tables(filtered: Mapping[str, pa.Table]) -> Iterator[EvidenceTable]:
     )
     yield EvidenceTable(
         "Overlap of the rows that representations removed",
-        f"Of the train rows removed with one representation and with another {found}. Little more than chance says "
+        f"Of the train rows removed with one representation and with another {overlap}. Little more than chance says "
         "that what is easy depends on the representation, much more that both find the same rows easy, and neither "
         "that the rows carry an artifact; tau is the agreement of the two orders by predictability, 1 when they are "
         "the same.",
@@ -292,21 +296,21 @@ def adversary_tables(filtered: Mapping[str, pa.Table], raw: Examples, *, seed: i
     trains = {name: rows.filter(_in_train(rows)) for name, rows in filtered.items()}
     pool = raw.select(next(iter(trains.values()))["row_id"].to_numpy())
     kept = {name: train.filter(train["kept"])["row_id"].to_numpy() for name, train in trains.items()}
-    found = unseen_adversary(pool, kept, seed=seed)
+    adversary = unseen_adversary(pool, kept, seed=seed)
     reached = "; ".join(
-        f"of those kept with {name} {_share(found.of('filtered', name)['accuracy'])}, of as many at random "
-        f"{_share(found.of('random', name)['accuracy'])}"
+        f"of those kept with {name} {_share(adversary.of('filtered', name)['accuracy'])}, of as many at random "
+        f"{_share(adversary.of('random', name)['accuracy'])}"
         for name in kept
     )
-    sampled = any(row["used_rows"] < row["rows"] for row in found.accuracies.to_pylist())
+    sampled = any(row["used_rows"] < row["rows"] for row in adversary.accuracies.to_pylist())
     yield EvidenceTable(
         "A simple model that the filter did not use",
-        f"Held-out accuracy, by fifths, of {found.name}: {_share(found.of('full')['accuracy'])} of all train rows; "
-        f"{reached}. What kept rows lack against random ones is what this model shares with the filter, be it a "
+        f"Held-out accuracy, by fifths, of {adversary.name}: {_share(adversary.of('full')['accuracy'])} of all train "
+        f"rows; {reached}. What kept rows lack against random ones is what this model shares with the filter, be it a "
         "shortcut or the task itself; what it still has over majority_share may be either too. Differences no larger "
         "than deviation, which is over the five parts, may be chance."
         + (" Larger sets were measured on a random sample of used_rows." if sampled else ""),
-        found.accuracies,
+        adversary.accuracies,
     )
 
 

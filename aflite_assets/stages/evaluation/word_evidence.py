@@ -28,14 +28,14 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
     from aflite_assets.diagnostics.evidence.word_artifacts import word_artifacts
 
     train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    found = word_artifacts(
+    artifacts = word_artifacts(
         raw.select(train["row_id"].to_numpy()),
         train.filter(train["kept"])["row_id"].to_numpy(),
         seed=seed,
         draws=DRAWS,
         top=_WORDS_PER_CLASS,
     )
-    if not found.words.num_rows:
+    if not artifacts.words.num_rows:
         return
     groups = (
         " Rows left in whole groups but are drawn one by one, so the random sets differ less than they should: take "
@@ -46,30 +46,30 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
     yield EvidenceTable(
         f"Words that go with a class ({filtered.representation})",
         f"The {_WORDS_PER_CLASS} words per class whose rows carry it most beyond its share, by z-statistic (Gardner et "
-        f"al. 2021) among the train rows; by chance no word exceeds {found.line:.1f}. z falls with the number of rows, "
-        f"so z_random is its mean over {DRAWS} random sets with as many rows of each class as were kept, and "
+        f"al. 2021) among the train rows; by chance no word exceeds {artifacts.line:.1f}. z falls with the number of "
+        f"rows, so z_random is its mean over {DRAWS} random sets with as many rows of each class as were kept, and "
         "drop_beyond_random is z_random less z_kept: what fewer rows do not explain. A single word's drop of under "
-        f"about two random_deviation may be chance. {_mean_z(found)}{groups}",
-        found.words.drop_columns(["label"]),
+        f"about two random_deviation may be chance. {_mean_z(artifacts)}{groups}",
+        artifacts.words.drop_columns(["label"]),
     )
     yield EvidenceTable(
         f"Words over the line ({filtered.representation})",
-        f"How many words exceed z = {found.line:.1f} for a class; the last row adds the classes. {_over_line(found)}"
-        f"{groups}",
-        _counts(found),
+        f"How many words exceed z = {artifacts.line:.1f} for a class; the last row adds the classes. "
+        f"{_over_line(artifacts)}{groups}",
+        _counts(artifacts),
     )
 
 
-def _counts(found: "WordArtifacts") -> pa.Table:
+def _counts(artifacts: "WordArtifacts") -> pa.Table:
     """`over_line` with a name for the row of all classes, and the line."""
-    table = found.over_line.drop_columns(["label"])
+    table = artifacts.over_line.drop_columns(["label"])
     names = pc.fill_null(table["label_name"], "all classes")
-    line = pa.array([found.line] * table.num_rows, pa.float64())
+    line = pa.array([artifacts.line] * table.num_rows, pa.float64())
     return table.set_column(0, "label_name", names).append_column("line", line)
 
 
-def _mean_z(found: "WordArtifacts") -> str:
-    means = found.mean_z
+def _mean_z(artifacts: "WordArtifacts") -> str:
+    means = artifacts.mean_z
     if means is None:
         return "No word listed exceeds that among all train rows, so nothing can be concluded about filtering."
     numbers = (
@@ -92,8 +92,8 @@ def _mean_z(found: "WordArtifacts") -> str:
     return f"{numbers}no more and no less than random sets have: nothing can be concluded about filtering."
 
 
-def _over_line(found: "WordArtifacts") -> str:
-    counts = found.words_over_line
+def _over_line(artifacts: "WordArtifacts") -> str:
+    counts = artifacts.words_over_line
     numbers = (
         f"Of all train rows {counts.full:,}, of {DRAWS} random sets with as many rows of each class as were kept "
         f"{_range(counts)}, of the kept rows {counts.kept:,}"

@@ -59,7 +59,8 @@ def run(
         }
         made += _earlier_controls(name, earlier, full.in_split("train").row_ids, settings.seeds)
         notes["earlier_sets"] = {
-            one: _described(found, rows, settings.train_sets[one]) for one, found in earlier.items()
+            size_name: _described(earlier_rows, rows, settings.train_sets[size_name])
+            for size_name, earlier_rows in earlier.items()
         }
         controls += made
         summary[name] = {"sets": len(made), **notes}
@@ -97,8 +98,8 @@ def _in_order(wanted: np.ndarray, row_ids: np.ndarray, values: np.ndarray) -> np
     """The values of the wanted rows, NaN for those that have none."""
     order = np.argsort(row_ids, kind="stable")
     places = np.minimum(np.searchsorted(row_ids[order], wanted), len(order) - 1)
-    found = order[places]
-    return np.where(row_ids[found] == wanted, values[found], np.nan)
+    nearest = order[places]
+    return np.where(row_ids[nearest] == wanted, values[nearest], np.nan)
 
 
 def _controls(
@@ -142,13 +143,14 @@ def _earlier_controls(
 ) -> list[ControlSet]:
     """What the filter had left when it was down to some sizes, each with random sets of its size."""
     made = []
-    for number, (name, found) in enumerate(earlier.items()):
-        if found is None:
+    for number, (name, earlier_rows) in enumerate(earlier.items()):
+        if earlier_rows is None:
             continue
         made += [
-            ControlSet(representation, f"filtered_{name}", None, split, left) for split, left in found.row_ids.items()
+            ControlSet(representation, f"filtered_{name}", None, split, left)
+            for split, left in earlier_rows.row_ids.items()
         ]
-        size = len(found.row_ids["train"])
+        size = len(earlier_rows.row_ids["train"])
         made += [
             ControlSet(representation, f"random_{name}", seed, "train", _draw(row_ids, size, [seed, 3, number]))
             for seed in seeds
@@ -156,13 +158,13 @@ def _earlier_controls(
     return made
 
 
-def _described(found: EarlierSet | None, rows: pa.Table, size: int) -> dict[str, object]:
-    if found is None:
+def _described(earlier: EarlierSet | None, rows: pa.Table, size: int) -> dict[str, object]:
+    if earlier is None:
         return {"reason": why_not_earlier(rows, size)}
     return {
-        "iteration": found.iteration,
-        "rows": {split: len(left) for split, left in found.row_ids.items()},
-        "cutoff": found.cutoff,
+        "iteration": earlier.iteration,
+        "rows": {split: len(left) for split, left in earlier.row_ids.items()},
+        "cutoff": earlier.cutoff,
     }
 
 

@@ -93,8 +93,8 @@ def run(
 def _first_random(controls: list[ControlSet], representation: str) -> np.ndarray:
     """Row ids of the random control with the lowest seed, all splits."""
     drawn = [control for control in controls if control.name == "random" and control.representation == representation]
-    lowest = min(one.seed for one in drawn if one.seed is not None)
-    return np.concatenate([one.row_ids for one in drawn if one.seed == lowest])
+    lowest = min(control.seed for control in drawn if control.seed is not None)
+    return np.concatenate([control.row_ids for control in drawn if control.seed == lowest])
 
 
 def _configurations(raw: Examples, rows: pa.Table, random: np.ndarray, suffix: str) -> Iterator[Configuration]:

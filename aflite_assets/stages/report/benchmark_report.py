@@ -101,7 +101,9 @@ def write_tables(data: BenchmarkData, folder: Path) -> None:
     for name, table in flat_tables(data).items():
         pq.write_table(table, folder / "tables" / f"{name}.parquet")
     layouts = report_text_tables(data)
-    write_json(folder / "layouts.json", {name: [asdict(one) for one in each] for name, each in layouts.items()})
+    write_json(
+        folder / "layouts.json", {name: [asdict(text_table) for text_table in each] for name, each in layouts.items()}
+    )
     write_json(folder / "tables.json", {name: text_tables_markdown(each) for name, each in layouts.items()})
 
 
@@ -142,7 +144,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     if settings.report.scatter_features is not None:
         check_scatter_features(settings.report.scatter_features, raw)
     parts, primary = inputs.filtered_sets.parts, settings.report.primary
-    filtered = tuple(filtered_set(one, part) for one, part in parts.items())
+    filtered = tuple(filtered_set(representation, part) for representation, part in parts.items())
     unreported = validation_splits(settings.evaluators)
     fine_tuned = fine_tuned_evaluators(settings.evaluators)
     controls = read_control_sets(inputs.control_sets)

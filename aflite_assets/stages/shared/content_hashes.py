@@ -94,7 +94,9 @@ def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> object:
         case "annotations":
             return {} if spec.annotations is None else annotations_content(spec.annotations, hashes=hashes)
         case "challenge_sets":
-            return {name: challenge_content(one, hashes=hashes) for name, one in spec.challenge_sets.items()}
+            return {
+                name: challenge_content(challenge, hashes=hashes) for name, challenge in spec.challenge_sets.items()
+            }
         case "representations":
             return {
                 name: checkpoint_content(representation, hashes=hashes)

@@ -53,9 +53,9 @@ def label_mapping(
     return targets
 
 
-def is_identity(found: np.ndarray, own: tuple[str, ...], dataset_labels: tuple[str, ...]) -> bool:
+def is_identity(mapping: np.ndarray, own: tuple[str, ...], dataset_labels: tuple[str, ...]) -> bool:
     """Whether a set has the dataset's classes by name and number, each counting as itself."""
-    return own == dataset_labels and bool(np.array_equal(found, np.arange(len(own))))
+    return own == dataset_labels and bool(np.array_equal(mapping, np.arange(len(own))))
 
 
 def _check_names(where: str, own: tuple[str, ...], dataset_labels: tuple[str, ...]) -> None:

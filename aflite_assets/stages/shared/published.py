@@ -117,10 +117,10 @@ def read_warmup_rows(result: PublishedResult) -> np.ndarray:
 
 def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
     """The curves by which `warmup.size: auto` chose the warm-up rows; none where a size was given."""
-    found = result.summary.get("learning_curve", {"curves": ()})
+    recorded = result.summary.get("learning_curve", {"curves": ()})
     return tuple(
         LearningCurve(**{**curve, "rows": tuple(curve["rows"]), "right": tuple(curve["right"])})
-        for curve in found["curves"]
+        for curve in recorded["curves"]
     )
 
 

@@ -87,15 +87,15 @@ def annotations_note(raw: PublishedResult) -> tuple[str, ...]:
 
 def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
     """Which earlier sets are all that the filter began with, or are missing, and why."""
-    found = []
+    notes = []
     for representation, facts in controls.summary.items():
         for name, fact in facts["earlier_sets"].items():
             shown = f"filtered_{name} ({representation})"
             if "reason" in fact:
-                found.append(f"{shown} is missing: {fact['reason']}.")
+                notes.append(f"{shown} is missing: {fact['reason']}.")
             elif fact["iteration"] is None:
-                found.append(f"{shown} has all {fact['rows']['train']:,} train rows that the filter began with.")
-    return tuple(found)
+                notes.append(f"{shown} has all {fact['rows']['train']:,} train rows that the filter began with.")
+    return tuple(notes)
 
 
 def read_cells(result: PublishedResult, *, ranked: Sequence[TestSet] = ()) -> tuple[Cell, ...]:
@@ -112,12 +112,12 @@ def _cell(result: PublishedResult, row: Mapping[str, Any], ranked: Sequence[Test
     if row["status"] != "done":
         return cell(predictions=None)
     path = result.part(row["name"]).file("predictions.parquet")
-    names = [one.name for one in ranked]
+    names = [test_set.name for test_set in ranked]
     tables = [pq.read_table(path, columns=_PREDICTED, filters=[("test_set", "not in", names)] if names else None)]
-    for one in ranked:
-        said = pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=[("test_set", "=", one.name)])
+    for test_set in ranked:
+        said = pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=[("test_set", "=", test_set.name)])
         if said.num_rows:
-            tables.append(with_ranks(cell(predictions=said), one))
+            tables.append(with_ranks(cell(predictions=said), test_set))
     return cell(predictions=pa.concat_tables(tables, promote_options="default"))
 
 
@@ -158,9 +158,11 @@ def _natural_set(
 ) -> TestSet:
     """A split, with what was kept of it by the filters that did not leave such rows alone, and by other laws."""
     kept = {
-        one.representation: np.isin(examples.row_ids, one.rows.filter(one.rows["kept"])["row_id"].to_numpy())
-        for one in filtered
-        if one.policy(name) != "kept"
+        filter_result.representation: np.isin(
+            examples.row_ids, filter_result.rows.filter(filter_result.rows["kept"])["row_id"].to_numpy()
+        )
+        for filter_result in filtered
+        if filter_result.policy(name) != "kept"
     }
     return TestSet(
         name,
@@ -170,7 +172,7 @@ def _natural_set(
         examples.label_names,
         kept=kept,
         groups=examples.groups,
-        pooled=any(one.policy(name) == "pooled" for one in filtered),
+        pooled=any(filter_result.policy(name) == "pooled" for filter_result in filtered),
         own_kept={
             (control.representation, control.name): np.isin(examples.row_ids, control.row_ids)
             for control in controls
@@ -265,7 +267,9 @@ def read_removal_cues(result: PublishedResult) -> dict[str, tuple[Cue, ...]]:
 def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
     """What filtering removed of planted rows; none where nothing was, or in results of earlier versions."""
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
-    return tuple(PlantedRemoval(**{**one, "values": tuple(one["values"])}) for one in index.get("planted", ()))
+    return tuple(
+        PlantedRemoval(**{**removal, "values": tuple(removal["values"])}) for removal in index.get("planted", ())
+    )
 
 
 def read_evidence(result: PublishedResult) -> tuple[EvidenceTable, ...]:

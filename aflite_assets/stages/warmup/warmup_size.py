@@ -145,14 +145,14 @@ def draw_samples(train: Examples, *, seed: int) -> WarmupSamples:
     for number, size in enumerate(reversed(sizes.samples), start=2):
         left = _at(left, _drawn(left, size, seed=seed, number=number))
         nested.insert(0, left)
-    kept = [one for one, below in zip(nested, [0, *map(len, nested)], strict=False) if _is_a_point(one, below)]
+    kept = [sample for sample, below in zip(nested, [0, *map(len, nested)], strict=False) if _is_a_point(sample, below)]
     if len(kept) < 2:
         raise DataError(
             f"warmup.size is auto, and of samples of {list(sizes.samples)} rows whole groups give "
             f"{list(map(len, nested))}, too few that differ and have two classes; group by a column of smaller groups, "
             "or set warmup.size to a share such as 0.1"
         )
-    return WarmupSamples(train.row_ids[held_back], tuple(one.row_ids for one in kept))
+    return WarmupSamples(train.row_ids[held_back], tuple(sample.row_ids for sample in kept))
 
 
 def curve_facts(curves: tuple[LearningCurve, ...], chosen: int) -> dict[str, object]:

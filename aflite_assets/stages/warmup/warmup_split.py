@@ -172,7 +172,7 @@ def text_lengths(settings: WarmupSplitSettings, raw: Examples) -> dict[str, dict
     }
     tokenized = {name: model for name, model in models.items() if isinstance(model, TextModelSpec)}
     measured = measure_text_lengths(tokenized, raw, seed=settings.seed)
-    return lengths | {name: {"of_rows": len(raw), **asdict(one)} for name, one in measured.items()}
+    return lengths | {name: {"of_rows": len(raw), **asdict(measurement)} for name, measurement in measured.items()}
 
 
 def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray, *, needed: bool) -> None:

@@ -80,11 +80,11 @@ def to_logistic_slopes(
     def generate(context: Any, builder: Builder, signature: Any, arguments: Sequence[Value]) -> Value:
         *common, first, codes, count = arguments
         used, own = _used(builder, count), _codes(builder, codes)
-        none, one = constant(0.0, _LINE), constant(1.0, _LINE)
+        zero, unit = constant(0.0, _LINE), constant(1.0, _LINE)
 
         def slope(output: Value, share: Value) -> Value:
-            label = builder.select(builder.icmp_signed("==", own, _number(builder, output, first)), one, none)
-            return builder.select(used, builder.fsub(share, label), none)
+            label = builder.select(builder.icmp_signed("==", own, _number(builder, output, first)), unit, zero)
+            return builder.select(used, builder.fsub(share, label), zero)
 
         _softmax(builder, slope, *common)
         return context.get_dummy_value()
@@ -106,15 +106,15 @@ def to_hinge_slopes(
         scores, outputs, intercepts, seen, first, codes, count = arguments
         lines, shifts, classes = pointer(builder, scores), pointer(builder, intercepts), pointer(builder, seen, _BYTE)
         used, own = _used(builder, count), _codes(builder, codes)
-        none, one = constant(0.0, _LINE), constant(1.0, _LINE)
+        zero, unit = constant(0.0, _LINE), constant(1.0, _LINE)
 
         def slope(output: Value, _: Sequence[Value]) -> list[Value]:
             is_own = builder.icmp_signed("==", own, _number(builder, output, first))
-            side = builder.select(is_own, one, constant(-1.0, _LINE))
-            short = builder.fsub(one, builder.fmul(side, _score(builder, lines, shifts, output)))
-            slopes = builder.fmul(builder.fmul(constant(-2.0, _LINE), side), _higher(builder, short, none))
-            slopes = builder.select(_flag(builder, classes, output), slopes, none)
-            _write(builder, builder.select(used, slopes, none), lines, output)
+            side = builder.select(is_own, unit, constant(-1.0, _LINE))
+            short = builder.fsub(unit, builder.fmul(side, _score(builder, lines, shifts, output)))
+            slopes = builder.fmul(builder.fmul(constant(-2.0, _LINE), side), _higher(builder, short, zero))
+            slopes = builder.select(_flag(builder, classes, output), slopes, zero)
+            _write(builder, builder.select(used, slopes, zero), lines, output)
             return []
 
         loop(builder, outputs, [], slope)

@@ -34,11 +34,9 @@ CHROMIUM_FLAGS = [
 def made_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stages are made in the test's process, which has loaded their libraries; `test_attempts` has the children."""
     from aflite_assets.assets.steps import attempts
+    from tests.stages_made_here import make_here
 
-    def make(job: Any, *, progress: Any, **rest: Any) -> Any:
-        return job.run(progress=progress)
-
-    monkeypatch.setattr(attempts, "make_in_child", make)
+    monkeypatch.setattr(attempts, "make_in_child", make_here)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,12 @@
-"""The definitions with stages made in the run's own process: what a Dagster loads that is only looked at.
+"""The definitions with stages made in the run's own process, for a Dagster that is only looked at.
 
-Every stage's process imports its libraries anew, which is most of what a tiny dataset's run takes.
+A stage's own process imports its libraries anew, which is most of what a tiny dataset's run takes.
+`tests/stages/test_child_process` and `tests/assets/steps/test_attempts` have the processes.
 """
-
-from typing import Any
 
 import definitions
 from aflite_assets.assets.steps import attempts
+from tests.stages_made_here import make_here
 
-
-def _make(job: Any, *, progress: Any, on_making: Any, **rest: Any) -> Any:
-    return job.run(progress=progress, on_making=on_making)
-
-
-attempts.make_in_child = _make
+attempts.make_in_child = make_here
 defs = definitions.defs

@@ -133,7 +133,9 @@ def test_checks_have_names_and_passed_or_were_left_out(run: dict[str, Any], page
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_report_opens_from_a_file(run: dict[str, Any], dagster_server: DagsterServer, file_page: "Page", width: int) -> None:
+def test_report_opens_from_a_file(
+    run: dict[str, Any], dagster_server: DagsterServer, file_page: "Page", width: int
+) -> None:
     page = file_page
     report = ResultStore(dagster_server.root / "home" / "results").current("benchmark_report", "tiny_circles")
     page.set_viewport_size({"width": width, "height": 900})

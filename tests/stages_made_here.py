@@ -8,6 +8,8 @@ from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.stage import Progress
 
 
-def make_here(job: StageJob, *, progress: Progress, on_making: Callable[[str], None], **rest: Any) -> StoredResult:
+def make_here(
+    job: StageJob, *, progress: Progress, on_making: Callable[[str], None] = lambda key: None, **rest: Any
+) -> StoredResult:
     """What `make_in_child` has a child do."""
     return job.run(progress=progress, on_making=on_making)

@@ -3,11 +3,11 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
 
 import pytest
 
 from aflite_assets.paths import kernels_folder
+from tests.undrawn import undrawn_figures
 
 # Before any library is imported: a second thread per library only waits when tests share the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -38,19 +38,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def undrawn() -> Iterator[None]:
-    """Figures are put together but not drawn: for modules that run pipelines over and over and look at no picture.
-
-    Drawing is half of what a tiny dataset's report costs; `tests/reports` and the walks without this draw every figure.
-    """
-
-    def dot(figure: Any, target: IO[bytes], **options: Any) -> None:
-        Image.new("RGB", (1, 1)).save(target, format="png")
-
-    from matplotlib.figure import Figure
-    from PIL import Image
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Figure, "savefig", dot)
+    """As `undrawn_figures`: for modules that run pipelines over and over and look at no picture."""
+    with undrawn_figures():
         yield
 
 

@@ -240,10 +240,12 @@ def test_lists_are_taken_as_arrays(blobs: Any) -> None:
     assert_same(score_rows(blobs.features.tolist(), blobs.labels.tolist(), settings=settings(), seed=3), base)
 
 
-@pytest.mark.parametrize("memory_limit", [1000, 2**16])
-def test_the_memory_limit_does_not_change_scores(blobs: Any, memory_limit: int) -> None:
-    base = score_rows(blobs.features, blobs.labels, settings=settings(), seed=3)
-    other = score_rows(blobs.features, blobs.labels, settings=settings(), seed=3, memory_limit=memory_limit)
+@pytest.mark.parametrize(("memory_limit", "rows"), [(1000, 40), (2**16, 120)])
+def test_the_memory_limit_does_not_change_scores(blobs: Any, memory_limit: int, rows: int) -> None:
+    given = (blobs.features[:rows], blobs.labels[:rows])
+    chosen = settings(target_size=rows - 1, train_size=rows // 3)
+    base = score_rows(*given, settings=chosen, seed=3)
+    other = score_rows(*given, settings=chosen, seed=3, memory_limit=memory_limit)
     np.testing.assert_array_equal(other.predictability, base.predictability)
 
 

@@ -34,11 +34,9 @@ CHROMIUM_FLAGS = [
 def made_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stages are made in the test's process, which has loaded their libraries; `test_attempts` has the children."""
     from aflite_assets.assets.steps import attempts
+    from tests.stages_made_here import make_here
 
-    def make(job: Any, *, progress: Any, **rest: Any) -> Any:
-        return job.run(progress=progress)
-
-    monkeypatch.setattr(attempts, "make_in_child", make)
+    monkeypatch.setattr(attempts, "make_in_child", make_here)
 
 
 @dataclass(frozen=True)
@@ -120,13 +118,35 @@ def chromium() -> Iterator["Browser"]:
 
 @pytest.fixture(scope="module")
 def dagster_server(chromium: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[DagsterServer]:
-    """Dagster as a user starts it, with one dataset of theirs and empty homes."""
+    """Dagster as a user starts it, with one dataset of theirs and empty homes; stages are made in the run's process.
+
+    `users_server` has a process for each of them.
+    """
     root = tmp_path_factory.mktemp("browser")
+    workspace = yaml.safe_load((REPOSITORY / "workspace.yaml").read_text())
+    (location,) = workspace["load_from"]
+    location["python_file"] |= {
+        "relative_path": str(Path(__file__).with_name("made_in_the_run.py")), "working_directory": str(REPOSITORY),
+    }  # fmt: skip
+    (root / "workspace.yaml").write_text(yaml.safe_dump(workspace))
+    with _ready_server(root, root / "workspace.yaml") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def users_server(chromium: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Iterator[DagsterServer]:
+    """Dagster as a user starts it, with one dataset of theirs and empty homes."""
+    with _ready_server(tmp_path_factory.mktemp("users"), REPOSITORY / "workspace.yaml") as server:
+        yield server
+
+
+@contextmanager
+def _ready_server(root: Path, workspace: Path) -> Iterator[DagsterServer]:
     environment = _environment(root)
     # Several processes that create the history's database at once break it; one does it first.
     subprocess.run([*_DAGSTER, "instance", "info"], env=environment, cwd=REPOSITORY, check=True, capture_output=True)
     server = DagsterServer(f"http://127.0.0.1:{free_port()}", root)
-    with running_dagster(server, environment) as process:
+    with running_dagster(server, environment, workspace=workspace) as process:
 
         def ready() -> bool:
             assert process.poll() is None, server.log.read_text()
@@ -136,26 +156,29 @@ def dagster_server(chromium: "Browser", tmp_path_factory: pytest.TempPathFactory
         yield server
 
 
+Pages = Callable[[DagsterServer], AbstractContextManager["Page"]]
+
+
 @pytest.fixture(scope="module")
-def dagster_page(chromium: "Browser", dagster_server: DagsterServer) -> Callable[[], AbstractContextManager["Page"]]:
-    """Opens a page of Dagster's; it fails when the page asked elsewhere or reported an error."""
+def dagster_page(chromium: "Browser") -> Pages:
+    """Opens a page of a Dagster; it fails when the page asked elsewhere or reported an error."""
 
     @contextmanager
-    def opened() -> Iterator["Page"]:
+    def opened(server: DagsterServer) -> Iterator["Page"]:
         traffic = Traffic()
-        page = chromium.new_page(base_url=dagster_server.url, viewport={"width": 1500, "height": 950})
+        page = chromium.new_page(base_url=server.url, viewport={"width": 1500, "height": 950})
         traffic.watch(page)
         yield page
         page.close()
-        traffic.check(dagster_server.url, f"blob:{dagster_server.url}", "data:")
+        traffic.check(server.url, f"blob:{server.url}", "data:")
 
     return opened
 
 
 @pytest.fixture
-def page(dagster_page: Callable[[], AbstractContextManager["Page"]]) -> Iterator["Page"]:
-    """A page of Dagster's."""
-    with dagster_page() as opened:
+def page(dagster_page: Pages, dagster_server: DagsterServer) -> Iterator["Page"]:
+    """A page of `dagster_server`."""
+    with dagster_page(dagster_server) as opened:
         yield opened
 
 
@@ -186,10 +209,12 @@ def _environment(root: Path) -> dict[str, str]:
 
 
 @contextmanager
-def running_dagster(server: DagsterServer, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def running_dagster(
+    server: DagsterServer, environment: dict[str, str], *, workspace: Path = REPOSITORY / "workspace.yaml"
+) -> Iterator[subprocess.Popen[bytes]]:
     """`dagster dev` in a process group of its own, of which nothing is left afterwards."""
     host, port = server.url.removeprefix("http://").split(":")
-    command = [*_DAGSTER, "dev", "-w", "workspace.yaml", "-h", host, "-p", port]
+    command = [*_DAGSTER, "dev", "-w", str(workspace), "-h", host, "-p", port]
     with server.log.open("wb") as log:
         process = subprocess.Popen(
             command, env=environment, cwd=REPOSITORY, stdout=log, stderr=log, start_new_session=True

@@ -1,8 +1,6 @@
 """What a user sees: from an empty Dagster through *Materialize all* to plots, tables, checks and the report."""
 
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES
+from tests.assets.conftest import DagsterServer, Pages
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -32,9 +31,13 @@ _DRAWN = "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, can
 
 
 @pytest.fixture(scope="module")
-def run(dagster_server: Any, dagster_page: Callable[[], AbstractContextManager["Page"]]) -> dict[str, Any]:
+def run(dagster_server: DagsterServer, dagster_page: Pages) -> dict[str, Any]:
     """The run that *Materialize all* on the lineage page launches for one partition, once it has ended."""
-    with dagster_page() as page:
+    return _materialize_all(dagster_server, dagster_page)
+
+
+def _materialize_all(server: DagsterServer, opened: Pages) -> dict[str, Any]:
+    with opened(server) as page:
         page.goto("/asset-groups")
         page.locator("button", has_text="Materialize all").first.click()
         page.get_by_text("Select a partition or create one").click()
@@ -44,11 +47,11 @@ def run(dagster_server: Any, dagster_page: Callable[[], AbstractContextManager["
         page.get_by_text("Launch runs to materialize").click()
         page.locator("button", has_text="Launch 1 run").click()
         page.get_by_text("Launched run").first.wait_for()
-    ended: dict[str, Any] = dagster_server.wait_until(lambda: _ended(dagster_server), seconds=300, what="the run ends")
+    ended: dict[str, Any] = server.wait_until(lambda: _ended(server), seconds=300, what="the run ends")
     return ended
 
 
-def _ended(server: Any) -> dict[str, Any] | None:
+def _ended(server: DagsterServer) -> dict[str, Any] | None:
     runs = server.ask(_RUNS)["runsOrError"]["results"]
     return runs[0] if runs and runs[0]["status"] in {"SUCCESS", "FAILURE", "CANCELED"} else None
 
@@ -69,11 +72,29 @@ def test_datasets_are_partitions(page: "Page") -> None:
     assert page.locator("button", has_text="Materialize").first.is_enabled()
 
 
-def test_materialize_all_makes_every_asset_in_one_run(dagster_server: Any, run: dict[str, Any]) -> None:
-    assert run["status"] == "SUCCESS", dagster_server.log.read_text()[-5000:]
+def test_materialize_all_makes_every_asset_in_one_run(dagster_server: DagsterServer, run: dict[str, Any]) -> None:
+    _check_made(dagster_server, run)
+    assert len(_processes(dagster_server)) == 1
+
+
+@pytest.mark.slow
+def test_every_asset_has_a_process_of_its_own(users_server: DagsterServer, dagster_page: Pages) -> None:
+    run = _materialize_all(users_server, dagster_page)
+    _check_made(users_server, run)
+    assert len(_processes(users_server)) == len(STAGES)
+
+
+def _processes(server: DagsterServer) -> set[int]:
+    """The processes in which the results were made."""
+    store = ResultStore(server.root / "home" / "results")
+    return {store.current(name, "tiny_circles").manifest["process"] for name in STAGES}
+
+
+def _check_made(server: DagsterServer, run: dict[str, Any]) -> None:
+    assert run["status"] == "SUCCESS", server.log.read_text()[-5000:]
     assert {"key": "dagster/partition", "value": "tiny_circles"} in run["tags"]
     keys = [{"path": [name]} for name in STAGES]
-    nodes = dagster_server.ask(_EVENTS, keys=keys, partitions=["tiny_circles"])["assetNodes"]
+    nodes = server.ask(_EVENTS, keys=keys, partitions=["tiny_circles"])["assetNodes"]
     made = {node["assetKey"]["path"][-1]: [event["runId"] for event in node["assetMaterializations"]] for node in nodes}
     assert made == {name: [run["runId"]] for name in STAGES}
 
@@ -112,7 +133,9 @@ def test_checks_have_names_and_passed_or_were_left_out(run: dict[str, Any], page
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_report_opens_from_a_file(run: dict[str, Any], dagster_server: Any, file_page: "Page", width: int) -> None:
+def test_report_opens_from_a_file(
+    run: dict[str, Any], dagster_server: DagsterServer, file_page: "Page", width: int
+) -> None:
     page = file_page
     report = ResultStore(dagster_server.root / "home" / "results").current("benchmark_report", "tiny_circles")
     page.set_viewport_size({"width": width, "height": 900})

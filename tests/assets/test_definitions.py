@@ -104,6 +104,7 @@ def small(monkeypatch: pytest.MonkeyPatch, made_here: None) -> DatasetSpec:
     content["source"]["splits"] = {"train": 400, "test": 200}
     content["filter"] |= {"n_partitions": 8, "slice_size": 0.15}
     content["seeds"] = [0]
+    content["evaluators"] = {"linear": content["evaluators"]["linear"]}
     small = parse_spec(content)
     _register(monkeypatch, small)
     return small

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,14 +19,15 @@ from aflite_assets.assets.steps import attempts
 from aflite_assets.automation.refresh_sensor import Tick
 from aflite_assets.notifying import Notifier
 from aflite_assets.refresh.state import RefreshState
-from aflite_assets.results import ResultStore, StoredResult
+from aflite_assets.results import ResultStore
 from aflite_assets.results.file_hashes import Watch
 from aflite_assets.specs import registry
 from aflite_assets.specs.registry import Registry, load_registry
-from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 from tests.small_datasets import VECTOR_SETTINGS
+from tests.stages_made_here import make_here
+from tests.undrawn import undrawn_figures
 
 # Names of bundled datasets: the partitions are those that the definitions were loaded with.
 NAMES = ("circles_1", "circles_2", "digits")
@@ -58,7 +59,8 @@ def all_made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for seed, name in enumerate(NAMES):
         write_dataset(root / "datasets", name, seed=seed)
         spec = registry.load_spec(root / "datasets" / f"{name}.yaml")
-        run_pipeline(spec, store=ResultStore(root / "results"))
+        with undrawn_figures():
+            run_pipeline(spec, store=ResultStore(root / "results"))
     return root / "datasets", root / "results"
 
 
@@ -148,13 +150,6 @@ def deployment(
     for path, (content, entry) in before.items():
         path.write_bytes(content)
         os.utime(path, ns=(entry.st_atime_ns, entry.st_mtime_ns))
-
-
-def make_here(
-    job: StageJob, *, on_making: Callable[[str], None], progress: Any, environment: Any, seconds: float | None
-) -> StoredResult:
-    """What a child process does, in this one."""
-    return job.run(progress=progress, on_making=on_making)
 
 
 __all__ = ["CONTENT", "NAMES", "Deployment", "Registry", "ResultStoreResource", "write_dataset", "write_table"]

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
@@ -23,14 +22,33 @@ from aflite_assets.automation.instance import (
 )
 
 REPOSITORY = Path(__file__).parents[2]
-OPENER = """
+OPENERS = """
+import os, sys, time, traceback
 import dagster as dg
 import dagster._core.storage.sqlite_storage
-print("ready", flush=True)
-input()
-with dg.DagsterInstance.get() as instance:
-    assert instance.get_runs_count() == 0
+
+def open_it():
+    os.read(begin, 1)  # ends for all at once, when the pipe is closed
+    with dg.DagsterInstance.get() as instance:
+        assert instance.get_runs_count() == 0
+
+begin, closed = os.pipe()
+children = []
+for _ in range(4):
+    child = os.fork()
+    if not child:
+        os.close(closed)
+        try:
+            open_it()
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    children.append(child)
+os.close(closed)
+sys.exit(sum(bool(os.waitpid(child, 0)[1]) for child in children))
 """
+"""Forked once Dagster is imported: they meet the instance at the same moment, and import once."""
 
 
 @pytest.fixture
@@ -99,15 +117,10 @@ def test_who_opens_it_waits_for_who_makes_it(folder: Path) -> None:
 
 def test_four_processes_meet_a_fresh_instance_at_once(folder: Path) -> None:
     environment = os.environ | {"DAGSTER_HOME": str(folder)}
-    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    command = [sys.executable, "-c", OPENER]
-    started: list[Any] = [subprocess.Popen(command, env=environment, text=True, **pipes) for _ in range(4)]
-    assert [process.stdout.readline() for process in started] == ["ready\n"] * 4
-    for process in started:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    said = [process.communicate(timeout=300)[1] for process in started]
-    assert [text for process, text in zip(started, said, strict=True) if process.returncode] == []
+    done = subprocess.run(
+        [sys.executable, "-c", OPENERS], env=environment, text=True, stderr=subprocess.PIPE, timeout=300, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
     with dg.DagsterInstance.from_config(str(folder)) as instance:
         assert instance.get_runs_count() == 0
 

@@ -57,33 +57,41 @@ def test_the_definitions_use_it() -> None:
     assert repository.get_job("__ASSET_JOB").executor_def.name == "one_process"
 
 
-A_RUN = """
-import sys, time
+TWO_RUNS = """
+import os, sys, time, traceback
 from pathlib import Path
 import dagster as dg
 from tests.automation.test_one_process import execute, job_of
 
-def work():
-    began = time.time()
-    time.sleep(1.5)
-    Path(sys.argv[2]).write_text(f"{began} {time.time()}")
+def run(name):
+    def work():
+        began = time.time()
+        time.sleep(1.5)
+        Path(sys.argv[1], name).write_text(f"{began} {time.time()}")
 
-with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
-    print(execute(job_of(work), instance).value)
+    with dg.DagsterInstance.from_config(sys.argv[1]) as instance:
+        assert execute(job_of(work), instance) == dg.DagsterRunStatus.SUCCESS
+
+children = []
+for name in ("one", "two"):
+    child = os.fork()
+    if not child:
+        try:
+            run(name)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    children.append(child)
+sys.exit(sum(bool(os.waitpid(child, 0)[1]) for child in children))
 """
+"""Two processes, forked once Dagster is imported."""
 
 
 def test_two_runs_share_the_slots_of_a_pool(instance: dg.DagsterInstance, tmp_path: Path) -> None:
-    runs = [
-        subprocess.Popen(
-            [sys.executable, "-c", A_RUN, str(tmp_path), str(tmp_path / name)],
-            cwd=Path(__file__).parents[2],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for name in ("one", "two")
-    ]
-    assert [run.communicate()[0].split()[-1] for run in runs] == ["SUCCESS", "SUCCESS"]
+    command = [sys.executable, "-c", TWO_RUNS, str(tmp_path)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     spans = sorted([float(time) for time in (tmp_path / name).read_text().split()] for name in ("one", "two"))
     assert spans[0][1] <= spans[1][0]
     assert instance.event_log_storage.get_concurrency_info("gpu").active_slot_count == 0

@@ -10,11 +10,13 @@ import pytest
 from mlflow import MlflowClient
 
 import definitions
+from aflite_assets.assets.steps import attempts
 from aflite_assets.command_line import backup as module
 from aflite_assets.command_line.backup import Places, make_backup, restore_backup
 from aflite_assets.command_line.main import main
 from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, ResultKey, ResultStore
+from tests.stages_made_here import make_here
 
 
 def places_of(root: Path) -> Places:
@@ -47,6 +49,7 @@ def materialize(root: Path) -> dg.ExecuteInProcessResult:
 def test_a_restored_instance_goes_on_where_the_other_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(attempts, "make_in_child", make_here)
     old, new, kept = tmp_path / "old", tmp_path / "new", tmp_path / "backups"
     for root in (old, new):
         (root / "dagster").mkdir(parents=True)

@@ -9,11 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import dagster as dg
 import pytest
 import yaml
 
+import definitions
+from aflite_assets.assets.steps import attempts
+from aflite_assets.command_line.main import main
 from tests.deploy.conftest import PostgresServer
 from tests.small_datasets import circles
+from tests.stages_made_here import make_here
 
 REPOSITORY = Path(__file__).parents[2]
 RUN = """
@@ -180,32 +185,44 @@ def goes_on(team: TeamInstance, dataset: str) -> None:
     assert "raw_dataset: found" in team.log(dataset).read_text()
 
 
-def test_a_restored_server_knows_what_the_other_knew(team_in_use: TeamInstance, tmp_path: Path) -> None:
-    team = team_in_use
-    places = ["--postgres", "dagster", "--postgres", "mlflow"]
-    aflite = [sys.executable, "-m", "aflite_assets.command_line.main"]
+@pytest.fixture
+def used_here(team: TeamInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TeamInstance:
+    """The team's instance once a run of this process has ended on it; this process is in its environment."""
+    path = f"{team.server.binaries}{os.pathsep}{os.environ['PATH']}"
+    for name, value in (team.environment | {"PATH": path}).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(attempts, "make_in_child", make_here)
+    with dg.DagsterInstance.get() as instance:
+        job = definitions.defs.resolve_implicit_global_asset_job_def()
+        stages = [dg.AssetKey(name) for name in STAGES]
+        # A bundled dataset: the definitions were loaded before this home was there.
+        assert job.execute_in_process(instance=instance, partition_key="circles_1", asset_selection=stages).success
+    return team
+
+
+def test_a_restored_server_knows_what_the_other_knew(
+    used_here: TeamInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team = used_here
+    places = [str(tmp_path / "backups"), "--postgres", "dagster", "--postgres", "mlflow"]
 
     def facts() -> tuple[list[str], list[str], list[str]]:
         runs = team.dagster("select run_id, status from runs order by run_id")
         return runs, team.dagster("select count(*) from event_logs"), team.mlflow("select run_uuid, status from runs")
 
-    path = f"{team.server.binaries}{os.pathsep}{os.environ['PATH']}"
-    environment = team.environment | {"PATH": path}
     before = facts()
     assert before[0]
-    subprocess.run([*aflite, "backup", str(tmp_path), *places], env=environment, cwd=REPOSITORY, check=True)
-
-    refused = subprocess.run(
-        [*aflite, "restore", str(tmp_path), *places], env=environment, cwd=REPOSITORY, capture_output=True, check=False
-    )
-    assert refused.returncode == 1
-    assert b"dagster, mlflow would be overwritten" in refused.stderr
+    assert before[2]
+    assert main(["backup", *places]) == 0
+    assert main(["restore", *places]) == 1
+    assert "dagster, mlflow would be overwritten" in capsys.readouterr().err
 
     for database in ("dagster", "mlflow"):
         team.server.client("dropdb", "--force", database)
         team.server.client("createdb", database)
-    elsewhere = environment | {"AFLITE_HOME": str(tmp_path / "restored")}
-    subprocess.run([*aflite, "restore", str(tmp_path), *places], env=elsewhere, cwd=REPOSITORY, check=True)
+    monkeypatch.setenv("AFLITE_HOME", str(tmp_path / "restored"))
+    assert main(["restore", *places]) == 0
     assert facts() == before
     restored = {path.relative_to(tmp_path / "restored") for path in (tmp_path / "restored").rglob("manifest.json")}
     assert restored == {path.relative_to(team.root / "home") for path in (team.root / "home").rglob("manifest.json")}
+    assert restored

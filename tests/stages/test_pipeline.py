@@ -1,6 +1,7 @@
 """The whole walk as a plain script: what comes out, what is found again, what a change of the spec makes anew."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,25 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, numbers, run_pipeline, run_stage, stage_key
 from aflite_assets.stages.shared.published import read_control_sets
 from aflite_assets.stages.stage import IterationReport, Progress
+from tests.pipeline_fixtures import CIRCLES
 
 pytestmark = pytest.mark.usefixtures("undrawn")
+
+
+@pytest.fixture(scope="module")
+def walked(undrawn: None, tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredResult]:
+    """What a walk of the circles made; to be read alone."""
+    folder = tmp_path_factory.mktemp("walked")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AFLITE_HOME", str(folder / "home"))
+        return run_pipeline(parse_spec(CIRCLES), store=ResultStore(folder / "home" / "results"))
+
+
+@pytest.fixture
+def walked_store(walked: dict[str, StoredResult], store: ResultStore) -> ResultStore:
+    """A store of the test's own with all that."""
+    shutil.copytree(walked["raw_dataset"].result.path.parents[2], store.root)
+    return store
 
 
 def test_walk_of_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
@@ -50,21 +68,26 @@ def test_walk_of_planted_circles(circles_spec: DatasetSpec, store: ResultStore) 
 
 
 def test_second_walk_finds_everything_and_fits_nothing(
-    circles_spec: DatasetSpec, store: ResultStore, monkeypatch: pytest.MonkeyPatch
+    circles_spec: DatasetSpec,
+    walked: dict[str, StoredResult],
+    walked_store: ResultStore,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    first = run_pipeline(circles_spec, store=store)
     fits: list[object] = []
     monkeypatch.setattr(evaluators, "evaluate", lambda *args, **kwargs: fits.append(args))
-    second = run_pipeline(circles_spec, store=store)
+    second = run_pipeline(circles_spec, store=walked_store)
+    assert not any(obtained.cached for obtained in walked.values())
     assert all(obtained.cached for obtained in second.values())
     assert fits == []
-    assert {name: o.result.data_version for name, o in first.items()} == {
+    assert {name: o.result.data_version for name, o in walked.items()} == {
         name: o.result.data_version for name, o in second.items()
     }
 
 
-def test_the_same_spec_gives_the_same_data_in_another_home(circles_spec: DatasetSpec, tmp_path: Path) -> None:
-    one, two = (run_pipeline(circles_spec, store=ResultStore(tmp_path / name)) for name in ("one", "two"))
+def test_the_same_spec_gives_the_same_data_in_another_home(
+    circles_spec: DatasetSpec, walked: dict[str, StoredResult], store: ResultStore
+) -> None:
+    one, two = walked, run_pipeline(circles_spec, store=store)
     for name in STAGES:
         assert one[name].result.key == two[name].result.key, name
         assert one[name].result.data_version == two[name].result.data_version, name
@@ -133,11 +156,12 @@ def test_a_changed_challenge_set_is_seen(circles_content: dict[str, Any]) -> Non
         assert same == ("challenge_sets" not in stage.reads), stage.name
 
 
-def test_changed_filter_keeps_the_cells_it_does_not_touch(circles_content: dict[str, Any], store: ResultStore) -> None:
-    run_pipeline(parse_spec(circles_content), store=store)
+def test_changed_filter_keeps_the_cells_it_does_not_touch(
+    circles_content: dict[str, Any], walked_store: ResultStore
+) -> None:
     logged: list[str] = []
     second = run_pipeline(
-        _changed(circles_content, "filter"), store=store, progress=Progress(logged.append, lambda report: None)
+        _changed(circles_content, "filter"), store=walked_store, progress=Progress(logged.append, lambda report: None)
     )
     assert second["embeddings"].cached
     assert not second["filtered_sets"].cached
@@ -145,8 +169,8 @@ def test_changed_filter_keeps_the_cells_it_does_not_touch(circles_content: dict[
     assert {"linear.full.0: found", "rbf_svm.full.0: found"} <= found
 
 
-def test_controls_are_of_the_filtered_size_and_from_the_pool(circles_spec: DatasetSpec, store: ResultStore) -> None:
-    results = run_pipeline(circles_spec, store=store)
+def test_controls_are_of_the_filtered_size_and_from_the_pool(walked: dict[str, StoredResult]) -> None:
+    results = walked
     kept = results["filtered_sets"].result.summary["given"]["kept"]
     controls = read_control_sets(results["control_sets"].result)
     random = [control for control in controls if control.name == "random"]

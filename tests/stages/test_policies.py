@@ -59,8 +59,9 @@ def _made(spec: DatasetSpec, store: ResultStore, last: Sequence[str]) -> dict[st
     return {name: run_stage(name, spec, store=store).result for name in (*first, *last)}
 
 
-@pytest.mark.parametrize("policy", ["scored", "pooled", "kept"])
-@pytest.mark.parametrize("remove", ["rows", "groups"])
+@pytest.mark.parametrize(
+    ("policy", "remove"), [("scored", "rows"), ("scored", "groups"), ("pooled", "rows"), ("kept", "groups")]
+)
 def test_every_policy_walks(policy: str, remove: str, tmp_path: Path, store: ResultStore) -> None:
     spec = _grouped(tmp_path, filter={"evaluation_rows": policy, "remove": remove}, full_includes_warmup=True)
     results = run_pipeline(spec, store=store)

@@ -217,6 +217,12 @@ def test_each_stage_starts_a_process(digits: Foreseen) -> None:
     assert (first.stage, first.what, first.seconds) == ("each stage", "its process", 2.5 * len(STAGES))
 
 
+def test_what_a_stage_loads_is_there() -> None:
+    loaded: dict[str, Any] = {}
+    exec(cost_estimate.LIBRARIES, loaded)
+    assert {"mlflow", "torch", "aflite_assets"} <= set(loaded)
+
+
 def test_a_process_is_really_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost_estimate, "LIBRARIES", "import time; time.sleep(0.2)")
     assert 0.2 < START_SECONDS() < 60

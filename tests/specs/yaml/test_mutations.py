@@ -104,11 +104,10 @@ holdout: {dev: 5}
 """
 BASES: list[dict[str, Any]] = [yaml.safe_load(EVERYTHING), yaml.safe_load(ANNOTATED)]
 
-fuzz = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+_SLOW_OR_SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+fuzz = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=_SLOW_OR_SHARED)
+coarse = settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=_SLOW_OR_SHARED)
+"""For what is refused at the first look, whatever it is."""
 FRAGMENTS = st.sampled_from(
     [
         *(
@@ -231,13 +230,13 @@ CHANGES = st.sampled_from(["replace", "replace", "drop", "rename", "add"])
 STARTS = st.sampled_from([(base, place) for base in BASES for place in _places(base)])
 
 
-@fuzz
+@coarse
 @given(st.binary(max_size=300))
 def test_random_bytes_are_refused_with_the_files_name(path: Path, content: bytes) -> None:
     assert _message(path, content) is not None
 
 
-@fuzz
+@coarse
 @given(st.text(max_size=200))
 def test_random_text_is_refused_with_the_files_name(path: Path, content: str) -> None:
     assert _message(path, content.encode("utf-8", "surrogatepass")) is not None
@@ -249,7 +248,7 @@ def test_yaml_in_pieces_is_a_spec_or_refused(path: Path, pieces: list[str]) -> N
     _message(path, "".join(pieces).encode())
 
 
-@fuzz
+@coarse
 @given(st.dictionaries(NAMES | st.sampled_from(list(DatasetSpec.model_fields)), VALUES, max_size=6))
 def test_random_documents_are_refused_with_the_files_name(path: Path, content: Any) -> None:
     assert _message(path, _as_yaml(content)) is not None

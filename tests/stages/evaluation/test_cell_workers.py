@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from aflite_assets.stages.evaluation import cell_training, cell_workers, evaluat
 from aflite_assets.stages.evaluation.base_trainings import first_settings
 from aflite_assets.stages.evaluation.cell_training import CellJob, train_cell
 from aflite_assets.stages.evaluation.cell_workers import CellWorkers, visible_gpus
-from aflite_assets.stages.pipeline import run_pipeline, run_stage
+from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
 from aflite_assets.stages.stage import Progress
 from tests.waiting import within
 
@@ -61,6 +62,15 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> DatasetSpec:
 def walked(texts: DatasetSpec, tmp_path_factory: pytest.TempPathFactory) -> ResultStore:
     store = ResultStore(tmp_path_factory.mktemp("walked"))
     run_pipeline(texts, store=store)
+    return store
+
+
+@pytest.fixture
+def filtered(walked: ResultStore, store: ResultStore) -> ResultStore:
+    """A store of the test's own with what cells are trained on, and no cell."""
+    for name in STAGES:
+        if name not in ("evaluator_models", "benchmark_report"):
+            shutil.copytree(walked.root / name, store.root / name)
     return store
 
 
@@ -187,7 +197,7 @@ def test_an_error_that_nobody_expects_fails_the_cell_with_its_reason(
 
 
 def test_a_full_disk_fails_a_cell_and_not_the_grid(
-    texts: DatasetSpec, walked: ResultStore, store: ResultStore, monkeypatch: pytest.MonkeyPatch
+    texts: DatasetSpec, filtered: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def write(table: Any, path: Path) -> None:
         if path.name == "dynamics.parquet":
@@ -195,7 +205,7 @@ def test_a_full_disk_fails_a_cell_and_not_the_grid(
         pq.write_table(table, path)
 
     monkeypatch.setattr(cell_training, "pq", SimpleNamespace(write_table=write))
-    grid = run_pipeline(texts, store=store)["evaluator_models"].result
+    grid = run_pipeline(texts, store=filtered)["evaluator_models"].result
     cells = pq.read_table(grid.file("cells.parquet")).to_pylist()
     reasons = {(c["evaluator"], c["reason"]) for c in cells}
     assert reasons == {("net", "RuntimeError: OSError: [Errno 28] No space left on device"), ("linear", None)}
@@ -223,13 +233,13 @@ def test_what_ends_a_process_still_ends_a_worker(
 
 @pytest.mark.usefixtures("forked_workers")
 def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(
-    texts: DatasetSpec, walked: ResultStore, store: ResultStore, monkeypatch: pytest.MonkeyPatch
+    texts: DatasetSpec, walked: ResultStore, filtered: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluators = {"net": NET, "hot": {**NET, **HOT}, "linear": {"kind": "linear"}}
     spec = parse_spec({**texts.model_dump(mode="json"), "evaluators": evaluators})
     monkeypatch.setattr(evaluator_models, "visible_gpus", lambda device: ["0", "1"])
     lines: list[str] = []
-    results = run_pipeline(spec, store=store, progress=Progress(lines.append, lambda report: None))
+    results = run_pipeline(spec, store=filtered, progress=Progress(lines.append, lambda report: None))
     grid = results["evaluator_models"].result
     cells = pq.read_table(grid.file("cells.parquet")).to_pylist()
     by_evaluator = {name: {c["status"] for c in cells if c["evaluator"] == name} for name in evaluators}
@@ -241,7 +251,7 @@ def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(
     )
     assert any(line.startswith(f"cell {len(cells)} of {len(cells)}, ") for line in lines)
     monkeypatch.undo()
-    assert run_stage("evaluator_models", spec, store=store).result.summary["fitted"] == 0
+    assert run_stage("evaluator_models", spec, store=filtered).result.summary["fitted"] == 0
 
 
 def test_gpus_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:

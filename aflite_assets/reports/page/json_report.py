@@ -14,9 +14,10 @@ from aflite_assets.reports.inputs.similarity import ClassSimilarity
 from aflite_assets.reports.json_values import JsonValue, to_json
 from aflite_assets.reports.page.markdown import table_json
 from aflite_assets.reports.sentences.headlines import headlines
-from aflite_assets.reports.sentences.interpretation import meaning
-from aflite_assets.reports.sentences.summary import chance_by_iteration, plain_summary, verdict_sentence
+from aflite_assets.reports.sentences.summary import chance_by_iteration, plain_summary
+from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text
 from aflite_assets.reports.sentences.wording import set_notes
+from aflite_assets.reports.tables.falls import falls
 from aflite_assets.reports.tables.in_distribution import in_distribution_tables
 from aflite_assets.reports.tables.main_tables import challenge_table, filter_table, main_table
 from aflite_assets.reports.tables.paired import PairedDifference, paired_differences, primary_comparison
@@ -24,7 +25,7 @@ from aflite_assets.reports.tables.top_k import top_k_tables
 from aflite_assets.reports.tables.transfer import transfer_tables
 from aflite_assets.reports.tables.zero_shot import zero_shot_tables
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
@@ -35,6 +36,7 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
     return {
         "schema_version": SCHEMA_VERSION,
         "dataset": _dataset(data),
+        "verdict": verdict_json(data),
         "notes": list(data.notes),
         "warmup_curve": to_json(curve_rows(data.warmup_curves)),
         "summary": list(plain_summary(data)),
@@ -108,8 +110,8 @@ def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, Jso
         "zero_shot": to_json(zero_shot_tables(data, filtered.representation)),
         "transfer": to_json(transfer_tables(data, filtered.representation)),
         "paired": [_plain_record(difference) for difference in paired_differences(data, filtered.representation)],
-        "verdict": verdict_sentence(data, filtered.representation),
-        "meaning": meaning(data, filtered.representation),
+        "verdict": to_json(verdict_text(data, filtered.representation)),
+        "falls": to_json(falls(data, filtered.representation)),
         "iterations": to_json(table_json(filter_table(filtered))),
         "chance": to_json(chance_by_iteration(filtered)),
         "predictability_by_iteration": _score_counts(data.score_counts.get(filtered.representation)),

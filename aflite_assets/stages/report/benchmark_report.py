@@ -74,9 +74,10 @@ def run(
     """
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
-    from aflite_assets.reports.sentences.summary import verdict_sentence
+    from aflite_assets.reports.sentences.verdict import verdict_texts
 
     data = report_data(settings, inputs, draft.partition)
+    verdicts = verdict_texts(data)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
     write_tables(data, draft.path)
@@ -87,7 +88,8 @@ def run(
     return {
         "cells": len(data.cells),
         "test_sets": [test.name for test in data.test_sets],
-        "verdicts": [verdict_sentence(data, name) for name in data.representations],
+        "verdict": verdicts[0].code if verdicts else None,
+        "verdicts": [f"{one.representation}: {one.sentence}" for one in verdicts],
     }
 
 

@@ -25,6 +25,7 @@ from aflite_assets.reports.inputs.similarity import SimilarityBlock, means_text
 from aflite_assets.reports.inputs.train_sets import in_order
 from aflite_assets.reports.sentences import wording
 from aflite_assets.reports.sentences.summary import cautions, findings
+from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.tables.in_distribution import in_distribution_tables
 from aflite_assets.reports.tables.main_tables import (
     ChallengePart,
@@ -70,6 +71,7 @@ def render_report(data: BenchmarkData, *, seed: int = 0) -> str:
         .get_template("report.html.j2")
         .render(
             data=data,
+            verdicts=verdict_texts(data),
             findings=findings(data),
             cautions=cautions(data),
             sections=[_section(data, filtered, seed) for filtered in data.filtered],

@@ -162,8 +162,9 @@ def _removed(data: BenchmarkData, filtered: FilteredSet, verdict: DatasetVerdict
         )
     text = f"Removed: {count(gone)} of {counted(train.num_rows, 'train row')} ({percent(gone / train.num_rows)} %)"
     text += _moved_class(train, data.label_names)
-    cues = [cue for cue in data.cues.get(filtered.representation, ()) if cue.shown]
-    return Detail(f"{text}{_marks(cues, verdict)}.", "evidence")
+    tested = data.cues.get(filtered.representation, ())
+    marks = _marks([cue for cue in tested if cue.shown], verdict) if tested else ""
+    return Detail(f"{text}{marks}.", "evidence")
 
 
 def _moved_class(train: pa.Table, label_names: tuple[str, ...]) -> str:

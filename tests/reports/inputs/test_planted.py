@@ -40,8 +40,8 @@ def test_sentences_without_planted_or_removed_rows() -> None:
 def test_the_report_says_it_after_the_filtering(planted: BenchmarkData) -> None:
     data = replace(planted, planted=(REMOVAL, replace(REMOVAL, representation="another")))
     said = findings(data)
-    assert said[1].startswith("Filtering with representation roberta")
-    assert said[2] == planted_sentence(REMOVAL)
+    assert said[0].startswith("Filtering with representation roberta")
+    assert said[1] == planted_sentence(REMOVAL)
     assert len([line for line in said if "planted with a shortcut" in line]) == 1
     assert planted_sentence(REMOVAL) in render_report(data)
 

@@ -87,8 +87,8 @@ def hostile_page(hostile: BenchmarkData) -> str:
 def test_sections_come_in_order(page: Page) -> None:
     ids = [attributes["id"] for name, attributes in page.elements if name == "h2"]
     expected = (
-        "says accuracy in-distribution challenge zero-shot paired filtering predictability examples settings words "
-        "reading"
+        "verdict says accuracy in-distribution challenge zero-shot paired filtering predictability examples settings "
+        "words reading"
     )
     assert ids == expected.split()
 
@@ -125,7 +125,8 @@ def test_no_table_cell_is_blank(planted_page: str) -> None:
 def test_page_asks_nothing_of_the_network(page: Page) -> None:
     for name, attributes in page.elements:
         for attribute, value in attributes.items():
-            assert attribute not in ("href", "srcset", "action", "data", "style") or name == "meta"
+            inside = attribute == "href" and (value or "").startswith("#")
+            assert inside or attribute not in ("href", "srcset", "action", "data", "style") or name == "meta"
             if attribute == "src":
                 assert value is not None
                 assert value.startswith("data:image/")

@@ -15,7 +15,7 @@ from aflite_assets.reports.tables.main_tables import challenge_table, filter_tab
 def test_json_equals_the_tables(planted: BenchmarkData) -> None:
     written = json.loads(json.dumps(report_json(planted), allow_nan=False))
     roberta = written["representations"]["roberta"]
-    assert written["schema_version"] == SCHEMA_VERSION == 2
+    assert written["schema_version"] == SCHEMA_VERSION == 3
     assert roberta["main_table"] == to_json(main_table(planted, "roberta"))
     assert roberta["challenge_table"] == to_json(challenge_table(planted, "roberta"))
     assert roberta["iterations"] == to_json(filter_table(planted.filtered[0]))

@@ -29,6 +29,17 @@ def test_the_mean_over_classes_ignores_how_often_each_is_predicted() -> None:
     assert excess.classes.difference == pytest.approx(0.0)
 
 
+def test_what_class_shares_give_takes_no_width() -> None:
+    labels = np.repeat([0, 1], [575, 425])
+    always_first = (labels == 0).astype(np.float64)
+    classes = np.tile([1.0, 0.0], (20, 1))
+    passes = ChanceScores(np.full(20, 0.575), classes, 1_000)
+    excess = bias_excess(always_first, labels, passes)
+    assert (excess.rows.difference, excess.rows.width) == pytest.approx((0.0, 0.0))
+    plain = bias_excess(always_first, labels, ChanceScores(np.full(20, 0.575), classes * 0 + 0.575, 1_000))
+    assert plain.rows.width > 6
+
+
 def test_rows_of_a_group_count_once() -> None:
     rng = np.random.default_rng(0)
     scores, labels = np.repeat(rng.random(100), 10), np.tile([0, 1], 500)

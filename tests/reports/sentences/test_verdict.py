@@ -43,14 +43,16 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
     text = verdict_text(with_cues(started(planted), WORD), "roberta")
     assert text.code == "shortcut_found_helps"
     assert text.sentence == (
-        "Shortcut found, and filtering helps: the word “not” of text_pair, which goes with contradiction, marks 50.0 % of "
-        "the removed rows and 30.0 % of as many random ones; linear is 11.0 points above random on hans."
+        "Shortcut found, and filtering helps: the word “not” of text_pair, which goes with contradiction, marks 50.0 % "
+        "of the removed rows and 30.0 % of as many random ones; linear is 11.0 points above random on hans."
     )
     removed, costs, gains, use = (detail.text for detail in text.details)
     assert removed == "Removed: 798 of 1,200 train rows (66.5 %); they are marked by the word “not” of text_pair."
-    assert costs.startswith("It costs: linear trained on filtered instead of full is 2.0 points below (95 % [")
-    assert gains.startswith("It gains: linear trained on filtered instead of random is 11.0 points above (95 % [")
-    assert "; against all rows 9.0 points above (95 % [" in gains
+    assert costs.startswith("Against all rows: trained on filtered instead of full, linear is 2.0 points below (95 % [")
+    assert gains.startswith(
+        "Against as many random rows: trained on filtered instead of random, linear is 11.0 points above (95 % ["
+    )
+    assert "; against all rows it is 9.0 points above (95 % [" in gains
     assert use == "Use: `filtered` for training where the shortcut is absent or misleads, all rows where it holds."
 
 

@@ -28,10 +28,10 @@ from aflite_assets.reports.sentences.summary import cautions, findings
 from aflite_assets.reports.tables.in_distribution import in_distribution_tables
 from aflite_assets.reports.tables.main_tables import (
     ChallengePart,
+    accuracy_tables,
     challenge_blocks,
     challenge_table,
     filter_table,
-    has_own_rows,
     main_table,
 )
 from aflite_assets.reports.tables.paired import paired_differences, part_tables, whole_groups
@@ -45,6 +45,7 @@ MAX_EVIDENCE_ROWS = 50
 
 _TEMPLATES = (
     "report.html.j2",
+    "table.html.j2",
     "accuracy.html.j2",
     "comparisons.html.j2",
     "transfer.html.j2",
@@ -72,6 +73,7 @@ def render_report(data: BenchmarkData, *, seed: int = 0) -> str:
             data=data,
             findings=findings(data),
             cautions=cautions(data),
+            tables={"accuracy": accuracy_tables(data)},
             sections=[_section(data, filtered, seed) for filtered in data.filtered],
             in_distribution=in_distribution_tables(data),
             top_k=top_k_tables(data),
@@ -96,7 +98,6 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
     challenge = challenge_table(data, filtered.representation)
     return {
         "filtered": filtered,
-        "main": main_table(data, filtered.representation),
         "challenge": [
             (name, column, rows)
             for name in dict.fromkeys(row.test_set for row in challenge)
@@ -222,7 +223,7 @@ def _environment() -> Environment:
         "sizes": wording.sizes_text,
         "truncate_text": lambda value, length=text.MAX_SHOWN_CHARACTERS: truncate(value, length),
         "heading": lambda name: truncate(text.one_line(name), 60),
-        "own_rows": has_own_rows,
+        "sentence_case": lambda words: words[:1].upper() + words[1:],
         "by_evaluator": lambda rows: [(name, list(group)) for name, group in groupby(rows, lambda row: row.evaluator)],
         "stop": wording.stop_text,
         "groupby_set": lambda columns: [

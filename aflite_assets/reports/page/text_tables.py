@@ -24,13 +24,12 @@ from aflite_assets.reports.sentences.wording import (
 from aflite_assets.reports.tables.in_distribution import InDistributionTable, in_distribution_tables
 from aflite_assets.reports.tables.main_tables import (
     ChallengeRow,
-    MainRow,
+    accuracy_tables,
     challenge_blocks,
     challenge_table,
-    has_own_rows,
-    main_table,
 )
 from aflite_assets.reports.tables.paired import PairedDifference, PairedParts, paired_differences, part_tables
+from aflite_assets.reports.tables.table import Table
 from aflite_assets.reports.tables.top_k import TopTable, top_k_tables
 from aflite_assets.reports.tables.transfer import TransferColumn, TransferTable, transfer_tables
 from aflite_assets.reports.tables.zero_shot import ZeroShotTable, zero_shot_tables
@@ -56,8 +55,8 @@ def report_text_tables(data: BenchmarkData) -> dict[str, tuple[TextTable, ...]]:
     """The report's tables by name; those with nothing to show are left out."""
     notes = {test.name: set_notes(test, data.label_names) for test in data.test_sets}
     tables_by_name: dict[str, tuple[TextTable, ...]] = {}
-    for one in data.representations:
-        tables_by_name[f"accuracy_{one}"] = main_text_tables(main_table(data, one))
+    for table in accuracy_tables(data):
+        tables_by_name[table.name] = (plain_table(table),)
     tables_by_name["in_distribution"] = in_distribution_text_tables(in_distribution_tables(data))
     for one in data.representations:
         tables_by_name[f"zero_shot_{one}"] = zero_shot_text_tables(zero_shot_tables(data, one))
@@ -71,26 +70,11 @@ def report_text_tables(data: BenchmarkData) -> dict[str, tuple[TextTable, ...]]:
     return {name: text_tables for name, text_tables in tables_by_name.items() if text_tables}
 
 
-def main_text_tables(rows: Sequence[MainRow]) -> tuple[TextTable, ...]:
-    """Accuracies in per cent, drops in points; test rows stand in the headings."""
-    columns = ["evaluator", "trained on", "train rows"]
-    for test in rows[0].tests if rows else ():
-        columns.append(f"{test.test_set}, full (n = {count(test.full.test_rows)})")
-        if test.filtered is not None:
-            columns += [f"{test.test_set}, filtered (n = {count(test.filtered.test_rows)})", "drop (points)"]
-            columns += [f"{test.test_set}, own test rows"] if has_own_rows(rows, test.test_set) else []
-    return (_text_table("", columns, [_main_cells(row, rows) for row in rows], numbers_from=2),)
-
-
-def _main_cells(row: MainRow, rows: Sequence[MainRow]) -> list[str]:
-    cells = [row.evaluator, row.train_set, sizes_text(row.train_rows)]
-    for test in row.tests:
-        cells.append(one_line_score(test.full))
-        if test.filtered is not None:
-            cells += [one_line_score(test.filtered), _points(test.drop)]
-            if has_own_rows(rows, test.test_set):
-                cells.append(DASH if test.own is None else one_line_score(test.own))
-    return cells
+def plain_table(table: Table) -> TextTable:
+    """A table in literal texts, headings of rows in columns of their own."""
+    body = [[*row.headings, *(cell.plain for cell in row.cells)] for row in table.rows]
+    columns = [*table.headings, *(column.plain for column in table.columns)]
+    return _text_table(table.of, columns, body, notes=table.notes, numbers_from=len(table.headings))
 
 
 def challenge_layouts(

@@ -4,7 +4,7 @@ Accuracies and bounds are in [0, 1], differences in points. Every table is there
 be.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -15,7 +15,7 @@ from aflite_assets.reports.inputs.published_tables import published_tables
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.scores.accuracy import Score
 from aflite_assets.reports.tables.in_distribution import InDistributionTable, in_distribution_tables
-from aflite_assets.reports.tables.main_tables import ChallengePart, challenge_table, main_table
+from aflite_assets.reports.tables.main_tables import ACCURACY, ChallengePart, challenge_table
 from aflite_assets.reports.tables.paired import paired_differences
 from aflite_assets.reports.tables.top_k import TopDifference, top_k_tables
 from aflite_assets.reports.tables.transfer import TransferGain, TransferScores, transfer_tables
@@ -83,8 +83,8 @@ def flat_tables(data: BenchmarkData) -> dict[str, pa.Table]:
     Raises:
         DataError: predictions do not fit their test sets.
     """
-    makers: Mapping[str, Callable[[BenchmarkData], Iterator[_Record]]] = {
-        "accuracy": _accuracy,
+    makers: Mapping[str, Callable[[BenchmarkData], Iterable[Mapping[str, Any]]]] = {
+        "accuracy": ACCURACY.rows,
         "challenge_sets": _challenge_sets,
         "zero_shot": _zero_shot,
         "zero_shot_differences": _zero_shot_differences,
@@ -119,18 +119,6 @@ def _score(score: Score) -> _Record:
         "interval_low": interval.low,
         "interval_high": interval.high,
     }
-
-
-def _accuracy(data: BenchmarkData) -> Iterator[_Record]:
-    for name in data.representations:
-        for row in main_table(data, name):
-            cell = {"representation": name, "evaluator": row.evaluator, "train_set": row.train_set}
-            for test in row.tests:
-                yield cell | {"test_set": test.test_set, "tested_on": "full"} | _score(test.full)
-                if test.filtered is not None:
-                    yield cell | {"test_set": test.test_set, "tested_on": "filtered"} | _score(test.filtered)
-                if test.own is not None:
-                    yield cell | {"test_set": test.test_set, "tested_on": "own"} | _score(test.own)
 
 
 def _challenge_sets(data: BenchmarkData) -> Iterator[_Record]:

@@ -1,6 +1,6 @@
-"""The report's tables as records: accuracies before and after, challenge sets, iterations; no text layout."""
+"""Accuracy of every evaluator and train set before and after filtering, on natural test sets; and the iterations."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +10,10 @@ from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSe
 from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
 from aflite_assets.reports.scores.groups import cell_groups, train_rows
 from aflite_assets.reports.scores.subsets import MAX_LABELS_APART, subsets_of
+from aflite_assets.reports.tables.cells import points_cell, rows_heading, score_cell, sizes_cell
+from aflite_assets.reports.tables.long_form import CELL, SCORE, LongForm, Record
+from aflite_assets.reports.tables.score_table import Place, score_record, score_table
+from aflite_assets.reports.tables.table import Column, Heading, Shown, Table, columns_of, rows_of
 
 
 @dataclass(frozen=True)
@@ -95,16 +99,82 @@ def main_table(data: BenchmarkData, representation: str) -> tuple[MainRow, ...]:
     Raises:
         InvalidInputError: the dataset was not filtered with `representation`.
     """
-    natural = [test_set for test_set in data.test_sets if not test_set.challenge]
+    natural = [test_set.name for test_set in data.test_sets if not test_set.challenge]
     return tuple(
         MainRow(
             evaluator,
             train_set,
             train_rows(cells),
-            tuple(_test_columns(cells, s, representation, train_set) for s in natural),
+            tuple(_test_columns(data, Place(representation, evaluator, train_set, name)) for name in natural),
         )
         for evaluator, train_set, cells in cell_groups(data, representation)
     )
+
+
+def _test_columns(data: BenchmarkData, place: Place) -> TestColumns:
+    scores = score_table(data)
+    full = scores[place._replace(tested_on="full")]
+    filtered, own = (scores.get(place._replace(tested_on=rows)) for rows in ("filtered", "own"))
+    return TestColumns(place.test_set, full, filtered, None if filtered is None else points(full, filtered), own)
+
+
+def accuracy_tables(data: BenchmarkData) -> tuple[Table, ...]:
+    """One per representation; none without an evaluator."""
+    return tuple(_accuracy_table(name, rows) for name in data.representations if (rows := main_table(data, name)))
+
+
+def _accuracy_table(representation: str, rows: Sequence[MainRow]) -> Table:
+    shown: list[Shown[MainRow]] = [(Column(Heading("train rows")), lambda row: sizes_cell(row.train_rows))]
+    for number, test in enumerate(rows[0].tests):
+        shown += _columns_of_set(test, number, own=has_own_rows(rows, test.test_set))
+    return Table(
+        f"accuracy_{representation}",
+        "",
+        f"Accuracy in per cent, filtered with representation {representation}",
+        ("evaluator", "trained on"),
+        columns_of(shown),
+        rows_of(rows, lambda row: (row.evaluator, row.train_set), shown),
+        _CAPTION,
+    )
+
+
+def _columns_of_set(test: TestColumns, number: int, *, own: bool) -> Iterator[Shown[MainRow]]:
+    """The columns of the natural test set of this number."""
+    group, filtered = Heading(test.test_set), test.filtered
+    yield (
+        Column(rows_heading("full", test.full.test_rows), group),
+        lambda row: score_cell(
+            row.tests[number].full, shaded=filtered is not None and row.train_set in ("full", "random")
+        ),
+    )
+    if filtered is None:
+        return
+    yield (
+        Column(rows_heading("filtered", filtered.test_rows), group),
+        lambda row: score_cell(row.tests[number].filtered, shaded=row.train_set == "filtered"),
+    )
+    yield Column(Heading("drop", ("points",)), group), lambda row: points_cell(row.tests[number].drop)
+    if own:
+        yield Column(Heading("own test rows"), group), lambda row: score_cell(row.tests[number].own)
+
+
+_CAPTION = (
+    "Under each test set, each place: mean over seeds; its deviation over seeds; Wilson's 95 % interval for the number of "
+    "test rows n, or, of rows in groups, for the rows that these are worth. Shaded: full tested on full, random on full, "
+    "filtered on filtered, the papers' comparison. Drop: full minus filtered test rows, same models, in points. Own test "
+    "rows: test rows chosen in the same way as the train set of that line, so that it is trained and tested on one "
+    "distribution; every line has other rows there."
+)
+
+
+def _accuracy_rows(data: BenchmarkData) -> Iterator[Record]:
+    natural = {one.name for one in data.test_sets if not one.challenge}
+    for place, found in score_table(data).items():
+        if place.test_set in natural and place.top == 1:
+            yield place._asdict() | score_record(found)
+
+
+ACCURACY = LongForm("accuracy", (*CELL, "test_set", "tested_on", *SCORE), _accuracy_rows)
 
 
 @cached_per_record
@@ -129,18 +199,6 @@ def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
     """The iterations of one filtering, in order."""
     rows = filtered.iterations.select(list(FilterRow.__dataclass_fields__)).to_pylist()
     return tuple(sorted((FilterRow(**row) for row in rows), key=lambda row: row.iteration))
-
-
-def _test_columns(cells: Sequence[Cell], test_set: TestSet, representation: str, train_set: str) -> TestColumns:
-    correct = [correct_rows(cell, test_set) for cell in cells]
-    full = score(correct, np.ones(len(test_set.row_ids), dtype=bool), test_set.groups)
-    kept = test_set.kept.get(representation)
-    filtered = None if kept is None else score(correct, kept, test_set.groups)
-    own_kept = test_set.own_kept.get((representation, train_set))
-    own = filtered if train_set == "filtered" else None
-    if own_kept is not None:
-        own = score(correct, own_kept, test_set.groups)
-    return TestColumns(test_set.name, full, filtered, None if filtered is None else points(full, filtered), own)
 
 
 def has_own_rows(rows: Sequence[MainRow], test_set: str) -> bool:

@@ -9,15 +9,9 @@ from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
 from aflite_assets.reports.scores.groups import Compared, cells_of, challenge_columns, natural_columns
 from aflite_assets.reports.scores.predictions import MissingScore
-from aflite_assets.reports.scores.ranks import gold_ranks
+from aflite_assets.reports.scores.ranks import TOP, gold_ranks, is_ranked
 from aflite_assets.reports.tables.in_distribution import tested_rows
 from aflite_assets.reports.tables.main_tables import points
-
-TOP = 5
-"""A row counts as right when its class is among this many likeliest."""
-
-FEWEST_CLASSES = 10
-"""With fewer classes five guesses say little."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +56,7 @@ class TopTable:
 
 @cached_per_record
 def top_k_tables(data: BenchmarkData) -> tuple[TopTable, ...]:
-    """A table per test set where some cell has probabilities; none with fewer than `FEWEST_CLASSES` classes.
+    """A table per test set where some cell has probabilities; none with fewer than `ranks.FEWEST_CLASSES` classes.
 
     A challenge set that adds probabilities up and leaves classes out (ImageNet-A's 200 of 1,000) is ranked over its
     own classes.
@@ -71,11 +65,6 @@ def top_k_tables(data: BenchmarkData) -> tuple[TopTable, ...]:
         return ()
     ranked = [one for one in data.test_sets if is_ranked(data.label_names, one) and _has_ranks(data, one)]
     return tuple(_table(data, one) for one in ranked)
-
-
-def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
-    """Whether top-5 accuracy is reported: the dataset, and the set itself, have enough classes."""
-    return min(len(label_names), len(test_set.label_names)) >= FEWEST_CLASSES
 
 
 def _has_ranks(data: BenchmarkData, test_set: TestSet) -> bool:

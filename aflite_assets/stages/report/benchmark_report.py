@@ -134,7 +134,7 @@ def accuracies(data: BenchmarkData) -> dict[str, float]:
 
 def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, name: str) -> BenchmarkData:
     """Everything that the report of one dataset shows."""
-    from aflite_assets.reports.tables.top_k import is_ranked
+    from aflite_assets.reports.scores.ranks import is_ranked
 
     raw_result = inputs.raw_dataset
     raw = load_examples(raw_result.path)

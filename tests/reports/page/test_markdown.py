@@ -13,9 +13,9 @@ from aflite_assets.reports.page.markdown import (
     table_json,
     text_tables_markdown,
 )
-from aflite_assets.reports.page.text_tables import challenge_layouts, main_text_tables
+from aflite_assets.reports.page.text_tables import challenge_layouts, plain_table
 from aflite_assets.reports.sentences.wording import set_notes
-from aflite_assets.reports.tables.main_tables import challenge_table, filter_table, main_table
+from aflite_assets.reports.tables.main_tables import accuracy_tables, challenge_table, filter_table, main_table
 
 DASH = "\N{EN DASH}"
 
@@ -49,11 +49,11 @@ def test_no_text_breaks_a_table(cells: list[str]) -> None:
 
 
 def test_main_table_in_markdown(planted: BenchmarkData) -> None:
-    lines = text_tables_markdown(main_text_tables(main_table(planted, "roberta"))).splitlines()
+    lines = text_tables_markdown([plain_table(*accuracy_tables(planted))]).splitlines()
     assert lines[0].startswith(r"| evaluator | trained on | train rows | test, full \(n = 1,000\) | test, filtered")
     assert lines[2].startswith(
-        f"| linear | full | 1,200 | 78.0, ±0.0 over 3 seeds, interval 75.3{DASH}80.5 | "
-        f"60.0, ±0.0 over 3 seeds, interval 55.1{DASH}64.7 | 18.0 |"
+        "| linear | full | 1,200 | 78.0, ±0.0 over 3 seeds, \\[75.3, 80.5\\] | "
+        "60.0, ±0.0 over 3 seeds, \\[55.1, 64.7\\] | 18.0 |"
     )
     assert lines[6] == f"| forest | random | {DASH} |" + f" not run | not run | {DASH} |" * 2
     assert "| failed: loss became NaN in epoch 2 |" in lines[7]
@@ -78,7 +78,6 @@ def test_filter_table_in_markdown(planted: BenchmarkData) -> None:
 
 
 def test_empty_tables_are_headings_alone() -> None:
-    assert text_tables_markdown(main_text_tables(())).splitlines()[0] == "| evaluator | trained on | train rows |"
     assert challenge_layouts((), notes={}, missing={}) == ()
 
 

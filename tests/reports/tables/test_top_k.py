@@ -10,8 +10,8 @@ from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.page.text_tables import top_k_text_tables
 from aflite_assets.reports.scores import ranks
 from aflite_assets.reports.scores.accuracy import MissingScore, Score, correct_rows
-from aflite_assets.reports.scores.ranks import gold_ranks, with_ranks
-from aflite_assets.reports.tables.top_k import TopDifference, TopScores, is_ranked, top_k_tables
+from aflite_assets.reports.scores.ranks import gold_ranks, is_ranked, with_ranks
+from aflite_assets.reports.tables.top_k import TopDifference, TopScores, top_k_tables
 
 NAMES = tuple(f"c{number:02d}" for number in range(13))
 ROWS = 4

@@ -1,10 +1,13 @@
 """Numbers of a report as cells of a table: what is read first, what stands below, what they are sorted by."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.scores.accuracy import Score
 from aflite_assets.reports.scores.verdicts import Verdict
+from aflite_assets.reports.tables.score_table import score_record
 from aflite_assets.reports.tables.table import Heading, TableCell
 from aflite_assets.reports.text import (
     DASH,
@@ -25,20 +28,30 @@ _LONGEST_HEADING = 60
 _LONGEST_VALUE = 2_000
 
 
-def score_cell(score: Score | None, *, shaded: bool = False, short: bool = False) -> TableCell:
+def score_cell(
+    score: Score | None,
+    *,
+    shaded: bool = False,
+    short: bool = False,
+    form: str | None = None,
+    keys: Mapping[str, Any] | None = None,
+) -> TableCell:
     """Accuracy in per cent, its deviation over seeds and its interval, or why there is none; a dash for None.
 
-    `short`: without the number of seeds where all of several finished.
+    `short`: without the number of seeds where all of several finished. In the table in long form `form` it stands
+    with these `keys`.
     """
     if score is None:
         return NOTHING
+    record = {**(keys or {}), **score_record(score)}
     if score.accuracy is None:
         why = score.status if score.reason is None else f"{score.status}: {score.reason}"
-        return TableCell(truncate(why, MAX_SHOWN_CHARACTERS), kind="missing")
+        return TableCell(truncate(why, MAX_SHOWN_CHARACTERS), kind="missing", form=form, record=record)
     interval = score.accuracy.interval
     bounds = f"[{percent(interval.low)}, {percent(interval.high)}]"
     seeds = _seeds_text(score.accuracy.seeds_deviation, score.accuracy.seeds, score.unfinished_seeds, short=short)
-    return TableCell(percent(score.accuracy.mean), (seeds, bounds), score.accuracy.mean, strong=True, shaded=shaded)
+    said = TableCell(percent(score.accuracy.mean), (seeds, bounds), score.accuracy.mean, strong=True, shaded=shaded)
+    return replace(said, form=form, record=record)
 
 
 def _seeds_text(deviation: float | None, finished: int, unfinished: int, *, short: bool) -> str:
@@ -63,7 +76,7 @@ def difference_cell(
     """
     if interval is None:
         return TableCell("no rows" if test_rows == 0 else "not run", kind="missing")
-    small = (f"[{signed_points(interval.low)}, {signed_points(interval.high)}]",)
+    small: tuple[str, ...] = (f"[{signed_points(interval.low)}, {signed_points(interval.high)}]",)
     small += () if interval.counts_training else ("rows alone",)
     small += () if verdict is None else (verdict_text(verdict),)
     found = verdict is not None and verdict.found
@@ -116,3 +129,8 @@ def part_text(category_column: str | None, category: str | None, label: str | No
     any_value = f"any {category_column}" if category_column is not None else None
     names = (category if category is not None else any_value, label)
     return ", ".join(name for name in names if name is not None) or "all"
+
+
+def minus(pair: tuple[str, str]) -> tuple[str]:
+    """Headings of a row that has the difference between two train sets."""
+    return (f"{pair[0]} minus {pair[1]}, points",)

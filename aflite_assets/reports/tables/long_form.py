@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.tables.table import Table
 
 Record = Mapping[str, Any]
 
@@ -36,23 +37,27 @@ _TYPES = dict.fromkeys(_COUNTS, pa.int64()) | dict.fromkeys(_NUMBERS, pa.float64
 
 @dataclass(frozen=True)
 class LongForm:
-    """A table's name below `tables/`, its columns in their order, and its rows.
+    """A table's name below `tables/`, its columns in their order, and where its rows come from.
 
-    Accuracies and bounds of these are in [0, 1], differences and theirs in points. What `rows` yields beside the
-    columns is left out, and what it lacks is null.
+    `source` gives records, or tables whose cells name this one as their `form`. Accuracies and bounds of these are in
+    [0, 1], differences and theirs in points. What a record has beside the columns is left out, what it lacks is null.
     """
 
     name: str
     columns: tuple[str, ...]
-    rows: Callable[[BenchmarkData], Iterable[Record]]
+    source: Callable[[BenchmarkData], Iterable[Record] | tuple[Table, ...]]
 
     def records(self, data: BenchmarkData) -> list[dict[str, Any]]:
-        """The rows with the columns alone.
+        """The rows.
 
         Raises:
             DataError: predictions do not fit their test sets.
         """
-        return [{name: row.get(name) for name in self.columns} for row in self.rows(data)]
+        return [
+            {name: record.get(name) for name in self.columns}
+            for one in self.source(data)
+            for record in (one.records(self.name) if isinstance(one, Table) else [one])
+        ]
 
     def table(self, data: BenchmarkData) -> pa.Table:
         """The rows as Arrow; the columns are there whatever was run, without rows if need be."""

@@ -1,13 +1,14 @@
 """The record of one table of the report, and how it is filled. Each table has a file of its own; `page` draws them."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from aflite_assets.errors import InvalidInputError
 
 _Item = TypeVar("_Item")
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,8 @@ class TableCell:
     """One place of a table, in words.
 
     `text` is read first, then `small`. `value`: what it is sorted by; None where it is not a number. `kind`: a missing
-    result says why there is none. `strong` and `shaded` single it out on the page.
+    result says why there is none. `strong` and `shaded` single it out on the page. `form`: the table in long form that
+    it stands in too, with `record` as its keys and numbers there.
     """
 
     text: str
@@ -24,6 +26,8 @@ class TableCell:
     kind: Literal["number", "text", "missing"] = "number"
     strong: bool = False
     shaded: bool = False
+    form: str | None = None
+    record: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def plain(self) -> str:
@@ -99,6 +103,10 @@ class Table:
                     f"for {self.headings} and a cell for each of the {len(self.columns)} columns"
                 )
 
+    def records(self, form: str) -> list[Mapping[str, Any]]:
+        """What its cells stand for in a table in long form."""
+        return [cell.record for row in self.rows for cell in row.cells if cell.form == form]
+
     @property
     def bodies(self) -> list[tuple[tuple[str, ...], list[Row]]]:
         """Rows below each other that share all headings but the last, with these."""
@@ -115,25 +123,21 @@ class Table:
         ]
 
 
-Shown = tuple[Column, Callable[[_Item], TableCell]]
-"""A column, and what it shows of one item."""
-
-
-def columns_of(shown: Sequence[Shown[_Item]]) -> tuple[Column, ...]:
+def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
     """The columns, with a line where a shared heading begins."""
-    columns = [column for column, _ in shown]
     befores = [None, *(column.group for column in columns[:-1])]
     return tuple(
         replace(one, line=one.line or one.group != before) for one, before in zip(columns, befores, strict=True)
     )
 
 
-def rows_of(
+def pivot(
     items: Iterable[_Item],
     headings: Callable[[_Item], tuple[str, ...]],
-    shown: Sequence[Shown[_Item]],
+    keys: Sequence[_Key],
+    cell: Callable[[_Item, _Key], TableCell],
     *,
     apart: bool = False,
 ) -> tuple[Row, ...]:
-    """A row per item: its headings, then what each column shows of it."""
-    return tuple(Row(headings(item), tuple(cell(item) for _, cell in shown), apart) for item in items)
+    """A row per item, with its headings, and in it a cell per key, which stands for a column."""
+    return tuple(Row(headings(item), tuple(cell(item, key) for key in keys), apart) for item in items)

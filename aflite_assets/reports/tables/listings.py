@@ -90,10 +90,7 @@ def evidence_table(evidence: EvidenceTable) -> Table:
         evidence.title,
         evidence.title,
         tuple(names[:1]),
-        tuple(
-            Column(Heading(name), kind="number" if number else "text")
-            for name, number in zip(names[1:], kinds[1:], strict=True)
-        ),
+        tuple(Column(Heading(name), kind=kind) for name, kind in zip(names, kinds, strict=True))[1:],
         pivot(
             rows,
             lambda row: (value_cell(row[0]).text,),

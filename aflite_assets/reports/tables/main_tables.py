@@ -19,8 +19,7 @@ class TestColumns:
     """One natural test set as seen by one train set.
 
     `full`: all its rows; `filtered`: those that survived filtering, None when the set was not filtered.
-    `drop`: full minus filtered of the same models, in points (hundredths of accuracy). `own`: the rows left by the law
-    that made the train set, so that it is trained and tested on one distribution; None for a train set without.
+    `drop`: full minus filtered of the same models, in points (hundredths of accuracy).
     """
 
     __test__ = False  # not a test class
@@ -29,7 +28,6 @@ class TestColumns:
     full: Score
     filtered: Score | None
     drop: float | None
-    own: Score | None = None
 
 
 @dataclass(frozen=True)
@@ -84,10 +82,9 @@ def main_table(data: BenchmarkData, representation: str) -> tuple[MainRow, ...]:
 
 
 def _test_columns(data: BenchmarkData, place: Place) -> TestColumns:
-    scores = score_table(data)
-    full = scores[place._replace(tested_on="full")]
-    filtered, own = (scores.get(place._replace(tested_on=rows)) for rows in ("filtered", "own"))
-    return TestColumns(place.test_set, full, filtered, None if filtered is None else points(full, filtered), own)
+    full = score_table(data)[place._replace(tested_on="full")]
+    filtered = score_table(data).get(place._replace(tested_on="filtered"))
+    return TestColumns(place.test_set, full, filtered, points(full, filtered))
 
 
 def accuracy_tables(data: BenchmarkData) -> tuple[Table, ...]:

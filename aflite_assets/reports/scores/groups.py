@@ -43,6 +43,12 @@ def cell_groups(data: BenchmarkData, representation: str) -> list[tuple[str, str
     ]
 
 
+def cells_of(data: BenchmarkData, evaluator: str, train_set: str, representation: str | None) -> list[Cell]:
+    """The cells of one evaluator and train set over the seeds."""
+    wanted = (evaluator, train_set, representation)
+    return [cell for cell in data.cells if (cell.evaluator, cell.train_set, cell.representation) == wanted]
+
+
 def control(data: BenchmarkData, representation: str) -> str:
     """The train set that filtered is judged against: random_matched where there is a cell of it, else random."""
     return control_of("filtered", {cell.train_set for cell in data.cells if cell.representation == representation})

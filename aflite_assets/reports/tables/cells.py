@@ -6,8 +6,8 @@ from typing import Any
 
 from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.scores.accuracy import Score
+from aflite_assets.reports.scores.score_table import score_record
 from aflite_assets.reports.scores.verdicts import Verdict
-from aflite_assets.reports.tables.score_table import score_record
 from aflite_assets.reports.tables.table import Heading, TableCell
 from aflite_assets.reports.text import (
     DASH,

@@ -14,9 +14,9 @@ from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.scores.accuracy import Score
 from aflite_assets.reports.scores.groups import Compared, natural_columns, train_rows
+from aflite_assets.reports.scores.score_table import Place, points, score_table
 from aflite_assets.reports.tables.cells import NOTHING, points_cell, rows_heading, score_cell, sizes_cell
 from aflite_assets.reports.tables.long_form import SCORE, TESTED, LongForm
-from aflite_assets.reports.tables.score_table import Place, points, score_table
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
 from aflite_assets.reports.text import counted, percent
 

@@ -8,9 +8,9 @@ from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.scores.accuracy import Score
 from aflite_assets.reports.scores.groups import cell_groups, train_rows
+from aflite_assets.reports.scores.score_table import Place, points, score_records, score_table, trained_sizes
 from aflite_assets.reports.tables.cells import points_cell, rows_heading, score_cell, sizes_cell
 from aflite_assets.reports.tables.long_form import CELL, SCORE, LongForm
-from aflite_assets.reports.tables.score_table import Place, points, score_records, score_table, trained_sizes
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot, ruled
 
 

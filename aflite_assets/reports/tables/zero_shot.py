@@ -7,6 +7,7 @@ import numpy as np
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.inputs.train_sets import compared_pairs
+from aflite_assets.reports.scores.score_table import Place, points, score_table, trained_sizes
 from aflite_assets.reports.scores.subsets import Subset, subsets_of
 from aflite_assets.reports.tables.cells import (
     NOTHING,
@@ -18,7 +19,6 @@ from aflite_assets.reports.tables.cells import (
     sizes_cell,
 )
 from aflite_assets.reports.tables.long_form import CELL, PART, SCORE, LongForm
-from aflite_assets.reports.tables.score_table import Place, points, score_table, trained_sizes
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot, ruled
 
 

@@ -118,7 +118,7 @@ def write_pictures(data: BenchmarkData, folder: Path) -> None:
 
 def accuracies(data: BenchmarkData) -> dict[str, float]:
     """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
-    from aflite_assets.reports.tables.score_table import score_table
+    from aflite_assets.reports.scores.score_table import score_table
 
     return {
         ".".join([*place[:4], *([] if place.tested_on == "all" else [place.tested_on])]): found.accuracy.mean

@@ -31,7 +31,8 @@ class Scores:
     the row was never held out. `held_out_count`: int64, partitions in which the row was held out (with
     classifier "both" each carries two predictions). `label_probability`: float32 in [0, 1], mean held-out
     probability of the row's own label, NaN where never held out; None when no classifier gave
-    probabilities. `representation_bias`: mean predictability of the scored rows that are not `score_only`;
+    probabilities. `probabilities`: float32, rows x classes (those that occur, ascending), the same of every class, only
+    with `keep_probabilities`. `representation_bias`: mean predictability of the scored rows that are not `score_only`;
     `scored_bias`: the same over the `score_only` rows, None where none has a score.
     """
 
@@ -40,6 +41,7 @@ class Scores:
     label_probability: np.ndarray | None
     representation_bias: float
     scored_bias: float | None
+    probabilities: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,8 +89,8 @@ class FilterResult:
     mean held-out probabilities, only with `keep_probabilities`. `instead_labels` (int64, -1 for none) and
     `instead_shares` (float32), rows x 3: the labels that classifiers gave most often in place of the row's own, in the
     iteration that `predictability` is of, most frequent first, and their shares of its held-out predictions; None
-    where counts of every class would take over a sixteenth of the memory limit. `classes`: int64, the labels that occur,
-    ascending. `iterations`: a record each; the last one scores the kept rows and removes nothing.
+    where counts of every class would take over a sixteenth of the memory limit. `classes`: int64, the labels that
+    occur, ascending. `iterations`: a record each; the last one scores the kept rows and removes nothing.
     `warnings`: sentences about what may be wrong with this run.
     """
 

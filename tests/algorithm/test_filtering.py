@@ -115,7 +115,7 @@ def test_ties_do_not_follow_file_order() -> None:
 
 
 def test_the_first_iteration_is_score_rows(blobs: Any) -> None:
-    scores = score_rows(blobs.features, blobs.labels, settings=settings(), seed=4)
+    scores = score_rows(blobs.features, blobs.labels, settings=settings(), seed=4, keep_probabilities=True)
     result = run(blobs, seed=4)
     assert scores.label_probability is not None
     np.testing.assert_array_equal(result.label_probability, scores.label_probability)

@@ -21,8 +21,8 @@ class Counts:
     """Per slot, sums over the models that predict it: those that were not trained on it and do not leave it out.
 
     `correct`: int64, right predictions. `class_counts`: int32, slots x classes, predictions of every class.
-    `label_sums`: float64, probabilities of the row's own label. `matrix_sums`: float64, slots x classes, probabilities of
-    every class. All but the first are empty where not asked for.
+    `label_sums`: float64, probabilities of the row's own label. `matrix_sums`: float64, slots x classes, probabilities
+    of every class. All but the first are empty where not asked for.
     """
 
     correct: np.ndarray

@@ -21,6 +21,8 @@ from aflite_assets.stages.evaluation.distance_features import distance_features
 from aflite_assets.stages.evaluation.evidence_tables import (
     adversary_tables,
     annotator_tables,
+    label_noise_tables,
+    nearest_rows,
     neighbour_tables,
     overlap_tables,
     paper_neighbour_tables,
@@ -31,6 +33,7 @@ from aflite_assets.stages.evaluation.evidence_tables import (
     suspect_tables,
 )
 from aflite_assets.stages.evaluation.word_evidence import word_tables
+from aflite_assets.stages.shared.published import label_errors
 from aflite_assets.stages.shared.report_inputs import filtered_set
 from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.tracking import TrackedRun, table_metrics, table_name
@@ -61,8 +64,8 @@ def run(
 ) -> dict[str, object]:
     """Compute every table that applies to the dataset, per representation and over all, and publish them.
 
-    Similarities of pairs of rows, which a report draws, are files of their own. Every table goes to the tracker whole
-    and number by number, a representation's to a nested run.
+    Similarities of pairs of rows, which a report draws, and the nearest kept rows of removed ones are files of their
+    own. Every table goes to the tracker whole and number by number, a representation's to a nested run.
     """
     raw = load_examples(inputs.raw_dataset.path)
     embeddings = inputs.embeddings
@@ -81,6 +84,7 @@ def run(
     planted = {attribute: as_tuple(values) for attribute, values in settings.planted.items()}
     index: list[dict[str, str]] = []
     pairs: dict[str, str] = {}
+    nearest: dict[str, str] = {}
     found: list[PlantedRemoval] = []
     summary: dict[str, object] = {}
     names = raw.label_names
@@ -89,6 +93,9 @@ def run(
             alike = similarities(rows, embeddings.part(name), names, seed=settings.seed)
             pairs[name] = f"{name}-similarities.parquet"
             pq.write_table(alike, draft.path / pairs[name])
+            nearest[name] = f"{name}-nearest_kept.parquet"
+            near = nearest_rows(rows, embeddings.part(name), seed=settings.seed)
+            pq.write_table(near, draft.path / nearest[name])
             tables = chain(
                 planted_tables(name, rows, raw, planted),
                 _own_tables(name, rows, raw),
@@ -98,6 +105,7 @@ def run(
                 similarity_tables(name, alike),
                 annotator_tables(name, rows, raw),
                 suspect_tables(name, rows, raw),
+                label_noise_tables(name, rows, label_errors(inputs.filtered_sets.part(name))),
             )
             published = _publish(name, tables, draft, tracked, context.progress)
         removals = planted_removals(name, rows, raw, planted)
@@ -107,7 +115,9 @@ def run(
     overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=settings.seed))
     index += _publish(_OVERALL, overall, draft, context.tracker, context.progress)
     of_planted = {"planted": [asdict(one) for one in found]} if found else {}
-    write_json(draft.path / "evidence.json", {"tables": index, "similarities": pairs, **of_planted})
+    write_json(
+        draft.path / "evidence.json", {"tables": index, "similarities": pairs, "nearest_kept": nearest, **of_planted}
+    )
     context.tracker.log_artifact(draft.path / "evidence.json")
     return summary
 
@@ -169,4 +179,4 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
     yield from (evidence for evidence in tables if evidence.table.num_rows)
 
 
-BIAS_EVIDENCE = Stage("bias_evidence", "5", BiasEvidenceSettings, BiasEvidenceInputs, run)
+BIAS_EVIDENCE = Stage("bias_evidence", "6", BiasEvidenceSettings, BiasEvidenceInputs, run)

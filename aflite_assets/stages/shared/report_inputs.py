@@ -246,6 +246,15 @@ def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassSimilarit
     return {name: class_similarities(pq.read_table(result.file(file))) for name, file in published.items()}
 
 
+def read_nearest_kept(result: PublishedResult) -> dict[str, pa.Table]:
+    """The nearest kept row of another class of removed train rows by representation; earlier results have none.
+
+    Columns row_id, nearest_kept, similarity (`diagnostics.evidence.nearest_kept`), of all removed rows or of a sample.
+    """
+    index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
+    return {name: pq.read_table(result.file(file)) for name, file in index.get("nearest_kept", {}).items()}
+
+
 def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
     """What filtering removed of planted rows; none where nothing was, or in results of earlier versions."""
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))

@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.inputs.data_map import DataMap
 from aflite_assets.reports.inputs.planted import PlantedRemoval
+from aflite_assets.reports.inputs.row_information import RowInformation
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
 from aflite_assets.reports.inputs.train_sets import TRAIN_SETS, is_train_set
@@ -250,7 +252,9 @@ class BenchmarkData:
     every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given. `primary`: the
     evaluator and test set whose comparison is judged by itself, None to take the first that can be judged;
     `smallest_effect`: points under which no difference is called one. `planted`: what each filtering removed of rows
-    known to carry a shortcut. `filter_runs`: which run of the filter each seed's `filtered` is of;
+    known to carry a shortcut. `data_maps`: one per representation and evaluator that recorded its training on full;
+    `row_information`: PVI, one per natural test set and evaluator that gives probabilities.
+    `filter_runs`: which run of the filter each seed's `filtered` is of;
     empty where there is one.
 
     Raises:
@@ -285,6 +289,8 @@ class BenchmarkData:
     smallest_effect: float = 1.0
     filter_runs: Mapping[int, int] = field(default_factory=dict)
     planted: tuple[PlantedRemoval, ...] = ()
+    data_maps: tuple[DataMap, ...] = ()
+    row_information: tuple[RowInformation, ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")

@@ -258,8 +258,8 @@ def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Tab
     yield EvidenceTable(
         f"Suspected label errors on either side ({representation})",
         f"Rows that confident learning suspects of a wrong label, by the first iteration's held-out probabilities: "
-        f"{found}. The filter removes what is predicted right, so wrong labels tend to stay and make up more of what is "
-        "left; suspects may be hard rows with right labels too."
+        f"{found}. The filter removes what is predicted right, so wrong labels tend to stay and make up more of what "
+        "is left; suspects may be hard rows with right labels too."
         + (f" Taken out before the first iteration: {counted(taken_out, 'suspect')}." if taken_out else ""),
         table,
     )

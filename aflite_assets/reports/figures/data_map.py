@@ -33,11 +33,12 @@ def data_map_picture(data_map: DataMap, *, seed: int = 0) -> Picture:
     for layer in np.unique(order).tolist():
         for side, colour, marker in ((True, BLUE, "o"), (False, ORANGE, "^")):
             chosen = drawn[(order == layer) & (kept[drawn] == side)]
-            axes.scatter(*points[chosen].T, color=colour, marker=marker, s=11, alpha=0.6, lw=0, zorder=layer)
+            x, y = points[chosen].T
+            axes.scatter(x, y, color=colour, marker=marker, s=11, alpha=0.6, lw=0, zorder=layer)
     for side, colour, marker, name in ((True, BLUE, "o", "kept"), (False, ORANGE, "^", "removed")):
         axes.scatter([], [], color=colour, marker=marker, s=24, label=f"{name} ({count(int((kept == side).sum()))})")
-    for x, y, region, vertical, horizontal in _REGIONS:
-        axes.text(x, y, region, color=GREY, fontsize=9, va=vertical, ha=horizontal, zorder=11, bbox=_WHITE)
+    for left, low, region, vertical, horizontal in _REGIONS:
+        axes.text(left, low, region, color=GREY, fontsize=9, va=vertical, ha=horizontal, zorder=11, bbox=_WHITE)
     axes.set(xlim=(-0.01, 0.51), ylim=(-0.02, 1.02))
     axes.set_xlabel("variability of the label's probability over epochs")
     axes.set_ylabel("confidence: its mean")

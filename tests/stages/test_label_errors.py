@@ -1,6 +1,7 @@
 """Suspected label errors from the loop to its controls: listed, or taken out before the first iteration."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from aflite_assets.errors import DataError
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.filtering import filter_inputs
+from aflite_assets.stages.filtering import filter_inputs, filtered_sets
 from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.stages.shared.published import (
     label_errors,
@@ -83,6 +84,26 @@ def test_quarantined_rows_are_in_no_set(noisy: Callable[..., dict[str, Any]], st
         assert not np.isin(control.row_ids, taken_out).any(), control.name
         if control.split == "train":
             assert len(control.row_ids) == part.summary["kept"]["train"]
+
+
+def test_an_interrupted_filter_goes_on_with_the_same_quarantine(
+    noisy: Callable[..., dict[str, Any]], store: ResultStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = walked(noisy("quarantine"), ResultStore(tmp_path / "whole"))["filtered_sets"].part("given")
+
+    def full_disk(*given: Any) -> None:
+        raise OSError("disk full")
+
+    def asked_again(*given: Any, **options: Any) -> None:
+        raise AssertionError("the suspects are in the scratch folder")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(filtered_sets, "_write", full_disk)
+        with pytest.raises(OSError, match="disk full"):
+            walked(noisy("quarantine"), store)
+    monkeypatch.setattr(filter_inputs.FilterInputs, "first_probabilities", asked_again)
+    resumed = walked(noisy("quarantine"), store)["filtered_sets"].part("given")
+    assert resumed.manifest["files"] == whole.manifest["files"]
 
 
 def test_test_rows_are_quarantined_where_asked(noisy: Callable[..., dict[str, Any]], store: ResultStore) -> None:

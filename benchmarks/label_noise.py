@@ -38,12 +38,13 @@ def main() -> None:
     """Print a table of the configurations."""
     digits, snli = load_digits(), example(0.10)
     print("| data | labels changed | representation bias | suspected | precision | recall |\n|---|--:|--:|--:|--:|--:|")
-    for name, given in (
-        ("digits", (digits.data, digits.target, len(digits.target) // 5, 32)),
-        ("SNLI features", (snli.features, snli.labels, snli.train_size, 64)),
+    for name, features, labels, train_size, n_partitions in (
+        ("digits", digits.data, digits.target, len(digits.target) // 5, 32),
+        ("SNLI features", snli.features, snli.labels, snli.train_size, 64),
     ):
         for changed in (0.0, 0.05):
-            print(f"| {name} | {' | '.join(measured(*given, changed))} |")
+            line = measured(features, labels, train_size, n_partitions, changed)
+            print(f"| {name} | {' | '.join(line)} |")
 
 
 if __name__ == "__main__":

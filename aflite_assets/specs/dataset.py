@@ -157,6 +157,12 @@ scored: nothing is trained on them, and they leave by the law by which train row
 """
 
 
+SuspectedErrors = Literal["keep", "quarantine"]
+
+
+"""What is done with rows whose labels are suspected: they are filtered like any others, or taken out before that."""
+
+
 class FilterSpec(StrictSpec):
     """AFLite's settings. The target is about train rows; other shares are of the pool, the rows that are filtered."""
 
@@ -181,6 +187,29 @@ class FilterSpec(StrictSpec):
         "pooled): pooled filters them with the train rows, scored lets them leave by the same law without training on "
         "them, kept leaves them alone, as independent evidence",
     )
+    suspected_label_errors: SuspectedErrors | dict[SplitName, SuspectedErrors] = Field(
+        "keep",
+        description="what is done with rows whose labels confident learning suspects: keep filters them like any "
+        "others, quarantine takes those of train out before the first iteration; rows of other splits only where a "
+        "mapping names them, as in {train: quarantine, test: quarantine}",
+        exclude_if=lambda decision: decision == "keep",  # so that results which it does not concern are found again
+    )
+
+    @property
+    def quarantined_splits(self) -> frozenset[str]:
+        """The splits whose suspected rows are taken out."""
+        decision = self.suspected_label_errors
+        decisions = decision if isinstance(decision, dict) else {"train": decision}
+        return frozenset(split for split, one in decisions.items() if one == "quarantine")
+
+    @model_validator(mode="after")
+    def _suspects_need_probabilities(self) -> Self:
+        if self.quarantined_splits and self.classifier == "linear_svm":
+            raise ValueError(
+                "suspected_label_errors is quarantine, but classifier linear_svm has no probabilities to suspect "
+                "labels by; set classifier to logistic or both, or leave suspected_label_errors out"
+            )
+        return self
 
     def evaluation_rows_of(self, split: str) -> EvaluationRows:
         """What is done with the rows of one split other than train."""
@@ -316,6 +345,7 @@ class DatasetSpec(StrictSpec):
         if "matched" in self.train_sets:
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
         self._check_evaluation_rows(splits)
+        self._check_quarantine(splits)
         if len(self.seeds) % self.filter_seeds:
             raise ValueError(
                 f"filter_seeds is {self.filter_seeds}, but the {len(self.seeds)} seeds of the evaluators cannot be "
@@ -338,6 +368,18 @@ class DatasetSpec(StrictSpec):
             if split not in others:
                 raise ValueError(
                     f"filter.evaluation_rows names {split!r}, which is no split to test on; name some of {others}"
+                )
+
+    def _check_quarantine(self, splits: tuple[str, ...]) -> None:
+        for split in self.filter.quarantined_splits - set(splits):
+            raise ValueError(
+                f"filter.suspected_label_errors names {split!r}, which is no split; name some of {list(splits)}"
+            )
+        for split in self.filter.quarantined_splits - {"train"}:
+            if self.filter.evaluation_rows_of(split) == "kept":
+                raise ValueError(
+                    f"filter.suspected_label_errors names {split!r}, but evaluation_rows leaves its rows alone, so no "
+                    "classifier judges them; leave it out, or set evaluation_rows to scored or pooled there"
                 )
 
     def _check_planted(self) -> None:

@@ -165,3 +165,22 @@ def test_columns_name_one_kind_of_input(columns: dict[str, Any], message: str) -
 def test_specs_never_change(spec_content: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="frozen"):
         setattr(DatasetSpec.model_validate(spec_content), "seed", 3)  # noqa: B010
+
+
+def test_suspected_rows_are_of_train_unless_a_mapping_names_others(spec_content: dict[str, Any]) -> None:
+    plain = DatasetSpec.model_validate(spec_content).filter
+    assert plain.quarantined_splits == frozenset()
+    assert "suspected_label_errors" not in plain.model_dump()
+    assert FilterSpec(suspected_label_errors="quarantine").quarantined_splits == {"train"}
+    mapped = {"train": "keep", "test": "quarantine"}
+    spec = DatasetSpec.model_validate(spec_content | {"filter": {"suspected_label_errors": mapped}})
+    assert spec.filter.quarantined_splits == {"test"}
+
+
+def test_a_quarantine_needs_probabilities_and_rows_that_are_judged(spec_content: dict[str, Any]) -> None:
+    _refuses(spec_content, "suspected_label_errors is quarantine, but classifier linear_svm has no probabilities",
+             filter={"suspected_label_errors": "quarantine", "classifier": "linear_svm"})  # fmt: skip
+    _refuses(spec_content, "suspected_label_errors names 'dev', which is no split; name some of ['train', 'test']",
+             filter={"suspected_label_errors": {"dev": "quarantine"}})  # fmt: skip
+    _refuses(spec_content, "names 'test', but evaluation_rows leaves its rows alone, so no classifier judges them",
+             filter={"suspected_label_errors": {"test": "quarantine"}, "evaluation_rows": "kept"})  # fmt: skip

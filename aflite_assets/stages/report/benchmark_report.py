@@ -13,7 +13,18 @@ from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, ReportSpec, RowCount, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
 from aflite_assets.stages.report.model_families import held_back_shares, model_architectures, model_families
-from aflite_assets.stages.shared.published import read_challenge_sets, read_control_sets, read_learning_curves
+from aflite_assets.stages.report.row_statistics import (
+    data_maps,
+    information_tables,
+    row_information,
+    write_row_statistics,
+)
+from aflite_assets.stages.shared.published import (
+    full_rows,
+    read_challenge_sets,
+    read_control_sets,
+    read_learning_curves,
+)
 from aflite_assets.stages.shared.report_inputs import (
     annotations_note,
     check_scatter_features,
@@ -78,6 +89,7 @@ def run(
 
     data = report_data(settings, inputs, draft.partition)
     verdicts = verdict_texts(data)
+    write_row_statistics(data.row_information, data.data_maps, draft.path)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
     write_tables(data, draft.path)
@@ -144,6 +156,8 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     fine_tuned = fine_tuned_evaluators(settings.evaluators)
     controls = read_control_sets(inputs.control_sets)
     tested = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
+    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
+    information = row_information(inputs.evaluator_models, full, tested, left_out=fine_tuned)
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
     return BenchmarkData(
         name=name,
@@ -164,7 +178,12 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         test_sets=tested,
         examples=raw,
         scatter_features=settings.report.scatter_features,
-        evidence=read_evidence(inputs.bias_evidence),
+        evidence=(
+            *read_evidence(inputs.bias_evidence),
+            *information_tables(information, tested, filtered),
+        ),
+        row_information=information,
+        data_maps=data_maps(inputs.evaluator_models, raw, filtered),
         planted=read_planted(inputs.bias_evidence),
         cues=read_removal_cues(inputs.bias_evidence),
         provenance=_provenance(settings, inputs),

@@ -261,7 +261,8 @@ class BenchmarkData:
     known to carry a shortcut. `data_maps`: one per representation and evaluator that recorded its training on full;
     `row_information`: PVI, one per natural test set and evaluator that gives probabilities.
     `filter_runs`: which run of the filter each seed's `filtered` is of; empty where there is one. `cues`: by
-    representation, what marks the rows that filtering removed.
+    representation, what marks the rows that filtering removed. `partial_inputs`: evaluators that see a part of the
+    input only, so that what they learn is not the task.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -296,6 +297,7 @@ class BenchmarkData:
     filter_runs: Mapping[int, int] = field(default_factory=dict)
     planted: tuple[PlantedRemoval, ...] = ()
     cues: Mapping[str, tuple[Cue, ...]] = field(default_factory=dict)
+    partial_inputs: tuple[str, ...] = ()
     data_maps: tuple[DataMap, ...] = ()
     row_information: tuple[RowInformation, ...] = ()
 
@@ -326,6 +328,12 @@ class BenchmarkData:
     def plain_evaluators(self) -> tuple[str, ...]:
         """Those that were trained on a train set and nothing else."""
         return tuple(name for name in self.evaluators if name not in self.fine_tuned)
+
+    @property
+    def judging_evaluators(self) -> tuple[str, ...]:
+        """The plain ones that see whole inputs; all plain ones where none does."""
+        whole = tuple(name for name in self.plain_evaluators if name not in self.partial_inputs)
+        return whole or self.plain_evaluators
 
 
 def _require_tested(name: str, tested: list[str], missing: Collection[str]) -> None:

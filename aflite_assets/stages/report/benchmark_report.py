@@ -12,7 +12,12 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, ReportSpec, RowCount, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
-from aflite_assets.stages.report.model_families import held_back_shares, model_architectures, model_families
+from aflite_assets.stages.report.model_families import (
+    held_back_shares,
+    model_architectures,
+    model_families,
+    partial_inputs,
+)
 from aflite_assets.stages.report.row_statistics import (
     data_maps,
     information_tables,
@@ -193,6 +198,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         held_back=held_back_shares(settings.evaluators),
         published=settings.report.published,
         fine_tuned=fine_tuned,
+        partial_inputs=partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else (),
         warmup_curves=read_learning_curves(inputs.warmup_split),
         similarities=read_similarities(inputs.bias_evidence),
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},

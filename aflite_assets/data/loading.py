@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.formats.image_folders import image_paths, image_table
+from aflite_assets.data.formats.row_places import with_files
 from aflite_assets.data.formats.tables import read_table_file
 from aflite_assets.data.hub.datasets import load_hub, source_commit
 from aflite_assets.data.synthetic.circles import circles, list_column
@@ -103,7 +104,8 @@ def _require_files(source: SourceSpec) -> None:
 def _file_table(source: TableSource, split: str, names: tuple[str, ...]) -> pa.Table:
     tables = [read_table_file(source, Path(name)) for name in names]
     try:
-        return pa.concat_tables(tables, promote_options="permissive")
+        whole = pa.concat_tables(tables, promote_options="permissive")
+        return with_files(whole, source, [(name, part.num_rows) for name, part in zip(names, tables, strict=True)])
     except pa.ArrowException as error:
         raise DataError(
             f"split {split!r}: its files {list(names)} do not fit together ({error}); give them the same columns"

@@ -114,7 +114,29 @@ class ColumnsSpec(StrictSpec):
             raise ValueError(f"a row has one kind of input, but columns names {' and '.join(given)}; keep one")
         if self.text_pair is not None and self.text is None:
             raise ValueError("text_pair is the second of two texts; name the first as text")
+        self._check_inputs_differ()
         return self
+
+    def _check_inputs_differ(self) -> None:
+        """A label among the inputs would be learnt from itself, and a column given twice says nothing new."""
+        inputs = [
+            (field, column)
+            for field in ("text", "text_pair", "image", "features")
+            for column in as_tuple(getattr(self, field) or ())
+        ]
+        for place, (field, column) in enumerate(inputs):
+            if column == self.label:
+                raise ValueError(
+                    f"{field} names {column!r}, which is the label column: a model would read the answer; name another "
+                    f"column as {field} or as label"
+                )
+            earlier = next((other for other, name in inputs[:place] if name == column), None)
+            if earlier is not None:
+                raise ValueError(
+                    f"{field} and {earlier} both name {column!r}; name two columns, or leave {field} out"
+                    if earlier != field
+                    else f"{field} names {column!r} twice; keep it once"
+                )
 
 
 class AnnotationsSpec(TableFormat):

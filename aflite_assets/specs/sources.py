@@ -26,6 +26,33 @@ class TableFormat(StrictSpec):
     quoted: bool | None = Field(
         None, description="csv and tsv: whether double quotes enclose fields; default: yes for csv, no for tsv"
     )
+    header: bool = Field(
+        True,
+        description="csv and tsv: whether the first line names the columns; false: names does",
+        exclude_if=lambda header: header,  # so that results which it does not concern are found again
+    )
+    names: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="with header: false, the columns' names from left to right, one for each",
+        exclude_if=lambda names: names is None,
+    )
+
+    @model_validator(mode="after")
+    def _named_columns(self) -> Self:
+        if self.header and self.names is None:
+            return self
+        if self.format not in ("csv", "tsv"):
+            raise ValueError(f"header and names are for csv and tsv, but format is {self.format}; leave them out")
+        if self.header:
+            raise ValueError(
+                f"names is {list(self.names or ())}, but the first line names the columns; set header: false if the "
+                "file has no such line, or leave names out"
+            )
+        if self.names is None:
+            raise ValueError("header is false, so nothing names the columns; set names, one for each column")
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"names {list(self.names)} has a name twice; every column needs a name of its own")
+        return self
 
 
 class TableSource(TableFormat):

@@ -155,6 +155,11 @@ def test_sizes_out_of_range_are_refused(size: Any) -> None:
         ({"text": "a", "image": "b"}, "a row has one kind of input, but columns names text and image; keep one"),
         ({"text_pair": "a"}, "text_pair is the second of two texts; name the first as text"),
         ({"features": []}, "at least 1 item"),
+        ({"text": "label"}, "text names 'label', which is the label column: a model would read the answer; name"),
+        ({"text": "a", "text_pair": "gold", "label": "gold"}, "text_pair names 'gold', which is the label column"),
+        ({"features": ["x", "label"]}, "features names 'label', which is the label column"),
+        ({"text": "a", "text_pair": "a"}, "text_pair and text both name 'a'; name two columns, or leave text_pair out"),
+        ({"features": ["x", "y", "x"]}, "features names 'x' twice; keep it once"),
     ],
 )
 def test_columns_name_one_kind_of_input(columns: dict[str, Any], message: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.row_places import BadRowError, naming_lines
 from aflite_assets.data.raw_table.annotators import LabelReader, labels_from_columns, labels_from_files
 from aflite_assets.data.raw_table.columns import (
     attribute_column,
@@ -95,6 +96,32 @@ def build_raw_table(
             image, group or id is missing, a text or image is too large, a feature is not finite, feature rows differ
             in width, an id repeats within a split, or annotators' labels are unknown or match no row.
     """
+    with naming_lines(tables):
+        return _build(
+            tables,
+            columns=columns,
+            label_names=label_names,
+            unlabelled=unlabelled,
+            limit=limit or {},
+            seed=seed,
+            holdout=holdout or {},
+            annotations=annotations,
+            complete=complete,
+        )
+
+
+def _build(
+    tables: Mapping[str, pa.Table],
+    *,
+    columns: ColumnsSpec,
+    label_names: LabelNames | None,
+    unlabelled: tuple[LabelValue, ...],
+    limit: Mapping[str, int],
+    seed: int,
+    holdout: Mapping[str, int | float],
+    annotations: AnnotationsSpec | None,
+    complete: bool,
+) -> RawTable:
     for split, table in tables.items():
         if table.num_rows == 0:
             raise DataError(f"split {split!r} has no rows; correct the source or drop the split from the spec")
@@ -110,8 +137,8 @@ def build_raw_table(
     _require_one_width(inputs)
     reader = LabelReader(class_of(label_names), unlabelled)
     annotators = _annotator_columns(tables, inputs, columns, annotations, reader, complete=complete)
-    splits = _split_rows(labels.numbers, groups, holdout or {}, seed=seed, complete=complete)
-    kept = _limited(splits, labels.numbers, groups, limit or {}, seed=seed, complete=complete)
+    splits = _split_rows(labels.numbers, groups, holdout, seed=seed, complete=complete)
+    kept = _limited(splits, labels.numbers, groups, limit, seed=seed, complete=complete)
     parts, start = [], 0
     for split, table in tables.items():
         optional = {"group": groups.get(split), "annotator_labels": annotators.get(split)}
@@ -285,9 +312,12 @@ def group_numbers(tables: Mapping[str, pa.Table], names: str | tuple[str, ...] |
 def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
     values = as_texts(column)
     if None in values:
-        raise DataError(
-            f"split {split!r}: column {name!r} names no group in {values.count(None)} rows "
-            f"(first: row {values.index(None)}); every row needs one"
+        first = values.index(None)
+        raise BadRowError(
+            f"split {split!r}: column {name!r} names no group in {values.count(None)} rows (first: row {first + 1}); "
+            "every row needs one",
+            place=f"split {split!r}",
+            row=first,
         )
     return np.array([numbers.setdefault(value, len(numbers)) for value in values if value is not None], np.int64)
 

@@ -273,6 +273,24 @@ class DatasetSpec(StrictSpec):
         default_factory=dict, description="splits to draw from train, in whole groups, for a source without them"
     )
     limit: dict[SplitName, RowCount] | None = Field(None, description="rows per split to try with")
+    drop_duplicates: bool = Field(
+        False,
+        description="of the rows of one split with the same input and label only the first stays; rows with the same "
+        "input and different labels stay, and are counted",
+        exclude_if=lambda drop: not drop,  # so that results which it does not concern are found again
+    )
+    between_splits: Literal["keep", "drop"] = Field(
+        "keep",
+        description="drop: train rows that share their group or their whole input with a row of another split of the "
+        "source are dropped and counted",
+        exclude_if=lambda kept: kept == "keep",
+    )
+    standardise: bool = Field(
+        False,
+        description="feature vectors only: bring every column to mean 0 and standard deviation 1, by the train rows' "
+        "numbers in all splits and challenge sets",
+        exclude_if=lambda standardise: not standardise,
+    )
     seed: int = Field(0, ge=0, description="of the limit, the warm-up split, the filter and the controls")
     warmup: WarmupSpec = WarmupSpec()
     representations: dict[Name, EncoderSpec] = Field(min_length=1)
@@ -332,6 +350,7 @@ class DatasetSpec(StrictSpec):
         if "matched" in self.train_sets:
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
         self._check_evaluation_rows(splits)
+        self._check_standardise()
         if len(self.seeds) % self.filter_seeds:
             raise ValueError(
                 f"filter_seeds is {self.filter_seeds}, but the {len(self.seeds)} seeds of the evaluators cannot be "
@@ -355,6 +374,13 @@ class DatasetSpec(StrictSpec):
                 raise ValueError(
                     f"filter.evaluation_rows names {split!r}, which is no split to test on; name some of {others}"
                 )
+
+    def _check_standardise(self) -> None:
+        given = self.source.format in ("features", "circles") or self.columns.features is not None
+        if self.standardise and not given:
+            raise ValueError(
+                "standardise is for feature vectors, but neither source nor columns.features gives any; leave it out"
+            )
 
     def _check_planted(self) -> None:
         implied: tuple[str, ...] = getattr(self.source, "attributes", ())

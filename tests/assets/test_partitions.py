@@ -23,7 +23,9 @@ def test_name_of_no_dataset_is_answered_with_the_nearest_and_all_of_them() -> No
 def test_name_of_a_refused_file_is_answered_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = Registry(REGISTRY.specs, REGISTRY.files, {Path("/specs/mine.yaml"): "filter.treshold: unknown key"})
     monkeypatch.setattr(partitions, "REGISTRY", broken)
-    with pytest.raises(DagsterUnknownPartitionError, match="file of dataset 'mine' was refused: filter.treshold: unkn"):
+    with pytest.raises(
+        DagsterUnknownPartitionError, match=r"file of dataset 'mine' was refused: filter\.treshold: unkn"
+    ):
         DATASETS.validate_partition_key("mine", context=None)
 
 

@@ -18,6 +18,7 @@ from aflite_assets.data.images import open_encoded
 from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 from aflite_assets.reports.text import count, counted, percent
 from aflite_assets.specs.dataset import Count, DatasetSpec
+from aflite_assets.stages.data.raw_dataset import changes
 from aflite_assets.stages.shared.published import category_columns
 
 MOST_CLASSES = 20
@@ -41,6 +42,7 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     yield from _class_table(_class_counts(raw.examples), raw.examples.label_names)
     yield ""
     yield f"input: {_input(raw.examples)}"
+    yield from (escaped(line) for line in changes(raw))
     if raw.annotations_left_out is not None:
         yield escaped(raw.annotations_left_out)
     yield ""

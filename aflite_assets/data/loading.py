@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.data.formats.choices import choice_tables
 from aflite_assets.data.formats.image_folders import image_paths, image_table
 from aflite_assets.data.formats.row_places import with_files
 from aflite_assets.data.formats.tables import read_table_file
@@ -25,6 +26,7 @@ from aflite_assets.specs.sources import (
     FeatureSource,
     HubSource,
     ImageFolderSource,
+    MultipleChoiceSource,
     SourceSpec,
     TableSource,
     TemplateNliSource,
@@ -80,6 +82,9 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
             return {split: _feature_table(split, files) for split, files in source.splits.items()}
         case ImageFolderSource():
             return {split: image_table(split, place, rows=rows) for split, place in source.splits.items()}
+        case MultipleChoiceSource():
+            files = {split: _file_table(source.table, split, as_tuple(names)) for split, names in source.splits.items()}
+            return choice_tables(source, files)
         case TableSource():
             return {split: _file_table(source, split, as_tuple(names)) for split, names in source.splits.items()}
 

@@ -328,6 +328,18 @@ class DatasetSpec(StrictSpec):
         RefreshSpec(), description="when a refresh acts on what changed; never: a refresh leaves the dataset alone"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_questions(cls, values: object) -> object:
+        """Answers of one question leave together unless the file says otherwise."""
+        if not isinstance(values, dict):
+            return values
+        source, settings = values.get("source"), values.get("filter", {})
+        form = source.get("format") if isinstance(source, dict) else getattr(source, "format", None)
+        if form == "multiple_choice" and isinstance(settings, dict) and "remove" not in settings:
+            return {**values, "filter": {**settings, "remove": "groups"}}
+        return values
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         splits = (*self.source.splits, *self.holdout)
@@ -351,6 +363,7 @@ class DatasetSpec(StrictSpec):
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
         self._check_evaluation_rows(splits)
         self._check_standardise()
+        self._check_choices()
         if len(self.seeds) % self.filter_seeds:
             raise ValueError(
                 f"filter_seeds is {self.filter_seeds}, but the {len(self.seeds)} seeds of the evaluators cannot be "
@@ -380,6 +393,17 @@ class DatasetSpec(StrictSpec):
         if self.standardise and not given:
             raise ValueError(
                 "standardise is for feature vectors, but neither source nor columns.features gives any; leave it out"
+            )
+
+    def _check_choices(self) -> None:
+        if self.source.format != "multiple_choice":
+            return
+        given = sorted(self.columns.model_fields_set - {"annotators", "attributes"})
+        if given or self.labels is not None or self.unlabelled:
+            named = [*(f"columns.{name}" for name in given), *(["labels"] if self.labels is not None else [])]
+            raise ValueError(
+                f"a source of format multiple_choice gives texts, labels, ids and groups itself, but "
+                f"{' and '.join(named) or 'unlabelled'} is set; leave it out and name the columns in source"
             )
 
     def _check_planted(self) -> None:

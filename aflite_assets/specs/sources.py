@@ -65,6 +65,36 @@ class TableSource(TableFormat):
         return [Path(name) for names in self.splits.values() for name in as_tuple(names)]
 
 
+class MultipleChoiceSource(StrictSpec):
+    """Questions with answers to choose from, which become rows of a question and one answer, right or wrong.
+
+    With several columns of `answers`, or one that holds lists, a row of the table is a question; an empty answer is
+    none. With one column of texts a row is an answer, and rows with the same `id` are a question.
+    """
+
+    format: Literal["multiple_choice"]
+    table: TableSource = Field(description="the files, as a source of their own")
+    question: Files = Field(description="the question's column, or several that are joined with a space")
+    answers: Files = Field(description="columns of the answers, a column of lists, or a column of one answer per row")
+    right: str = Field(
+        description="rows of questions: the column with the right answer's column, number, letter or text; rows of "
+        "answers: the column that says whether the answer is right"
+    )
+    numbers_from: Literal[0, 1] | None = Field(
+        None, description="rows of questions: the number that right gives the first answer; default: as the data show"
+    )
+    id: str | None = Field(None, description="the question's own id; rows of answers need it")
+
+    @property
+    def splits(self) -> dict[str, Files]:
+        """The splits that the source gives."""
+        return self.table.splits
+
+    def files(self) -> list[Path]:
+        """Every file that the source consists of."""
+        return self.table.files()
+
+
 class HubSource(StrictSpec):
     """A dataset of the Hugging Face hub; code that comes with it is never run.
 
@@ -299,7 +329,14 @@ class TemplateNliSource(StrictSpec):
 
 
 SourceSpec = Annotated[
-    TableSource | HubSource | ImageFolderSource | FeatureSource | CirclesSource | DigitsSource | TemplateNliSource,
+    TableSource
+    | MultipleChoiceSource
+    | HubSource
+    | ImageFolderSource
+    | FeatureSource
+    | CirclesSource
+    | DigitsSource
+    | TemplateNliSource,
     Field(discriminator="format"),
 ]
 

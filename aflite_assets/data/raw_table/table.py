@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.choices import ANSWER, GROUP, ID, LABEL, TEXT
 from aflite_assets.data.formats.row_places import BadRowError, naming_lines
 from aflite_assets.data.raw_table.annotators import LabelReader, labels_from_columns, labels_from_files
 from aflite_assets.data.raw_table.columns import (
@@ -32,6 +33,7 @@ from aflite_assets.specs.sources import (
     DigitsSource,
     FeatureSource,
     ImageFolderSource,
+    MultipleChoiceSource,
     SourceSpec,
     TemplateNliSource,
 )
@@ -58,6 +60,8 @@ def implied_columns(source: SourceSpec, columns: ColumnsSpec) -> ColumnsSpec:
     """The spec's columns, completed by what the source's format says of itself."""
     implied: dict[str, Any] = {}
     match source:
+        case MultipleChoiceSource():
+            implied = {"text": TEXT, "text_pair": ANSWER, "label": LABEL, "id": ID, "group": GROUP}
         case FeatureSource():
             grouped = any(files.groups for files in source.splits.values())
             implied = {"features": "features", "group": "group" if grouped else None}

@@ -245,7 +245,5 @@ def test_settings_about_copies_and_scale_are_in_no_key_where_they_change_nothing
 
 
 def test_texts_are_not_standardised(images: Make) -> None:
-    with pytest.raises(
-        SpecError, match="standardise is for feature vectors, but neither source nor"
-    ):
+    with pytest.raises(SpecError, match="standardise is for feature vectors, but neither source nor"):
         images(standardise=True)

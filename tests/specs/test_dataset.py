@@ -170,3 +170,31 @@ def test_columns_name_one_kind_of_input(columns: dict[str, Any], message: str) -
 def test_specs_never_change(spec_content: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="frozen"):
         setattr(DatasetSpec.model_validate(spec_content), "seed", 3)  # noqa: B010
+
+
+CHOICES: dict[str, Any] = {
+    "format": "multiple_choice",
+    "table": {"format": "csv", "splits": {"train": "a.csv", "test": "b.csv"}},
+    "question": "question",
+    "answers": ["A", "B"],
+    "right": "key",
+}
+
+
+def test_answers_of_one_question_leave_together_unless_said_otherwise(spec_content: dict[str, Any]) -> None:
+    content = spec_content | {"source": CHOICES, "columns": {}}
+    content.pop("labels", None)
+    assert DatasetSpec.model_validate(content).filter.remove == "groups"
+    rows = DatasetSpec.model_validate(content | {"filter": {"remove": "rows", "n_partitions": 8}})
+    assert (rows.filter.remove, rows.filter.n_partitions) == ("rows", 8)
+    assert DatasetSpec.model_validate(content | {"filter": {"n_partitions": 8}}).filter.remove == "groups"
+    assert DatasetSpec.model_validate(spec_content).filter.remove == "rows"
+
+
+def test_multiple_choice_names_its_columns_in_the_source(spec_content: dict[str, Any]) -> None:
+    content = spec_content | {"source": CHOICES}
+    content.pop("labels", None)
+    assert DatasetSpec.model_validate(content | {"columns": {"attributes": ["topic"]}}).columns.attributes == ("topic",)
+    message = "gives texts, labels, ids and groups itself, but columns.group and columns.text is set; leave it out"
+    _refuses(content, message, columns={"text": "question", "group": "question"})
+    _refuses(content, "but labels is set; leave it out", columns={}, labels=["wrong", "right"])

@@ -86,6 +86,7 @@ def test_both_forms_of_file_are_the_same_rows(tmp_path: Path) -> None:
 def test_questions_leave_the_filter_whole(walk: dict[str, StoredResult]) -> None:
     raw = load_examples(walk["raw_dataset"].result.path)
     rows = pq.read_table(walk["filtered_sets"].result.part("small").file("rows.parquet"))
+    assert raw.groups is not None
     groups = dict(zip(raw.row_ids.tolist(), raw.groups.tolist(), strict=True))
     question = np.array([groups[row] for row in rows["row_id"].to_pylist()])
     kept = rows["kept"].to_numpy(zero_copy_only=False)
@@ -97,6 +98,7 @@ def test_questions_leave_the_filter_whole(walk: dict[str, StoredResult]) -> None
 def test_report_has_the_accuracy_by_question_of_the_stored_predictions(walk: dict[str, StoredResult]) -> None:
     table = pq.read_table(walk["benchmark_report"].result.file("tables/by_question.parquet"))
     raw = load_examples(walk["raw_dataset"].result.path).in_split("test")
+    assert raw.groups is not None
     found = {(row["train_set"], row["part"]): row for row in table.to_pylist() if row["test_set"] == "test"}
     assert {"full", "filtered", "random", "random_matched"} <= {train_set for train_set, _ in found}
     full = found["full", "all"]

@@ -91,7 +91,8 @@ def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context
 
 def _what_was_changed(settings: RawDatasetSettings, raw: LoadedTable) -> dict[str, object]:
     """What the summary says of settings that are not the default; results without them keep their data version."""
-    copies, told = raw.dropped_copies, {}
+    copies = raw.dropped_copies
+    told: dict[str, object] = {}
     if settings.drop_duplicates:
         told["duplicates"] = {"dropped": dict(copies.duplicates), "same_input_other_label": dict(copies.conflicting)}
     if settings.between_splits == "drop":

@@ -34,7 +34,7 @@ def _write(file: Path, rows: list[list[Any]]) -> Path:
 
 
 def _by_question(folder: Path, key: str) -> MultipleChoiceSource:
-    rows = [["question", *LETTERS, "key", "topic"]]
+    rows: list[list[Any]] = [["question", *LETTERS, "key", "topic"]]
     for number in range(len(SIZES)):
         question, answers, right = _question(number)
         keys = {"column": LETTERS[right], "from 0": right, "from 1": right + 1, "text": answers[right]}
@@ -43,7 +43,7 @@ def _by_question(folder: Path, key: str) -> MultipleChoiceSource:
 
 
 def _by_answer(folder: Path) -> MultipleChoiceSource:
-    rows = [["question", "answer", "key", "qid", "topic"]]
+    rows: list[list[Any]] = [["question", "answer", "key", "qid", "topic"]]
     for place in range(5):  # answers of one question need not stand together
         for number in range(len(SIZES)):
             question, answers, right = _question(number)

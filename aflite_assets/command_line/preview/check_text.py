@@ -117,7 +117,7 @@ def estimate_section(estimate: CostEstimate) -> Iterator[str]:
     yield from indented(
         f"Measured in {duration(estimate.measuring_seconds)}. Expect a factor of two either way: what else runs on the "
         "machine counts, and a filter that stops by its threshold does fewer iterations and leaves larger train sets. "
-        "Reading, statistics and the report add seconds to minutes. Stages that are found start no process."
+        "Reading, statistics and the report take longer on many rows. Stages that are found start no process."
     )
 
 

@@ -3,8 +3,8 @@
 
 Parameter grid: 2,000 planted rows of two classes in 8 features (`planted`), filtered with `BASE` and with one setting
 changed at a time; means over three draws of the data (seeds 0 to 2; the filter's seed is that of the data, and `alike`
-compares with another seed on the same data). About five minutes on a quiet core. Names of tables (`slice_size`, `class`)
-as arguments make these alone.
+compares with another seed on the same data). About five minutes on a quiet core. Names of tables (`class`) as
+arguments make these alone.
 """
 
 import sys

@@ -145,7 +145,8 @@ def estimate_cost(
     """
     resolved, started = device.resolve().type, time.perf_counter()
     timings = TimingCache(raw, plan, device, log)
-    started_in, few_rows = timings.start(), timings.few_rows()
+    few_rows = timings.few_rows()
+    started_in = timings.start()  # after a process that has read the libraries from the disk, as it is within a run
     lines = [
         CostLine("each stage", "its process", (Work(len(STAGES), "start", started_in),)),
         CostLine("each stage", "what any data need", (Work(1, "run of few rows", few_rows),)),
@@ -169,11 +170,10 @@ def estimate_cost(
 
 
 def start_seconds() -> float:
-    """Until a process of its own is ready for a stage that computes something.
-
-    The shorter of two: the first may read the libraries from a disk that later ones need not wait for.
-    """
-    return min(_process_seconds(LIBRARIES), _process_seconds(LIBRARIES))
+    """Until a process of its own is ready for a stage that computes something."""
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", LIBRARIES], stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    return time.perf_counter() - started
 
 
 def few_rows_seconds() -> float:
@@ -182,12 +182,6 @@ def few_rows_seconds() -> float:
     command = [sys.executable, "-c", code, json.dumps(FEW_ROWS_SPEC)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, text=True)
     return float(done.stdout.split()[-1])
-
-
-def _process_seconds(code: str) -> float:
-    started = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, check=True)
-    return time.perf_counter() - started
 
 
 class TimingCache:

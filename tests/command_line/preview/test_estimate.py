@@ -97,8 +97,8 @@ def _work(estimate: CostEstimate, stage: str, what: str) -> dict[str, int]:
 def test_one_network_is_measured_once(digits: Foreseen) -> None:
     # It stands as encoder and, with other epochs, as evaluator.
     assert digits.measured == [
-        "measuring the start of a process",
         "measuring all stages on few rows",
+        "measuring the start of a process",
         "measuring training and prediction of timm_image",
         "measuring the filter's classifiers",
         "measuring fits of linear",

@@ -201,7 +201,8 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "not UTF-8": (_train(b"id,premise,hypothesis,gold\n1,caf\xe9,b,neutral\n"), "read as csv: .*invalid UTF8"),
     "a field too many": (
-        _train("id,premise,hypothesis,gold\n1,a,b,neutral,x\n"), "cannot be read as csv: line 2: 5 values where there are 4 columns",
+        _train("id,premise,hypothesis,gold\n1,a,b,neutral,x\n"),
+        "cannot be read as csv: line 2: 5 values where there are 4 columns",
     ),
     "empty file": (_train(""), r"train\.csv' cannot be read as csv: Empty CSV file"),
     "header alone": (_train("id,premise,hypothesis,gold\n"), "split 'train' has no rows; correct the source or drop"),

@@ -130,7 +130,7 @@ def _jaccard(one: np.ndarray, other: np.ndarray) -> float:
 
 def class_table(variants: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Markdown about the rarer class: its share before and after, and its rows' part of what was removed."""
-    head = ("data", "setting", "rarer class before", "after", "of the removed rows", "bias before", "larger class")
+    head = ("data", "setting", "rarer class before", "after", "of the removed rows", "bias before", "other class")
     yield f"| {' | '.join(head)} |"
     yield "|---|---|--:|--:|--:|--:|--:|"
     for minority, (name, changes) in ((share, one) for share in (0.5, 0.3, 0.1) for one in variants.items()):

@@ -12,6 +12,7 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, ReportSpec, RowCount, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
+from aflite_assets.stages.report.by_question import by_question, choice_sets
 from aflite_assets.stages.report.model_families import (
     held_back_shares,
     model_architectures,
@@ -99,6 +100,10 @@ def run(
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
     write_tables(data, draft.path)
     write_pictures(data, draft.path)
+    chosen = choice_sets(data.test_sets, data.label_names)
+    if chosen:
+        answered = by_question(inputs.evaluator_models, chosen, data.label_names)
+        pq.write_table(answered, draft.path / "tables" / "by_question.parquet")
     context.tracker.log_metrics(accuracies(data))
     context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
     context.tracker.log_artifact(draft.path / "report.json")

@@ -81,6 +81,7 @@ def _check(options: argparse.Namespace) -> None:
         findings_section,
         lengths_section,
         plan_section,
+        verdict_section,
     )
     from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
     from aflite_assets.diagnostics.data_checks.all_checks import data_findings
@@ -101,6 +102,7 @@ def _check(options: argparse.Namespace) -> None:
     _section(challenge_section(challenges))
     plan = preview_plan(spec, data, challenges)
     _section(plan_section(spec, data, plan))
+    _section(verdict_section(spec, data, plan))
     _section(lengths_section(text_lengths(WarmupSplitSettings.of(spec), raw.examples)))
     if not options.no_timing:
         from aflite_assets.command_line.preview.estimate import estimate_cost

@@ -8,8 +8,8 @@ import pytest
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.stages.filtering.control_sets import SinglePassScores, _controls
-from aflite_assets.stages.filtering.published_dataset import row_weights, weight_summary
 from aflite_assets.stages.shared.published import ControlSet
+from aflite_assets.stages.shared.row_weights import row_weights, weight_summary
 
 
 def _rows(kept: list[bool], labels: np.ndarray) -> pa.Table:

@@ -47,7 +47,8 @@ GLOSSARY = {
     "Chance": "Accuracy of always answering the most frequent class of the rows at hand.",
     "Evaluator": "A model trained from scratch, or from its pretrained checkpoint, on one train set and then "
     "tested. It is not the model that filtered.",
-    "Filtered": "The rows that AFLite kept: those that its classifiers could not predict reliably.",
+    "Filtered": "The rows that AFLite kept. Where the target size ended the filter, some may still be predicted every "
+    "time.",
     "Full": "All train rows; those spent on warm-up among them only where the settings say so. On the test side: all "
     "rows of the test set.",
     "Control": "What filtered is judged against: as many random rows with its class sizes (random_matched), or any as "

@@ -37,7 +37,7 @@ _MEANINGS = {
     "held_out_count": "how many held-out predictions the row got in its last iteration",
     "label_probability": "mean held-out probability of the row's label in the first iteration, 0 to 1",
     "representation": "the representation whose filtered set is controlled",
-    "name": "random, random_matched, single_pass_model, single_pass_linear, or an earlier size",
+    "name": "random, random_matched, single_pass_model, single_pass_linear, weighted, or an earlier size",
     "seed": "seed of the draw; empty where nothing was drawn",
     "status": "kept, removed, or where the row never entered the filter warm-up or not filtered",
     "id": "the source's own id, or the row's split in the source and its number there",

@@ -32,6 +32,8 @@ TRAIN_SET_MEANINGS = {
     "single_pass_model": "as many rows as filtered has, without those that the warm-up model is surest of",
     "single_pass_linear": "as many rows as filtered has, without those that a single pass of linear classifiers "
     "predicts most reliably",
+    "weighted": "the rows of full, each row's loss multiplied by its weight: low where the features give the label "
+    "away, high where they mislead",
 }
 
 STOP_REASONS = {

@@ -22,11 +22,15 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class TrainSet:
-    """One train set: full (representation None), filtered, or a control; `row_ids` int64 ascending."""
+    """One train set: full (representation None), filtered, or a control; `row_ids` int64 ascending.
+
+    `weights`: what the loss of each row is multiplied by, float32; None for 1.
+    """
 
     name: str
     representation: str | None
     row_ids: np.ndarray
+    weights: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,7 @@ def train_sets(
     for name, part in filtered.parts.items():
         sets.append(TrainSet("filtered", name, kept_rows(part, filter_run)["train"]))
         sets += [
-            TrainSet(control.name, name, control.row_ids)
+            TrainSet(control.name, name, control.row_ids, control.weights)
             for control in controls
             if control.representation == name and control.split == "train" and control.seed in (seed, None)
         ]

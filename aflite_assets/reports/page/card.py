@@ -195,6 +195,7 @@ def _filtering(filtered: FilteredSet, label_names: Sequence[str]) -> str:
     warnings = "".join(f"- Warning: {escape_markdown(warning)}\n" for warning in filtered.warnings)
     return "\n".join(
         [
+            f"### Representation {escape_markdown(filtered.representation)}\n",
             f"{escape_markdown(filtering_sentence(filtered))}\n",
             f"{escape_markdown(still_predicted_sentence(still_predicted(filtered)))}\n",
             removed_by_class(filtered, label_names),

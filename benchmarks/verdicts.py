@@ -21,7 +21,6 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -150,24 +149,17 @@ def _comparisons(
     sizes = np.bincount(train.labels[kept], minlength=int(train.labels.max()) + 1)
     filtered = _fit(train, kept)
     matched = [_fit(train, _matched(train.labels, sizes, rng)) for _ in range(SEEDS)]
-    right = {
-        name: [
-            [model.predict(rows.features) == rows.labels for model in models]
-            for models in ([filtered] * SEEDS, matched)
-        ]
-        for name, rows in tests.items()
-    }
-    intervals = {name: crossed_interval(*right[name], rows.groups) for name, rows in tests.items()}
+    first = {name: _right([filtered] * SEEDS, rows) for name, rows in tests.items()}
+    second = {name: _right(matched, rows) for name, rows in tests.items()}
+    intervals = {name: crossed_interval(first[name], second[name], rows.groups) for name, rows in tests.items()}
     claims = [Claim(one, TEST, "primary" if name == "challenge" else "whole sets") for name, one in intervals.items()]
     verdicts = judge(claims, smallest_effect=1.0)
-    both = [
-        [np.concatenate(pair) for pair in zip(*sides, strict=True)]
-        for sides in zip(right["challenge"], right["holdout"], strict=True)
-    ]
-    groups = None if train.groups is None else np.concatenate(
-        [tests["challenge"].groups, TEST + tests["holdout"].groups]  # type: ignore[list-item, operator]
-    )  # fmt: skip
-    beyond = contrast_interval(*both, groups, here_rows=TEST)
+    beyond = contrast_interval(
+        [np.concatenate(pair) for pair in zip(first["challenge"], first["holdout"], strict=True)],
+        [np.concatenate(pair) for pair in zip(second["challenge"], second["holdout"], strict=True)],
+        _both_groups(tests["challenge"], tests["holdout"]),
+        here_rows=TEST,
+    )
     return tuple(
         Comparison(
             "linear",
@@ -182,6 +174,17 @@ def _comparisons(
         )
         for (name, one), verdict in zip(intervals.items(), verdicts, strict=True)
     )
+
+
+def _right(models: list[LogisticRegression], rows: Rows) -> list[np.ndarray]:
+    return [model.predict(rows.features) == rows.labels for model in models]
+
+
+def _both_groups(first: Rows, second: Rows) -> np.ndarray | None:
+    """Codes that the two sets do not share."""
+    if first.groups is None or second.groups is None:
+        return None
+    return np.concatenate([first.groups, second.groups + 1 + first.groups.max()])
 
 
 def _fit(train: Rows, chosen: np.ndarray) -> LogisticRegression:
@@ -219,10 +222,12 @@ def _codes(work: tuple[Case, int, int]) -> Counter[str]:
         return Counter(verdict_code(case, seed + draw) for draw in range(draws))
 
 
-def measure(case: Case, *, draws: int, seed: int, run: Callable[..., object]) -> dict[str, float]:
+def measure(case: Case, pool: ProcessPoolExecutor, *, draws: int, seed: int) -> dict[str, float]:
     """The share of draws that got each code, most frequent first."""
     parts = [(case, seed + start, min(50, draws - start)) for start in range(0, draws, 50)]
-    codes: Counter[str] = sum(run(_codes, parts), Counter())  # type: ignore[arg-type, call-overload]
+    codes: Counter[str] = Counter()
+    for some in pool.map(_codes, parts):
+        codes += some
     return {code: number / draws for code, number in codes.most_common()}
 
 
@@ -241,7 +246,7 @@ def main() -> int:
             if given.case and not case.name.startswith(given.case):
                 continue
             started = perf_counter()
-            shares = measure(case, draws=given.draws, seed=given.seed, run=pool.map)
+            shares = measure(case, pool, draws=given.draws, seed=given.seed)
             said = sum(share for code, share in shares.items() if code.startswith("shortcut_found"))
             goal = LEAST_FOUND if case.planted and case.marked else None if case.planted else MOST_FALSE
             bad = goal is not None and (said < goal if case.planted else said > goal)

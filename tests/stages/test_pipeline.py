@@ -61,7 +61,7 @@ def test_walk_of_planted_circles(circles_spec: DatasetSpec, store: ResultStore) 
     assert {cell["train_set"] for cell in cells} >= {"full", "random", "filtered"}
     assert {cell["status"] for cell in cells} == {"done"}
     report = json.loads(results["benchmark_report"].result.file("report.json").read_text())
-    assert report["schema_version"] == 2
+    assert report["schema_version"] == 3
     page = results["benchmark_report"].result.file("report.html").read_text()
     assert "Small &lt;circles&gt;" in page
     assert "Small <circles>" not in page
@@ -228,7 +228,7 @@ def _walk(content: dict[str, Any], store: ResultStore) -> dict[str, StoredResult
 
 
 BAD: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
-    ("NaN feature", {"nan_row": 7}, DataError, r"1 of 120 rows .*NaN or infinite.*first: row 7"),
+    ("NaN feature", {"nan_row": 7}, DataError, r"1 of 120 rows .*NaN or infinite.*first: row 8"),
     ("one class", {"train_labels": np.zeros(120, int)}, DataError, r"'train' has one class only"),
     ("unknown label", {"train_labels": np.arange(120) % 3}, DataError, r"label '2' \(40 rows\) is no class"),
 ]

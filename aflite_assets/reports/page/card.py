@@ -19,6 +19,8 @@ _HOLDS = {
     "hard": "the same rows as `filtered`: every train row is under the threshold",
     "easy": "the rows that filtering removed",
     "random": "as many rows as `filtered`, drawn at random: the control to compare with",
+    "quarantined": "rows whose labels are suspected: taken out before the first pass, so in none of the others but "
+    "`full_tagged`",
     "full_tagged": "all rows, and what the filter says of each",
 }
 
@@ -31,8 +33,8 @@ _COLUMNS = {
     "source_row": "the row's number in its split of the source, counted from 0 before any row was dropped",
     "group": "rows with one number belong together and were never split by the filter",
     "annotator_labels": "class numbers that single annotators gave",
-    "status": "`full_tagged` only: kept, removed, warm-up (spent on training the encoder), or not filtered (a split "
-    "that was left alone)",
+    "status": "`full_tagged` only: kept, removed, warm-up (spent on training the encoder), quarantined (its label is "
+    "suspected), or not filtered (a split that was left alone)",
     "predictability": "`full_tagged` only: of the times the row was held out, the share in which a linear classifier "
     "was right, in [0, 1], as last known; missing if never held out",
     "removed_in_iteration": "`full_tagged` only: the pass that removed the row, counted from 0; missing for kept rows",

@@ -10,9 +10,11 @@ from aflite_assets.reports.inputs.planted import planted_sentence
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.scores.groups import control
 from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
-from aflite_assets.reports.sentences.interpretation import headline_split, meaning
+from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.sentences.warnings import ONE_ANSWER, SMALL_TEST_SET, cautions
-from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text, verdict_text
+from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text
+from aflite_assets.reports.tables.cells import verdict_text
+from aflite_assets.reports.tables.falls import headline_split
 from aflite_assets.reports.tables.main_tables import FilterRow, filter_table
 from aflite_assets.reports.tables.paired import PairedDifference, paired_differences, primary_comparison
 from aflite_assets.reports.text import count, listed, one_line, percent
@@ -20,22 +22,21 @@ from aflite_assets.wording import truncate
 
 
 def plain_summary(data: BenchmarkData) -> tuple[str, ...]:
-    """What the numbers say, then the warnings: `findings` and `cautions`."""
-    return findings(data) + cautions(data)
+    """The verdicts with what they rest on, then what the numbers say, then the warnings."""
+    verdicts = [line for one in verdict_texts(data) for line in (one.sentence, *(each.text for each in one.details))]
+    return (*verdicts, *findings(data), *cautions(data))
 
 
 def findings(data: BenchmarkData) -> tuple[str, ...]:
-    """Sentences per representation: verdict, filtering, planted rows, each evaluator, the pairs, what it means."""
+    """Sentences per representation: filtering, planted rows, the comparisons judged, each evaluator, the pairs."""
     sentences: list[str] = []
     for filtered in data.filtered:
-        sentences.append(verdict_sentence(data, filtered.representation))
         sentences.append(filtering_sentence(filtered))
         sentences += [runs] if (runs := runs_sentence(filtered)) else []
         sentences += [planted_sentence(one) for one in data.planted if one.representation == filtered.representation]
+        sentences.append(comparison_sentence(data, filtered.representation))
         sentences += [headline_sentence(headline) for headline in headlines(data, filtered.representation)]
         sentences += _paired_sentences(data, filtered.representation)
-        paragraph = meaning(data, filtered.representation)
-        sentences += [] if paragraph is None else [paragraph]
     return tuple(sentences)
 
 
@@ -46,16 +47,16 @@ _MEANS = {
 }
 
 
-def verdict_sentence(data: BenchmarkData, representation: str) -> str:
+def comparison_sentence(data: BenchmarkData, representation: str) -> str:
     """Whether filtering helps or harms training, by the primary comparison, and how many of the others say so."""
-    lead = f"Verdict on representation {representation}"
+    lead = f"Primary comparison of representation {representation}"
     differences = paired_differences(data, representation)
     primary = next((difference for difference in differences if difference.primary), None)
     if primary is None:
         return f"{lead}: none, as {_no_primary(data)}."
     who = f"{primary.evaluator} trained on filtered instead of {primary.against}, on {primary.test_set}"
     why = "" if primary.verdict.why is None else f" ({primary.verdict.why})"
-    text = f"{lead}: {primary.verdict.side or 'none'}{why}, by the primary comparison ({who}"
+    text = f"{lead}: {primary.verdict.side or 'none'}{why} ({who}"
     text += f": {paired_text(primary.interval)})." if primary.interval is not None else ")."
     if primary.verdict.side is not None:
         text += f" {_MEANS[primary.verdict.side]}"
@@ -192,9 +193,9 @@ __all__ = [
     "SMALL_TEST_SET",
     "cautions",
     "chance_by_iteration",
+    "comparison_sentence",
     "filtering_sentence",
     "findings",
     "paired_sentence",
     "plain_summary",
-    "verdict_sentence",
 ]

@@ -85,13 +85,19 @@ def _fall(data: BenchmarkData, representation: str, evaluator: str, test_set: Te
         for name in path
     }
     confidence = 1 - (1 - CONFIDENCE) / len(path)
-    asked = bool(trained["full"]) and bool(kept.any())
-    choice = chosen_interval(trained["full"], kept, test_set.groups, confidence=confidence) if asked else None
+    asked_any = bool(kept.any())
+    choice = (
+        chosen_interval(trained["full"], kept, test_set.groups, confidence=confidence)
+        if trained["full"] and asked_any
+        else None
+    )
     groups = None if test_set.groups is None else test_set.groups[kept]
     steps = [FallStep("test rows", "full", choice)]
     for before, after in pairwise(path):
-        sides = [[rows[kept] for rows in trained[name]] for name in (before, after)]
-        between = crossed_interval(*sides, groups, confidence=confidence) if all(sides) and kept.any() else None
+        first, second = ([rows[kept] for rows in trained[name]] for name in (before, after))
+        between = (
+            crossed_interval(first, second, groups, confidence=confidence) if first and second and asked_any else None
+        )
         steps.append(FallStep(_change(after), after, between))
     end = _mean([rows[kept] for rows in trained["filtered"]])
     return Fall(representation, evaluator, test_set.name, _mean(trained["full"]), end, tuple(steps))

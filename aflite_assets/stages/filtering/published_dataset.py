@@ -17,7 +17,7 @@ from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import ColumnsSpec
 from aflite_assets.stages.filtering.published_columns import FATE_COLUMNS, PublishedColumns, published_table
-from aflite_assets.stages.shared.published import ControlSet, read_control_sets
+from aflite_assets.stages.shared.published import ControlSet, quarantined_rows, read_control_sets
 from aflite_assets.stages.shared.report_inputs import filtered_set, trial_note
 from aflite_assets.stages.shared.row_weights import row_weights, weight_summary
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
@@ -90,7 +90,8 @@ def run(
     for number, kept in enumerate(filtered):
         suffix = "" if number == 0 else f"_{kept.representation}"
         random = _first_random(controls, kept.representation)
-        for configuration in _configurations(content, kept, random, suffix):
+        quarantined = quarantined_rows(inputs.filtered_sets.part(kept.representation))
+        for configuration in _configurations(content, kept, random, quarantined, suffix):
             files[configuration.name] = _write(configuration, content, draft.path)
             rows[configuration.name] = {split: len(table) for split, table in configuration.tables.items()}
         known = row_weights(kept.rows["label_probability"], kept.rows["label"].to_numpy())
@@ -107,12 +108,18 @@ def run(
         label_names=raw.label_names,
         own_columns=names.own,
         ids_given=names.ids_given,
-        notes=trial_note(raw_result),
+        notes=(*trial_note(raw_result), *_standardised_note(raw_result)),
         provenance={f"data version of {name}": result.data_version for name, result in inputs.results.items()},
     )
     (draft.path / "README.md").write_text(card, encoding="utf-8")
     context.progress.log(f"published dataset: {rows}")
     return {"rows": rows, "weights": weights, "columns": names.raw_columns, "fate_columns": _fate_names(names)}
+
+
+def _standardised_note(raw: PublishedResult) -> tuple[str, ...]:
+    if "standardised" not in raw.summary:
+        return ()
+    return ("Features are standardised: mean 0 and standard deviation 1 over the train rows of the source.",)
 
 
 def _fate_names(names: PublishedColumns) -> dict[str, str]:
@@ -138,21 +145,24 @@ def _first_random(controls: Sequence[ControlSet], representation: str) -> np.nda
 
 
 def _configurations(
-    content: Content, filtered: FilteredSet, random: np.ndarray, suffix: str
+    content: Content, filtered: FilteredSet, random: np.ndarray, quarantined: np.ndarray, suffix: str
 ) -> Iterator[Configuration]:
     rows = filtered.rows
     kept = rows.filter(rows["kept"])["row_id"].to_numpy()
     removed = rows.filter(pc.invert(rows["kept"]))["row_id"].to_numpy()
-    for name, row_ids in (("filtered", kept), ("easy", removed), ("random", random)):
+    for name, row_ids in (("filtered", kept), ("easy", removed), ("random", random), ("quarantined", quarantined)):
         tables = content.at(row_ids)
         if tables:
             yield Configuration(f"{name}{suffix}", tables)
     every = np.ones(len(content.raw), dtype=bool)
-    yield Configuration(f"full_tagged{suffix}", content.by_split(_tagged(content, filtered), every))
+    yield Configuration(f"full_tagged{suffix}", content.by_split(_tagged(content, filtered, quarantined), every))
 
 
-def _tagged(content: Content, filtered: FilteredSet) -> pa.Table:
-    """All rows with their fate; rows that never entered the filter have no score: warm-up, and splits left alone."""
+def _tagged(content: Content, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:
+    """All rows with their fate; rows that never entered the filter have no score.
+
+    These are the warm-up rows, those quarantined before the first pass, and splits left alone.
+    """
     raw, own, rows = content.raw, content.names.own, filtered.rows
     position = {row_id: number for number, row_id in enumerate(rows["row_id"].to_pylist())}
     order = pa.array([position.get(row_id) for row_id in raw.row_ids.tolist()], pa.int64())
@@ -160,6 +170,7 @@ def _tagged(content: Content, filtered: FilteredSet) -> pa.Table:
     splits = dict.fromkeys(raw.table["split"].to_pylist())
     left_alone = [split for split in splits if split not in ("train", *filtered.filtered_splits)]
     status = pc.fill_null(pc.if_else(joined["kept"], "kept", "removed"), "warm-up")
+    status = pc.if_else(pa.array(np.isin(raw.row_ids, quarantined)), "quarantined", status)
     alone = pc.is_in(raw.table["split"], pa.array(left_alone, pa.string()))
     fate = {
         "status": pc.if_else(alone, "not filtered", status),

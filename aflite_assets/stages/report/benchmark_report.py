@@ -12,8 +12,25 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, ReportSpec, RowCount, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
-from aflite_assets.stages.report.model_families import held_back_shares, model_architectures, model_families
-from aflite_assets.stages.shared.published import read_challenge_sets, read_control_sets, read_learning_curves
+from aflite_assets.stages.report.by_question import by_question, choice_sets
+from aflite_assets.stages.report.model_families import (
+    held_back_shares,
+    model_architectures,
+    model_families,
+    partial_inputs,
+)
+from aflite_assets.stages.report.row_statistics import (
+    data_maps,
+    information_tables,
+    row_information,
+    write_row_statistics,
+)
+from aflite_assets.stages.shared.published import (
+    full_rows,
+    read_challenge_sets,
+    read_control_sets,
+    read_learning_curves,
+)
 from aflite_assets.stages.shared.report_inputs import (
     annotations_note,
     check_scatter_features,
@@ -74,37 +91,43 @@ def run(
     """
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
-    from aflite_assets.reports.sentences.summary import verdict_sentence
+    from aflite_assets.reports.sentences.verdict import verdict_texts
 
     data = report_data(settings, inputs, draft.partition)
+    verdicts = verdict_texts(data)
+    write_row_statistics(data.row_information, data.data_maps, draft.path)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
     write_tables(data, draft.path)
     write_pictures(data, draft.path)
+    chosen = choice_sets(data.test_sets, data.label_names)
+    if chosen:
+        answered = by_question(inputs.evaluator_models, chosen, data.label_names)
+        pq.write_table(answered, draft.path / "tables" / "by_question.parquet")
     context.tracker.log_metrics(accuracies(data))
     context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
     context.tracker.log_artifact(draft.path / "report.json")
     return {
         "cells": len(data.cells),
         "test_sets": [test.name for test in data.test_sets],
-        "verdicts": [verdict_sentence(data, name) for name in data.representations],
+        "verdict": verdicts[0].code if verdicts else None,
+        "verdicts": [f"{one.representation}: {one.sentence}" for one in verdicts],
     }
 
 
 def write_tables(data: BenchmarkData, folder: Path) -> None:
     """Every table as a row per number, `tables/<name>.parquet`; as the papers lay it out, and as Markdown."""
-    from aflite_assets.reports.page.markdown import text_tables_markdown
-    from aflite_assets.reports.page.text_tables import report_text_tables
-    from aflite_assets.reports.page.tidy_tables import flat_tables
+    from aflite_assets.reports.page.markdown import plain_table, tables_markdown
+    from aflite_assets.reports.tables.all_tables import LONG_FORMS, shown_tables
 
     (folder / "tables").mkdir()
-    for name, table in flat_tables(data).items():
-        pq.write_table(table, folder / "tables" / f"{name}.parquet")
-    layouts = report_text_tables(data)
+    for form in LONG_FORMS:
+        pq.write_table(form.table(data), folder / "tables" / f"{form.name}.parquet")
+    shown = shown_tables(data)
     write_json(
-        folder / "layouts.json", {name: [asdict(text_table) for text_table in each] for name, each in layouts.items()}
+        folder / "layouts.json", {name: [asdict(plain_table(one)) for one in each] for name, each in shown.items()}
     )
-    write_json(folder / "tables.json", {name: text_tables_markdown(each) for name, each in layouts.items()})
+    write_json(folder / "tables.json", {name: tables_markdown(each) for name, each in shown.items()})
 
 
 def write_pictures(data: BenchmarkData, folder: Path) -> None:
@@ -120,24 +143,18 @@ def write_pictures(data: BenchmarkData, folder: Path) -> None:
 
 def accuracies(data: BenchmarkData) -> dict[str, float]:
     """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
-    from aflite_assets.reports.scores.accuracy import Score
-    from aflite_assets.reports.tables.main_tables import challenge_table, main_table
+    from aflite_assets.reports.scores.score_table import score_table
 
-    scores: dict[str, Score | None] = {}
-    for representation in data.representations:
-        for row in main_table(data, representation):
-            for test in row.tests:
-                name = f"{representation}.{row.evaluator}.{row.train_set}.{test.test_set}"
-                scores |= {f"{name}.full": test.full, f"{name}.filtered": test.filtered, f"{name}.own": test.own}
-        for challenged in challenge_table(data, representation):
-            name = f"{representation}.{challenged.evaluator}.{challenged.train_set}.{challenged.test_set}"
-            scores[name] = challenged.overall
-    return {name: score.accuracy.mean for name, score in scores.items() if score and score.accuracy}
+    return {
+        ".".join([*place[:4], *([] if place.tested_on == "all" else [place.tested_on])]): found.accuracy.mean
+        for place, found in score_table(data).items()
+        if place.whole and place.top == 1 and found.accuracy is not None
+    }
 
 
 def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, name: str) -> BenchmarkData:
     """Everything that the report of one dataset shows."""
-    from aflite_assets.reports.tables.top_k import is_ranked
+    from aflite_assets.reports.scores.ranks import is_ranked
 
     raw_result = inputs.raw_dataset
     raw = load_examples(raw_result.path)
@@ -149,6 +166,8 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     fine_tuned = fine_tuned_evaluators(settings.evaluators)
     controls = read_control_sets(inputs.control_sets)
     tested = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
+    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
+    information = row_information(inputs.evaluator_models, full, tested, left_out=fine_tuned)
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
     return BenchmarkData(
         name=name,
@@ -169,7 +188,12 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         test_sets=tested,
         examples=raw,
         scatter_features=settings.report.scatter_features,
-        evidence=read_evidence(inputs.bias_evidence),
+        evidence=(
+            *read_evidence(inputs.bias_evidence),
+            *information_tables(information, tested, filtered),
+        ),
+        row_information=information,
+        data_maps=data_maps(inputs.evaluator_models, raw, filtered),
         planted=read_planted(inputs.bias_evidence),
         cues=read_removal_cues(inputs.bias_evidence),
         provenance=_provenance(settings, inputs),
@@ -179,6 +203,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         held_back=held_back_shares(settings.evaluators),
         published=settings.report.published,
         fine_tuned=fine_tuned,
+        partial_inputs=partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else (),
         warmup_curves=read_learning_curves(inputs.warmup_split),
         similarities=read_similarities(inputs.bias_evidence),
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
@@ -202,4 +227,4 @@ def _libraries(result: PublishedResult) -> dict[str, str]:
     return {name: str(version) for name, version in result.manifest["environment"].items()}
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "8", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "9", BenchmarkReportSettings, BenchmarkReportInputs, run)

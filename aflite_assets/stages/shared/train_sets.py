@@ -166,14 +166,20 @@ def train_sets(
 ) -> list[TrainSet]:
     """Every train set of one seed: full, then each representation's filtered set and its controls.
 
+    A filter that removed no train row has none of its own but weighted: its filtered set is the whole, and so are its
+    controls.
+
     `full`: the ids of the train rows that all of them are drawn from (`published.full_rows`), int64 ascending.
     """
     sets = [TrainSet("full", None, full)]
     for name, part in filtered.parts.items():
-        sets.append(TrainSet("filtered", name, kept_rows(part, filter_run)["train"]))
+        kept = kept_rows(part, filter_run)["train"]
+        whole = len(kept) == part.summary["rows"]["train"]
+        sets += [] if whole else [TrainSet("filtered", name, kept)]
         sets += [
             TrainSet(control.name, name, control.row_ids, control.weights)
             for control in controls
             if control.representation == name and control.split == "train" and control.seed in (seed, None)
+            if not whole or control.name == "weighted"
         ]
     return sets

@@ -1,5 +1,6 @@
 """The published folder of a small table, opened as users open it."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.shared.published import quarantined_rows
 
 BEFORE = list(STAGES)[: list(STAGES).index("published_dataset") + 1]
 
@@ -105,3 +107,31 @@ def test_kept_rows_are_called_hard_only_where_all_are_under_the_threshold(tmp_pa
     assert "hard" in get_dataset_config_names(str(ended.path))
     assert ended.summary["rows"]["hard"] == ended.summary["rows"]["filtered"]
     assert "Every kept train row is under the threshold of 0.99." in ended.file("README.md").read_text(encoding="utf-8")
+
+
+def test_quarantined_rows_are_a_configuration_of_their_own(
+    feature_files: Callable[..., dict[str, Any]], store: ResultStore, tmp_path: Path
+) -> None:
+    wrong = np.arange(120) % 10 == 0
+    content = feature_files(train_labels=np.arange(120) % 2 ^ wrong, test_labels=np.arange(40) % 2)
+    content["filter"]["suspected_label_errors"] = "quarantine"
+    published = publish(parse_spec(content), store)
+    part = store.current("filtered_sets", published.partition).part("given")
+    taken_out = quarantined_rows(part).tolist()
+    assert len(taken_out) > 5
+    assert published.summary["rows"]["quarantined"] == {"train": len(taken_out)}
+    folder, cache = str(published.path), str(tmp_path / "cache")
+    quarantined = load_dataset(folder, "quarantined", split="train", cache_dir=cache)
+    assert sorted(quarantined["source_row"]) == sorted(taken_out)
+    tagged = load_dataset(folder, "full_tagged", split="train", cache_dir=cache).to_pandas()
+    assert sorted(tagged[tagged.status == "quarantined"].source_row) == sorted(taken_out)
+    assert tagged[tagged.status == "quarantined"].weight.isna().all()
+    for name in ("filtered", "easy", "random"):
+        rows = load_dataset(folder, name, split="train", cache_dir=cache)["source_row"]
+        assert not set(rows) & set(taken_out), name
+    assert "| `quarantined` | rows whose labels are suspected: taken out" in published.file("README.md").read_text()
+
+
+def test_standardised_features_are_said_to_be(feature_files: Callable[..., dict[str, Any]], store: ResultStore) -> None:
+    published = publish(parse_spec({**feature_files(), "standardise": True}), store)
+    assert "> **Note:** Features are standardised: mean 0" in published.file("README.md").read_text()

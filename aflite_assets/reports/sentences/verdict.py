@@ -1,0 +1,265 @@
+"""The verdict in words: one line, and at most four sentences: what went, what it costs and gains, what to use."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.reports.cached_per_record import cached_per_record
+from aflite_assets.reports.inputs.cues import Cue, cue_text
+from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.reports.intervals import CrossedInterval
+from aflite_assets.reports.json_values import JsonValue, to_json
+from aflite_assets.reports.scores.bias_excess import Excess
+from aflite_assets.reports.scores.dataset_verdict import Code, Comparison, DatasetVerdict, Shortfall
+from aflite_assets.reports.scores.groups import control
+from aflite_assets.reports.sentences.wording import bounds_text
+from aflite_assets.reports.tables.falls import headline_split
+from aflite_assets.reports.tables.verdict_evidence import filtering_verdict, strongest_verdict, whole_difference
+from aflite_assets.reports.text import count, counted, listed, one_line, percent, signed_points
+from aflite_assets.wording import truncate
+
+_MOST_CUES = 3
+_OPENINGS: dict[Code, str] = {
+    "cannot_tell": "Cannot tell",
+    "nothing_found": "Nothing found",
+    "class_balance_only": "Class balance only",
+    "shortcut_found_helps": "Shortcut found, and filtering helps",
+    "shortcut_found_harms": "Shortcut found, and filtering harms",
+    "shortcut_found": "Shortcut found",
+    "learnable_no_shortcut_shown": "Learnable, no shortcut shown",
+}
+
+
+@dataclass(frozen=True)
+class Detail:
+    """One sentence under the verdict, and the section of the page that has its table."""
+
+    text: str
+    section: str
+
+
+@dataclass(frozen=True)
+class VerdictText:
+    """The verdict of one filtering in words; `details` are at most four."""
+
+    representation: str
+    code: Code
+    sentence: str
+    details: tuple[Detail, ...]
+
+
+@cached_per_record
+def verdict_text(data: BenchmarkData, representation: str) -> VerdictText:
+    """The line and the sentences under it.
+
+    Raises:
+        InvalidInputError: the dataset was not filtered with `representation`.
+    """
+    verdict = filtering_verdict(data, representation)
+    filtered = next(one for one in data.filtered if one.representation == representation)
+    sentence = f"{_OPENINGS[verdict.code]}: {_because(data, representation, verdict)}"
+    details = (
+        _removed(data, filtered, verdict),
+        *_cost(data, representation, verdict),
+        *_gain(data, representation, verdict),
+        Detail(_use(data, representation, verdict), "paired"),
+    )
+    return VerdictText(representation, verdict.code, sentence, details)
+
+
+def verdict_texts(data: BenchmarkData) -> tuple[VerdictText, ...]:
+    """Of every filtering, the one that says most first."""
+    strongest = strongest_verdict(data)
+    return tuple(verdict_text(data, name) for name in sorted(data.representations, key=lambda name: name != strongest))
+
+
+def verdict_json(data: BenchmarkData) -> JsonValue:
+    """The verdict that says most as `code`, `sentence`, `details` and `evidence`; None where nothing was filtered."""
+    texts = verdict_texts(data)
+    if not texts:
+        return None
+    verdict = filtering_verdict(data, texts[0].representation)
+    return to_json(
+        {
+            "representation": texts[0].representation,
+            "code": texts[0].code,
+            "sentence": texts[0].sentence,
+            "details": [detail.text for detail in texts[0].details],
+            "lacking": verdict.shortfalls,
+            "gains": verdict.gains,
+            "evidence": verdict.evidence,
+        }
+    )
+
+
+def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> str:
+    bias = verdict.evidence.bias
+    if bias is None:
+        return "the filter's result does not say what chance gives; materialise filtered_sets again."
+    rows = bias.rows
+    if verdict.code == "nothing_found":
+        return (
+            f"linear classifiers predict {percent(rows.bias)} % of the rows, and chance gives {percent(rows.chance)} %."
+        )
+    if verdict.code == "class_balance_only":
+        return (
+            f"linear classifiers predict {percent(rows.bias)} % of the rows, but within a class no more than chance "
+            "gives. What was removed is explained by class."
+        )
+    if verdict.shortcut:
+        return f"{_shortcut(verdict)}{_primary(verdict.evidence.primary, data, representation)}."
+    if verdict.shortfalls:
+        return _lacking(rows, verdict.shortfalls[0], verdict.evidence.primary)
+    return (
+        f"linear classifiers predict {percent(rows.bias)} % of the rows where chance gives {percent(rows.chance)} %. "
+        "Nothing shows that this is more than an easy task."
+    )
+
+
+def _shortcut(verdict: DatasetVerdict) -> str:
+    if verdict.evidence.cues:
+        return cue_text(verdict.evidence.cues[0])
+    gains = [f"{one.test_set} ({one.evaluator})" for one in verdict.gains]
+    return f"models trained on filtered are better than their control on {listed(gains)}, and more so than on test rows"
+
+
+def _primary(primary: Comparison | None, data: BenchmarkData, representation: str) -> str:
+    """What the primary comparison adds; that help cannot be judged where there is none."""
+    if primary is None:
+        return "; whether filtering helps cannot be judged, as all test rows took part in the filter"
+    if primary.verdict.side in ("above", "below") and primary.difference is not None:
+        points = signed_points(abs(primary.difference))
+        against = control(data, representation)
+        return f"; {primary.evaluator} is {points} points {primary.verdict.side} {against} on {primary.test_set}"
+    if primary.verdict.side == "open":
+        return f"; whether filtering helps is open ({primary.evaluator} on {primary.test_set})"
+    return f"; whether filtering helps cannot be judged ({primary.verdict.why or 'not run'})"
+
+
+def _lacking(bias: Excess, lacking: Shortfall, primary: Comparison | None) -> str:
+    if lacking.what in ("rows", "groups"):
+        return (
+            f"of {counted(lacking.present, lacking.what.removesuffix('s'))} linear classifiers predict "
+            f"{percent(bias.bias)} %, which lies {signed_points(bias.low)} to {signed_points(bias.high)} points over "
+            f"chance. About {count(lacking.needed)} {lacking.what} would settle it."
+        )
+    where = "" if primary is None else f" ({primary.evaluator} on {primary.test_set})"
+    present, needed = counted(lacking.present, lacking.what.removesuffix("s")), count(lacking.needed)
+    return (
+        f"the rows are predictable, no shortcut is shown, and the primary comparison{where} has {present}. At least "
+        f"{needed} {lacking.what} would settle it."
+    )
+
+
+def _removed(data: BenchmarkData, filtered: FilteredSet, verdict: DatasetVerdict) -> Detail:
+    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    gone = int(pc.sum(pc.invert(train["kept"])).as_py() or 0)
+    if not gone:
+        return Detail(
+            f"Removed: nothing; filtered is the whole set of {counted(train.num_rows, 'train row')}.", "filtering"
+        )
+    text = f"Removed: {count(gone)} of {counted(train.num_rows, 'train row')} ({percent(gone / train.num_rows)} %)"
+    text += _moved_class(train, data.label_names)
+    tested = data.cues.get(filtered.representation, ())
+    marks = _marks([cue for cue in tested if cue.shown], verdict) if tested else ""
+    return Detail(f"{text}{marks}.", "evidence")
+
+
+def _moved_class(train: pa.Table, label_names: tuple[str, ...]) -> str:
+    """The class whose share of the train rows moved most, where it moved by five points or more."""
+    labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False).astype(bool)
+    if not kept.any():
+        return ""
+    moves = [
+        (float((labels[kept] == label).mean() - (labels == label).mean()), label) for label in range(len(label_names))
+    ]
+    move, label = max(moves, key=lambda pair: abs(pair[0]))
+    if abs(move) < 0.05:
+        return ""
+    before = float((labels == label).mean())
+    name = truncate(one_line(label_names[label]), 40)
+    return f"; {name} went from {percent(before)} to {percent(before + move)} % of the rows"
+
+
+def _marks(cues: list[Cue], verdict: DatasetVerdict) -> str:
+    if not cues:
+        return "; no word, attribute or input that was tested marks them"
+    cues = [cue for cue in cues if cue.counts] or cues
+    hints = "" if cues[0].counts else ", which may be the task itself"
+    shown = listed([cue.text for cue in cues[:_MOST_CUES]])
+    further = f" and {count(len(cues) - _MOST_CUES)} more" if len(cues) > _MOST_CUES else ""
+    first = "besides, " if verdict.code in ("nothing_found", "class_balance_only") else ""
+    return f"; {first}they are marked by {shown}{further}{hints}"
+
+
+def _cost(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> Iterator[Detail]:
+    """Filtered against all train rows, on the dataset's own test rows."""
+    natural = headline_split([one.name for one in data.test_sets if not one.challenge])
+    evaluator = _evaluator(data, verdict)
+    if natural is None or evaluator is None:
+        return
+    difference = whole_difference(data, representation, evaluator, "full", natural)
+    if difference is not None:
+        yield Detail(f"Against all rows: {_sentence(evaluator, 'full', natural, difference)}.", "accuracy")
+
+
+def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> Iterator[Detail]:
+    """Filtered against its control where the primary comparison is made."""
+    primary, against = verdict.evidence.primary, control(data, representation)
+    if primary is None:
+        return
+    own, whole = (
+        whole_difference(data, representation, primary.evaluator, name, primary.test_set) for name in (against, "full")
+    )
+    if own is not None:
+        beside = "" if whole is None else f"; against all rows it is {_short(whole)}"
+        sentence = _sentence(primary.evaluator, against, primary.test_set, own)
+        yield Detail(f"Against as many random rows: {sentence}{beside}.", "paired")
+
+
+def _evaluator(data: BenchmarkData, verdict: DatasetVerdict) -> str | None:
+    primary = verdict.evidence.primary
+    return primary.evaluator if primary is not None else next(iter(data.judging_evaluators), None)
+
+
+def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> str:
+    """Which rows to train and test on."""
+    code, primary = verdict.code, verdict.evidence.primary
+    if code == "nothing_found":
+        return "Use: all rows. `filtered` is only smaller."
+    if code == "class_balance_only":
+        return "Use: all rows, with balanced classes or weights where shares matter. `filtered` does no more."
+    if code == "learnable_no_shortcut_shown":
+        return "Use: all rows for training. `filtered` holds what is hard for this representation, not what is right."
+    if code == "cannot_tell":
+        return "Use: all rows until it can be told."
+    if code == "shortcut_found_helps" and primary is not None:
+        whole = whole_difference(data, representation, primary.evaluator, "full", primary.test_set)
+        if whole is not None and whole.high < 0:
+            return (
+                f"Use: all rows for training, since they are better still on {primary.test_set}; `filtered` where as "
+                "few rows are all you can use, and as a test of models that lean on the shortcut."
+            )
+        return "Use: `filtered` for training where the shortcut is absent or misleads, all rows where it holds."
+    if code == "shortcut_found_harms":
+        return "Use: all rows for training; the filtered test rows show how much a model leans on the shortcut."
+    return (
+        "Use: the filtered test rows to see how much a model leans on the shortcut. To judge training, add a challenge "
+        "set or hold rows out of the filter (evaluation_rows: kept)."
+        if primary is None
+        else "Use: the filtered test rows to see how much a model leans on the shortcut; for training nothing is shown."
+    )
+
+
+def _sentence(evaluator: str, against: str, test_set: str, interval: CrossedInterval) -> str:
+    return f"trained on filtered instead of {against}, {evaluator} is {_short(interval)} on {test_set}"
+
+
+def _short(interval: CrossedInterval) -> str:
+    difference = round(interval.difference, 1)
+    if difference == 0:
+        return f"as good ({bounds_text(interval)})"
+    side = "above" if difference > 0 else "below"
+    return f"{signed_points(abs(difference))} points {side} ({bounds_text(interval)})"

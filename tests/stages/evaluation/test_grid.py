@@ -232,3 +232,18 @@ def test_models_are_trained_with_weights_where_the_spec_asks(
     report = json.loads(results["benchmark_report"].result.file("report.json").read_text())
     assert "weighted" in json.dumps(report)
     assert "multiplied by its weight" in results["benchmark_report"].result.file("report.html").read_text()
+
+
+def test_a_filter_that_removed_nothing_leaves_full_and_weighted(
+    feature_files: Callable[..., dict[str, Any]], store: ResultStore
+) -> None:
+    content = feature_files(train_labels=np.random.default_rng(3).integers(0, 2, 120))
+    content["filter"] |= {"threshold": 1.0, "n_partitions": 64}
+    spec = parse_spec({**content, "train_weighted": True})
+    _until("evaluator_models", spec, store)
+    run_stage("evaluator_models", spec, store=store)
+    filtered = store.current("filtered_sets", spec.name).summary["given"]
+    assert filtered["kept"]["train"] == filtered["rows"]["train"]
+    cells = _cells(store, spec)
+    assert {cell["train_set"] for cell in cells} == {"full", "weighted"}
+    assert {cell["status"] for cell in cells} == {"done"}

@@ -12,7 +12,8 @@ from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.reports.page.markdown import escape_markdown, markdown_table
 from aflite_assets.reports.sentences.still_predicted import still_predicted, still_predicted_sentence
 from aflite_assets.reports.sentences.summary import filtering_sentence
-from aflite_assets.reports.text import count, one_line, percent, value_text
+from aflite_assets.reports.text import count, listed, one_line, percent, value_text
+from aflite_assets.wording import truncate
 
 _HOLDS = {
     "filtered": "the rows that filtering kept",
@@ -24,13 +25,17 @@ _HOLDS = {
     "full_tagged": "all rows, and what the filter says of each",
 }
 
+_MOST_NAMED, _NAME_LENGTH = 20, 60
+"""Columns of the source that are named, and the characters shown of each."""
+
 _CONFIG_NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 
 _GIVEN_ID = "the id that the source gives the row"
 _MADE_ID = "the row's split in the source and its number there, as in `train-17`"
 _COLUMNS = {
     "content_hash": "hash of the row's input: equal inputs have equal ones",
-    "source_row": "the row's number in its split of the source, counted from 0 before any row was dropped",
+    "source_row": "the row's number in its split of the source, counted from 0 before any row was dropped (of multiple "
+    "choice every answer is a row)",
     "group": "rows with one number belong together and were never split by the filter",
     "annotator_labels": "class numbers that single annotators gave",
     "status": "`full_tagged` only: kept, removed, warm-up (spent on training the encoder), quarantined (its label is "
@@ -80,6 +85,7 @@ def dataset_card(
     rows: Mapping[str, Mapping[str, int]],
     filtered: Sequence[FilteredSet],
     label_names: Sequence[str],
+    source_columns: Sequence[str],
     own_columns: Mapping[str, str],
     ids_given: bool,
     notes: Sequence[str] = (),
@@ -89,8 +95,9 @@ def dataset_card(
 
     `configs`: configuration name and the Parquet path pattern of each split, relative to the folder; the
     first is loaded by default. A name may carry a representation, `filtered_<representation>`.
-    `rows[config][split]` counts rows; splits without a count say so. `own_columns`: how the columns that the
-    project adds to the source's are called, by their plain names; `ids_given`: whether `id` is the source's own.
+    `rows[config][split]` counts rows; splits without a count say so. `source_columns`: names of the inputs,
+    the label and the attributes; `own_columns`: how the columns that the project adds to these are called, by their
+    plain names; `ids_given`: whether `id` is the source's own.
 
     Raises:
         InvalidInputError: no configuration, a name given twice or not of a-z, 0-9 and underscores, or a path that
@@ -104,7 +111,7 @@ def dataset_card(
         *(f"> **Note:** {escape_markdown(note)}\n" for note in notes),
         "## What is inside\n",
         _config_table(configs, rows),
-        _column_table(own_columns, ids_given=ids_given),
+        _column_table(source_columns, own_columns, ids_given=ids_given),
         f"Classes, in the order of their numbers: {', '.join(escape_markdown(name) for name in label_names)}.\n",
         "```python\nfrom datasets import load_dataset\n\n"
         f'dataset = load_dataset("path/to/this/folder", "{configs[0][0]}")\n```\n',
@@ -182,9 +189,10 @@ def _holds(name: str) -> str:
     return _HOLDS[base] + (f"; representation {escape_markdown(representation)}" if representation else "")
 
 
-def _column_table(own: Mapping[str, str], *, ids_given: bool) -> str:
+def _column_table(source: Sequence[str], own: Mapping[str, str], *, ids_given: bool) -> str:
     meanings = {"id": _GIVEN_ID if ids_given else _MADE_ID, **_COLUMNS}
-    lines = ["| column | meaning |", "| --- | --- |", "| the source's own | under their names in the source |"]
+    given = escape_markdown(listed([truncate(one_line(name), _NAME_LENGTH) for name in source], _MOST_NAMED))
+    lines = ["| column | meaning |", "| --- | --- |", f"| {given} | the source's: inputs, label and attributes |"]
     lines += [f"| `{name}` | {meanings[plain].replace('[', chr(92) + '[')} |" for plain, name in own.items()]
     return "\n".join(lines) + "\n"
 
@@ -225,7 +233,7 @@ def removed_by_class(filtered: FilteredSet, label_names: Sequence[str]) -> str:
         )
         for number, name in enumerate(label_names)
     ]
-    return markdown_table(["class", "train rows", "removed", "share before", "share after"], rows)
+    return markdown_table(["class", "train rows in the pool", "removed", "share before", "share after"], rows)
 
 
 def _test_rows(filtered: FilteredSet) -> str:

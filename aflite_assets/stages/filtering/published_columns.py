@@ -61,6 +61,11 @@ class PublishedColumns:
         return cls(inputs, isinstance(columns.features, tuple), columns.label, attributes, own, ids_given)
 
     @property
+    def source_names(self) -> tuple[str, ...]:
+        """The source's columns that are published, in their order: inputs, label, attributes."""
+        return (*(name for names in self.inputs.values() for name in names), self.label, *self.attributes)
+
+    @property
     def raw_columns(self) -> dict[str, str]:
         """By the published name the raw table's column that it is of, without those that the filter's results give."""
         from_raw = {"id": "source_id" if self.ids_given else "row_id", "content_hash": "source_id"}

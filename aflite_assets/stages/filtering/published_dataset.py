@@ -106,6 +106,7 @@ def run(
         rows=rows,
         filtered=filtered,
         label_names=raw.label_names,
+        source_columns=names.source_names,
         own_columns=names.own,
         ids_given=names.ids_given,
         notes=(*trial_note(raw_result), *_standardised_note(raw_result)),

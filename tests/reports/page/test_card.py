@@ -29,6 +29,7 @@ def card(data: BenchmarkData, **changes: Any) -> str:
         "rows": ROWS,
         "filtered": data.filtered,
         "label_names": data.label_names,
+        "source_columns": ("premise", "gold"),
         "own_columns": OWN,
         "ids_given": False,
         "notes": data.notes,
@@ -104,6 +105,7 @@ def test_card_recommends_no_weights_and_calls_no_row_hard(planted: BenchmarkData
 
 @pytest.mark.parametrize("given", [True, False])
 def test_card_says_what_the_ids_are(planted: BenchmarkData, *, given: bool) -> None:
+    assert "| premise and gold | the source's: inputs, label and attributes |" in card(planted)
     assert ("| `id` | the id that the source gives the row |" in card(planted, ids_given=given)) is given
     assert ("as in `train-17`" in card(planted, ids_given=given)) is not given
 
@@ -134,6 +136,7 @@ def test_hostile_text_neither_ends_the_front_matter_nor_becomes_markup(hostile: 
         rows=ROWS,
         filtered=[replace(one, settings={**one.settings, "threshold": 0.75}) for one in hostile.filtered],
         label_names=hostile.label_names,
+        source_columns=["<b>`x`</b>\n| y |\n---", *(f"pixel_{number}" for number in range(40))],
         own_columns=OWN,
         ids_given=False,
         notes=hostile.notes,
@@ -145,6 +148,7 @@ def test_hostile_text_neither_ends_the_front_matter_nor_becomes_markup(hostile: 
     assert "\x00" not in text
     assert "\\# head" in body
     assert "\n---\n" not in body
+    assert "pixel\\_18 and 21 more | the source's" in body
 
 
 def test_datasets_loads_the_folder(planted: BenchmarkData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

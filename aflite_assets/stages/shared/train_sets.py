@@ -116,15 +116,21 @@ def _sliced_again(
 
     Rows that it left in are given no score, so that the slice is a part of the one it removed.
     """
-    from aflite_assets.algorithm.selection import candidates, choose_slice, rows_cut  # loads torch
+    from aflite_assets.algorithm.selection import candidates, choose_slice, leaving_together, rows_cut  # loads torch
 
     entered = left_in >= iteration
     pool = np.flatnonzero(entered & np.isin(split_of, ["train", *run.splits_treated("pooled")]))
     scored = np.flatnonzero(entered & np.isin(split_of, run.splits_treated("scored")))
     tally, settings = _tally(rows, left_in == iteration, run), run.settings
     groups = rows["group"].to_numpy() if settings.remove == "groups" else None
+    copies = rows["copy"].to_numpy() if "copy" in rows.column_names else None
     among, beside = (
-        candidates(part, None if groups is None else groups[part], tally, counted=split_of[part] == "train")
+        candidates(
+            part,
+            leaving_together(copies, part, most=settings.slice_size) if groups is None else groups[part],
+            tally,
+            counted=split_of[part] == "train",
+        )
         for part in (pool, scored)
     )
     chosen = choose_slice(

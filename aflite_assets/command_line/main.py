@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from aflite_assets.command_line import backup, doctor, init, prune, serve
+from aflite_assets.command_line import backup, doctor, init, prune, push, serve
 from aflite_assets.command_line import refresh_commands as refreshing
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     schema.set_defaults(command=_schema)
     refreshing.add_commands(commands)
     prune.add_commands(commands)
+    push.add_command(commands)
     doctor.add_command(commands)
     serve.add_command(commands)
     backup.add_commands(commands)

@@ -22,11 +22,15 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class TrainSet:
-    """One train set: full (representation None), filtered, or a control; `row_ids` int64 ascending."""
+    """One train set: full (representation None), filtered, or a control; `row_ids` int64 ascending.
+
+    `weights`: what the loss of each row is multiplied by, float32; None for 1.
+    """
 
     name: str
     representation: str | None
     row_ids: np.ndarray
+    weights: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -168,19 +172,20 @@ def train_sets(
 ) -> list[TrainSet]:
     """Every train set of one seed: full, then each representation's filtered set and its controls.
 
-    A filter that removed no train row has none of its own: its filtered set is the whole, and so are its controls.
+    A filter that removed no train row has none of its own but weighted: its filtered set is the whole, and so are its
+    controls.
 
     `full`: the ids of the train rows that all of them are drawn from (`published.full_rows`), int64 ascending.
     """
     sets = [TrainSet("full", None, full)]
     for name, part in filtered.parts.items():
         kept = kept_rows(part, filter_run)["train"]
-        if len(kept) == part.summary["rows"]["train"]:
-            continue
-        sets.append(TrainSet("filtered", name, kept))
+        whole = len(kept) == part.summary["rows"]["train"]
+        sets += [] if whole else [TrainSet("filtered", name, kept)]
         sets += [
-            TrainSet(control.name, name, control.row_ids)
+            TrainSet(control.name, name, control.row_ids, control.weights)
             for control in controls
             if control.representation == name and control.split == "train" and control.seed in (seed, None)
+            if not whole or control.name == "weighted"
         ]
     return sets

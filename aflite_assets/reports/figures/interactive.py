@@ -71,7 +71,7 @@ def curve_figure(filtered: FilteredSet) -> dict[str, JsonValue]:
 
 def script_json(value: JsonValue) -> str:
     """JSON that can stand inside a script element: nothing in it can end the element or start a comment."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

@@ -11,8 +11,10 @@ import pyarrow as pa
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.inputs.cues import Cue
 from aflite_assets.reports.inputs.planted import PlantedRemoval
+from aflite_assets.reports.inputs.row_facts import RowFacts
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
 from aflite_assets.reports.inputs.train_sets import TRAIN_SETS, is_train_set
@@ -257,7 +259,8 @@ class BenchmarkData:
     evaluator and test set whose comparison is judged by itself, None to take the first that can be judged;
     `smallest_effect`: points under which no difference is called one. `planted`: what each filtering removed of rows
     known to carry a shortcut. `filter_runs`: which run of the filter each seed's `filtered` is of;
-    empty where there is one. `cues`: by representation, what marks the rows that filtering removed.
+    empty where there is one. `cues`: by representation, what marks the rows that filtering removed; `row_facts`
+    likewise, of single rows. `checks`: what was checked of the data, the filter and the models, with the outcome.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -292,6 +295,8 @@ class BenchmarkData:
     filter_runs: Mapping[int, int] = field(default_factory=dict)
     planted: tuple[PlantedRemoval, ...] = ()
     cues: Mapping[str, tuple[Cue, ...]] = field(default_factory=dict)
+    row_facts: Mapping[str, RowFacts] = field(default_factory=dict)
+    checks: tuple[CheckOutcome, ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")

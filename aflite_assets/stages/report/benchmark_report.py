@@ -7,12 +7,20 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.reports.inputs.checks import failed_lines
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, ReportSpec, RowCount, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
+from aflite_assets.stages.report.checks import (
+    data_outcomes,
+    evaluator_outcomes,
+    filter_outcomes,
+    warmup_outcomes,
+)
 from aflite_assets.stages.report.model_families import held_back_shares, model_architectures, model_families
+from aflite_assets.stages.report.row_facts import read_row_facts
 from aflite_assets.stages.shared.published import read_challenge_sets, read_control_sets, read_learning_curves
 from aflite_assets.stages.shared.report_inputs import (
     annotations_note,
@@ -58,6 +66,7 @@ class BenchmarkReportInputs(StageInputs):
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
     warmup_split: PublishedResult
+    warmup_models: PublishedResult
     filtered_sets: PublishedResult
     control_sets: PublishedResult
     published_dataset: PublishedResult
@@ -74,12 +83,14 @@ def run(
     """
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
+    from aflite_assets.reports.page.row_table import ROWS_FILE, write_rows
     from aflite_assets.reports.sentences.verdict import verdict_texts
 
     data = report_data(settings, inputs, draft.partition)
     verdicts = verdict_texts(data)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
+    write_rows(data, draft.path / ROWS_FILE)
     write_tables(data, draft.path)
     write_pictures(data, draft.path)
     context.tracker.log_metrics(accuracies(data))
@@ -89,6 +100,7 @@ def run(
         "cells": len(data.cells),
         "test_sets": [test.name for test in data.test_sets],
         "verdict": verdicts[0].code if verdicts else None,
+        "checks": failed_lines(data.checks),
         "verdicts": [f"{one.representation}: {one.sentence}" for one in verdicts],
     }
 
@@ -152,6 +164,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     controls = read_control_sets(inputs.control_sets)
     tested = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
+    cells = read_cells(inputs.evaluator_models, ranked=ranked)
     return BenchmarkData(
         name=name,
         title=settings.title or name,
@@ -167,10 +180,17 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
             *earlier_sets_note(inputs.control_sets),
         ),
         filtered=filtered,
-        cells=read_cells(inputs.evaluator_models, ranked=ranked),
+        cells=cells,
         test_sets=tested,
         examples=raw,
         scatter_features=settings.report.scatter_features,
+        checks=(
+            *data_outcomes(raw_result, inputs.challenge_sets),
+            *warmup_outcomes(inputs.warmup_split, inputs.warmup_models),
+            *filter_outcomes(filtered),
+            *evaluator_outcomes(cells, tested),
+        ),
+        row_facts={name: read_row_facts(part) for name, part in parts.items()},
         evidence=read_evidence(inputs.bias_evidence),
         planted=read_planted(inputs.bias_evidence),
         cues=read_removal_cues(inputs.bias_evidence),

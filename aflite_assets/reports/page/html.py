@@ -15,6 +15,7 @@ from aflite_assets.reports import text
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import shown_examples, shown_rows
+from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
 from aflite_assets.reports.figures.scatters import scatter_caption
 from aflite_assets.reports.figures.thumbnails import png_or_jpeg_uri
@@ -23,8 +24,13 @@ from aflite_assets.reports.inputs.published_tables import published_tables
 from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable, FilteredSet
 from aflite_assets.reports.inputs.similarity import SimilarityBlock, means_text
 from aflite_assets.reports.inputs.train_sets import in_order
+from aflite_assets.reports.page.row_browser import row_browser
+from aflite_assets.reports.page.terms import term_id, with_definitions
 from aflite_assets.reports.sentences import wording
+from aflite_assets.reports.sentences.section_lines import section_lines
 from aflite_assets.reports.sentences.summary import cautions, findings
+from aflite_assets.reports.sentences.verdict import verdict_texts
+from aflite_assets.reports.tables.falls import falls
 from aflite_assets.reports.tables.in_distribution import in_distribution_tables
 from aflite_assets.reports.tables.main_tables import (
     ChallengePart,
@@ -45,6 +51,7 @@ MAX_EVIDENCE_ROWS = 50
 
 _TEMPLATES = (
     "report.html.j2",
+    "top.html.j2",
     "accuracy.html.j2",
     "comparisons.html.j2",
     "transfer.html.j2",
@@ -55,24 +62,51 @@ _TEMPLATES = (
 )
 
 
-def render_report(data: BenchmarkData, *, seed: int = 0) -> str:
-    """The whole page as text; write it as UTF-8. `seed` draws the example rows.
+MOST_BYTES = 15_000_000
+"""Of a page; the browser of rows shows as many as there is room for."""
 
-    Dataset text is escaped everywhere, and the content security policy lets no script run but the two that
-    the page itself carries, named by their hashes.
+_ROWS, _SHOWN_ROWS = "<!-- rows -->", "<!-- rows shown -->"
+"""Filled in when the size of the rest is known; escaped text has no such marks."""
+
+
+def render_report(data: BenchmarkData, *, seed: int = 0, most_bytes: int = MOST_BYTES) -> str:
+    """The whole page as text; write it as UTF-8. `seed` draws the example rows and those of the browser.
+
+    Dataset text is escaped everywhere, and the content security policy lets no script run but those that
+    the page itself carries, named by their hashes. `most_bytes`: so many the page has at most, as far as leaving out
+    rows of the browser can do it.
 
     Raises:
         DataError: predictions do not fit their test sets, or rows do not fit the examples.
     """
-    scripts = (plotly_script(), DRAW_SCRIPT)
+    page = _without_rows(data, seed)
+    if not data.filtered:
+        return page
+    browser = row_browser(data, budget=most_bytes - len(page.encode()), seed=seed)
+    shown = _environment().get_template("top.html.j2").module.shown_rows(browser.shown)  # type: ignore[attr-defined]
+    return page.replace(_SHOWN_ROWS, shown, 1).replace(_ROWS, browser.json, 1)
+
+
+def _without_rows(data: BenchmarkData, seed: int) -> str:
+    scripts = (_own_script("page.js"), _own_script("rows.js"), plotly_script(), DRAW_SCRIPT)
+    verdicts = verdict_texts(data)
+    places = {one.representation: place for place, one in enumerate(verdicts)}
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             data=data,
+            verdicts=verdicts,
+            lines=section_lines(data),
+            browser_options=_browser_options(data),
+            rows_mark=Markup(_ROWS),
+            shown_rows_mark=Markup(_SHOWN_ROWS),
             findings=findings(data),
             cautions=cautions(data),
-            sections=[_section(data, filtered, seed) for filtered in data.filtered],
+            sections=[
+                _section(data, filtered, seed)
+                for filtered in sorted(data.filtered, key=lambda one: places[one.representation])
+            ],
             in_distribution=in_distribution_tables(data),
             top_k=top_k_tables(data),
             published={
@@ -96,6 +130,8 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
     challenge = challenge_table(data, filtered.representation)
     return {
         "filtered": filtered,
+        "falls": falls(data, filtered.representation),
+        "headline": _headline(data, filtered.representation),
         "main": main_table(data, filtered.representation),
         "challenge": [
             (name, column, rows)
@@ -129,6 +165,34 @@ def _pictures_of(data: BenchmarkData, representation: str) -> dict[str, dict[str
         for (kind, _, rest), picture in pictures.items()
         if rest == representation or rest.startswith(f"{representation}.")
     }
+
+
+def _headline(data: BenchmarkData, representation: str) -> dict[str, dict[str, str]]:
+    """The overview and the falls as data URIs, wide and narrow, with their alternatives; of what there is."""
+    narrow = headline_pictures(data, True)
+    return {
+        name.partition(".")[0]: {**_uri(picture), "narrow": png_or_jpeg_uri(narrow[name].png)}
+        for name, picture in headline_pictures(data, False).items()
+        if name.partition(".")[2] == representation
+    }
+
+
+def _browser_options(data: BenchmarkData) -> dict[str, object]:
+    """What the browser's filters offer."""
+    return {
+        "filterings": data.representations,
+        "labels": data.label_names,
+        "splits": list(
+            dict.fromkeys(split for one in data.filtered for split in one.rows["split"].unique().to_pylist())
+        ),
+        "iterations": max((len(filter_table(one)) - 1 for one in data.filtered), default=0),
+        "suspected": any(len(one.table) > one.table["suggested_label"].null_count for one in data.row_facts.values()),
+    }
+
+
+@cache
+def _own_script(name: str) -> str:
+    return (files("aflite_assets.reports.page") / "scripts" / name).read_text(encoding="utf-8")
 
 
 def _warmup(data: BenchmarkData) -> dict[str, object] | None:
@@ -216,11 +280,14 @@ def _environment() -> Environment:
     environment.filters |= {
         "count": text.count,
         "counted": text.counted,
-        "points": text.signed_points,
         "value": lambda value: truncate(text.value_text(value), 2_000),
         "score": wording.score_text,
         "sizes": wording.sizes_text,
         "truncate_text": lambda value, length=text.MAX_SHOWN_CHARACTERS: truncate(value, length),
+        "defined": with_definitions,
+        "term_id": term_id,
+        "share": lambda value: text.DASH if value is None else text.percent(value),
+        "points": text.signed_points,
         "heading": lambda name: truncate(text.one_line(name), 60),
         "own_rows": has_own_rows,
         "by_evaluator": lambda rows: [(name, list(group)) for name, group in groupby(rows, lambda row: row.evaluator)],

@@ -126,7 +126,7 @@
       if (score === null) {
         lines.push("It was never held out, so it has no predictability.");
       } else {
-        lines.push("When it was last held out, classifiers gave its label " + percent(score) + " of the times.");
+        lines.push("When it was last held out, classifiers gave its label " + percent(score) + " of the time.");
         if (one.threshold !== null && score >= one.threshold) {
           lines.push("That is at or over the threshold of " + one.threshold + ": the filter stopped before it went.");
         }
@@ -136,7 +136,7 @@
     lines.push("Removed in iteration " + fact.removed + ".");
     if (score === null) { lines.push("It was never held out."); }
     else {
-      lines.push("Held out from training, classifiers gave its label " + percent(score) + " of the times.");
+      lines.push("Held out from training, classifiers gave its label " + percent(score) + " of the time.");
       var cutoff = one.cutoffs[fact.removed];
       if (cutoff !== null && cutoff !== undefined && score >= cutoff) {
         lines.push("The cut-off of that iteration was " + cutoff.toFixed(3) + ".");

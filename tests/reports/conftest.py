@@ -12,6 +12,7 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
+from aflite_assets.reports.tables.table import Table
 
 NLI = ("entailment", "neutral", "contradiction")
 
@@ -343,6 +344,16 @@ def hostile_benchmark() -> BenchmarkData:
         evidence=(EvidenceTable(HOSTILE, HOSTILE, pa.table({HOSTILE: [HOSTILE], "share": [float("nan")]})),),
         provenance={HOSTILE: HOSTILE},
     )
+
+
+def shown_values(table: Table) -> dict[tuple[str, ...], list[Any]]:
+    """By the headings of each row what its cells are sorted by, or say where they are no numbers."""
+    return {row.headings: [cell.text if cell.value is None else cell.value for cell in row.cells] for row in table.rows}
+
+
+@pytest.fixture(scope="session", name="values")
+def shown_values_fixture() -> Callable[[Table], dict[tuple[str, ...], list[Any]]]:
+    return shown_values
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ from scipy import stats
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.intervals import (
     CrossedInterval,
+    chosen_interval,
+    contrast_interval,
     crossed_interval,
     crossed_spread,
     effective_groups,
@@ -217,3 +219,78 @@ def test_holm_lies_between_the_p_value_and_bonferroni(p_values: list[float]) -> 
 def test_holm_refuses_what_is_no_p_value() -> None:
     with pytest.raises(InvalidInputError, match=r"lie in \[0, 1\], got \[1.5\]"):
         holm([0.5, 1.5])
+
+
+def test_the_choice_of_rows_by_hand() -> None:
+    right = np.array([True] * 6 + [False] * 4)
+    chosen = np.arange(10) >= 4
+    interval = chosen_interval([right, right], chosen)
+    assert interval.difference == pytest.approx(100 * (0.6 - 2 / 6))
+    assert interval.groups == 6
+    assert interval.low < 100 * (0.6 - 2 / 6) < interval.high
+    assert interval.counts_training
+
+
+def test_choosing_every_row_changes_nothing() -> None:
+    rng = np.random.default_rng(0)
+    interval = chosen_interval([rng.random(50) < 0.5 for _ in range(3)], np.ones(50, dtype=bool))
+    assert (interval.difference, interval.low, interval.high) == pytest.approx((0.0, 0.0, 0.0))
+
+
+def test_chosen_rows_of_one_group_tell_nothing() -> None:
+    interval = chosen_interval([np.ones(6)], np.arange(6) < 2, np.arange(6) // 2)
+    assert (interval.low, interval.high, interval.groups, interval.counts_training) == (-100, 100, 1, False)
+
+
+def test_choices_that_cannot_be_made_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="got 1 trainings on \\[4\\] rows, 0 of them chosen"):
+        chosen_interval([np.ones(4)], np.zeros(4, dtype=bool))
+
+
+def test_the_interval_of_a_choice_holds_its_promise() -> None:
+    rng = np.random.default_rng(3)
+    missed = 0
+    for _ in range(400):
+        hard = np.arange(300) % 3 == 0
+        trained = [rng.random(300) < np.where(hard, 0.4, 0.8) for _ in range(3)]
+        interval = chosen_interval(trained, hard)
+        missed += not interval.low <= 100 * (2 / 3 * 0.4) <= interval.high
+    assert missed / 400 < 0.07
+
+
+def test_a_contrast_is_one_difference_less_the_other() -> None:
+    rng = np.random.default_rng(1)
+    first, second = ([rng.random(90) < share for _ in range(3)] for share in (0.7, 0.5))
+    here, there = (
+        crossed_interval([one[rows] for one in first], [one[rows] for one in second])
+        for rows in (slice(None, 40), slice(40, None))
+    )
+    contrast = contrast_interval(first, second, None, here_rows=40)
+    assert contrast.difference == pytest.approx(here.difference - there.difference)
+    assert contrast.high - contrast.low > max(here.high - here.low, there.high - there.low)
+
+
+def test_sets_that_are_alike_are_rarely_told_apart() -> None:
+    rng = np.random.default_rng(2)
+    found = 0
+    for _ in range(400):
+        first = [rng.random(400) < 0.7 + rng.normal(0, 0.02) for _ in range(3)]
+        second = [rng.random(400) < 0.6 + rng.normal(0, 0.02) for _ in range(3)]
+        found += contrast_interval(first, second, np.arange(400) // 2, here_rows=200).p_value < 0.05
+    assert found / 400 < 0.07
+
+
+@pytest.mark.parametrize("here_rows", [0, 10])
+def test_a_contrast_needs_two_sets(here_rows: int) -> None:
+    with pytest.raises(InvalidInputError, match="on the same rows of two sets, got 1 and 1 trainings"):
+        contrast_interval([np.ones(10)], [np.zeros(10)], None, here_rows=here_rows)
+    with pytest.raises(InvalidInputError, match="two groups of test rows or more in either set"):
+        contrast_interval([np.ones(10)], [np.zeros(10)], np.arange(10) // 5, here_rows=5)
+
+
+def test_a_higher_confidence_is_a_wider_interval() -> None:
+    rng = np.random.default_rng(0)
+    first, second = ([rng.random(100) < 0.5 for _ in range(2)] for _ in range(2))
+    usual, wide = (crossed_interval(first, second, confidence=confidence) for confidence in (0.95, 0.9875))
+    assert usual == crossed_interval(first, second)
+    assert wide.high - wide.low > 1.2 * (usual.high - usual.low)

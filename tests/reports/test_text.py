@@ -2,9 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aflite_assets.reports.intervals import Interval
-from aflite_assets.reports.scores.accuracy import AccuracySummary, Score
-from aflite_assets.reports.sentences.wording import score_text, sizes_text, stop_text
+from aflite_assets.reports.sentences.wording import stop_text
 from aflite_assets.reports.text import counted, listed, one_line, printable, signed_points, value_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -67,31 +65,6 @@ def test_lists_end_in_and() -> None:
     assert listed(["a", "b", "c"], 2) == "a, b and 1 more"
 
 
-def score(deviation: float | None, seeds: int, unfinished: int) -> Score:
-    summary = AccuracySummary(0.642, deviation, seeds, 100, Interval(0.55, 0.72), 100.0)
-    return Score("done", None, summary, 100, unfinished)
-
-
-@pytest.mark.parametrize(
-    ("given", "seeds"),
-    [
-        (score(0.004, 3, 0), "±0.4 over 3 seeds"),
-        (score(0.004, 2, 1), "±0.4 over 2 of 3 seeds"),
-        (score(None, 1, 0), "one seed"),
-        (score(None, 1, 2), "1 of 3 seeds"),
-    ],
-)
-def test_spreads_stand_apart(given: Score, seeds: str) -> None:
-    words = score_text(given)
-    assert (words.main, words.seeds, words.interval) == ("64.2", seeds, "55.0\N{EN DASH}72.0")
-
-
-def test_missing_scores_say_why() -> None:
-    assert score_text(Score("failed", "out of memory", None, 5, 1)).main == "failed: out of memory"
-    assert score_text(Score("not run", None, None, 5, 1)).main == "not run"
-
-
-def test_sizes_and_stop_reasons() -> None:
-    assert [sizes_text(s) for s in ((), (400,), (390, 400))] == ["\N{EN DASH}", "400", "390\N{EN DASH}400"]
+def test_stop_reasons_are_in_words() -> None:
     assert stop_text("StopReason.TARGET_SIZE") == "the target size was reached"
     assert stop_text("something else") == "something else"

@@ -199,9 +199,9 @@ def test_several_runs_of_the_filter_are_trained_on_in_turn(tmp_path: Path, store
     assert any("was run 2 times, with other draws each time" in sentence for sentence in report["summary"])
     (pair,) = [
         one
-        for one in report["representations"]["one"]["paired"]
+        for one in report["tables"]["paired"]
         if (one["train_set"], one["against"], one["test_set"]) == ("filtered", "random_matched", "test")
-        and one["tested_on"] == "full"
+        and (one["representation"], one["tested_on"]) == ("one", "full")
     ]
     assert (pair["filtered_seeds"], pair["random_seeds"]) == (2, 4)
 

@@ -290,7 +290,7 @@ def test_the_report_has_the_transfer_table(walk: Walk) -> None:
         predicted = _predictions(walk.grid.part(f"{evaluator}.full.0"))["far"]
         assert scores["full", training] == (predicted == gold).mean()
     markdown = json.loads(walk.report.file("tables.json").read_text())
-    assert r"far \(n = 60\) after far \(net\_far\)" in markdown["transfer_net"]
+    assert r"far, fine-tuned \(net\_far, after far, n = 60\)" in markdown["transfer_net"]
     assert r"**net\_far**" not in markdown["zero_shot_net"]
     report = json.loads(walk.report.file("report.json").read_text())
     assert report["fine_tuned"] == {"net_far": {"start": "net", "sets": ["far"]}}

@@ -83,9 +83,9 @@ def cues_caption(cues: Sequence[Cue]) -> str:
 
 def cue_text(cue: Cue) -> str:
     """One mark with its numbers."""
-    with_class = "" if cue.label_name is None else f", which goes with {truncate(one_line(cue.label_name), 40)}"
+    with_class = "" if cue.label_name is None else f", which goes with {truncate(one_line(cue.label_name), 40)},"
     verb = "is right for" if cue.kind in ("partial input", "column") else "marks"
     return (
-        f"{cue.text} {verb} {percent(cue.share_removed)} % of the removed rows "
-        f"({percent(cue.share_expected)} % of as many random ones{with_class})"
+        f"{cue.text}{with_class} {verb} {percent(cue.share_removed)} % of the removed rows and "
+        f"{percent(cue.share_expected)} % of as many random ones"
     )

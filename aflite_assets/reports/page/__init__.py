@@ -1,1 +1,1 @@
-"""What is published to read: HTML, JSON, Markdown, the card, tables as text. Numbers come from the other rooms."""
+"""What is published to read: HTML, JSON, Markdown, the card. Numbers and tables come from the other rooms."""

@@ -2,11 +2,8 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import groupby
-from operator import attrgetter
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
@@ -19,9 +16,9 @@ from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
 from aflite_assets.reports.figures.scatters import scatter_caption
 from aflite_assets.reports.figures.thumbnails import png_or_jpeg_uri
-from aflite_assets.reports.inputs.learning_curve import choice_text, curve_rows
+from aflite_assets.reports.inputs.learning_curve import choice_text
 from aflite_assets.reports.inputs.published_tables import published_tables
-from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable, FilteredSet
+from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.similarity import SimilarityBlock, means_text
 from aflite_assets.reports.inputs.train_sets import in_order
 from aflite_assets.reports.page.row_browser import row_browser
@@ -30,31 +27,22 @@ from aflite_assets.reports.sentences import wording
 from aflite_assets.reports.sentences.section_lines import section_lines
 from aflite_assets.reports.sentences.summary import cautions, findings
 from aflite_assets.reports.sentences.verdict import verdict_texts
-from aflite_assets.reports.tables.falls import falls
-from aflite_assets.reports.tables.in_distribution import in_distribution_tables
-from aflite_assets.reports.tables.main_tables import (
-    ChallengePart,
-    challenge_blocks,
-    challenge_table,
-    filter_table,
-    has_own_rows,
-    main_table,
+from aflite_assets.reports.tables.all_tables import SHOWN
+from aflite_assets.reports.tables.listings import (
+    check_table,
+    curve_table,
+    evidence_table,
+    iteration_table,
+    settings_table,
 )
-from aflite_assets.reports.tables.paired import paired_differences, part_tables, whole_groups
-from aflite_assets.reports.tables.top_k import top_k_tables
-from aflite_assets.reports.tables.transfer import transfer_tables
-from aflite_assets.reports.tables.zero_shot import zero_shot_tables
+from aflite_assets.reports.tables.main_tables import filter_table, main_table
+from aflite_assets.reports.tables.published import paper_table
 from aflite_assets.wording import truncate
-
-MAX_EVIDENCE_ROWS = 50
-"""Longer evidence tables are cut on the page; the JSON has them whole."""
 
 _TEMPLATES = (
     "report.html.j2",
     "top.html.j2",
-    "accuracy.html.j2",
-    "comparisons.html.j2",
-    "transfer.html.j2",
+    "table.html.j2",
     "filtering.html.j2",
     "pictures.html.j2",
     "warmup.html.j2",
@@ -103,22 +91,22 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
             shown_rows_mark=Markup(_SHOWN_ROWS),
             findings=findings(data),
             cautions=cautions(data),
+            tables={kind: make(data) for kind, make in SHOWN.items()},
+            checks=check_table(data),
+            papers={
+                kind: [paper_table(one) for one in published_tables(data.published) if one.kind == kind]
+                for kind in ("in_distribution", "top_k", "zero_shot", "fine_tuned")
+            },
             sections=[
                 _section(data, filtered, seed)
                 for filtered in sorted(data.filtered, key=lambda one: places[one.representation])
             ],
-            in_distribution=in_distribution_tables(data),
-            top_k=top_k_tables(data),
-            published={
-                kind: [one for one in published_tables(data.published) if one.kind == kind]
-                for kind in ("in_distribution", "top_k", "zero_shot", "fine_tuned")
-            },
-            evidence=[_evidence(table) for table in data.evidence],
+            evidence=[evidence_table(one) for one in data.evidence],
+            provenance=settings_table("Provenance", data.provenance),
             glossary=wording.GLOSSARY,
             warmup=_warmup(data),
             train_sets={name: wording.train_set_meaning(name) for name in _shown_train_sets(data)},
             curves=_uri(report_pictures(data)["filtering_curves"]),
-            set_notes={one.name: wording.set_notes(one, data.label_names) for one in data.test_sets},
             scripts=[Markup(script) for script in scripts],
             policy=_content_security_policy(scripts),
         )
@@ -127,21 +115,12 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
 
 def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str, object]:
     """What the template shows of one representation."""
-    challenge = challenge_table(data, filtered.representation)
+    name = filtered.representation
     return {
         "filtered": filtered,
-        "falls": falls(data, filtered.representation),
-        "headline": _headline(data, filtered.representation),
-        "main": main_table(data, filtered.representation),
-        "challenge": [
-            (name, column, rows)
-            for name in dict.fromkeys(row.test_set for row in challenge)
-            for column, rows in challenge_blocks([row for row in challenge if row.test_set == name])
-        ],
-        "zero_shot": zero_shot_tables(data, filtered.representation),
-        "transfer": transfer_tables(data, filtered.representation),
-        "paired": paired_differences(data, filtered.representation),
-        "iterations": filter_table(filtered),
+        "headline": _headline(data, name),
+        "iterations": iteration_table(filtered),
+        "settings": settings_table(f"Settings of filtering, representation {name}", filtered.settings),
         "curve": Markup(script_json(curve_figure(filtered))),
         "pictures": _pictures_of(data, filtered.representation),
         "scatter_caption": scatter_caption(data, filtered.representation),
@@ -203,7 +182,7 @@ def _warmup(data: BenchmarkData) -> dict[str, object] | None:
         "choice": choice_text(data.warmup_curves),
         "cautions": [caution for curve in data.warmup_curves for caution in curve.cautions()],
         "picture": _uri(report_pictures(data)["warmup_curve"]),
-        "rows": curve_rows(data.warmup_curves),
+        "table": curve_table(data),
     }
 
 
@@ -231,38 +210,12 @@ def _images(data: BenchmarkData, filtered: FilteredSet, block: SimilarityBlock) 
     return block.side.capitalize(), shown_rows(data.examples, filtered, block.row_ids)
 
 
-def _evidence(evidence: EvidenceTable) -> dict[str, object]:
-    shown = evidence.table.slice(0, MAX_EVIDENCE_ROWS)
-    columns = [column.to_pylist() for column in shown.columns]
-    return {
-        "title": evidence.title,
-        "caption": evidence.caption,
-        "columns": [(name.replace("_", " "), _is_number(shown.schema.field(name).type)) for name in shown.column_names],
-        "rows": [list(row) for row in zip(*columns, strict=True)],
-        "left_out": evidence.table.num_rows - shown.num_rows,
-    }
-
-
-def _is_number(kind: object) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-
 def _content_security_policy(scripts: tuple[str, ...]) -> str:
     hashes = (base64.b64encode(hashlib.sha256(s.encode()).digest()).decode("ascii") for s in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _starts_group(part: ChallengePart, parts: Sequence[ChallengePart], place: int) -> bool:
-    """Whether the part is the first of its category."""
-    before = parts[place - 1] if place else None
-    return part.column is not None and (
-        before is None or (before.column, before.category) != (part.column, part.category)
     )
 
 
@@ -280,34 +233,11 @@ def _environment() -> Environment:
     environment.filters |= {
         "count": text.count,
         "counted": text.counted,
-        "value": lambda value: truncate(text.value_text(value), 2_000),
-        "score": wording.score_text,
-        "sizes": wording.sizes_text,
         "truncate_text": lambda value, length=text.MAX_SHOWN_CHARACTERS: truncate(value, length),
         "defined": with_definitions,
         "term_id": term_id,
-        "share": lambda value: text.DASH if value is None else text.percent(value),
-        "points": text.signed_points,
         "heading": lambda name: truncate(text.one_line(name), 60),
-        "own_rows": has_own_rows,
-        "by_evaluator": lambda rows: [(name, list(group)) for name, group in groupby(rows, lambda row: row.evaluator)],
         "stop": wording.stop_text,
-        "groupby_set": lambda columns: [
-            (name, list(group)) for name, group in groupby(columns, attrgetter("test_set"))
-        ],
-        "part": wording.part_text,
-        "part_tables": part_tables,
-        "whole_groups": whole_groups,
-        "verdict": wording.verdict_text,
-        "bounds": wording.bounds_text,
-        "paired_note": wording.paired_note,
-        "starts_set": lambda columns, place: not place or columns[place].test_set != columns[place - 1].test_set,
-        "starts_group": _starts_group,
-        "column_text": wording.column_text,
-        "seeds": wording.short_seeds_text,
-        "human": wording.human_text,
-        "published_value": wording.published_text,
-        "interval_points": wording.interval_points,
     }
     return environment
 

@@ -1,35 +1,29 @@
 """The numbers of the report as one JSON-serialisable dict, from the same tables that the page shows."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 import numpy as np
 
 from aflite_assets.reports.figures.representation_figures import predictability_counts
-from aflite_assets.reports.inputs.learning_curve import curve_rows
-from aflite_assets.reports.inputs.published_tables import published_tables
+from aflite_assets.reports.inputs.class_maps import set_notes
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
-from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
 from aflite_assets.reports.json_values import JsonValue, to_json
-from aflite_assets.reports.page.markdown import table_json
 from aflite_assets.reports.sentences.headlines import headlines
 from aflite_assets.reports.sentences.summary import chance_by_iteration, plain_summary
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text
-from aflite_assets.reports.sentences.wording import set_notes
+from aflite_assets.reports.tables.all_tables import LONG_FORMS
 from aflite_assets.reports.tables.falls import falls
-from aflite_assets.reports.tables.in_distribution import in_distribution_tables
-from aflite_assets.reports.tables.main_tables import challenge_table, filter_table, main_table
-from aflite_assets.reports.tables.paired import PairedDifference, paired_differences, primary_comparison
-from aflite_assets.reports.tables.top_k import top_k_tables
-from aflite_assets.reports.tables.transfer import transfer_tables
-from aflite_assets.reports.tables.zero_shot import zero_shot_tables
+from aflite_assets.reports.tables.main_tables import filter_table
+from aflite_assets.reports.tables.paired import primary_comparison
 
 SCHEMA_VERSION = 3
 
 
 def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
-    """All numbers of the page: accuracies, predictabilities and shares in [0, 1], drops in points.
+    """All numbers of the page: accuracies, predictabilities and shares in [0, 1], differences in points.
+
+    `tables` has the rows that the files below `tables/` have.
 
     Missing numbers are None; NaN never appears. Dataset text is as it came, not escaped.
     """
@@ -38,17 +32,13 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "dataset": _dataset(data),
         "verdict": verdict_json(data),
         "notes": list(data.notes),
-        "warmup_curve": to_json(curve_rows(data.warmup_curves)),
         "summary": list(plain_summary(data)),
         "representations": {filtered.representation: _representation(data, filtered) for filtered in data.filtered},
-        "in_distribution": to_json(in_distribution_tables(data)),
-        "top_5": to_json(top_k_tables(data)),
-        "published": to_json(published_tables(data.published)),
+        "tables": {form.name: to_json(form.records(data)) for form in LONG_FORMS},
         "families": dict(data.families),
         "architectures": dict(data.architectures),
         "held_back": dict(data.held_back),
         "fine_tuned": to_json(data.fine_tuned),
-        "planted": [to_json(one.record()) for one in data.planted],
         "cells": [_cell(cell) for cell in data.cells],
         "evidence": [
             {
@@ -104,17 +94,11 @@ def _class_map(test_set: TestSet, label_names: Sequence[str]) -> JsonValue:
 def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, JsonValue]:
     edges, kept, removed = predictability_counts(filtered)
     return {
-        "main_table": to_json(table_json(main_table(data, filtered.representation))),
         "headlines": to_json(headlines(data, filtered.representation)),
-        "challenge_table": to_json(table_json(challenge_table(data, filtered.representation))),
-        "zero_shot": to_json(zero_shot_tables(data, filtered.representation)),
-        "transfer": to_json(transfer_tables(data, filtered.representation)),
-        "paired": [_plain_record(difference) for difference in paired_differences(data, filtered.representation)],
         "verdict": to_json(verdict_text(data, filtered.representation)),
         "falls": to_json(falls(data, filtered.representation)),
-        "iterations": to_json(table_json(filter_table(filtered))),
+        "iterations": to_json(filter_table(filtered)),
         "chance": to_json(chance_by_iteration(filtered)),
-        "predictability_by_iteration": _score_counts(data.score_counts.get(filtered.representation)),
         "similarity": [_similarity(one) for one in data.similarities.get(filtered.representation, ())],
         "predictability_histogram": to_json({"edges": edges, "kept": kept, "removed": removed}),
         "stop_reason": filtered.stop_reason,
@@ -123,27 +107,12 @@ def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, Jso
     }
 
 
-def _score_counts(counts: ScoreCounts | None) -> JsonValue:
-    """Edges of the bins, and per iteration the rows in each and those removed; None where none were counted."""
-    if counts is None:
-        return None
-    iterations = [
-        {"iteration": iteration, "rows": rows, "removed": removed}
-        for iteration, rows, removed in zip(counts.iterations, counts.rows, counts.removed, strict=True)
-    ]
-    return to_json({"edges": counts.edges, "iterations": iterations})
-
-
 def _similarity(one: ClassSimilarity) -> JsonValue:
     blocks = {
         block.side: {"rows": block.rows, "used_rows": block.used_rows, "mean": block.mean, "row_ids": block.row_ids}
         for block in one.blocks
     }
     return to_json({"label": one.name, **blocks})
-
-
-def _plain_record(record: PairedDifference) -> dict[str, JsonValue]:
-    return {field.name: to_json(getattr(record, field.name)) for field in fields(record)}
 
 
 def _cell(cell: Cell) -> JsonValue:

@@ -1,12 +1,11 @@
-"""The report's tables as Markdown and JSON values, with all dataset text escaped."""
+"""The report's tables as literal texts and as Markdown, with all dataset text escaped there."""
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from aflite_assets.reports.json_values import JsonValue, to_json
-from aflite_assets.reports.page.text_tables import TextTable
-from aflite_assets.reports.tables.main_tables import ChallengeRow, FilterRow, MainRow
-from aflite_assets.reports.text import one_line, value_text
+from aflite_assets.reports.tables.table import Table
+from aflite_assets.reports.text import one_line
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!])")
 _BLOCK_START = re.compile(r"^([-+=]|\d+(?=[.)](?:\s|$)))")
@@ -31,27 +30,36 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, numb
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def text_tables_markdown(text_tables: Sequence[TextTable]) -> str:
+@dataclass(frozen=True)
+class PlainTable:
+    """One table in literal texts, dataset text as it came; Dagster shows it, and Markdown is made of it.
+
+    `columns` from number `numbers_from` on hold numbers. Without columns there is no table, and the notes say why.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    numbers_from: int
+
+
+def plain_table(table: Table) -> PlainTable:
+    """The texts of a table, its rows' headings in columns of their own and all of a cell on one line."""
+    columns = (*table.headings, *(column.plain for column in table.columns))
+    rows = tuple((*row.headings, *(cell.plain for cell in row.cells)) for row in table.rows)
+    return PlainTable(table.of, columns, rows, table.notes, len(table.headings))
+
+
+def tables_markdown(tables: Iterable[Table]) -> str:
     """Tables one below the other, each under its title and notes."""
-    return "\n".join(map(_text_table_markdown, text_tables))
+    return "\n".join(_markdown(plain_table(table)) for table in tables)
 
 
-def _text_table_markdown(text_table: TextTable) -> str:
-    title = f"**{escape_markdown(text_table.title)}**" if text_table.title else ""
-    notes = list(map(escape_markdown, text_table.notes))
-    if not text_table.columns:
+def _markdown(table: PlainTable) -> str:
+    title = f"**{escape_markdown(table.title)}**" if table.title else ""
+    notes = list(map(escape_markdown, table.notes))
+    if not table.columns:
         return " ".join([title, *notes]) + "\n"
     above = "".join(f"{text}\n\n" for text in (title, *notes) if text)
-    return above + markdown_table(text_table.columns, text_table.rows, numbers_from=text_table.numbers_from)
-
-
-def filter_markdown(rows: Sequence[FilterRow]) -> str:
-    """The iterations of one filtering."""
-    header = [name.replace("_", " ") for name in FilterRow.__dataclass_fields__]
-    body = [[value_text(getattr(row, name)) for name in FilterRow.__dataclass_fields__] for row in rows]
-    return markdown_table(header, body, numbers_from=0)
-
-
-def table_json(rows: Sequence[MainRow] | Sequence[ChallengeRow] | Sequence[FilterRow]) -> list[JsonValue]:
-    """Any of the tables as JSON values: accuracies in [0, 1], drops in points, None for what is missing."""
-    return [to_json(row) for row in rows]
+    return above + markdown_table(table.columns, table.rows, numbers_from=table.numbers_from)

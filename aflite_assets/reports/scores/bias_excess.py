@@ -48,7 +48,8 @@ def bias_excess(
 
     With m the mean predictability (or the mean over C classes of the class means m_c), and b_1 ... b_K that of the
     passes: the difference is m - mean b, its variance max(V, W) + W / K. V is the variance between groups of rows,
-    G/(G-1) sum_g (sum of a group's influences)^2, a row's influence being (p_i - m) / n, or (p_i - m_c) / (C n_c). W is
+    G/(G-1) sum_g (sum of a group's influences)^2. A row's influence is (d_i - mean d) / n, with d_i its score less the
+    passes' mean for its class, since class shares stay as they are under permutation; or (p_i - m_c) / (C n_c). W is
     the variance of b, in proportion where the passes had a sample of the rows. The larger of V and W counts, since
     classifiers trained on the same rows err together. t quantiles at the number of groups of equal size less one.
 
@@ -72,12 +73,21 @@ def bias_excess(
     own = np.arange(len(scores)) if groups is None else np.unique(groups[scored], return_inverse=True)[1]
     share = min(1.0, chance.rows / len(scores))
     mean, class_mean = float(scores.mean()), float(means.mean())
-    by_rows = (scores - mean) / len(scores)
+    apart = scores - _chance_of_classes(chance, mean)[codes]
+    by_rows = (apart - apart.mean()) / len(scores)
     by_classes = (scores - means[codes]) / (len(means) * sizes[codes])
     return BiasExcess(
         _excess(mean, chance.bias, by_rows, own, share),
         _excess(class_mean, _class_chance(chance), by_classes, own, share),
     )
+
+
+def _chance_of_classes(chance: ChanceScores, missing: float) -> np.ndarray:
+    """Mean over the passes by class; `missing` for a class that none of them scored."""
+    scored = ~np.isnan(chance.class_bias)
+    passes = scored.sum(axis=0)
+    sums = np.where(scored, chance.class_bias, 0.0).sum(axis=0)
+    return np.asarray(np.divide(sums, passes, out=np.full(len(passes), missing), where=passes > 0))
 
 
 def _class_chance(chance: ChanceScores) -> np.ndarray:

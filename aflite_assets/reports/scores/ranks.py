@@ -11,8 +11,19 @@ from aflite_assets.reports.scores.predictions import MatchedPredictions, Missing
 RANK = "gold_rank"
 """Column of a predictions table that holds ranks in place of probabilities, int64, null where there were none."""
 
+TOP = 5
+"""In top-5 accuracy a row counts as right when its class is among this many likeliest."""
+
+FEWEST_CLASSES = 10
+"""With fewer classes five guesses say little."""
+
 BLOCK_ROWS = 2_048
 """Rows whose probabilities are looked at together: 16 MB as float64 at 1,000 classes."""
+
+
+def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
+    """Whether top-5 accuracy is reported: the dataset, and the set itself, have enough classes."""
+    return min(len(label_names), len(test_set.label_names)) >= FEWEST_CLASSES
 
 
 @cached_per_record

@@ -12,7 +12,8 @@ from aflite_assets.reports.scores.groups import control
 from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
 from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.sentences.warnings import ONE_ANSWER, SMALL_TEST_SET, cautions
-from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text, verdict_text
+from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text
+from aflite_assets.reports.tables.cells import verdict_text
 from aflite_assets.reports.tables.falls import headline_split
 from aflite_assets.reports.tables.main_tables import FilterRow, filter_table
 from aflite_assets.reports.tables.paired import PairedDifference, paired_differences, primary_comparison

@@ -162,8 +162,9 @@ def _removed(data: BenchmarkData, filtered: FilteredSet, verdict: DatasetVerdict
         )
     text = f"Removed: {count(gone)} of {counted(train.num_rows, 'train row')} ({percent(gone / train.num_rows)} %)"
     text += _moved_class(train, data.label_names)
-    cues = [cue for cue in data.cues.get(filtered.representation, ()) if cue.shown]
-    return Detail(f"{text}{_marks(cues, verdict)}.", "evidence")
+    tested = data.cues.get(filtered.representation, ())
+    marks = _marks([cue for cue in tested if cue.shown], verdict) if tested else ""
+    return Detail(f"{text}{marks}.", "evidence")
 
 
 def _moved_class(train: pa.Table, label_names: tuple[str, ...]) -> str:
@@ -185,6 +186,7 @@ def _moved_class(train: pa.Table, label_names: tuple[str, ...]) -> str:
 def _marks(cues: list[Cue], verdict: DatasetVerdict) -> str:
     if not cues:
         return "; no word, attribute or input that was tested marks them"
+    cues = [cue for cue in cues if cue.counts] or cues
     hints = "" if cues[0].counts else ", which may be the task itself"
     shown = listed([cue.text for cue in cues[:_MOST_CUES]])
     further = f" and {count(len(cues) - _MOST_CUES)} more" if len(cues) > _MOST_CUES else ""
@@ -200,7 +202,7 @@ def _cost(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
         return
     difference = whole_difference(data, representation, evaluator, "full", natural)
     if difference is not None:
-        yield Detail(f"It costs: {_sentence(evaluator, 'full', natural, difference)}.", "accuracy")
+        yield Detail(f"Against all rows: {_sentence(evaluator, 'full', natural, difference)}.", "accuracy")
 
 
 def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> Iterator[Detail]:
@@ -212,8 +214,9 @@ def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
         whole_difference(data, representation, primary.evaluator, name, primary.test_set) for name in (against, "full")
     )
     if own is not None:
-        beside = "" if whole is None else f"; against all rows {_short(whole)}"
-        yield Detail(f"It gains: {_sentence(primary.evaluator, against, primary.test_set, own)}{beside}.", "paired")
+        beside = "" if whole is None else f"; against all rows it is {_short(whole)}"
+        sentence = _sentence(primary.evaluator, against, primary.test_set, own)
+        yield Detail(f"Against as many random rows: {sentence}{beside}.", "paired")
 
 
 def _evaluator(data: BenchmarkData, verdict: DatasetVerdict) -> str | None:
@@ -251,7 +254,7 @@ def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> s
 
 
 def _sentence(evaluator: str, against: str, test_set: str, interval: CrossedInterval) -> str:
-    return f"{evaluator} trained on filtered instead of {against} is {_short(interval)} on {test_set}"
+    return f"trained on filtered instead of {against}, {evaluator} is {_short(interval)} on {test_set}"
 
 
 def _short(interval: CrossedInterval) -> str:

@@ -1,28 +1,8 @@
-"""How scores and names of train sets are put into words, the same on the page and in Markdown."""
+"""How differences and names of train sets are put into words, and what the words of a report mean."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from aflite_assets.reports.inputs.published_tables import PublishedTable
-from aflite_assets.reports.inputs.records import TestSet
 from aflite_assets.reports.inputs.train_sets import earlier_name
-from aflite_assets.reports.intervals import CrossedInterval, Interval
-from aflite_assets.reports.scores.accuracy import AccuracySummary, Score
-from aflite_assets.reports.scores.groups import Compared
-from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Verdict
-from aflite_assets.reports.tables.in_distribution import HumanAgreement
-from aflite_assets.reports.tables.main_tables import ChallengePart
-from aflite_assets.reports.tables.paired import PairedDifference
-from aflite_assets.reports.tables.zero_shot import ZeroShotColumn
-from aflite_assets.reports.text import DASH, count, counted, listed, one_line, percent, signed_points
-from aflite_assets.wording import truncate
-
-_MOST_NAMED = 8
-_COLLAPSES = {
-    "label": "The predicted label is mapped (collapse: label)",
-    "probability": "Probabilities of labels that count as one are added up, and the largest sum is the prediction "
-    "(collapse: probability)",
-}
+from aflite_assets.reports.intervals import CrossedInterval
+from aflite_assets.reports.text import DASH, signed_points
 
 TRAIN_SET_MEANINGS = {
     "full": "all train rows; those spent on warm-up among them only where the settings say so",
@@ -77,72 +57,6 @@ GLOSSARY = {
 }
 
 
-@dataclass(frozen=True)
-class ScoreText:
-    """A score in words: the accuracy in per cent or why there is none, then each spread by itself."""
-
-    main: str
-    seeds: str | None
-    interval: str | None
-
-
-def score_text(score: Score) -> ScoreText:
-    """The words for one score; never blank."""
-    if score.accuracy is None:
-        return ScoreText(score.status if score.reason is None else f"{score.status}: {score.reason}", None, None)
-    return ScoreText(
-        percent(score.accuracy.mean),
-        seeds_text(score.accuracy, score.unfinished_seeds),
-        interval_text(score.accuracy.interval),
-    )
-
-
-def seeds_text(accuracy: AccuracySummary, unfinished: int = 0) -> str:
-    """Deviation over seeds in points and how many seeds: "±0.4 over 3 seeds"."""
-    planned = accuracy.seeds + unfinished
-    seeds = counted(accuracy.seeds, "seed") if not unfinished else f"{accuracy.seeds} of {planned} seeds"
-    if accuracy.seeds_deviation is None:
-        return "one seed" if not unfinished else seeds
-    return f"±{percent(accuracy.seeds_deviation)} over {seeds}"
-
-
-def short_seeds_text(score: Score) -> str:
-    """Deviation over seeds alone where all of them finished and there are several, else as `seeds_text`."""
-    if score.accuracy is None or score.unfinished_seeds or score.accuracy.seeds_deviation is None:
-        return score_text(score).seeds or score.status
-    return f"±{percent(score.accuracy.seeds_deviation)}"
-
-
-def interval_text(interval: Interval) -> str:
-    """An interval in per cent: 61.9 and 66.3 with a dash between."""
-    return f"{percent(interval.low)}{DASH}{percent(interval.high)}"
-
-
-def sizes_text(sizes: Sequence[int]) -> str:
-    """Train rows over seeds: one number, or the smallest and the largest, or a dash for none."""
-    if not sizes:
-        return DASH
-    return count(sizes[0]) if sizes[0] == sizes[-1] else f"{count(sizes[0])}{DASH}{count(sizes[-1])}"
-
-
-def part_text(part: ChallengePart | ZeroShotColumn | PairedDifference) -> str:
-    """Heading of one part of a challenge set."""
-    any_value = f"any {part.column}" if part.column is not None else None
-    names = (part.category if part.category is not None else any_value, part.label)
-    return ", ".join(name for name in names if name is not None)
-
-
-def column_text(column: ZeroShotColumn) -> str:
-    """Heading of one column of the zero-shot table, without the set's name: "all" for the whole set."""
-    return part_text(column) or "all"
-
-
-def compared_text(column: Compared) -> tuple[str, str]:
-    """What a column was trained on, and on which rows it was tested."""
-    of = f" ({column.representation})" if column.representation is not None else ""
-    return f"{column.train_set}{of}", f"on {column.tested_on} rows"
-
-
 def paired_text(interval: CrossedInterval) -> str:
     """A paired difference with its interval: "2.0 points above, 95 % [0.5, 3.5]"."""
     difference = round(interval.difference, 1)
@@ -167,42 +81,6 @@ def interval_points(interval: CrossedInterval | None) -> str:
     )
 
 
-def paired_note(differences: Sequence[PairedDifference]) -> str:
-    """How the intervals and verdicts of differences are to be read."""
-    against = list(
-        dict.fromkeys(difference.against for difference in differences if difference.verdict.why != "not the control")
-    )
-    return (
-        f"Points of accuracy on the same test rows, against as many random rows ({listed(against)}). The 95 % "
-        "intervals count test groups and trainings as samples (crossed, t quantiles); they hold for this warm-up and "
-        "this filter run, which another seed would draw anew. The primary comparison is judged by itself, all others "
-        "on whole sets together (Holm 1979), and so are parts of sets. No verdict: rows that the filter chose or that "
-        f"took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups."
-    )
-
-
-def verdict_text(verdict: Verdict) -> str:
-    """A verdict in words: "above", "below", "open", "open: under 1 point", "no verdict: one seed"."""
-    side = "no verdict" if verdict.side is None else verdict.side
-    return side if verdict.why is None else f"{side}: {verdict.why}"
-
-
-def human_text(agreement: HumanAgreement | None) -> str:
-    """Agreement of single annotators in per cent with the rows that it is over, or that there is none."""
-    if agreement is None:
-        return "no annotators"
-    return f"{percent(agreement.share)} ({counted(agreement.rows, 'row')})"
-
-
-def published_text(table: PublishedTable, row: int, column: int) -> str:
-    """A paper's figure as printed there, with the deviation over seeds where there is one; a dash for none."""
-    value = table.rows[row][1][column]
-    if value is None:
-        return DASH
-    deviation = "" if table.deviations is None else f" ±{table.deviations[row][column]:.1f}"
-    return f"{signed_points(value)}{deviation}"
-
-
 def train_set_meaning(name: str) -> str:
     """What a train set holds, in words."""
     if name in TRAIN_SET_MEANINGS:
@@ -211,46 +89,6 @@ def train_set_meaning(name: str) -> str:
     if name.startswith("random_"):
         return f"as many rows as filtered_{earlier} has, drawn at random from full"
     return f"what the filter had left when it was down to the number of train rows that the settings give for {earlier}"
-
-
-def set_notes(test_set: TestSet, label_names: Sequence[str]) -> tuple[str, ...]:
-    """What to read beside a challenge set's numbers; `label_names` are the dataset's."""
-    mapping = _mapping_text(test_set, label_names)
-    return (*test_set.notes, *([mapping] if mapping else []))
-
-
-def _mapping_text(test_set: TestSet, label_names: Sequence[str]) -> str | None:
-    """How predictions were mapped; None where each label counts as the one of its name."""
-    if test_set.class_map is None:
-        return None
-    sources: dict[int, list[str]] = {}
-    for label, target in zip(label_names, test_set.class_map.tolist(), strict=True):
-        sources.setdefault(target, []).append(label)
-    nothing = sources.pop(-1, [])
-    same = [target for target, labels in sources.items() if labels == [test_set.label_names[target]]]
-    if len(same) == len(label_names):
-        return None
-    added = test_set.adds_probabilities
-    many = len(same) > _MOST_NAMED
-    parts = [f"{count(len(same))} labels count as those of the same name"] if many else []
-    parts += [
-        _counts_as(labels, _short(test_set.label_names[target]))
-        for target, labels in sorted(sources.items())
-        if not (many and target in same)
-    ]
-    if nothing:
-        fate = f"{'is' if len(nothing) == 1 else 'are'} {'left out' if added else 'always wrong'}"
-        parts.append(_counts_as(nothing, f"none of this set's labels and {fate}"))
-    return f"{_COLLAPSES['probability' if added else 'label']}: {'; '.join(parts)}."
-
-
-def _counts_as(labels: Sequence[str], what: str) -> str:
-    shown = listed([_short(label) for label in labels], _MOST_NAMED)
-    return f"{shown} {'counts' if len(labels) == 1 else 'count'} as {what}"
-
-
-def _short(label: str) -> str:
-    return truncate(one_line(label), 60)
 
 
 def stop_text(stop_reason: str) -> str:

@@ -1,1 +1,1 @@
-"""The report's tables as records. HTML, JSON and Markdown of them are in `page`."""
+"""The report's tables as records: one of all scores, and a file per table that shows some of them. Drawing: `page`."""

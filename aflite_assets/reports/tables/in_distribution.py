@@ -3,25 +3,22 @@
 ICML 2020, Tables 3 and 4; ICLR 2020 submission, Tables 1 and 2.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
 
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
-from aflite_assets.reports.scores.groups import Compared, cells_of, natural_columns, train_rows
-from aflite_assets.reports.tables.main_tables import points
-
-
-@dataclass(frozen=True)
-class InDistributionRow:
-    """One evaluator: a score per column, and per representation full minus filtered, in points."""
-
-    evaluator: str
-    scores: tuple[Score, ...]
-    differences: tuple[float | None, ...]
+from aflite_assets.reports.scores.accuracy import Score
+from aflite_assets.reports.scores.groups import Compared, natural_columns, train_rows
+from aflite_assets.reports.scores.score_table import Place, points, score_table
+from aflite_assets.reports.tables.cells import NOTHING, points_cell, rows_heading, score_cell, sizes_cell
+from aflite_assets.reports.tables.long_form import SCORE, TESTED, LongForm
+from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
+from aflite_assets.reports.text import counted, percent
 
 
 @dataclass(frozen=True)
@@ -32,103 +29,145 @@ class HumanAgreement:
     rows: int
 
 
-@dataclass(frozen=True)
-class HumanRow:
-    """What single annotators reach on each column's test rows; None where no row has annotators."""
-
-    agreements: tuple[HumanAgreement | None, ...]
-    differences: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class InDistributionTable:
-    """One natural test set.
-
-    `representations`: one difference column each: full (trained and tested on full) minus filtered (trained on
-    filtered, tested on filtered rows or, where the test rows were left alone, on full). `test_rows` and
-    `train_rows` (each distinct size over evaluators and seeds) per column. `human` is None where no row has annotators.
-    """
-
-    test_set: str
-    representations: tuple[str, ...]
-    columns: tuple[Compared, ...]
-    test_rows: tuple[int, ...]
-    rows: tuple[InDistributionRow, ...]
-    human: HumanRow | None
-    train_rows: tuple[tuple[int, ...], ...]
-
-    @property
-    def filtered_rows(self) -> bool:
-        """Whether any column is about filtered test rows."""
-        return any(column.tested_on == "filtered" for column in self.columns)
-
-
 @cached_per_record
-def in_distribution_tables(data: BenchmarkData) -> tuple[InDistributionTable, ...]:
+def in_distribution_tables(data: BenchmarkData) -> tuple[Table, ...]:
     """A table per natural test set; none without a representation or an evaluator trained on a train set alone.
 
     Random is tested on full rows, as in the paper, and on the filtered rows, where nothing but training differs from
-    filtered; where test rows were left alone, all are tested on full rows. The paper's
-    difference column is of its last representation; here each has one.
+    filtered; where test rows were left alone, all are tested on full rows. The paper's difference column is of its
+    last representation; here each has one: full (trained and tested on full) minus filtered (trained on filtered,
+    tested on filtered rows or, where these were left alone, on full).
     """
     if not data.plain_evaluators or not data.representations:
         return ()
     return tuple(_table(data, one) for one in data.test_sets if not one.challenge)
 
 
-def _table(data: BenchmarkData, test_set: TestSet) -> InDistributionTable:
-    columns = natural_columns(data, test_set)
-    masks = [tested_rows(test_set, column) for column in columns]
-    return InDistributionTable(
+@dataclass(frozen=True)
+class ComparedScores:
+    """The scores of one test set in columns that compare train sets, the first of them full; of `top` as in `Place`."""
+
+    data: BenchmarkData
+    test_set: TestSet
+    columns: tuple[Compared, ...]
+
+    def score(self, evaluator: str, column: Compared, top: int = 1) -> Score:
+        """Of the rows that the column is about."""
+        tested_on = "all" if self.test_set.challenge else column.tested_on
+        representation = column.representation or self.data.representations[0]
+        place = Place(representation, evaluator, column.train_set, self.test_set.name, tested_on, top=top)
+        return score_table(self.data)[place]
+
+    def difference(self, evaluator: str, representation: str | None, top: int = 1) -> float | None:
+        """Full minus filtered with a representation, each on its own test rows, in points."""
+        full, after = (self.score(evaluator, one, top) for one in (self.columns[0], self.filtered(representation)))
+        return points(full, after)
+
+    def filtered(self, representation: str | None) -> Compared:
+        """The column of a representation's filtered set."""
+        return next(one for one in self.columns if (one.train_set, one.representation) == ("filtered", representation))
+
+    def cell(self, evaluator: str, key: Compared | str, form: str, *, top: int = 1, shaded: bool = False) -> TableCell:
+        """The score of a column, or the difference of a representation, which stands beside filtered in long form."""
+        if isinstance(key, str):
+            return points_cell(self.difference(evaluator, key, top))
+        gap = self.difference(evaluator, key.representation, top) if key.train_set == "filtered" else None
+        keys = {"test_set": self.test_set.name, "evaluator": evaluator, **vars(key), "top": top, "difference": gap}
+        return score_cell(self.score(evaluator, key, top), shaded=shaded, form=form, keys=keys)
+
+    def heading(self, key: Compared | str) -> Heading:
+        """What is trained on and tested on; of a difference what it is of."""
+        if isinstance(key, str):
+            return Heading("full minus filtered", (key, "points"))
+        of = () if key.representation is None else (key.representation,)
+        test_rows = self.score(self.data.plain_evaluators[0], key).test_rows
+        return rows_heading(key.train_set, test_rows, *of, f"on {key.tested_on} rows")
+
+
+def _table(data: BenchmarkData, test_set: TestSet) -> Table:
+    compared = ComparedScores(data, test_set, natural_columns(data, test_set))
+    keys: list[Compared | str] = [*compared.columns, *data.representations]
+    human = _human(data, test_set, compared.columns)
+
+    def cell(evaluator: str, key: Compared | str) -> TableCell:
+        shaded = not isinstance(key, str) and not key.train_set.startswith("random")
+        return compared.cell(evaluator, key, "in_distribution", shaded=shaded)
+
+    def human_cell(name: str, key: Compared | str) -> TableCell:
+        def gap(representation: str | None) -> float | None:
+            full, after = (human[one] for one in (compared.columns[0], compared.filtered(representation)))
+            return None if full is None or after is None else 100 * (full.share - after.share)
+
+        if isinstance(key, str):
+            return points_cell(gap(key))
+        beside = gap(key.representation) if key.train_set == "filtered" else None
+        keys = {"test_set": test_set.name, "evaluator": name, **vars(key), "difference": beside}
+        return _agreement_cell(human[key], keys)
+
+    def size_cell(_: str, key: Compared | str) -> TableCell:
+        return NOTHING if isinstance(key, str) else sizes_cell(_train_rows(data, key))
+
+    how = _FILTERED if any(one.tested_on == "filtered" for one in compared.columns) else _LEFT_ALONE
+    return Table(
+        "in_distribution",
         test_set.name,
-        data.representations,
-        columns,
-        tuple(int(mask.sum()) for mask in masks),
-        tuple(_row(data, test_set, evaluator, columns) for evaluator in data.plain_evaluators),
-        _human(data, test_set, columns, masks),
-        tuple(_sizes(data, column) for column in columns),
+        f"{test_set.name}: full, random and filtered",
+        ("evaluator",),
+        tuple(Column(compared.heading(key), line=True) for key in keys),
+        pivot(data.plain_evaluators, lambda evaluator: (evaluator,), keys, cell)
+        + pivot(["human"] if human else [], lambda name: (name,), keys, human_cell, apart=True)
+        + pivot(["train rows"], lambda name: (name,), keys, size_cell, apart=True),
+        f"Accuracy in per cent; mean, deviation over seeds, 95 % interval. {how}{_HUMAN if human else ''}",
     )
 
 
-def tested_rows(test_set: TestSet, column: Compared) -> np.ndarray:
-    """Which rows of the test set a column is about, bool."""
-    if column.tested_on == "full" or column.representation is None:
-        return np.ones(len(test_set.row_ids), dtype=bool)
-    return test_set.kept[column.representation]
+_FILTERED = (
+    "Random on full rows shows what having fewer train rows costs; the control on filtered rows has as many train "
+    "rows and, as random_matched, the class sizes of filtered, so only the choice of train rows differs. "
+    "Difference: full on full minus filtered on filtered, in points, for each representation."
+)
+_LEFT_ALONE = (
+    "The settings leave the test rows alone, so all are tested on the same rows; the control (random_matched, or "
+    "random where there is no such set) has as many train rows as filtered. Difference: full minus filtered, in "
+    "points, for each representation."
+)
+_HUMAN = (
+    " Human: mean share of a row's single annotators who gave its label; where the label is their majority, more "
+    "than a new annotator would reach."
+)
 
 
-def _row(data: BenchmarkData, test_set: TestSet, evaluator: str, columns: tuple[Compared, ...]) -> InDistributionRow:
-    scores = tuple(
-        score(
-            [
-                correct_rows(cell, test_set)
-                for cell in cells_of(data, evaluator, column.train_set, column.representation)
-            ],
-            tested_rows(test_set, column),
-            test_set.groups,
-        )
-        for column in columns
-    )
-    after = [filtered for one, filtered in zip(columns, scores, strict=True) if one.train_set == "filtered"]
-    return InDistributionRow(evaluator, scores, tuple(points(scores[0], one) for one in after))
-
-
-def _sizes(data: BenchmarkData, column: Compared) -> tuple[int, ...]:
+def _train_rows(data: BenchmarkData, column: Compared) -> tuple[int, ...]:
     wanted = (column.train_set, column.representation)
     return train_rows([cell for cell in data.cells if (cell.train_set, cell.representation) == wanted])
 
 
 def _human(
-    data: BenchmarkData, test_set: TestSet, columns: tuple[Compared, ...], masks: list[np.ndarray]
-) -> HumanRow | None:
+    data: BenchmarkData, test_set: TestSet, columns: Sequence[Compared]
+) -> dict[Compared, HumanAgreement | None]:
+    """What single annotators reach on each column's test rows; nothing where no row has annotators."""
     shares = annotators_right(data, test_set)
     if shares is None:
-        return None
-    agreements = tuple(_agreement(shares[mask]) for mask in masks)
-    full = agreements[0]
-    after = [filtered for one, filtered in zip(columns, agreements, strict=True) if one.train_set == "filtered"]
-    differences = tuple(None if full is None or one is None else 100 * (full.share - one.share) for one in after)
-    return HumanRow(agreements, differences)
+        return {}
+    masks = {
+        one: test_set.kept[one.representation]
+        if one.tested_on == "filtered" and one.representation is not None
+        else np.ones(len(shares), dtype=bool)
+        for one in columns
+    }
+    return {one: _agreement(shares[mask]) for one, mask in masks.items()}
+
+
+def _agreement_cell(agreement: HumanAgreement | None, keys: dict[str, Any]) -> TableCell:
+    if agreement is None:
+        record = keys | {"status": "no rows", "test_rows": 0}
+        return TableCell("no annotators", kind="missing", form="in_distribution", record=record)
+    text = f"{percent(agreement.share)} ({counted(agreement.rows, 'row')})"
+    record = keys | {"status": "done", "accuracy": agreement.share, "test_rows": agreement.rows}
+    return TableCell(text, value=agreement.share, form="in_distribution", record=record)
+
+
+IN_DISTRIBUTION = LongForm("in_distribution", (*TESTED, *SCORE, "difference"), in_distribution_tables)
 
 
 def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | None:

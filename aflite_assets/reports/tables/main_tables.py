@@ -1,15 +1,17 @@
-"""The report's tables as records: accuracies before and after, challenge sets, iterations; no text layout."""
+"""Accuracy of every evaluator and train set before and after filtering, on natural test sets; and the iterations."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
-from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
+from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.reports.scores.accuracy import Score
 from aflite_assets.reports.scores.groups import cell_groups, train_rows
-from aflite_assets.reports.scores.subsets import MAX_LABELS_APART, subsets_of
+from aflite_assets.reports.scores.score_table import Place, points, score_records, score_table, trained_sizes
+from aflite_assets.reports.tables.cells import points_cell, rows_heading, score_cell, sizes_cell
+from aflite_assets.reports.tables.long_form import CELL, SCORE, LongForm
+from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot, ruled
 
 
 @dataclass(frozen=True)
@@ -17,8 +19,7 @@ class TestColumns:
     """One natural test set as seen by one train set.
 
     `full`: all its rows; `filtered`: those that survived filtering, None when the set was not filtered.
-    `drop`: full minus filtered of the same models, in points (hundredths of accuracy). `own`: the rows left by the law
-    that made the train set, so that it is trained and tested on one distribution; None for a train set without.
+    `drop`: full minus filtered of the same models, in points (hundredths of accuracy).
     """
 
     __test__ = False  # not a test class
@@ -27,7 +28,6 @@ class TestColumns:
     full: Score
     filtered: Score | None
     drop: float | None
-    own: Score | None = None
 
 
 @dataclass(frozen=True)
@@ -38,32 +38,6 @@ class MainRow:
     train_set: str
     train_rows: tuple[int, ...]
     tests: tuple[TestColumns, ...]
-
-
-@dataclass(frozen=True)
-class ChallengePart:
-    """Score on part of a challenge set.
-
-    `column` is the category column and None for a part of the whole set. `category` None with a column means any
-    value of it, `label` None every gold label.
-    """
-
-    column: str | None
-    category: str | None
-    label: str | None
-    score: Score
-
-
-@dataclass(frozen=True)
-class ChallengeRow:
-    """One evaluator trained on one train set, tested on a challenge set, whole and in parts."""
-
-    test_set: str
-    evaluator: str
-    train_set: str
-    train_rows: tuple[int, ...]
-    overall: Score
-    parts: tuple[ChallengePart, ...]
 
 
 @dataclass(frozen=True)
@@ -95,108 +69,90 @@ def main_table(data: BenchmarkData, representation: str) -> tuple[MainRow, ...]:
     Raises:
         InvalidInputError: the dataset was not filtered with `representation`.
     """
-    natural = [test_set for test_set in data.test_sets if not test_set.challenge]
+    natural = [test_set.name for test_set in data.test_sets if not test_set.challenge]
     return tuple(
         MainRow(
             evaluator,
             train_set,
             train_rows(cells),
-            tuple(_test_columns(cells, s, representation, train_set) for s in natural),
+            tuple(_test_columns(data, Place(representation, evaluator, train_set, name)) for name in natural),
         )
         for evaluator, train_set, cells in cell_groups(data, representation)
     )
 
 
-@cached_per_record
-def challenge_table(data: BenchmarkData, representation: str) -> tuple[ChallengeRow, ...]:
-    """Accuracy on each challenge set: overall, per gold label, per category, per category and gold label.
+def _test_columns(data: BenchmarkData, place: Place) -> TestColumns:
+    full = score_table(data)[place._replace(tested_on="full")]
+    filtered = score_table(data).get(place._replace(tested_on="filtered"))
+    return TestColumns(place.test_set, full, filtered, points(full, filtered))
 
-    The parts are those of `subsets.subsets_of`.
 
-    Raises:
-        InvalidInputError: the dataset was not filtered with `representation`.
-    """
-    groups = cell_groups(data, representation)
-    return tuple(
-        _challenge_row(test_set, evaluator, train_set, cells)
-        for test_set in data.test_sets
-        if test_set.challenge
-        for evaluator, train_set, cells in groups
+def accuracy_tables(data: BenchmarkData) -> tuple[Table, ...]:
+    """One per representation; none without an evaluator."""
+    return tuple(_accuracy_table(data, name) for name in data.representations if data.evaluators)
+
+
+def _accuracy_table(data: BenchmarkData, representation: str) -> Table:
+    scores, sizes = score_table(data), trained_sizes(data, representation)
+    keys = list(_keys(data, representation))
+
+    def cell(trained: tuple[str, str], key: tuple[str, str] | None) -> TableCell:
+        if key is None:
+            return sizes_cell(sizes[trained])
+        test_set, rows = key
+        place = Place(representation, *trained, test_set)
+        full, filtered, own = (scores.get(place._replace(tested_on=one)) for one in ("full", "filtered", "own"))
+        if rows == "drop":
+            return points_cell(points(full, filtered))
+        shaded = filtered is not None and (trained[1], rows) in _THE_PAPERS
+        return score_cell({"full": full, "filtered": filtered, "own": own}[rows], shaded=shaded)
+
+    def column(key: tuple[str, str]) -> Column:
+        test_set, rows = key
+        if rows in ("drop", "own"):
+            return Column(_WITHOUT_SIZES[rows], Heading(test_set))
+        first = next(place for place in scores if place.representation == representation and place[3:5] == key)
+        return Column(rows_heading(rows, scores[first].test_rows), Heading(test_set))
+
+    return Table(
+        f"accuracy_{representation}",
+        "",
+        f"Accuracy in per cent, filtered with representation {representation}",
+        ("evaluator", "trained on"),
+        ruled([Column(Heading("train rows")), *map(column, keys)]),
+        pivot(sizes, lambda trained: trained, [None, *keys], cell),
+        _CAPTION,
     )
+
+
+_WITHOUT_SIZES = {"drop": Heading("drop", ("points",)), "own": Heading("own test rows")}
+_THE_PAPERS = (("full", "full"), ("random", "full"), ("filtered", "filtered"))
+
+
+def _keys(data: BenchmarkData, representation: str) -> Iterator[tuple[str, str]]:
+    """Test sets with the rows tested on; "own" where train sets other than filtered have test rows by their own law."""
+    for test_set in data.test_sets:
+        if not test_set.challenge:
+            yield test_set.name, "full"
+        if representation in test_set.kept:
+            yield from ((test_set.name, "filtered"), (test_set.name, "drop"))
+            if any(of == representation and train_set != "filtered" for of, train_set in test_set.own_kept):
+                yield test_set.name, "own"
+
+
+_CAPTION = (
+    "Under each test set, each place: mean over seeds; its deviation over seeds; Wilson's 95 % interval for the "
+    "number of test rows n, or, of rows in groups, for the rows that these are worth. Shaded: full tested on full, "
+    "random on full, filtered on filtered, the papers' comparison. Drop: full minus filtered test rows, same models, "
+    "in points. Own test rows: test rows chosen in the same way as the train set of that line, so that it is trained "
+    "and tested on one distribution; every line has other rows there."
+)
+
+
+ACCURACY = LongForm("accuracy", (*CELL, "test_set", "tested_on", *SCORE), partial(score_records, challenge=False))
 
 
 def filter_table(filtered: FilteredSet) -> tuple[FilterRow, ...]:
     """The iterations of one filtering, in order."""
     rows = filtered.iterations.select(list(FilterRow.__dataclass_fields__)).to_pylist()
     return tuple(sorted((FilterRow(**row) for row in rows), key=lambda row: row.iteration))
-
-
-def _test_columns(cells: Sequence[Cell], test_set: TestSet, representation: str, train_set: str) -> TestColumns:
-    correct = [correct_rows(cell, test_set) for cell in cells]
-    full = score(correct, np.ones(len(test_set.row_ids), dtype=bool), test_set.groups)
-    kept = test_set.kept.get(representation)
-    filtered = None if kept is None else score(correct, kept, test_set.groups)
-    own_kept = test_set.own_kept.get((representation, train_set))
-    own = filtered if train_set == "filtered" else None
-    if own_kept is not None:
-        own = score(correct, own_kept, test_set.groups)
-    return TestColumns(test_set.name, full, filtered, None if filtered is None else points(full, filtered), own)
-
-
-def has_own_rows(rows: Sequence[MainRow], test_set: str) -> bool:
-    """Whether train sets other than filtered have test rows left by their own law."""
-    return any(
-        test.own is not None
-        for row in rows
-        if row.train_set != "filtered"
-        for test in row.tests
-        if test.test_set == test_set
-    )
-
-
-def points(before: Score, after: Score) -> float | None:
-    """How many points (hundredths of accuracy) `after` lies below `before`; None where either is missing."""
-    if before.accuracy is None or after.accuracy is None:
-        return None
-    return 100 * (before.accuracy.mean - after.accuracy.mean)
-
-
-def challenge_blocks(rows: Sequence[ChallengeRow]) -> list[tuple[str | None, list[ChallengeRow]]]:
-    """The rows of one challenge set as they are shown: whole, or a block per category column where it has several.
-
-    A block's rows have the parts of its column alone; the first block, with column None, has those of the whole set.
-    """
-    columns = list(dict.fromkeys(part.column for row in rows for part in row.parts if part.column is not None))
-    if len(columns) < 2:
-        return [(None, list(rows))]
-    blocks = [None, *columns]
-    return [
-        (column, [replace(row, parts=tuple(part for part in row.parts if part.column == column)) for row in rows])
-        for column in blocks
-    ]
-
-
-def _challenge_row(test_set: TestSet, evaluator: str, train_set: str, cells: Sequence[Cell]) -> ChallengeRow:
-    correct = [correct_rows(cell, test_set) for cell in cells]
-    parts = tuple(
-        ChallengePart(part.column, part.category, part.label, score(correct, part.mask, test_set.groups))
-        for part in subsets_of(test_set)
-    )
-    overall = score(correct, np.ones(len(test_set.row_ids), dtype=bool), test_set.groups)
-    return ChallengeRow(test_set.name, evaluator, train_set, train_rows(cells), overall, parts)
-
-
-__all__ = [
-    "MAX_LABELS_APART",
-    "ChallengePart",
-    "ChallengeRow",
-    "FilterRow",
-    "MainRow",
-    "TestColumns",
-    "challenge_blocks",
-    "challenge_table",
-    "filter_table",
-    "has_own_rows",
-    "main_table",
-    "points",
-]

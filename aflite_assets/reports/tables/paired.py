@@ -1,8 +1,7 @@
 """Filtered against its control on the same test rows: differences in accuracy, their intervals and verdicts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Literal
 
 import numpy as np
@@ -14,8 +13,12 @@ from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.reports.scores.accuracy import correct_rows
 from aflite_assets.reports.scores.groups import cell_groups
 from aflite_assets.reports.scores.subsets import Subset, subsets_of
-from aflite_assets.reports.scores.verdicts import Bar, Claim, Family, Verdict, judge
+from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Bar, Claim, Family, Verdict, judge
+from aflite_assets.reports.tables.cells import count_cell, difference_cell, part_text, short, text_cell, verdict_text
+from aflite_assets.reports.tables.long_form import LongForm, Record
+from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
 from aflite_assets.reports.tables.zero_shot import zero_shot_subsets
+from aflite_assets.reports.text import listed
 
 
 @dataclass(frozen=True)
@@ -58,17 +61,6 @@ class PairedDifference:
     def primary(self) -> bool:
         """Whether it is the comparison that its representation is judged by."""
         return self.verdict.primary
-
-
-@dataclass(frozen=True)
-class PairedParts:
-    """The parts of one challenge set, `train_set` against `against`: a row per part, in it one per evaluator."""
-
-    train_set: str
-    against: str
-    test_set: str
-    evaluators: tuple[str, ...]
-    rows: tuple[tuple[PairedDifference, ...], ...]
 
 
 def paired_differences(data: BenchmarkData, representation: str) -> tuple[PairedDifference, ...]:
@@ -171,30 +163,6 @@ def compared_subsets(test_set: TestSet) -> list[Subset]:
     return parts if len(parts) > 1 else []
 
 
-def part_tables(differences: Sequence[PairedDifference]) -> tuple[PairedParts, ...]:
-    """The differences on parts of challenge sets side by side; sets without any interval are left out."""
-    tables: dict[tuple[str, str, str], dict[tuple[str | None, ...], list[PairedDifference]]] = {}
-    for difference in differences:
-        if not difference.whole:
-            rows = tables.setdefault((difference.train_set, difference.against, difference.test_set), {})
-            rows.setdefault((difference.column, difference.category, difference.label), []).append(difference)
-    return tuple(
-        PairedParts(*key, tuple(one.evaluator for one in next(iter(rows.values()))), tuple(map(tuple, rows.values())))
-        for key, rows in tables.items()
-        if any(one.interval is not None for row in rows.values() for one in row)
-    )
-
-
-def whole_groups(
-    differences: Sequence[PairedDifference],
-) -> list[tuple[tuple[str, str, str], list[PairedDifference]]]:
-    """The differences on whole sets by evaluator and the two train sets."""
-    whole = [difference for difference in differences if difference.whole]
-    return [
-        (key, list(group)) for key, group in groupby(whole, lambda one: (one.evaluator, one.train_set, one.against))
-    ]
-
-
 def _tested(test_set: TestSet, representation: str) -> list[tuple[Literal["full", "filtered", "all"], Subset]]:
     """Which rows are compared, the whole set first."""
     everything = Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
@@ -240,3 +208,123 @@ def finished_trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: Tes
 def _finished(cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
     correct = [correct_rows(cell, test_set) for cell in cells]
     return [rows for rows in correct if isinstance(rows, np.ndarray)]
+
+
+def paired_tables(data: BenchmarkData) -> tuple[Table, ...]:
+    """Per representation the differences on whole test sets, then one per challenge set by its parts.
+
+    Nothing without an evaluator; sets without any interval have no table of parts.
+    """
+    found = ((name, paired_differences(data, name)) for name in data.representations)
+    return tuple(
+        table for name, all_of in found if all_of for table in (_whole_sets(name, all_of), *_parts(name, all_of))
+    )
+
+
+def _whole_sets(representation: str, differences: Sequence[PairedDifference]) -> Table:
+    cells: list[Callable[[PairedDifference], TableCell]] = [
+        lambda one: count_cell(one.test_rows),
+        lambda one: difference_cell(one.interval, test_rows=one.test_rows),
+        _verdict_cell,
+        lambda one: TableCell(f"{one.filtered_seeds} and {one.random_seeds}"),
+    ]
+    return Table(
+        f"paired_{representation}",
+        "",
+        f"Filtered minus its control, representation {representation}",
+        ("evaluator", "trained on", "tested on"),
+        (
+            Column(Heading("rows")),
+            Column(Heading("difference", ("points",))),
+            Column(Heading("verdict"), kind="text"),
+            Column(Heading("seeds")),
+        ),
+        pivot(
+            [one for one in differences if one.whole],
+            lambda one: (one.evaluator, _pair_text(one), f"{one.test_set}, {one.tested_on} rows"),
+            cells,
+            lambda one, cell: cell(one),
+        ),
+        notes=(_paired_note(differences),),
+    )
+
+
+def _verdict_cell(one: PairedDifference) -> TableCell:
+    words = f"primary: {verdict_text(one.verdict)}" if one.primary else verdict_text(one.verdict)
+    return text_cell(words, strong=one.primary, shaded=one.verdict.found)
+
+
+def _pair_text(one: PairedDifference) -> str:
+    return f"{one.train_set} minus {one.against}"
+
+
+def _paired_note(differences: Sequence[PairedDifference]) -> str:
+    """How the intervals and verdicts of differences are to be read."""
+    against = list(dict.fromkeys(one.against for one in differences if one.verdict.why != "not the control"))
+    return (
+        f"Points of accuracy on the same test rows, against as many random rows ({listed(against)}). The 95 % "
+        "intervals count test groups and trainings as samples (crossed, t quantiles); they hold for this warm-up and "
+        "this filter run, which another seed would draw anew. The primary comparison is judged by itself, all others "
+        "on whole sets together (Holm 1979), and so are parts of sets. No verdict: rows that the filter chose or that "
+        f"took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups."
+    )
+
+
+_Part = tuple[str | None, str | None, str | None]
+
+
+def _parts(representation: str, differences: Sequence[PairedDifference]) -> Iterator[Table]:
+    """A row per part, in it one difference per evaluator."""
+    sets: dict[tuple[str, str], dict[tuple[_Part, str], PairedDifference]] = {}
+    for one in differences:
+        if not one.whole:
+            found = sets.setdefault((one.test_set, _pair_text(one)), {})
+            found[(one.column, one.category, one.label), one.evaluator] = one
+    for (test_set, pair), found in sets.items():
+        if any(one.interval is not None for one in found.values()):
+            yield _part_table(representation, test_set, pair, found)
+
+
+def _part_table(
+    representation: str, test_set: str, pair: str, found: Mapping[tuple[_Part, str], PairedDifference]
+) -> Table:
+    rows = {part: one.test_rows for (part, _), one in found.items()}
+    evaluators = list(dict.fromkeys(evaluator for _, evaluator in found))
+
+    def cell(part: _Part, evaluator: str | None) -> TableCell:
+        if evaluator is None:
+            return count_cell(rows[part])
+        one = found[part, evaluator]
+        return difference_cell(one.interval, verdict=one.verdict)
+
+    return Table(
+        f"paired_{representation}",
+        f"{test_set}, {pair}",
+        f"{test_set} by part: {pair}, representation {representation}",
+        ("part",),
+        (Column(Heading("rows")), *(Column(Heading(name, ("points",)), line=True) for name in evaluators)),
+        pivot(rows, lambda part: (short(part_text(*part)),), [None, *evaluators], cell),
+        _PARTS,
+    )
+
+
+_PARTS = (
+    "Points of accuracy on the rows of each part, with the 95 % interval as above; shaded where there is a "
+    "difference by the verdict, which counts all parts of the report. Gold labels that go in opposite directions "
+    "are a shift of answers, which the whole set hides."
+)
+
+_COLUMNS = (
+    "representation", "evaluator", "train_set", "against", "test_set", "tested_on", "column", "category", "label",
+    "test_rows", "filtered_seeds", "random_seeds", "difference", "low", "high", "p_value", "degrees_of_freedom",
+    "groups", "effective_groups", "counts_training", "side", "why", "family", "adjusted_p",
+)  # fmt: skip
+
+
+def _rows(data: BenchmarkData) -> Iterator[Record]:
+    for one in _judged(data):
+        interval = {} if one.interval is None else vars(one.interval)
+        yield vars(one) | interval | vars(one.verdict)
+
+
+PAIRED = LongForm("paired", _COLUMNS, _rows)

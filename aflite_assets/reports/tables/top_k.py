@@ -1,106 +1,53 @@
 """Top-1 and top-5 accuracy of datasets with many classes (ICML 2020, Tables 5 and 6; ICLR 2020 submission, Table 4)."""
 
-from dataclasses import dataclass
-
-import numpy as np
-
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
-from aflite_assets.reports.scores.groups import Compared, cells_of, challenge_columns, natural_columns
-from aflite_assets.reports.scores.predictions import MissingScore
-from aflite_assets.reports.scores.ranks import gold_ranks
-from aflite_assets.reports.tables.in_distribution import tested_rows
-from aflite_assets.reports.tables.main_tables import points
-
-TOP = 5
-"""A row counts as right when its class is among this many likeliest."""
-
-FEWEST_CLASSES = 10
-"""With fewer classes five guesses say little."""
-
-
-@dataclass(frozen=True)
-class TopScores:
-    """Accuracy of the likeliest class, and of the five likeliest."""
-
-    top_1: Score
-    top_5: Score
-
-
-@dataclass(frozen=True)
-class TopDifference:
-    """Full minus filtered in points, None where either is missing."""
-
-    top_1: float | None
-    top_5: float | None
-
-
-@dataclass(frozen=True)
-class TopRow:
-    """One evaluator; scores per column of the table, and per representation full minus filtered."""
-
-    evaluator: str
-    scores: tuple[TopScores, ...]
-    differences: tuple[TopDifference, ...]
-
-
-@dataclass(frozen=True)
-class TopTable:
-    """One test set, natural or a challenge set; `test_rows` per column, a difference per representation.
-
-    The differences are, on a natural test set that was filtered, of full on full and filtered on filtered rows.
-    """
-
-    test_set: str
-    challenge: bool
-    representations: tuple[str, ...]
-    columns: tuple[Compared, ...]
-    test_rows: tuple[int, ...]
-    rows: tuple[TopRow, ...]
+from aflite_assets.reports.scores.groups import Compared, challenge_columns, natural_columns
+from aflite_assets.reports.scores.ranks import TOP
+from aflite_assets.reports.scores.score_table import score_table
+from aflite_assets.reports.tables.in_distribution import ComparedScores
+from aflite_assets.reports.tables.long_form import SCORE, TESTED, LongForm
+from aflite_assets.reports.tables.table import Column, Heading, Table, pivot, ruled
 
 
 @cached_per_record
-def top_k_tables(data: BenchmarkData) -> tuple[TopTable, ...]:
-    """A table per test set where some cell has probabilities; none with fewer than `FEWEST_CLASSES` classes.
+def top_k_tables(data: BenchmarkData) -> tuple[Table, ...]:
+    """A table per test set where some cell has probabilities; none with few classes (`ranks.is_ranked`).
 
     A challenge set that adds probabilities up and leaves classes out (ImageNet-A's 200 of 1,000) is ranked over its
-    own classes.
+    own classes. Differences are, on a natural test set that was filtered, of full on full and filtered on filtered
+    rows.
     """
-    if not data.plain_evaluators:
-        return ()
-    ranked = [one for one in data.test_sets if is_ranked(data.label_names, one) and _has_ranks(data, one)]
-    return tuple(_table(data, one) for one in ranked)
+    ranked = {place.test_set for place in score_table(data) if place.top == TOP}
+    return tuple(_table(data, one) for one in data.test_sets if one.name in ranked and data.plain_evaluators)
 
 
-def is_ranked(label_names: tuple[str, ...], test_set: TestSet) -> bool:
-    """Whether top-5 accuracy is reported: the dataset, and the set itself, have enough classes."""
-    return min(len(label_names), len(test_set.label_names)) >= FEWEST_CLASSES
+TOP_5 = LongForm("top_5", (*TESTED, "top", *SCORE, "difference"), top_k_tables)
 
 
-def _has_ranks(data: BenchmarkData, test_set: TestSet) -> bool:
-    return any(isinstance(gold_ranks(cell, test_set), np.ndarray) for cell in data.cells)
-
-
-def _table(data: BenchmarkData, test_set: TestSet) -> TopTable:
+def _table(data: BenchmarkData, test_set: TestSet) -> Table:
     columns = challenge_columns(data) if test_set.challenge else natural_columns(data, test_set)
-    rows = tuple(_row(data, test_set, evaluator, columns) for evaluator in data.plain_evaluators)
-    sizes = tuple(int(tested_rows(test_set, column).sum()) for column in columns)
-    return TopTable(test_set.name, test_set.challenge, data.representations, columns, sizes, rows)
+    compared = ComparedScores(data, test_set, columns)
+    shown: list[Compared | str] = [*columns, *data.representations]
+    keys = [(key, top) for key in shown for top in (1, TOP)]
+    return Table(
+        "top_5",
+        test_set.name,
+        f"{test_set.name}: the likeliest class, and the five likeliest",
+        ("evaluator",),
+        ruled([Column(Heading(f"top-{top}"), compared.heading(key)) for key, top in keys]),
+        pivot(
+            data.plain_evaluators,
+            lambda evaluator: (evaluator,),
+            keys,
+            lambda evaluator, key: compared.cell(evaluator, key[0], "top_5", top=key[1]),
+        ),
+        f"{_CAPTION}{_MASKED if test_set.challenge else ''}",
+    )
 
 
-def _row(data: BenchmarkData, test_set: TestSet, evaluator: str, columns: tuple[Compared, ...]) -> TopRow:
-    scores = tuple(_scores(data, test_set, evaluator, column) for column in columns)
-    full = scores[0]
-    after = [found for one, found in zip(columns, scores, strict=True) if one.train_set == "filtered"]
-    differences = (TopDifference(points(full.top_1, one.top_1), points(full.top_5, one.top_5)) for one in after)
-    return TopRow(evaluator, scores, tuple(differences))
-
-
-def _scores(data: BenchmarkData, test_set: TestSet, evaluator: str, column: Compared) -> TopScores:
-    cells = cells_of(data, evaluator, column.train_set, column.representation)
-    mask = tested_rows(test_set, column)
-    ranks = [gold_ranks(cell, test_set) for cell in cells]
-    top_5 = [rank if isinstance(rank, MissingScore) else rank < TOP for rank in ranks]
-    top_1 = [correct_rows(cell, test_set) for cell in cells]
-    return TopScores(score(top_1, mask, test_set.groups), score(top_5, mask, test_set.groups))
+_CAPTION = (
+    "Accuracy in per cent; a row counts as right in top-5 when its class is among the five that the model finds "
+    "likeliest. Difference: full minus filtered, in points, for each representation."
+)
+_MASKED = " Where the set has some of the dataset's classes and adds probabilities up, only its own classes are ranked."

@@ -1,93 +1,97 @@
 """Zero-shot accuracy on all challenge sets side by side, a row per train set (ICML 2020, Table 1)."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.inputs.train_sets import compared_pairs
-from aflite_assets.reports.scores.accuracy import Score, correct_rows, score
-from aflite_assets.reports.scores.groups import cell_groups, train_rows
+from aflite_assets.reports.scores.score_table import Place, points, score_table, trained_sizes
 from aflite_assets.reports.scores.subsets import Subset, subsets_of
-from aflite_assets.reports.tables.main_tables import points
-
-
-@dataclass(frozen=True)
-class ZeroShotColumn:
-    """Some rows of a challenge set; column, category and label as in `tables.ChallengePart`."""
-
-    test_set: str
-    column: str | None
-    category: str | None
-    label: str | None
-    test_rows: int
-
-
-@dataclass(frozen=True)
-class ZeroShotRow:
-    """One train set of one evaluator; a score per column of the table."""
-
-    train_set: str
-    train_rows: tuple[int, ...]
-    scores: tuple[Score, ...]
-
-
-@dataclass(frozen=True)
-class ZeroShotDifference:
-    """Trained on `train_set` minus trained on `against`: means in points per column, None where either is missing."""
-
-    train_set: str
-    against: str
-    points: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class ZeroShotTable:
-    """All train sets of one evaluator and representation."""
-
-    evaluator: str
-    columns: tuple[ZeroShotColumn, ...]
-    rows: tuple[ZeroShotRow, ...]
-    differences: tuple[ZeroShotDifference, ...]
+from aflite_assets.reports.tables.cells import (
+    NOTHING,
+    minus,
+    part_text,
+    points_cell,
+    rows_heading,
+    score_cell,
+    sizes_cell,
+)
+from aflite_assets.reports.tables.long_form import CELL, PART, SCORE, LongForm
+from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot, ruled
 
 
 @cached_per_record
-def zero_shot_tables(data: BenchmarkData, representation: str) -> tuple[ZeroShotTable, ...]:
-    """A table per evaluator that was trained on a train set alone; none without a challenge set.
+def zero_shot_tables(data: BenchmarkData) -> tuple[Table, ...]:
+    """Per representation one for each evaluator that was trained on a train set alone; none without a challenge set.
 
     The paper's convention for HANS, the non-entailment half of each heuristic, is here the part of one gold label
-    within a category, and the other half stands beside it.
-
-    Raises:
-        InvalidInputError: the dataset was not filtered with `representation`.
+    within a category, and the other half stands beside it. Differences are of filtered, and of what it had left
+    earlier, against full and against the random rows of its size.
     """
-    groups = [group for group in cell_groups(data, representation) if group[0] in data.plain_evaluators]
-    shown = [(one, zero_shot_subsets(one)) for one in data.test_sets if one.challenge]
-    if not shown:
+    if not any(one.challenge for one in data.test_sets):
         return ()
-    columns = tuple(
-        ZeroShotColumn(one.name, part.column, part.category, part.label, int(part.mask.sum()))
-        for one, parts in shown
-        for part in parts
-    )
-    rows: dict[str, list[ZeroShotRow]] = {name: [] for name, _, _ in groups}
-    for evaluator, train_set, cells in groups:
-        scores: list[Score] = []
-        for one, parts in shown:
-            correct = [correct_rows(cell, one) for cell in cells]
-            scores += [score(correct, part.mask, one.groups) for part in parts]
-        rows[evaluator].append(ZeroShotRow(train_set, train_rows(cells), tuple(scores)))
-    return tuple(ZeroShotTable(name, columns, tuple(lines), _differences(lines)) for name, lines in rows.items())
+    return tuple(_table(data, name, each) for name in data.representations for each in data.plain_evaluators)
 
 
-def _differences(rows: list[ZeroShotRow]) -> tuple[ZeroShotDifference, ...]:
-    """Of filtered, and of what it had left earlier, against full and against the random rows of its size."""
-    scores = {row.train_set: row.scores for row in rows}
-    return tuple(
-        ZeroShotDifference(pair, against, tuple(map(points, scores[pair], scores[against])))
-        for pair, against in compared_pairs(scores)
+def _places(data: BenchmarkData, representation: str, evaluator: str) -> list[Place]:
+    """The columns: places that name no train set."""
+    return [
+        Place(representation, evaluator, "", one.name, "all", part.column, part.category, part.label)
+        for one in data.test_sets
+        if one.challenge
+        for part in zero_shot_subsets(one)
+    ]
+
+
+def _table(data: BenchmarkData, representation: str, evaluator: str) -> Table:
+    scores, places = score_table(data), _places(data, representation, evaluator)
+    sizes = {one: size for (name, one), size in trained_sizes(data, representation).items() if name == evaluator}
+
+    def score(train_set: str, place: Place | None) -> TableCell:
+        if place is None:
+            return sizes_cell(sizes[train_set])
+        there = place._replace(train_set=train_set)
+        return score_cell(scores[there], short=True, form="zero_shot", keys=there._asdict())
+
+    def difference(pair: tuple[str, str], place: Place | None) -> TableCell:
+        if place is None:
+            return NOTHING
+        first, second = (place._replace(train_set=one) for one in pair)
+        gap = points(scores[first], scores[second])
+        keys = {**first._asdict(), "against": pair[1], "difference": gap}
+        return replace(points_cell(gap), form="zero_shot_differences", record=keys)
+
+    columns = [Column(Heading("train rows"))]
+    for place in places:
+        test_rows = scores[place._replace(train_set="full")].test_rows
+        part = part_text(place.column, place.category, place.label)
+        columns.append(Column(rows_heading(part, test_rows), Heading(place.test_set)))
+    pairs = compared_pairs(sizes)
+    return Table(
+        f"zero_shot_{representation}",
+        evaluator,
+        f"{evaluator}, zero-shot; train sets of representation {representation}",
+        ("trained on",),
+        ruled(columns),
+        pivot(sizes, lambda train_set: (train_set,), [None, *places], score)
+        + pivot(pairs, minus, [None, *places], difference, apart=True),
+        _CAPTION,
     )
+
+
+_CAPTION = (
+    "Accuracy in per cent; mean over seeds, its deviation over them, 95 % interval. Where a category has rows of "
+    "several gold labels, each stands beside the whole. Last rows: differences of these means in points; their "
+    "intervals and verdicts are in the tables of filtered against its control. Of a set with several category "
+    "columns, the rows with any value of each; the values apart are in the set's own tables."
+)
+
+
+ZERO_SHOT = LongForm("zero_shot", (*CELL, *PART, *SCORE), zero_shot_tables)
+ZERO_SHOT_DIFFERENCES = LongForm("zero_shot_differences", (*CELL, "against", *PART, "difference"), zero_shot_tables)
+"""Trained on `train_set` minus trained on `against`, in points; none where either has no result."""
 
 
 def zero_shot_subsets(test_set: TestSet) -> list[Subset]:

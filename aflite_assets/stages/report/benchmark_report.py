@@ -107,18 +107,17 @@ def run(
 
 def write_tables(data: BenchmarkData, folder: Path) -> None:
     """Every table as a row per number, `tables/<name>.parquet`; as the papers lay it out, and as Markdown."""
-    from aflite_assets.reports.page.markdown import text_tables_markdown
-    from aflite_assets.reports.page.text_tables import report_text_tables
-    from aflite_assets.reports.page.tidy_tables import flat_tables
+    from aflite_assets.reports.page.markdown import plain_table, tables_markdown
+    from aflite_assets.reports.tables.all_tables import LONG_FORMS, shown_tables
 
     (folder / "tables").mkdir()
-    for name, table in flat_tables(data).items():
-        pq.write_table(table, folder / "tables" / f"{name}.parquet")
-    layouts = report_text_tables(data)
+    for form in LONG_FORMS:
+        pq.write_table(form.table(data), folder / "tables" / f"{form.name}.parquet")
+    shown = shown_tables(data)
     write_json(
-        folder / "layouts.json", {name: [asdict(text_table) for text_table in each] for name, each in layouts.items()}
+        folder / "layouts.json", {name: [asdict(plain_table(one)) for one in each] for name, each in shown.items()}
     )
-    write_json(folder / "tables.json", {name: text_tables_markdown(each) for name, each in layouts.items()})
+    write_json(folder / "tables.json", {name: tables_markdown(each) for name, each in shown.items()})
 
 
 def write_pictures(data: BenchmarkData, folder: Path) -> None:
@@ -134,24 +133,18 @@ def write_pictures(data: BenchmarkData, folder: Path) -> None:
 
 def accuracies(data: BenchmarkData) -> dict[str, float]:
     """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
-    from aflite_assets.reports.scores.accuracy import Score
-    from aflite_assets.reports.tables.main_tables import challenge_table, main_table
+    from aflite_assets.reports.scores.score_table import score_table
 
-    scores: dict[str, Score | None] = {}
-    for representation in data.representations:
-        for row in main_table(data, representation):
-            for test in row.tests:
-                name = f"{representation}.{row.evaluator}.{row.train_set}.{test.test_set}"
-                scores |= {f"{name}.full": test.full, f"{name}.filtered": test.filtered, f"{name}.own": test.own}
-        for challenged in challenge_table(data, representation):
-            name = f"{representation}.{challenged.evaluator}.{challenged.train_set}.{challenged.test_set}"
-            scores[name] = challenged.overall
-    return {name: score.accuracy.mean for name, score in scores.items() if score and score.accuracy}
+    return {
+        ".".join([*place[:4], *([] if place.tested_on == "all" else [place.tested_on])]): found.accuracy.mean
+        for place, found in score_table(data).items()
+        if place.whole and place.top == 1 and found.accuracy is not None
+    }
 
 
 def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, name: str) -> BenchmarkData:
     """Everything that the report of one dataset shows."""
-    from aflite_assets.reports.tables.top_k import is_ranked
+    from aflite_assets.reports.scores.ranks import is_ranked
 
     raw_result = inputs.raw_dataset
     raw = load_examples(raw_result.path)
@@ -224,4 +217,4 @@ def _libraries(result: PublishedResult) -> dict[str, str]:
     return {name: str(version) for name, version in result.manifest["environment"].items()}
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "8", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "9", BenchmarkReportSettings, BenchmarkReportInputs, run)

@@ -162,11 +162,16 @@ def train_sets(
 ) -> list[TrainSet]:
     """Every train set of one seed: full, then each representation's filtered set and its controls.
 
+    A filter that removed no train row has none of its own: its filtered set is the whole, and so are its controls.
+
     `full`: the ids of the train rows that all of them are drawn from (`published.full_rows`), int64 ascending.
     """
     sets = [TrainSet("full", None, full)]
     for name, part in filtered.parts.items():
-        sets.append(TrainSet("filtered", name, kept_rows(part, filter_run)["train"]))
+        kept = kept_rows(part, filter_run)["train"]
+        if len(kept) == part.summary["rows"]["train"]:
+            continue
+        sets.append(TrainSet("filtered", name, kept))
         sets += [
             TrainSet(control.name, name, control.row_ids)
             for control in controls

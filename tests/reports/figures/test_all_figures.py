@@ -129,20 +129,20 @@ def test_names_of_classes_cannot_leave_their_place(page: str) -> None:
 
 
 def test_json_has_what_is_drawn(pictured: BenchmarkData) -> None:
-    written: Any = report_json(pictured)["representations"]
-    scores = written["roberta"]["predictability_by_iteration"]
-    assert len(scores["edges"]) == 21
-    assert scores["iterations"][1]["rows"] == list(range(21, 41))
-    assert scores["iterations"][1]["removed"][-2:] == [19, 20]
-    first = written["roberta"]["similarity"][0]
+    written: Any = report_json(pictured)
+    scores = [row for row in written["tables"]["predictability_by_iteration"] if row["iteration"] == 1]
+    assert [row["low"] for row in scores] == pytest.approx(np.arange(20) / 20)
+    assert [row["rows"] for row in scores] == list(range(21, 41))
+    assert [row["removed"] for row in scores[-2:]] == [19, 20]
+    first = written["representations"]["roberta"]["similarity"][0]
     assert (first["label"], first["removed"]["mean"], first["removed"]["used_rows"]) == ("neutral", 0.5, 1000)
 
 
 def test_nothing_counted_is_left_out(planted: BenchmarkData) -> None:
     assert set(report_pictures(planted)) == {"filtering_curves", "curve.roberta", "predictability.roberta"}
-    written: Any = report_json(planted)["representations"]
-    assert written["roberta"]["predictability_by_iteration"] is None
-    assert written["roberta"]["similarity"] == []
+    written: Any = report_json(planted)
+    assert written["tables"]["predictability_by_iteration"] == []
+    assert written["representations"]["roberta"]["similarity"] == []
 
 
 def test_rows_that_are_gone_are_named(pictured: BenchmarkData) -> None:

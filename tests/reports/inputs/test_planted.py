@@ -7,8 +7,8 @@ from aflite_assets.reports.inputs.planted import PlantedRemoval, planted_sentenc
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
-from aflite_assets.reports.page.tidy_tables import flat_tables
 from aflite_assets.reports.sentences.summary import findings
+from aflite_assets.reports.tables.listings import PLANTED
 
 REMOVAL = PlantedRemoval("roberta", "mark", ("right",), 1200, 780, 800, 720)
 
@@ -40,8 +40,8 @@ def test_sentences_without_planted_or_removed_rows() -> None:
 def test_the_report_says_it_after_the_filtering(planted: BenchmarkData) -> None:
     data = replace(planted, planted=(REMOVAL, replace(REMOVAL, representation="another")))
     said = findings(data)
-    assert said[1].startswith("Filtering with representation roberta")
-    assert said[2] == planted_sentence(REMOVAL)
+    assert said[0].startswith("Filtering with representation roberta")
+    assert said[1] == planted_sentence(REMOVAL)
     assert len([line for line in said if "planted with a shortcut" in line]) == 1
     assert planted_sentence(REMOVAL) in render_report(data)
 
@@ -56,14 +56,14 @@ def test_values_are_shown_as_text(planted: BenchmarkData) -> None:
 
 def test_json_has_counts_and_shares(planted: BenchmarkData) -> None:
     written: Any = report_json(replace(planted, planted=(REMOVAL,)))
-    (one,) = written["planted"]
-    assert one["values"] == ["right"]
+    (one,) = written["tables"]["planted"]
+    assert one["values"] == "right"
     assert (one["removed_planted_rows"], one["precision"]) == (720, 0.9)
     assert one["recall"] == pytest.approx(0.923, abs=1e-3)
 
 
 def test_the_flat_table_has_a_row_per_attribute(planted: BenchmarkData) -> None:
     both = replace(REMOVAL, values=("right", "wrong"), planted_rows=0, removed_planted_rows=0)
-    first, second = flat_tables(replace(planted, planted=(REMOVAL, both)))["planted"].to_pylist()
+    first, second = PLANTED.table(replace(planted, planted=(REMOVAL, both))).to_pylist()
     assert (first["values"], first["rows"], first["recall_by_chance"]) == ("right", 1200, 800 / 1200)
     assert (second["values"], second["precision"], second["recall"]) == ("right, wrong", 0.0, None)

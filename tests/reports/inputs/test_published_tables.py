@@ -4,7 +4,6 @@ import pytest
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.published_tables import PUBLISHED, PublishedTable, published_tables
-from aflite_assets.reports.sentences.wording import published_text
 from aflite_assets.specs.dataset import ReportSpec
 
 TABLES = [(name, table) for name, tables in PUBLISHED.items() for table in tables]
@@ -54,14 +53,6 @@ def test_differences_are_filtered_minus_full(name: str, table: PublishedTable) -
 )
 def test_spot_checks(name: str, source: str, row: str, column: str, expected: float) -> None:
     assert value(name, source, row, column) == expected
-
-
-def test_figures_are_printed_as_published() -> None:
-    table = next(one for one in published_tables("snli") if one.kind == "zero_shot")
-    assert published_text(table, 2, 2) == "38.5 ±15.2"
-    in_distribution = published_tables("snli")[0]
-    assert published_text(in_distribution, 2, 5) == "\N{MINUS SIGN}30.0"
-    assert published_text(in_distribution, 3, 0) == "\N{EN DASH}"
 
 
 def test_other_datasets_have_none() -> None:

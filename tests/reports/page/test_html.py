@@ -100,7 +100,7 @@ def test_sections_come_in_order(page: Page) -> None:
 
 def test_page_shows_the_tables_numbers(page: Page, planted: BenchmarkData) -> None:
     words = page.words()
-    assert "78.0 ±0.0 over 3 seeds 75.3\N{EN DASH}80.5" in words
+    assert "78.0 ±0.0 over 3 seeds [75.3, 80.5]" in words
     assert "failed: loss became NaN in epoch 2" in words
     assert "not run" in words
     for sentence in plain_summary(planted):
@@ -148,6 +148,19 @@ def test_scripts_are_there_once_and_whole(planted_page: str) -> None:
         assert text.count(f"<script>{script}</script>") == 1
     assert text.count("<script>") == 4
     assert len(text) - len(plotly_script()) < 1_100_000
+
+
+def test_tables_can_be_sorted_and_scrolled(planted_page: str, page: Page) -> None:
+    heads = [attributes for attributes in page.all("th") if attributes["scope"] == "col"]
+    assert {attributes.get("data-sort") for attributes in heads} == {"number", "text"}
+    assert all(
+        attributes.get("data-scrolls") == "sideways"
+        for attributes in page.all("div")
+        if attributes.get("role") == "region"
+    )
+    values = [float(str(one["data-value"])) for one in page.all("td") if "data-value" in one]
+    assert {0.78, 0.6, 1200.0} <= {round(value, 6) for value in values}
+    assert '<th scope="row" class="name">full</th>' in planted_page
 
 
 def test_page_is_accessible(page: Page) -> None:
@@ -249,11 +262,11 @@ def test_hand_written_numbers_are_on_the_page(by_hand: BenchmarkData, make_by_ha
         "human 68.3 (5 rows) 68.3 (5 rows) 83.3 (2 rows)",
         "any rule n = 3",
         "odd, by kind",
-        "test, filtered rows 3 \N{MINUS SIGN}100.0 \N{MINUS SIGN}100.0 to \N{MINUS SIGN}100.0 rows alone no verdict: "
+        "test, filtered rows 3 \N{MINUS SIGN}100.0 [\N{MINUS SIGN}100.0, \N{MINUS SIGN}100.0] rows alone no verdict: "
         "chosen by "
         "the filter 1 and 1",
         "primary: no verdict: few rows 2 and 2",
-        "test, full rows 6 not run 2 and 0",
+        "test, full rows 6 not run no verdict: not run 2 and 0",
         "From the paper: ICML 2020, Table 3",
         "RoBERTa 92.6 88.3 78.9 71.4 62.6 \N{MINUS SIGN}30.0",
         "94.1 ±3.5",
@@ -277,15 +290,15 @@ def test_parts_of_challenge_sets_are_compared_side_by_side(by_hand: BenchmarkDat
     words = Page(render_report(by_hand)).words()
     assert "odd by part: filtered minus random, representation a" in words
     # p on the four rows of either gold label, and q, whose seeds are all right
-    assert "no 4 75.0 \N{MINUS SIGN}4.6 to 100.0 no verdict: few rows 0.0 0.0 to 0.0, rows alone no verdict" in words
-    assert "x, no 2 100.0 100.0 to 100.0 no verdict: few rows" in words
+    assert "no 4 75.0 [\N{MINUS SIGN}4.6, 100.0] no verdict: few rows 0.0 [0.0, 0.0] rows alone no verdict" in words
+    assert "x, no 2 100.0 [100.0, 100.0] no verdict: few rows" in words
 
 
 def test_differences_are_shaded_by_their_verdict_alone(planted: BenchmarkData, make_planted: Any) -> None:
-    shaded = '<td class="compared">above</td>'
+    shaded = '<td class="text compared">above</td>'
     page = render_report(replace(planted, primary=("linear", "test")))
     assert page.count(shaded) == 1  # hans; the primary says so in bold, and the filtered rows' intervals miss zero too
-    assert '<td class="compared"><b>primary: above</b></td>' in page
+    assert '<td class="text compared"><b>primary: above</b></td>' in page
     assert "no verdict: chosen by the filter" in page
     assert shaded not in render_report(make_planted(cells=tuple(c for c in planted.cells if c.seed == 0)))
 
@@ -293,7 +306,7 @@ def test_differences_are_shaded_by_their_verdict_alone(planted: BenchmarkData, m
 def test_zero_shot_has_intervals_and_differences(by_hand: BenchmarkData) -> None:
     words = Page(render_report(by_hand)).words()
     assert "filtered 30 81.2 ±8.8 " in words
-    assert "filtered minus full 43.8 25.0 25.0 25.0 62.5" in words
+    assert "filtered minus full, points \N{EN DASH} 43.8 25.0 25.0 25.0 62.5" in words
 
 
 def test_test_rows_left_alone_are_called_so(by_hand: BenchmarkData, make_by_hand: Any) -> None:

@@ -9,15 +9,15 @@ from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.reports.json_values import to_json
 from aflite_assets.reports.page.json_report import SCHEMA_VERSION, report_json
 from aflite_assets.reports.sentences.summary import headlines, plain_summary
-from aflite_assets.reports.tables.main_tables import challenge_table, filter_table, main_table
+from aflite_assets.reports.tables.all_tables import LONG_FORMS
+from aflite_assets.reports.tables.main_tables import filter_table
 
 
 def test_json_equals_the_tables(planted: BenchmarkData) -> None:
     written = json.loads(json.dumps(report_json(planted), allow_nan=False))
     roberta = written["representations"]["roberta"]
-    assert written["schema_version"] == SCHEMA_VERSION == 2
-    assert roberta["main_table"] == to_json(main_table(planted, "roberta"))
-    assert roberta["challenge_table"] == to_json(challenge_table(planted, "roberta"))
+    assert written["schema_version"] == SCHEMA_VERSION == 3
+    assert written["tables"] == {form.name: form.table(planted).to_pylist() for form in LONG_FORMS}
     assert roberta["iterations"] == to_json(filter_table(planted.filtered[0]))
     assert roberta["headlines"] == to_json(headlines(planted, "roberta"))
     assert written["summary"] == list(plain_summary(planted))
@@ -25,9 +25,9 @@ def test_json_equals_the_tables(planted: BenchmarkData) -> None:
 
 def test_json_has_the_planted_numbers(planted: BenchmarkData) -> None:
     written: Any = report_json(planted)
-    first = written["representations"]["roberta"]["main_table"][0]["tests"][0]
-    assert first["full"]["accuracy"]["mean"] == pytest.approx(0.78)
-    assert first["full"]["accuracy"]["test_rows"] == 1000
+    first = written["tables"]["accuracy"][0]
+    assert (first["train_set"], first["tested_on"], first["test_rows"]) == ("full", "full", 1000)
+    assert first["accuracy"] == pytest.approx(0.78)
     assert written["dataset"]["test_sets"][0]["filtered_rows"] == {"roberta": 400}
     histogram = written["representations"]["roberta"]["predictability_histogram"]
     assert sum(histogram["kept"]) == 402

@@ -1,21 +1,16 @@
-import json
 import re
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.page.markdown import (
-    escape_markdown,
-    filter_markdown,
-    markdown_table,
-    table_json,
-    text_tables_markdown,
-)
-from aflite_assets.reports.page.text_tables import challenge_layouts, main_text_tables
-from aflite_assets.reports.sentences.wording import set_notes
-from aflite_assets.reports.tables.main_tables import challenge_table, filter_table, main_table
+from aflite_assets.reports.page.markdown import escape_markdown, markdown_table, plain_table, tables_markdown
+from aflite_assets.reports.tables.all_tables import shown_tables
+from aflite_assets.reports.tables.challenge_sets import challenge_tables
+from aflite_assets.reports.tables.main_tables import accuracy_tables
 
 DASH = "\N{EN DASH}"
 
@@ -48,62 +43,53 @@ def test_no_text_breaks_a_table(cells: list[str]) -> None:
     assert "`" not in unescaped
 
 
-def test_main_table_in_markdown(planted: BenchmarkData) -> None:
-    lines = text_tables_markdown(main_text_tables(main_table(planted, "roberta"))).splitlines()
+def test_a_table_in_markdown(planted: BenchmarkData) -> None:
+    lines = tables_markdown(accuracy_tables(planted)).splitlines()
     assert lines[0].startswith(r"| evaluator | trained on | train rows | test, full \(n = 1,000\) | test, filtered")
+    assert lines[1].startswith("| --- | --- | ---: | ---: |")
     assert lines[2].startswith(
-        f"| linear | full | 1,200 | 78.0, ±0.0 over 3 seeds, interval 75.3{DASH}80.5 | "
-        f"60.0, ±0.0 over 3 seeds, interval 55.1{DASH}64.7 | 18.0 |"
+        "| linear | full | 1,200 | 78.0, ±0.0 over 3 seeds, \\[75.3, 80.5\\] | "
+        "60.0, ±0.0 over 3 seeds, \\[55.1, 64.7\\] | 18.0 |"
     )
     assert lines[6] == f"| forest | random | {DASH} |" + f" not run | not run | {DASH} |" * 2
     assert "| failed: loss became NaN in epoch 2 |" in lines[7]
     assert all(line.count("|") == lines[0].count("|") for line in lines)
 
 
-def test_challenge_table_in_markdown(planted: BenchmarkData) -> None:
-    notes = {"hans": ("The spec limits it to 300 of 30,000 rows.", "a|b")}
-    layouts = challenge_layouts(challenge_table(planted, "roberta"), notes=notes, missing={})
-    text = text_tables_markdown(layouts)
+def test_title_and_notes_stand_above(make_planted: Any, planted: BenchmarkData) -> None:
+    hans = replace(planted.test_sets[-1], notes=("The spec limits it to 300 of 30,000 rows.", "a|b"))
+    text = tables_markdown(challenge_tables(make_planted(test_sets=(*planted.test_sets[:2], hans))))
     assert text.startswith(
-        "**hans**\n\nThe spec limits it to 300 of 30,000 rows.\n\na\\|b\n\n| evaluator | trained on | train rows"
+        "**hans**\n\nThe spec limits it to 300 of 30,000 rows.\n\na\\|b\n\nThe predicted label is mapped"
     )
-    assert r"constituent, non-entailment \(n = 50\)" in text
-    assert f"| linear | filtered | 400 | 64.0, ±0.0 over 3 seeds, interval 58.4{DASH}69.2 |" in text
+    assert "\n\n| evaluator | trained on | train rows" in text
+    assert "| linear | filtered | 400 | 64.0, ±0.0 over 3 seeds, \\[58.4, 69.2\\] |" in text
 
 
-def test_filter_table_in_markdown(planted: BenchmarkData) -> None:
-    lines = filter_markdown(filter_table(planted.filtered[0])).splitlines()
-    assert lines[2] == "| 0 | 1200 | 1200 | 600 | 114 | 114 | 57 | 0.98 | 0.82 | 0 |"
-    assert lines[-1] == "| 7 | 402 | 402 | 201 | 0 | 0 | 0 | none | 0.4 | 0 |"
-
-
-def test_empty_tables_are_headings_alone() -> None:
-    assert text_tables_markdown(main_text_tables(())).splitlines()[0] == "| evaluator | trained on | train rows |"
-    assert challenge_layouts((), notes={}, missing={}) == ()
-
-
-def test_missing_sets_are_named_with_the_reason() -> None:
+def test_a_table_without_columns_is_a_line(by_hand: BenchmarkData) -> None:
     missing = {"anli": "file <gone> does not exist", "x_y": "no hub"}
-    text = text_tables_markdown(challenge_layouts((), notes={}, missing=missing))
-    assert text == "**anli** not available: file &lt;gone&gt; does not exist\n\n**x\\_y** not available: no hub\n"
+    one, other, *_ = challenge_tables(replace(by_hand, cells=(), missing_sets=missing))
+    assert tables_markdown((one, other)) == (
+        "**anli** not available: file &lt;gone&gt; does not exist\n\n**x\\_y** not available: no hub\n"
+    )
+    assert plain_table(one).rows == ()
+    assert tables_markdown(()) == ""
 
 
-def test_tables_as_json_hold_the_same_numbers(planted: BenchmarkData) -> None:
-    rows = main_table(planted, "roberta")
-    plain = json.loads(json.dumps(table_json(rows), allow_nan=False))
-    assert plain[0]["evaluator"] == "linear"
-    assert plain[0]["tests"][0]["drop"] == rows[0].tests[0].drop
-    assert plain[0]["tests"][0]["full"]["accuracy"]["interval"]["low"] == pytest.approx(0.7533, abs=1e-4)
-    assert plain[5]["tests"][0]["full"]["reason"] == "loss became NaN in epoch 2"
+def test_plain_rows_are_as_wide_as_their_headings(by_hand: BenchmarkData) -> None:
+    for each in shown_tables(by_hand).values():
+        for table in map(plain_table, each):
+            assert {len(row) for row in table.rows} == {len(table.columns)}
 
 
 def test_hostile_tables_stay_tables(hostile: BenchmarkData) -> None:
-    title = hostile.title
-    layouts = challenge_layouts(
-        challenge_table(hostile, "roberta"),
-        notes={one.name: set_notes(one, hostile.label_names) for one in hostile.test_sets},
-        missing={title: title},
-    )
-    for line in text_tables_markdown(layouts).splitlines():
-        assert "<" not in line
-        assert not re.search(r"(?<!\\)`", line)
+    hostile = replace(hostile, missing_sets={hostile.title: hostile.title})
+    found = shown_tables(hostile)
+    assert len(found) == 5
+    for each in found.values():
+        for block in map(tables_markdown, zip(each)):
+            assert "<" not in block
+            assert not re.search(r"(?<!\\)`", block)
+            lines = [re.sub(r"\\.", "", line) for line in block.splitlines() if line.startswith("|")]
+            assert len({line.count("|") for line in lines}) <= 1
+    assert "any &lt;/th&gt;" in tables_markdown(found["zero_shot_roberta"])

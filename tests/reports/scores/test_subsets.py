@@ -4,8 +4,6 @@ import numpy as np
 
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.scores.subsets import Subset, subsets_of
-from aflite_assets.reports.sentences.wording import part_text
-from aflite_assets.reports.tables.main_tables import ChallengeRow, challenge_blocks, challenge_table
 
 
 def shown(parts: list[Subset]) -> list[tuple[str | None, str | None, str | None, list[int]]]:
@@ -35,20 +33,3 @@ def test_every_column_has_its_values_and_any_value_where_rows_have_none(by_hand:
 def test_a_column_without_values_has_no_part(by_hand: BenchmarkData) -> None:
     empty = replace(by_hand.test_sets[1], categories={"none": np.array([None, ""] * 4, dtype=object)})
     assert [part.column for part in subsets_of(empty)] == [None, None]
-
-
-def test_several_columns_are_shown_in_a_block_each(by_hand: BenchmarkData) -> None:
-    rows = list(challenge_table(by_hand, "a"))
-    blocks = challenge_blocks(rows)
-    assert [column for column, _ in blocks] == [None, "kind", "rule"]
-    assert [[part.label for part in shown[0].parts] for _, shown in blocks[:1]] == [["yes", "no"]]
-    assert [part_text(part) for part in blocks[2][1][0].parts] == [
-        "any rule", "any rule, yes", "any rule, no", "r", "r, yes", "r, no", "s, yes",
-    ]  # fmt: skip
-    assert all(len(shown) == 6 and shown[0].overall == rows[0].overall for _, shown in blocks)
-
-
-def test_one_column_stays_one_block(planted: BenchmarkData) -> None:
-    rows: list[ChallengeRow] = list(challenge_table(planted, "roberta"))
-    assert challenge_blocks(rows) == [(None, rows)]
-    assert part_text(rows[0].parts[3]) == "constituent, entailment"

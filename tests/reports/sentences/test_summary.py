@@ -9,21 +9,21 @@ from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSe
 from aflite_assets.reports.sentences.summary import (
     cautions,
     chance_by_iteration,
+    comparison_sentence,
     filtering_sentence,
     findings,
     plain_summary,
-    verdict_sentence,
 )
 from aflite_assets.reports.sentences.wording import paired_text
 from aflite_assets.reports.tables.paired import paired_differences
 
 
-def test_the_verdict_is_one_line(planted: BenchmarkData) -> None:
+def test_the_primary_comparison_is_one_line(planted: BenchmarkData) -> None:
     primary = next(one for one in paired_differences(planted, "roberta") if one.primary)
     assert primary.interval is not None
-    assert findings(planted)[0] == verdict_sentence(planted, "roberta")
-    assert findings(planted)[0] == (
-        "Verdict on representation roberta: above, by the primary comparison (linear trained on filtered instead of "
+    assert comparison_sentence(planted, "roberta") in findings(planted)
+    assert comparison_sentence(planted, "roberta") == (
+        "Primary comparison of representation roberta: above (linear trained on filtered instead of "
         f"random, on hans: {paired_text(primary.interval)}). Rows chosen this way train better there than as many "
         "random ones. 2 other comparisons on whole sets, judged together with all of the report: 0 above, 0 below and "
         "2 open."
@@ -31,7 +31,7 @@ def test_the_verdict_is_one_line(planted: BenchmarkData) -> None:
 
 
 def test_a_verdict_on_rows_of_the_same_data_says_what_it_cannot_show(planted: BenchmarkData) -> None:
-    said = verdict_sentence(replace(planted, primary=("linear", "test")), "roberta")
+    said = comparison_sentence(replace(planted, primary=("linear", "test")), "roberta")
     assert (
         "test is drawn from the same data and shares its shortcuts, so a loss there may be the price of leaving them "
         "out; only a test set where a shortcut is absent or misleads shows a gain."
@@ -39,22 +39,23 @@ def test_a_verdict_on_rows_of_the_same_data_says_what_it_cannot_show(planted: Be
 
 
 def test_a_verdict_that_is_open_or_missing_says_why(planted: BenchmarkData, make_planted: Any) -> None:
-    small = verdict_sentence(replace(planted, smallest_effect=20.0), "roberta")
-    assert small.startswith("Verdict on representation roberta: open (under 20 points), by the primary comparison (")
+    small = comparison_sentence(replace(planted, smallest_effect=20.0), "roberta")
+    assert small.startswith("Primary comparison of representation roberta: open (under 20 points) (")
     natural = tuple(replace(one, pooled=True) for one in planted.test_sets if not one.challenge)
-    assert verdict_sentence(replace(planted, test_sets=natural), "roberta") == (
-        "Verdict on representation roberta: none, as the rows of every test set took part in the filter; a challenge "
-        "set can be judged, or a split with evaluation_rows: kept."
+    assert comparison_sentence(replace(planted, test_sets=natural), "roberta") == (
+        "Primary comparison of representation roberta: none, as the rows of every test set took part in the filter; a "
+        "challenge set can be judged, or a split with evaluation_rows: kept."
     )
     pooled = replace(planted, test_sets=natural, primary=("linear", "test"))
-    assert verdict_sentence(pooled, "roberta").startswith(
-        "Verdict on representation roberta: none (took part in the filter), by the primary comparison (linear trained "
+    assert comparison_sentence(pooled, "roberta").startswith(
+        "Primary comparison of representation roberta: none (took part in the filter) (linear trained "
         "on filtered instead of random, on test: 2.4 points above, 95 % ["
     )
-    assert "none, as nothing was trained" in verdict_sentence(make_planted(cells=()), "roberta")
+    assert "none, as nothing was trained" in comparison_sentence(make_planted(cells=()), "roberta")
     gone = make_planted(primary=("linear", "gone"), missing_sets={"gone": "no file"})
-    assert verdict_sentence(gone, "roberta") == (
-        "Verdict on representation roberta: none, as the primary comparison is on gone, which is not available."
+    assert comparison_sentence(gone, "roberta") == (
+        "Primary comparison of representation roberta: none, as the primary comparison is on gone, which is not "
+        "available."
     )
 
 
@@ -172,8 +173,8 @@ def test_large_sets_and_many_seeds_need_no_caution(planted: BenchmarkData, make_
 
 def test_nothing_trained_still_tells_of_the_filtering(make_planted: Any) -> None:
     said = plain_summary(make_planted(cells=()))
-    assert len(said) == 4
-    assert said[1].startswith("Filtering with representation roberta")
+    assert said[0].startswith("Cannot tell: the filter's result does not say what chance gives")
+    assert any(line.startswith("Filtering with representation roberta") for line in said)
 
 
 def test_no_iteration_is_no_curve(planted: BenchmarkData) -> None:

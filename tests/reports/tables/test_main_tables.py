@@ -1,14 +1,16 @@
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.scores.accuracy import Score, cell_accuracy
-from aflite_assets.reports.tables.main_tables import ChallengeRow, MainRow, challenge_table, filter_table, main_table
+from aflite_assets.reports.tables.main_tables import ACCURACY, MainRow, accuracy_tables, filter_table, main_table
+
+DASH = "\N{EN DASH}"
 
 
 def mean(score: Score | None) -> float:
@@ -19,11 +21,6 @@ def mean(score: Score | None) -> float:
 
 def main_row(data: BenchmarkData, evaluator: str, train_set: str) -> MainRow:
     rows = main_table(data, "roberta")
-    return next(row for row in rows if (row.evaluator, row.train_set) == (evaluator, train_set))
-
-
-def hans_row(data: BenchmarkData, evaluator: str, train_set: str) -> ChallengeRow:
-    rows = challenge_table(data, "roberta")
     return next(row for row in rows if (row.evaluator, row.train_set) == (evaluator, train_set))
 
 
@@ -87,43 +84,48 @@ def test_unknown_representations_are_refused(planted: BenchmarkData) -> None:
         main_table(planted, "bert")
 
 
-def test_challenge_parts_are_labels_then_categories_by_label(planted: BenchmarkData) -> None:
-    row = hans_row(planted, "linear", "full")
-    assert [(part.category, part.label) for part in row.parts[:2]] == [(None, "entailment"), (None, "non-entailment")]
-    assert [(part.category, part.label) for part in row.parts[2:5]] == [
-        ("constituent", None),
-        ("constituent", "entailment"),
-        ("constituent", "non-entailment"),
+def test_the_table_has_the_papers_comparison_shaded(planted: BenchmarkData, values: Any) -> None:
+    (table,) = accuracy_tables(planted)
+    assert (table.name, table.headings) == ("accuracy_roberta", ("evaluator", "trained on"))
+    assert [column.plain for column in table.columns] == [
+        "train rows", "test, full (n = 1,000)", "test, filtered (n = 400)", "test, drop (points)",
+        "validation, full (n = 250)", "validation, filtered (n = 100)", "validation, drop (points)",
+    ]  # fmt: skip
+    assert [column.line for column in table.columns] == [False, True, False, False, True, False, False]
+    assert values(table)["linear", "full"][:4] == [1200, *map(pytest.approx, (0.78, 0.6, 18))]
+    assert values(table)["forest", "random"] == [DASH, *["not run", "not run", DASH] * 2]
+    shaded = {row.headings[1]: [cell.shaded for cell in row.cells[1:4]] for row in table.rows[:3]}
+    assert shaded == {
+        "full": [True, False, False], "random": [True, False, False], "filtered": [False, True, False],
+    }  # fmt: skip
+
+
+def test_own_test_rows_have_a_column_where_other_laws_left_some(planted: BenchmarkData, make_planted: Any) -> None:
+    own = np.arange(1000) >= 600
+    test = replace(planted.test_sets[0], own_kept={("roberta", "single_pass_linear"): own})
+    once = replace(planted.cells[0], train_set="single_pass_linear", representation="roberta")
+    data = make_planted(test_sets=(test,), cells=(*planted.cells[:9], once))
+    (table,) = accuracy_tables(data)
+    assert [column.heading.text for column in table.columns] == [
+        "train rows",
+        "full",
+        "filtered",
+        "drop",
+        "own test rows",
     ]
-    assert [part.score.test_rows for part in row.parts] == [150, 150] + [100, 50, 50] * 3
+    by_train_set = {row.headings[1]: row.cells for row in table.rows}
+    assert by_train_set["single_pass_linear"][4].value == cell_accuracy(once, test, own)
+    assert by_train_set["filtered"][4] == replace(by_train_set["filtered"][2], shaded=False)
+    assert [by_train_set[name][4].text for name in ("full", "random")] == [DASH, DASH]
+    records = ACCURACY.records(data)
+    assert [(row["train_set"], row["test_rows"]) for row in records if row["tested_on"] == "own"] == [
+        ("filtered", 400), ("single_pass_linear", 400),
+    ]  # fmt: skip
 
 
-def test_challenge_numbers_are_masks_over_the_predictions(planted: BenchmarkData) -> None:
-    row = hans_row(planted, "linear", "filtered")
-    hans = planted.test_sets[2]
-    assert mean(row.overall) == pytest.approx(0.64)
-    mask = (hans.categories["heuristic"] == "subsequence") & (hans.labels == 1)
-    cells = [c for c in planted.cells if (c.evaluator, c.train_set) == ("linear", "filtered")]
-    part = next(p for p in row.parts if (p.category, p.label) == ("subsequence", "non-entailment"))
-    assert mean(part.score) == pytest.approx(np.mean([cell_accuracy(c, hans, mask) for c in cells]))
-
-
-def test_a_model_of_one_answer_is_right_on_one_half_alone(make_planted: Any, planted: BenchmarkData) -> None:
-    hans = planted.test_sets[2]
-    always = pa.table({"test_set": ["hans"] * 300, "row_id": hans.row_ids, "predicted": [0] * 300})
-    data = make_planted(cells=(Cell("lazy", "full", None, 0, 9, "done", None, always),))
-    row = hans_row(data, "lazy", "full")
-    assert [mean(part.score) for part in row.parts] == [1, 0] + [0.5, 1, 0] * 3
-    assert main_row(data, "lazy", "full").tests[0].full.status == "not run"
-
-
-def test_many_gold_labels_are_not_split_by_label(make_planted: Any, planted: BenchmarkData) -> None:
-    names = tuple("abcdef")
-    many = TestSet(
-        "c", True, np.arange(12), np.arange(12) % 6, names, {}, {"kind": np.array(["x", "y"] * 6)}, np.arange(3)
-    )
-    row = challenge_table(make_planted(test_sets=(many,)), "roberta")[0]
-    assert [(part.category, part.label) for part in row.parts] == [("x", None), ("y", None)]
+def test_nothing_trained_is_no_table(make_planted: Any) -> None:
+    assert accuracy_tables(make_planted(cells=())) == ()
+    assert ACCURACY.records(make_planted(cells=())) == []
 
 
 def test_filter_table_is_in_order_of_iterations(planted: BenchmarkData) -> None:

@@ -7,14 +7,15 @@ import pytest
 
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell
 from aflite_assets.reports.tables.paired import (
+    PAIRED,
     PairedDifference,
     compared_subsets,
     paired_differences,
-    part_tables,
+    paired_tables,
     primary_comparison,
-    whole_groups,
 )
 
+MINUS = "\N{MINUS SIGN}"
 ROWS: dict[tuple[str, str, str], list[float]] = {
     ("p", "test", "full"): [-0.5, 0.5, 1, -1, -1, 0],
     ("p", "test", "filtered"): [-0.5, 0.5, 1],
@@ -194,9 +195,9 @@ def test_earlier_iterations_are_compared_with_random_rows_of_their_size(
     assert y.interval is not None
     assert (whole.interval.difference, whole.filtered_seeds, whole.random_seeds) == (50, 1, 1)
     assert (y.interval.low, y.interval.difference, y.interval.high) == (100, 100, 100)
-    assert [key for key, _ in whole_groups(found)] == [
-        ("p", "filtered", "random"), ("p", "filtered_mild", "random_mild"),
-        ("q", "filtered", "random"), ("q", "filtered_mild", "random_mild"),
+    assert [shared for shared, _ in paired_tables(make_by_hand(cells=cells))[0].bodies] == [
+        ("p", "filtered minus random"), ("p", "filtered_mild minus random_mild"),
+        ("q", "filtered minus random"), ("q", "filtered_mild minus random_mild"),
     ]  # fmt: skip
     assert {one.interval for one in found if (one.evaluator, one.train_set) == ("q", "filtered_mild")} == {None}
 
@@ -206,13 +207,64 @@ def test_an_earlier_iteration_without_its_control_has_no_pair(by_hand: Benchmark
     assert {one.against for one in paired_differences(make_by_hand(cells=cells), "a")} == {"random"}
 
 
-def test_parts_stand_beside_each_other(by_hand: BenchmarkData) -> None:
-    (table,) = part_tables(paired_differences(by_hand, "a"))
-    assert (table.test_set, table.train_set, table.against) == ("odd", "filtered", "random")
-    assert table.evaluators == ("p", "q")
-    assert [row[0].test_rows for row in table.rows] == [rows for rows, _ in PARTS.values()]
-    assert [row[0].evaluator + row[1].evaluator for row in table.rows] == ["pq"] * len(PARTS)
-    assert part_tables([one for one in paired_differences(by_hand, "b") if one.evaluator == "q"]) == ()
+def test_whole_sets_are_listed_with_their_verdicts(by_hand: BenchmarkData, values: Any) -> None:
+    a, b = (table for table in paired_tables(by_hand) if not table.of)
+    assert [column.plain for column in a.columns] == ["rows", "difference (points)", "verdict", "seeds"]
+    shown = {row.headings[0:1] + row.headings[2:]: [cell.plain for cell in row.cells] for row in a.rows}
+    assert shown["q", "test, filtered rows"] == [
+        "3", f"{MINUS}100.0, [{MINUS}100.0, {MINUS}100.0], rows alone", "no verdict: chosen by the filter", "1 and 1",
+    ]  # fmt: skip
+    assert shown["q", "odd, all rows"] == ["8", "0.0, [0.0, 0.0], rows alone", "no verdict: one seed", "1 and 1"]
+    assert shown["p", "odd, all rows"][2] == "primary: no verdict: few rows"
+    assert a.notes[0].startswith("Points of accuracy on the same test rows, against as many random rows (random).")
+    assert values(b)["q", "filtered minus random", "test, full rows"] == [
+        6, "not run", "no verdict: not run", "2 and 0",
+    ]  # fmt: skip
+
+
+def test_verdicts_shade_and_the_primary_is_in_bold(planted: BenchmarkData) -> None:
+    table = paired_tables(replace(planted, primary=("linear", "test")))[0]
+    cells = {row.headings[2]: row.cells[2] for row in table.rows if row.headings[0] == "linear"}
+    assert {name: (one.text, one.shaded, one.strong) for name, one in cells.items() if one.shaded} == {
+        "test, full rows": ("primary: above", True, True),
+        "hans, all rows": ("above", True, False),
+    }
+
+
+def test_parts_stand_beside_each_other(by_hand: BenchmarkData, values: Any) -> None:
+    _, table, _, b = paired_tables(by_hand)
+    assert (table.name, table.of) == ("paired_a", "odd, filtered minus random")
+    assert [column.plain for column in table.columns] == ["rows", "p (points)", "q (points)"]
+    assert [row[:2] for row in values(table).values()] == [
+        [rows, pytest.approx(points)] for rows, points in PARTS.values()
+    ]
+    assert table.rows[4].headings == ("x, no",)
+    assert [cell.plain for cell in table.rows[4].cells] == [
+        "2", "100.0, [100.0, 100.0], no verdict: few rows", "0.0, [0.0, 0.0], rows alone, no verdict: one seed",
+    ]  # fmt: skip
+    assert {row.cells[2].text for row in b.rows} == {"not run"}
+
+
+def test_categories_of_one_name_in_two_columns_stay_apart(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    test, odd = by_hand.test_sets
+    same = {"kind": np.array(["x"] * 4 + ["y"] * 4), "sort": np.array(["x", "x", "y", "y"] * 2)}
+    table = paired_tables(make_by_hand(test_sets=(test, replace(odd, categories=same))))[1]
+    named_x = [row for row in table.rows if row.headings == ("x",)]
+    assert [row.cells[1].value for row in named_x] == pytest.approx([62.5, 75])
+    assert [row.cells[0].text for row in named_x] == ["4", "4"]
+
+
+def test_long_form_has_every_comparison(by_hand: BenchmarkData) -> None:
+    rows = PAIRED.table(by_hand).to_pylist()
+    (pair,) = (
+        row for row in rows
+        if (row["representation"], row["evaluator"], row["tested_on"]) == ("a", "q", "filtered")
+    )  # fmt: skip
+    assert (pair["difference"], pair["low"], pair["high"], pair["test_rows"]) == (-100, -100, -100, 3)
+    assert (pair["train_set"], pair["against"], pair["label"]) == ("filtered", "random", None)
+    assert (pair["counts_training"], pair["side"], pair["why"]) == (False, None, "chosen by the filter")
+    assert (pair["groups"], pair["effective_groups"], pair["p_value"]) == (3, pytest.approx(3), 0)
+    assert len(rows) == 2 * 2 * (3 + len(PARTS))
 
 
 def test_a_challenge_set_of_one_part_and_natural_sets_have_none(by_hand: BenchmarkData) -> None:

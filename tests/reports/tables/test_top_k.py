@@ -7,13 +7,13 @@ import pytest
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.page.text_tables import top_k_text_tables
 from aflite_assets.reports.scores import ranks
-from aflite_assets.reports.scores.accuracy import MissingScore, Score, correct_rows
-from aflite_assets.reports.scores.ranks import gold_ranks, with_ranks
-from aflite_assets.reports.tables.top_k import TopDifference, TopScores, is_ranked, top_k_tables
+from aflite_assets.reports.scores.accuracy import MissingScore, correct_rows
+from aflite_assets.reports.scores.ranks import gold_ranks, is_ranked, with_ranks
+from aflite_assets.reports.tables.top_k import TOP_5, top_k_tables
 
 NAMES = tuple(f"c{number:02d}" for number in range(13))
+DASH = "\N{EN DASH}"
 ROWS = 4
 SCALE = np.arange(13, 0, -1) / 91
 """Probabilities that fall from class 0 to class 12."""
@@ -57,14 +57,6 @@ def data(by_hand: BenchmarkData, make_by_hand: Any) -> BenchmarkData:
         cell("filtered", 0, None),
     )
     return make_by_hand(label_names=NAMES, test_sets=(natural(), masked()), cells=cells, filtered=by_hand.filtered[:1])
-
-
-def mean(score: Score) -> Any:
-    return score.status if score.accuracy is None else score.accuracy.mean
-
-
-def shown(scores: TopScores) -> tuple[Any, Any]:
-    return mean(scores.top_1), mean(scores.top_5)
 
 
 def test_ranks_count_the_classes_before_a_rows_own() -> None:
@@ -129,43 +121,39 @@ def test_no_probabilities_stay_none() -> None:
         with_ranks(bare, replace(natural(), name="other"))
 
 
-def test_every_cell_of_the_natural_table(data: BenchmarkData) -> None:
+def test_every_cell_of_the_natural_table(data: BenchmarkData, values: Any) -> None:
     table = top_k_tables(data)[0]
-    assert [(one.train_set, one.tested_on) for one in table.columns] == [
-        ("full", "full"), ("random", "full"), ("random", "filtered"), ("filtered", "filtered"),
+    assert [column.plain for column in table.columns[:4]] == [
+        "full, top-1 (on full rows, n = 4)", "full, top-5 (on full rows, n = 4)",
+        "random, top-1 (a, on full rows, n = 4)", "random, top-5 (a, on full rows, n = 4)",
     ]  # fmt: skip
-    assert table.test_rows == (4, 4, 2, 2)
-    # rows of class 0, 4, 5 and 12; seed 0 says 0, 1, 2, ... and seed 1 says 12, 11, ...
-    assert [shown(one) for one in table.rows[0].scores] == [
-        (0.25, 0.375), (0.25, 0.5), (0.5, 1.0), (0.0 + 0.5, "no probabilities"),
-    ]  # fmt: skip
+    # rows of class 0, 4, 5 and 12; seed 0 says 0, 1, 2, ... and seed 1 says 12, 11, ...; by label 2 of 8 against 1 of 2
+    why = "no probabilities: net gives none to add up"
+    assert values(table)["net",] == [0.25, 0.375, 0.25, 0.5, 0.5, 1.0, 0.5, why, -25, DASH]
 
 
-def test_every_cell_of_the_masked_table(data: BenchmarkData) -> None:
+def test_every_cell_of_the_masked_table(data: BenchmarkData, values: Any) -> None:
     table = top_k_tables(data)[1]
-    assert [(one.train_set, one.tested_on) for one in table.columns] == [
-        ("full", "full"), ("random", "full"), ("filtered", "full"),
+    assert [column.plain for column in table.columns[::2]] == [
+        "full, top-1 (on full rows, n = 4)", "random, top-1 (a, on full rows, n = 4)",
+        "filtered, top-1 (a, on full rows, n = 4)", "full minus filtered, top-1 (a, points)",
     ]  # fmt: skip
     # Seed 1, from the likeliest: c12 c11 c10 c09 c08 c07 ...; c09 and c08 are among five, none is first.
     # With equal probabilities the set's own numbers decide: 0, 1, 2, 3, 4 are among five.
-    assert [shown(one) for one in table.rows[0].scores] == [
-        (0.125, (0.25 + 0.5) / 2), (0.25, 0.75), ("no probabilities", "no probabilities"),
-    ]  # fmt: skip
+    why = "no probabilities: net gives none to add up"
+    assert values(table)["net",] == [0.125, (0.25 + 0.5) / 2, 0.25, 0.75, why, why, DASH, DASH]
+    assert "only its own classes are ranked" in table.caption
 
 
-def test_full_minus_filtered_is_beside_the_scores(data: BenchmarkData) -> None:
-    test, mask = (table.rows[0].differences for table in top_k_tables(data))
-    # by label 2 of 8 against 1 of 2; without probabilities there is neither top-5 nor a class mask
-    assert test == (TopDifference(-25, None),)
-    assert mask == (TopDifference(None, None),)
+def test_full_minus_filtered_is_beside_the_scores(data: BenchmarkData, values: Any) -> None:
     likely = replace(data, cells=(*data.cells[:3], cell("filtered", 0, SCALE)))
-    test, mask = (table.rows[0].differences for table in top_k_tables(likely))
     # test: 2 of 8 and 3 of 8 against 1 of 2 and 2 of 2; mask: 1 of 8 and 3 of 8 against 1 of 4 and 1 of 4
-    assert test == (TopDifference(-25, -62.5),)
-    assert mask == (TopDifference(-12.5, 12.5),)
-    table, _ = top_k_text_tables(top_k_tables(likely))
-    assert table.columns[-2:] == ("full minus filtered (a), top-1, points", "full minus filtered (a), top-5, points")
-    assert table.rows[0][-2:] == ("\N{MINUS SIGN}25.0", "\N{MINUS SIGN}62.5")
+    assert [values(table)["net",][-2:] for table in top_k_tables(likely)] == [[-25, -62.5], [-12.5, 12.5]]
+    rows = [row for row in TOP_5.records(likely) if row["train_set"] == "filtered"]
+    assert [(row["test_set"], row["tested_on"], row["top"], row["difference"]) for row in rows] == [
+        ("test", "filtered", 1, -25), ("test", "filtered", 5, -62.5),
+        ("mask", "full", 1, -12.5), ("mask", "full", 5, 12.5),
+    ]  # fmt: skip
 
 
 def test_ten_classes_are_enough() -> None:

@@ -10,17 +10,15 @@ from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FineTuned,
 from aflite_assets.reports.intervals import wilson_interval
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
-from aflite_assets.reports.page.markdown import text_tables_markdown
-from aflite_assets.reports.page.text_tables import transfer_text_tables
-from aflite_assets.reports.page.tidy_tables import flat_tables
-from aflite_assets.reports.scores.accuracy import Score
-from aflite_assets.reports.sentences.interpretation import meaning
-from aflite_assets.reports.sentences.summary import headlines
+from aflite_assets.reports.page.markdown import tables_markdown
+from aflite_assets.reports.sentences.headlines import headlines
+from aflite_assets.reports.sentences.summary import plain_summary
 from aflite_assets.reports.tables.in_distribution import in_distribution_tables
 from aflite_assets.reports.tables.main_tables import main_table
-from aflite_assets.reports.tables.transfer import TransferTable, transfer_tables
+from aflite_assets.reports.tables.transfer import TRANSFER, TRANSFER_DIFFERENCES, transfer_tables
 from aflite_assets.reports.tables.zero_shot import zero_shot_tables
 
+DASH = "\N{EN DASH}"
 TUNED: dict[tuple[str, str | None], list[str]] = {
     ("full", None): ["11110000", "11111100"],
     ("random", "a"): ["11000000", "11110000"],
@@ -52,86 +50,69 @@ def tuned(by_hand: BenchmarkData, make_by_hand: Any) -> BenchmarkData:
     return data
 
 
-def _means(scores: list[Score]) -> list[float | str]:
-    return [score.status if score.accuracy is None else score.accuracy.mean for score in scores]
-
-
-def _table(data: BenchmarkData, representation: str) -> TransferTable:
-    (table,) = transfer_tables(data, representation)
-    return table
-
-
-def test_every_cell_of_the_table(tuned: BenchmarkData) -> None:
-    table = _table(tuned, "a")
-    assert table.evaluator == "p"
-    (column,) = table.columns
-    assert (column.evaluator, column.stages, column.test_set, column.test_rows) == ("p_odd", ("odd", "gone"), "odd", 8)
-    assert [row.train_set for row in table.rows] == ["full", "random", "filtered"]
-    after, before = ([getattr(row.scores[0], side) for row in table.rows] for side in ("fine_tuned", "zero_shot"))
-    assert _means(after) == [5 / 8, 3 / 8, 15 / 16]
-    assert _means(before) == [3 / 8, 1.5 / 8, 6.5 / 8]
-    full = after[0].accuracy
-    assert full.seeds_deviation == pytest.approx(np.std([4 / 8, 6 / 8], ddof=1))
-    assert (full.seeds, full.test_rows, full.interval) == (2, 8, wilson_interval(5 / 8, 8))
+def test_every_cell_of_the_table(tuned: BenchmarkData, values: Any) -> None:
+    table = transfer_tables(tuned)[0]
+    assert (table.name, table.of) == ("transfer_a", "p, fine-tuned")
+    assert [column.plain for column in table.columns] == [
+        "train rows", "odd, fine-tuned (p_odd, after odd, then gone, n = 8)",
+        "odd, zero-shot (p_odd, after odd, then gone, n = 8)",
+    ]  # fmt: skip
+    assert values(table) == {
+        ("full",): [90, 5 / 8, 3 / 8],
+        ("random",): [30, 3 / 8, 1.5 / 8],
+        ("filtered",): [30, 15 / 16, 6.5 / 8],
+        ("filtered minus full, points",): [DASH, pytest.approx(31.25), pytest.approx(43.75)],
+        ("filtered minus random, points",): [DASH, pytest.approx(56.25), pytest.approx(62.5)],
+    }
+    full = table.rows[0].cells[1].record
+    assert full["seeds_deviation"] == pytest.approx(np.std([4 / 8, 6 / 8], ddof=1))
+    interval = wilson_interval(5 / 8, 8)
+    assert (full["seeds"], full["interval_low"], full["interval_high"]) == (2, interval.low, interval.high)
 
 
 def test_differences_are_paired_on_the_same_rows(tuned: BenchmarkData) -> None:
-    differences = _table(tuned, "a").differences
-    assert [(one.train_set, one.against) for one in differences] == [("filtered", "full"), ("filtered", "random")]
-    points = [
-        gain and round(gain.difference, 6)
-        for one in differences
-        for gain in (one.gains[0].fine_tuned, one.gains[0].zero_shot)
-    ]
-    assert points == [31.25, 43.75, 56.25, 62.5]
-    gain = differences[0].gains[0].fine_tuned
-    assert gain is not None
-    assert -100 <= gain.low < gain.difference < gain.high <= 100
-    assert (gain.trainings, gain.groups) == ((2, 2), 8)
+    gain = transfer_tables(tuned)[0].rows[3].cells[1].record
+    assert -100 <= gain["low"] < gain["difference"] < gain["high"] <= 100
+    assert (gain["trainings"], gain["groups"]) == ((2, 2), 8)
 
 
-def test_what_is_not_there_is_said(tuned: BenchmarkData) -> None:
-    table = _table(tuned, "b")
-    filtered = table.rows[2].scores[0]
-    assert (filtered.fine_tuned.status, filtered.fine_tuned.reason) == ("failed", "diverged")
-    assert filtered.zero_shot.accuracy is not None
-    assert table.differences[0].gains[0].fine_tuned is None
-    assert table.differences[0].gains[0].zero_shot is not None
-    assert "failed: diverged" in text_tables_markdown(transfer_text_tables([table]))
+def test_what_is_not_there_is_said(tuned: BenchmarkData, values: Any) -> None:
+    shown = values(transfer_tables(tuned)[1])
+    assert shown["filtered",][1:] == ["failed: diverged", 4 / 8]
+    assert shown["filtered minus full, points",][1] == "not run"
+    assert isinstance(shown["filtered minus full, points",][2], float)
 
 
 def test_without_fine_tuned_evaluators_there_is_no_table(by_hand: BenchmarkData) -> None:
-    assert transfer_tables(by_hand, "a") == ()
+    assert transfer_tables(by_hand) == ()
     assert 'id="transfer"' not in render_report(by_hand)
-    assert flat_tables(by_hand)["transfer"].num_rows == 0
+    assert TRANSFER.table(by_hand).num_rows == 0
 
 
 def test_fine_tuned_evaluators_stay_out_of_tables_about_train_sets_alone(tuned: BenchmarkData) -> None:
-    assert [table.evaluator for table in zero_shot_tables(tuned, "a")] == ["p", "q"]
-    assert [row.evaluator for row in in_distribution_tables(tuned)[0].rows] == ["p", "q"]
+    assert [table.of for table in zero_shot_tables(tuned)] == ["p", "q"] * 2
+    assert [row.headings[0] for row in in_distribution_tables(tuned)[0].rows if not row.apart] == ["p", "q"]
     assert [one.evaluator for one in headlines(tuned, "a")] == ["p", "q"]
-    assert "p_odd" not in (meaning(tuned, "a") or "")
+    assert "p_odd" not in " ".join(plain_summary(tuned))
     assert {row.evaluator for row in main_table(tuned, "a")} == {"p", "q", "p_odd"}
 
 
 def test_all_formats_say_the_same(tuned: BenchmarkData) -> None:
-    rows = flat_tables(tuned)["transfer"].to_pylist()
+    rows = TRANSFER.table(tuned).to_pylist()
     (full,) = (
         row for row in rows
         if (row["representation"], row["train_set"], row["training"]) == ("a", "full", "fine_tuned")
     )  # fmt: skip
     assert (full["start"], full["evaluator"], full["test_set"], full["accuracy"]) == ("p", "p_odd", "odd", 5 / 8)
     (difference,) = (
-        row for row in flat_tables(tuned)["transfer_differences"].to_pylist()
+        row for row in TRANSFER_DIFFERENCES.table(tuned).to_pylist()
         if (row["representation"], row["against"], row["training"]) == ("a", "full", "fine_tuned")
     )  # fmt: skip
-    assert difference["difference"] == pytest.approx(31.25)
+    assert (difference["train_set"], difference["difference"]) == ("filtered", pytest.approx(31.25))
     report: Any = report_json(tuned)
-    score = report["representations"]["a"]["transfer"][0]["rows"][0]["scores"][0]["fine_tuned"]
-    assert score["accuracy"]["mean"] == 5 / 8
+    assert report["tables"]["transfer"] == rows
     assert report["fine_tuned"] == {"p_odd": {"start": "p", "sets": ["odd", "gone"]}}
-    markdown = text_tables_markdown(transfer_text_tables(transfer_tables(tuned, "a")))
-    assert "| full | 90 | 62.5, ±17.7 over 2 seeds, interval" in markdown.replace("\\", "")
+    assert "| full | 90 | 62.5, ±17.7 over 2 seeds, [" in tables_markdown(transfer_tables(tuned)).replace("\\", "")
     page = render_report(tuned)
     assert "p, fine-tuned on challenge sets; train sets of representation a" in page
     assert "p_odd, after odd, then gone" in page

@@ -87,7 +87,7 @@ def test_earlier_sizes_and_their_random_controls_are_trained_on(
     assert cells["linear.filtered_mild.given.0"]["train_rows"] == 197
     assert cells["linear.random_mild.given.1"]["train_rows"] == 197
     report = json.loads(results["benchmark_report"].result.file("report.json").read_text())
-    rows = report["representations"]["given"]["main_table"]
+    rows = report["tables"]["accuracy"]
     assert {row["train_set"] for row in rows} >= {"filtered_mild", "random_mild"}
     assert "never had 3 left" in earlier["tiny"]["reason"]
     assert not any("tiny" in name for name in cells)

@@ -314,7 +314,7 @@ def test_the_report_shows_the_curve(made: tuple[ResultStore, Any, list[str]]) ->
     run_pipeline(_spec(), store=store)
     report = store.current("benchmark_report", "templates")
     (curve,) = read_learning_curves(split)
-    written = json.loads(report.file("report.json").read_text())["warmup_curve"]
+    written = json.loads(report.file("report.json").read_text())["tables"]["warmup_curve"]
     assert [(point["rows"], point["right"]) for point in written] == list(zip(curve.rows, curve.right, strict=True))
     assert pq.read_table(report.file("tables/warmup_curve.parquet")).to_pylist() == written
     assert "How the warm-up rows were chosen" in report.file("report.html").read_text()

@@ -1,0 +1,48 @@
+"""Every table of a report: those that are shown, in their order, and those in long form."""
+
+from collections.abc import Callable, Mapping
+
+from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.tables.challenge_sets import CHALLENGE_SETS, challenge_tables
+from aflite_assets.reports.tables.falls import FALLS, fall_tables
+from aflite_assets.reports.tables.in_distribution import IN_DISTRIBUTION, in_distribution_tables
+from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, WARMUP_CURVE
+from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
+from aflite_assets.reports.tables.paired import PAIRED, paired_tables
+from aflite_assets.reports.tables.published import PUBLISHED, paper_tables
+from aflite_assets.reports.tables.table import Table
+from aflite_assets.reports.tables.top_k import TOP_5, top_k_tables
+from aflite_assets.reports.tables.transfer import TRANSFER, TRANSFER_DIFFERENCES, transfer_tables
+from aflite_assets.reports.tables.zero_shot import ZERO_SHOT, ZERO_SHOT_DIFFERENCES, zero_shot_tables
+
+SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
+    "falls": fall_tables,
+    "accuracy": accuracy_tables,
+    "in_distribution": in_distribution_tables,
+    "zero_shot": zero_shot_tables,
+    "transfer": transfer_tables,
+    "paired": paired_tables,
+    "top_5": top_k_tables,
+    "published": paper_tables,
+    "challenge_sets": challenge_tables,
+}
+"""By kind, in the order of Markdown and Dagster; the page has its own."""
+
+LONG_FORMS = (
+    ACCURACY, CHALLENGE_SETS, ZERO_SHOT, ZERO_SHOT_DIFFERENCES, IN_DISTRIBUTION, TOP_5, PAIRED, PREDICTABILITY,
+    WARMUP_CURVE, TRANSFER, TRANSFER_DIFFERENCES, PLANTED, PUBLISHED, FALLS,
+)  # fmt: skip
+"""In the order of `report.json`."""
+
+
+def shown_tables(data: BenchmarkData) -> dict[str, tuple[Table, ...]]:
+    """The tables by their names, each name's in their order; names with nothing to show are left out.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    found: dict[str, list[Table]] = {}
+    for make in SHOWN.values():
+        for table in make(data):
+            found.setdefault(table.name, []).append(table)
+    return {name: tuple(each) for name, each in found.items()}

@@ -1,0 +1,166 @@
+"""Tables of records that are no scores: iterations, learning curves, evidence, settings, planted rows."""
+
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+import pyarrow as pa
+
+from aflite_assets.reports.inputs.learning_curve import curve_rows
+from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable, FilteredSet
+from aflite_assets.reports.tables.cells import short, text_cell, value_cell
+from aflite_assets.reports.tables.long_form import LongForm, Record
+from aflite_assets.reports.tables.main_tables import filter_table
+from aflite_assets.reports.tables.table import Column, Heading, Table, pivot
+from aflite_assets.reports.text import DASH, count, value_text
+
+MAX_EVIDENCE_ROWS = 50
+"""Longer evidence tables are cut on the page; the JSON has them whole."""
+
+_ITERATION = {
+    "rows_in": "pool rows in", "train_rows_in": "train rows among them", "removed": "pool rows removed",
+    "train_removed": "train rows among them", "scored_rows_in": "scored rows in",
+    "scored_removed": "scored rows removed", "cutoff": "cut-off score", "representation_bias": "representation bias",
+    "rows_never_held_out": "never held out",
+}  # fmt: skip
+
+
+def iteration_table(filtered: FilteredSet) -> Table:
+    """The iterations of one filtering, in order; without the columns of scored rows where there are none."""
+    rows = filter_table(filtered)
+    scored = any(row.scored_rows_in for row in rows)
+    names = [name for name in _ITERATION if scored or not name.startswith("scored_")]
+    return Table(
+        f"iterations_{filtered.representation}",
+        "",
+        f"Iterations, representation {filtered.representation}",
+        ("iteration",),
+        tuple(Column(Heading(_ITERATION[name])) for name in names),
+        pivot(rows, lambda row: (str(row.iteration),), names, lambda row, name: value_cell(getattr(row, name))),
+        "Pool rows are those that classifiers are trained on and that filtering removes from; the bias is about them, "
+        "and target and stop about the train rows among them."
+        + (" Scored rows are never trained on and leave by the same law." if scored else ""),
+    )
+
+
+_POINT = {
+    "rows": "rows trained on", "held_back_rows": "held-back rows", "right": "right", "accuracy": "accuracy",
+    "interval_low": "interval from", "interval_high": "to", "elbow": "elbow", "chosen": "chosen",
+}  # fmt: skip
+
+
+def curve_table(data: BenchmarkData) -> Table:
+    """The points of the learning curves that chose the warm-up rows."""
+    return Table(
+        "warmup_curve",
+        "",
+        "Points of the learning curves",
+        ("representation",),
+        tuple(
+            Column(Heading(text), kind="text" if name in ("elbow", "chosen") else "number")
+            for name, text in _POINT.items()
+        ),
+        pivot(
+            curve_rows(data.warmup_curves),
+            lambda row: (row["representation"],),
+            list(_POINT),
+            lambda row, name: value_cell(row[name]),
+        ),
+    )
+
+
+WARMUP_CURVE = LongForm(
+    "warmup_curve",
+    (
+        "representation", "rows", "held_back_rows", "right", "accuracy", "interval_low", "interval_high",
+        "most_frequent_class", "elbow", "chosen",
+    ),
+    lambda data: curve_rows(data.warmup_curves),
+)  # fmt: skip
+
+
+def evidence_table(evidence: EvidenceTable) -> Table:
+    """A table of statistics as it is, at most `MAX_EVIDENCE_ROWS` of its rows."""
+    shown, left_out = evidence.table.slice(0, MAX_EVIDENCE_ROWS), max(0, evidence.table.num_rows - MAX_EVIDENCE_ROWS)
+    more = f" The first {shown.num_rows} rows; {count(left_out)} more are in the JSON file." if left_out else ""
+    kinds = [_kind(field.type) for field in shown.schema]
+    names = [short(name.replace("_", " ")) for name in shown.column_names]
+    rows = list(zip(*(column.to_pylist() for column in shown.columns), strict=True))
+    return Table(
+        "evidence",
+        evidence.title,
+        evidence.title,
+        tuple(names[:1]),
+        tuple(Column(Heading(name), kind=kind) for name, kind in zip(names, kinds, strict=True))[1:],
+        pivot(
+            rows,
+            lambda row: (value_cell(row[0]).text,),
+            range(1, len(names)),
+            lambda row, place: value_cell(row[place]),
+        ),
+        f"{evidence.caption}{more}",
+        style="free",
+    )
+
+
+def _kind(type_: pa.DataType) -> Literal["number", "text"]:
+    number = pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
+    return "number" if number else "text"
+
+
+def settings_table(title: str, values: Mapping[str, object]) -> Table:
+    """Names and their values."""
+    return Table(
+        "settings",
+        title,
+        title,
+        ("name",),
+        (Column(Heading("value"), kind="text"),),
+        pivot(values, lambda name: (name,), [None], lambda name, _: text_cell(value_text(values[name]))),
+        style="free",
+    )
+
+
+def check_table(data: BenchmarkData) -> Table:
+    """Every check with its outcome, those that did not pass first."""
+    return Table(
+        "checks",
+        "",
+        "All checks",
+        ("check",),
+        tuple(Column(Heading(text), kind="text") for text in ("about", "outcome", "what it asks", "what was found")),
+        pivot(
+            sorted(data.checks, key=lambda check: check.passed),
+            lambda check: (check.name.replace("_", " "),),
+            [
+                lambda check: check.about,
+                lambda check: "passed" if check.passed else "failed",
+                lambda check: check.asks,
+                lambda check: check.said or DASH,
+            ],
+            lambda check, say: text_cell(say(check), strong=not check.passed and say(check) == "failed"),
+        ),
+        "Of the data, the warm-up, the filter and the evaluators. Checks that do not apply pass and say so.",
+        style="free",
+    )
+
+
+def _score_counts(data: BenchmarkData) -> Iterator[Record]:
+    for name, counts in data.score_counts.items():
+        for at, iteration in enumerate(counts.iterations.tolist()):
+            for place, rows in enumerate(counts.rows[at].tolist()):
+                low, high = counts.edges[place : place + 2].tolist()
+                where = {"representation": name, "iteration": iteration, "low": low, "high": high}
+                yield where | {"rows": rows, "removed": int(counts.removed[at, place])}
+
+
+PREDICTABILITY = LongForm(
+    "predictability_by_iteration", ("representation", "iteration", "low", "high", "rows", "removed"), _score_counts
+)
+PLANTED = LongForm(
+    "planted",
+    (
+        "representation", "attribute", "values", "rows", "planted_rows", "removed_rows", "removed_planted_rows",
+        "precision", "precision_by_chance", "recall", "recall_by_chance",
+    ),
+    lambda data: (one.record() | {"values": ", ".join(one.values)} for one in data.planted),
+)  # fmt: skip

@@ -1,0 +1,143 @@
+"""The record of one table of the report, and how it is filled. Each table has a file of its own; `page` draws them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, Literal, TypeVar
+
+from aflite_assets.errors import InvalidInputError
+
+_Item = TypeVar("_Item")
+_Key = TypeVar("_Key")
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """One place of a table, in words.
+
+    `text` is read first, then `small`. `value`: what it is sorted by; None where it is not a number. `kind`: a missing
+    result says why there is none. `strong` and `shaded` single it out on the page. `form`: the table in long form that
+    it stands in too, with `record` as its keys and numbers there.
+    """
+
+    text: str
+    small: tuple[str, ...] = ()
+    value: float | None = None
+    kind: Literal["number", "text", "missing"] = "number"
+    strong: bool = False
+    shaded: bool = False
+    form: str | None = None
+    record: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def plain(self) -> str:
+        """All of it on one line."""
+        return ", ".join((self.text, *self.small))
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading and the lines under it."""
+
+    text: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its heading, with the heading that it shares with its neighbours; `line`: a line on its left."""
+
+    heading: Heading
+    group: Heading | None = None
+    line: bool = False
+    kind: Literal["number", "text"] = "number"
+
+    @property
+    def plain(self) -> str:
+        """All headings on one line: "test, full (n = 200)"."""
+        shared = Heading("") if self.group is None else self.group
+        name = ", ".join(filter(None, (shared.text, self.heading.text)))
+        notes = ", ".join((*self.heading.notes, *shared.notes))
+        return f"{name} ({notes})" if notes else name
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: a text per heading of the table's rows, then a cell per column. `apart`: it is no result like the
+    others and stands below them."""
+
+    headings: tuple[str, ...]
+    cells: tuple[TableCell, ...]
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the report.
+
+    `name` says what kind of table it is, and of which representation; `of` which one of that name, in a few words.
+    `title` and `caption` (how its places are read) stand on the page; `notes`, which must be known beside the numbers,
+    everywhere. `headings`: what the texts before each row are; all but the last are shared by rows below each other.
+    Without columns the notes say why there is nothing. `style`: with many columns the page breaks "narrow" headings,
+    with long texts "free" cells.
+
+    Raises:
+        InvalidInputError: a row has not a cell for each column, or not a text for each heading.
+    """
+
+    name: str
+    of: str
+    title: str
+    headings: tuple[str, ...]
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    caption: str = ""
+    notes: tuple[str, ...] = ()
+    style: Literal["narrow", "free"] = "narrow"
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if (len(row.headings), len(row.cells)) != (len(self.headings), len(self.columns)):
+                raise InvalidInputError(
+                    f"table {self.name!r} {self.of!r}: row {row.headings} has {len(row.cells)} cells; give it texts "
+                    f"for {self.headings} and a cell for each of the {len(self.columns)} columns"
+                )
+
+    def records(self, form: str) -> list[Mapping[str, Any]]:
+        """What its cells stand for in a table in long form."""
+        return [cell.record for row in self.rows for cell in row.cells if cell.form == form]
+
+    @property
+    def bodies(self) -> list[tuple[tuple[str, ...], list[Row]]]:
+        """Rows below each other that share all headings but the last, with these."""
+        by_group = groupby(self.rows, lambda row: (row.headings[:-1], row.apart))
+        return [(shared, list(rows)) for (shared, _), rows in by_group]
+
+    @property
+    def head(self) -> list[tuple[Heading | None, list[Column]]]:
+        """Columns beside each other that share a heading, with it; each column without one by itself."""
+        by_group = groupby(enumerate(self.columns), lambda one: one[0] if one[1].group is None else one[1].group)
+        return [
+            (None if isinstance(group, int) else group, [column for _, column in columns])
+            for group, columns in by_group
+        ]
+
+
+def ruled(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns, with a line where a shared heading begins."""
+    befores = [None, *(column.group for column in columns[:-1])]
+    return tuple(
+        replace(one, line=one.line or one.group != before) for one, before in zip(columns, befores, strict=True)
+    )
+
+
+def pivot(
+    items: Iterable[_Item],
+    headings: Callable[[_Item], tuple[str, ...]],
+    keys: Sequence[_Key],
+    cell: Callable[[_Item, _Key], TableCell],
+    *,
+    apart: bool = False,
+) -> tuple[Row, ...]:
+    """A row per item, with its headings, and in it a cell per key, which stands for a column."""
+    return tuple(Row(headings(item), tuple(cell(item, key) for key in keys), apart) for item in items)

@@ -1,0 +1,138 @@
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.sparse import csc_array
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.evidence.cues import enrichment, label_ties, removal_cues, score_test
+
+MakeExamples = Callable[..., Examples]
+
+
+def train_rows(examples: Examples, removed: np.ndarray) -> pa.Table:
+    """The train rows of a filtered set that removed these."""
+    return pa.table({"row_id": examples.row_ids, "split": ["train"] * len(removed), "kept": ~removed})
+
+
+def matrix(*marks: np.ndarray) -> Any:
+    return csc_array(np.stack(marks, axis=1).astype(np.float64))
+
+
+def dense_z(mark: np.ndarray, outcome: np.ndarray, strata: np.ndarray, groups: np.ndarray) -> float:
+    """The score test, row by row."""
+    residual, centred = outcome.astype(float), mark.astype(float)
+    for stratum in np.unique(strata):
+        inside = strata == stratum
+        residual[inside] -= outcome[inside].mean()
+        centred[inside] -= mark[inside].mean()
+    sums = np.bincount(groups, residual * centred)
+    return float((residual * mark).sum() / np.sqrt(len(sums) / (len(sums) - 1) * (sums**2).sum()))
+
+
+def test_the_score_test_is_that_of_its_formula() -> None:
+    rng = np.random.default_rng(0)
+    marks, outcome = rng.random((200, 3)) < 0.3, rng.random(200) < 0.4
+    strata, groups = rng.integers(0, 3, 200), np.arange(200) // 4
+    z, expected = score_test(matrix(*marks.T), outcome.astype(float), strata, groups)
+    assert z == pytest.approx([dense_z(mark, outcome, strata, groups) for mark in marks.T])
+    shares = np.array([outcome[strata == stratum].mean() for stratum in range(3)])
+    assert expected == pytest.approx([shares[strata[mark]].sum() for mark in marks.T])
+
+
+def test_marks_that_mean_nothing_are_rarely_called_enriched() -> None:
+    p_values = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        groups, labels = np.arange(600) // 3, rng.integers(0, 3, 600)
+        marks = (rng.random((200, 20)) < 0.1)[groups]
+        removed = rng.random(600) < 0.3 + 0.2 * (labels == 1)
+        p_values.append(enrichment(matrix(*marks.T), removed, labels, groups).p_values)
+        p_values.append(label_ties(matrix(*marks.T), labels, groups).p_values)
+    assert np.mean(np.concatenate(p_values) < 0.05) < 0.06
+    assert np.mean(np.concatenate(p_values) < 0.001) < 0.003
+
+
+def test_a_class_that_goes_is_no_mark_of_its_own() -> None:
+    labels = np.tile([0, 1], 300)
+    removed = (labels == 1) & (np.arange(600) % 3 > 0)
+    enriched = enrichment(matrix(labels == 1), removed, labels, None)
+    assert enriched.expected == pytest.approx(enriched.removed)
+    assert enriched.p_values[0] > 0.4
+
+
+def pairs(make_examples: MakeExamples, *, planted: bool) -> tuple[Examples, np.ndarray]:
+    """600 pairs; half of the rows of one class have a word in the second text, and three in four of these are gone."""
+    rng = np.random.default_rng(0)
+    labels = np.tile([0, 1], 300)
+    marked = (labels == 1) & (rng.random(600) < 0.5) if planted else rng.random(600) < 0.25
+    filler = [" ".join(rng.choice(["a", "b", "c", "d", "e"], 3)) for _ in range(1_200)]
+    examples = make_examples(
+        ["train"] * 600,
+        labels.tolist(),
+        text=filler[:600],
+        text_pair=[f"{text} not" if mark else text for text, mark in zip(filler[600:], marked, strict=True)],
+        **{"attribute.mark": pa.array(["yes" if mark else "no" for mark in marked])},
+    )
+    return examples, rng.random(600) < (np.where(marked, 0.75, 0.25) if planted else 0.4)
+
+
+def test_a_planted_word_and_what_it_gives_away_are_found(make_examples: MakeExamples) -> None:
+    examples, removed = pairs(make_examples, planted=True)
+    table = removal_cues(train_rows(examples, removed), examples, planted={}, seed=0).to_pylist()
+    word = next(row for row in table if row["value"] == "not")
+    assert (word["kind"], word["name"], word["label_name"], word["counts"]) == ("word", "text_pair", "yes", True)
+    assert word["p_value"] < 1e-6
+    assert word["share_removed"] > 1.3 * word["share_expected"]
+    attribute = next(row for row in table if (row["kind"], row["value"]) == ("attribute", "yes"))
+    assert attribute["p_value"] == pytest.approx(word["p_value"])
+    alone = next(row for row in table if (row["kind"], row["name"]) == ("partial input", "text_pair"))
+    assert alone["p_value"] < 1e-3
+    assert alone["label_name"] is None
+    other = next(row for row in table if (row["kind"], row["name"]) == ("partial input", "text"))
+    assert other["p_value"] > 0.05
+
+
+def test_without_a_plant_nothing_is_found(make_examples: MakeExamples) -> None:
+    examples, removed = pairs(make_examples, planted=False)
+    table = removal_cues(train_rows(examples, removed), examples, planted={}, seed=0).to_pylist()
+    assert len(table) > 10
+    assert min(row["p_value"] for row in table) * len(table) > 0.05
+
+
+def test_a_planted_attribute_need_not_go_with_a_label(make_examples: MakeExamples) -> None:
+    rng = np.random.default_rng(1)
+    labels, marked = np.tile([0, 1], 300), np.arange(600) % 4 < 2
+    removed = rng.random(600) < np.where(marked, 0.7, 0.2)
+    examples = make_examples(
+        ["train"] * 600,
+        labels.tolist(),
+        features=rng.normal(size=(600, 2)),
+        **{"attribute.mark": pa.array(["right" if mark else None for mark in marked])},
+    )
+    known, unknown = (
+        removal_cues(train_rows(examples, removed), examples, planted=planted, seed=0).to_pylist()
+        for planted in ({"mark": ("right",)}, {})
+    )
+    assert next(row for row in known if row["kind"] == "attribute")["p_value"] < 1e-6
+    assert next(row for row in unknown if row["kind"] == "attribute")["p_value"] > 0.05
+    assert all(row["value"] == "right" for row in known if row["kind"] == "attribute")
+
+
+def test_a_column_that_tells_the_label_is_a_hint(make_examples: MakeExamples) -> None:
+    rng = np.random.default_rng(2)
+    labels = np.tile([0, 1], 300)
+    leak = np.where(rng.random(600) < 0.7, labels, rng.random(600))
+    examples = make_examples(["train"] * 600, labels.tolist(), features=np.stack([rng.normal(size=600), leak], axis=1))
+    removed = (leak == labels) & (rng.random(600) < 0.8)
+    table = removal_cues(train_rows(examples, removed), examples, planted={}, seed=0).to_pylist()
+    assert [(row["name"], row["counts"]) for row in table] == [("column 1", False), ("column 0", False)]
+    assert table[0]["p_value"] < 1e-3 < 0.05 < table[1]["p_value"]
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_nothing_or_everything_removed_marks_nothing(make_examples: MakeExamples, removed: bool) -> None:
+    examples, _ = pairs(make_examples, planted=True)
+    assert removal_cues(train_rows(examples, np.full(600, removed)), examples, planted={}, seed=0).num_rows == 0

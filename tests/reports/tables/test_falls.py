@@ -1,0 +1,72 @@
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.tables.falls import falls, headline_split
+from aflite_assets.reports.tables.paired import paired_differences
+
+
+def with_matched(data: BenchmarkData) -> BenchmarkData:
+    """The same with random_matched, which says what random says."""
+    matched = tuple(replace(cell, train_set="random_matched") for cell in data.cells if cell.train_set == "random")
+    return replace(data, cells=(*data.cells, *matched))
+
+
+@pytest.mark.parametrize("matched", [False, True])
+def test_the_terms_of_a_fall_add_up(planted: BenchmarkData, matched: bool) -> None:
+    fall = falls(with_matched(planted) if matched else planted, "roberta")[0]
+    assert fall.complete
+    terms = {(step.what, step.after): step.fall.difference for step in fall.steps if step.fall is not None}
+    expected = {("test rows", "full"): 18.0, ("fewer train rows", "random"): 5.0, ("which train rows", "filtered"): -15}
+    if matched:
+        expected["class sizes", "random_matched"] = 0.0
+    assert terms == pytest.approx(expected)
+    assert fall.start is not None
+    assert fall.end is not None
+    assert sum(terms.values()) == pytest.approx(100 * (fall.start - fall.end))
+
+
+def test_joint_intervals_are_wider_than_single_ones(planted: BenchmarkData) -> None:
+    last = falls(planted, "roberta")[0].steps[-1].fall
+    single = next(one.interval for one in paired_differences(planted, "roberta") if one.tested_on == "filtered")
+    assert last is not None
+    assert single is not None
+    assert last.difference == pytest.approx(-single.difference)
+    assert last.high - last.low > 1.1 * (single.high - single.low)
+
+
+def test_a_missing_result_leaves_its_terms_open(planted: BenchmarkData) -> None:
+    data = replace(planted, cells=tuple(cell for cell in planted.cells if cell.train_set != "random"))
+    fall = falls(data, "roberta")[0]
+    assert not fall.complete
+    assert [step.fall is None for step in fall.steps] == [False, True, True]
+
+
+def test_without_filtered_test_rows_there_is_no_fall(planted: BenchmarkData) -> None:
+    kept = tuple(test if test.challenge else replace(test, kept={}) for test in planted.test_sets)
+    assert falls(replace(planted, test_sets=kept), "roberta") == ()
+
+
+def test_one_training_is_said_to_be_one(make_planted: Any) -> None:
+    data = make_planted()
+    one_seed = replace(data, cells=tuple(cell for cell in data.cells if cell.seed == data.cells[0].seed))
+    assert not any(step.fall.counts_training for step in falls(one_seed, "roberta")[0].steps if step.fall is not None)
+
+
+def test_the_split_that_is_spoken_of() -> None:
+    assert headline_split(["dev", "validation", "test"]) == "test"
+    assert headline_split(["dev", "validation"]) == "validation"
+    assert headline_split(["dev"]) == "dev"
+    assert headline_split([]) is None
+
+
+def test_no_rows_kept_is_no_result(planted: BenchmarkData) -> None:
+    none = tuple(
+        test if test.challenge else replace(test, kept={"roberta": np.zeros(len(test.row_ids), bool)})
+        for test in planted.test_sets
+    )
+    fall = falls(replace(planted, test_sets=none), "roberta")[0]
+    assert (fall.end, {step.fall for step in fall.steps}) == (None, {None})

@@ -1,0 +1,51 @@
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from aflite_assets.reports.inputs.learning_curve import LearningCurve
+from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
+from aflite_assets.reports.tables.listings import curve_table, evidence_table, iteration_table, settings_table
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def test_iterations_name_scored_rows_where_there_are_any(planted: BenchmarkData) -> None:
+    table = iteration_table(planted.filtered[0])
+    assert (table.rows[0].headings, [cell.text for cell in table.rows[0].cells]) == (
+        ("0",), ["1200", "1200", "114", "114", "600", "57", "0.98", "0.82", "0"],
+    )  # fmt: skip
+    assert [cell.text for cell in table.rows[-1].cells] == ["402", "402", "0", "0", "201", "0", "none", "0.4", "0"]
+    iterations = planted.filtered[0].iterations
+    place = iterations.column_names.index("scored_rows_in")
+    bare = iterations.set_column(place, "scored_rows_in", pa.array([0] * iterations.num_rows))
+    without = iteration_table(replace(planted.filtered[0], iterations=bare))
+    assert len(without.columns) == len(table.columns) - 2
+    assert "Scored rows" in table.caption
+    assert "Scored rows" not in without.caption
+
+
+def test_evidence_is_shown_as_it_is_and_long_tables_are_cut() -> None:
+    arrow = pa.table({"the_word": ["a|b"] * 60, "z": [-1.5, None, *[2.0] * 58], "side": ["x"] * 60})
+    table = evidence_table(EvidenceTable("Words", "Frequent.", arrow))
+    assert (table.headings, [(one.heading.text, one.kind) for one in table.columns]) == (
+        ("the word",), [("z", "number"), ("side", "text")],
+    )  # fmt: skip
+    assert (table.rows[0].headings, [cell.plain for cell in table.rows[0].cells]) == (("a|b",), [f"{MINUS}1.5", "x"])
+    assert table.rows[1].cells[0].text == "none"
+    assert (len(table.rows), table.caption) == (50, "Frequent. The first 50 rows; 10 more are in the JSON file.")
+
+
+def test_settings_are_names_and_values() -> None:
+    table = settings_table("Settings", {"target_size": 12345, "flags": None})
+    assert [(row.headings[0], row.cells[0].text) for row in table.rows] == [
+        ("target_size", "12,345"),
+        ("flags", "none"),
+    ]
+
+
+def test_points_of_learning_curves(make_planted: Any) -> None:
+    curve = LearningCurve("a", (40, 80), (50, 90), 100, 34)
+    table = curve_table(make_planted(warmup_curves=(curve,)))
+    assert [row.cells[3].value for row in table.rows] == [0.5, 0.9]
+    assert [[cell.text for cell in row.cells[-2:]] for row in table.rows] == [["no", "no"], ["yes", "yes"]]

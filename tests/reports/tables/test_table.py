@@ -1,0 +1,45 @@
+import pytest
+
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell, pivot, ruled
+
+TEST, OTHER = Heading("test", ("10 rows",)), Heading("other")
+COLUMNS = ruled(
+    [Column(Heading("size")), *(Column(Heading(name), group) for group in (TEST, OTHER) for name in ("full", "kept"))]
+)
+
+
+def table(rows: tuple[Row, ...]) -> Table:
+    return Table("accuracy_a", "x", "Accuracy", ("evaluator", "trained on"), COLUMNS, rows)
+
+
+def test_a_pivot_has_a_row_per_item_and_a_cell_per_key() -> None:
+    rows = pivot([1, 2], lambda item: (str(item),), [10, 20], lambda item, key: TableCell(str(item + key)), apart=True)
+    assert [(row.headings, [cell.text for cell in row.cells], row.apart) for row in rows] == [
+        (("1",), ["11", "21"], True), (("2",), ["12", "22"], True),
+    ]  # fmt: skip
+
+
+def test_columns_share_headings_and_rows_too() -> None:
+    names = [("p", "full"), ("p", "random"), ("q", "full")]
+    made = table(pivot(names, lambda name: name, COLUMNS, lambda name, key: TableCell("1")))
+    assert [(group, [one.heading.text for one in columns]) for group, columns in made.head] == [
+        (None, ["size"]), (TEST, ["full", "kept"]), (OTHER, ["full", "kept"]),
+    ]  # fmt: skip
+    assert [(shared, len(rows)) for shared, rows in made.bodies] == [(("p",), 2), (("q",), 1)]
+    assert [one.line for one in made.columns] == [False, True, False, True, False]
+    assert [one.plain for one in made.columns[:3]] == ["size", "test, full (10 rows)", "test, kept (10 rows)"]
+
+
+def test_rows_apart_have_a_body_of_their_own() -> None:
+    cells = (TableCell("1"),) * 5
+    made = table((Row(("p", "full"), cells), Row(("p", "minus"), cells, apart=True)))
+    assert [[row.headings[1] for row in rows] for _, rows in made.bodies] == [["full"], ["minus"]]
+
+
+@pytest.mark.parametrize("row", [Row(("p",), (TableCell("1"),) * 5), Row(("p", "full"), (TableCell("1"),))])
+def test_rows_fill_the_table(row: Row) -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"table 'accuracy_a' 'x': row .* give it texts for .*trained on.* 5 col"
+    ):
+        table((row,))

@@ -148,10 +148,10 @@ def _pictures_of(data: BenchmarkData, representation: str) -> dict[str, dict[str
 
 def _headline(data: BenchmarkData, representation: str) -> dict[str, dict[str, str]]:
     """The overview and the falls as data URIs, wide and narrow, with their alternatives; of what there is."""
-    narrow = headline_pictures(data, True)
+    wide, narrow = report_pictures(data), headline_pictures(data, True)
     return {
-        name.partition(".")[0]: {**_uri(picture), "narrow": png_or_jpeg_uri(narrow[name].png)}
-        for name, picture in headline_pictures(data, False).items()
+        name.partition(".")[0]: {**_uri(wide[name]), "narrow": png_or_jpeg_uri(picture.png)}
+        for name, picture in narrow.items()
         if name.partition(".")[2] == representation
     }
 

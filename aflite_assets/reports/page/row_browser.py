@@ -218,7 +218,7 @@ class _RowParts:
             found["passes"] = len(scores)
         if instead is not None:
             shares = fact["predicted_instead_share"]
-            found["instead"] = [[label, round(share, 3)] for label, share in zip(instead, shares, strict=True)]
+            found["instead"] = [[label, round(share, 4)] for label, share in zip(instead, shares, strict=True)]
         if nearest is not None:
             found["nearest"] = [self._places[nearest], round(fact["nearest_similarity"], 3)]
         if fact["suggested_label"] is not None:

@@ -18,6 +18,7 @@
     var inside = target.querySelector("details.section");
     if (inside) { inside.open = true; }
     target.scrollIntoView();
+    whereAmI();
   }
   function fromAddress() {
     var id = location.hash.slice(1);
@@ -56,6 +57,12 @@
     places.forEach(function (place, number) {
       if (place && place.getBoundingClientRect().top < 140) { current = number; }
     });
+    // the last sections cannot come to the top: there the one that was asked for counts
+    if (root.clientHeight + window.scrollY >= root.scrollHeight - 2) {
+      places.forEach(function (place, number) {
+        if (place && "#" + place.id === location.hash && place.getBoundingClientRect().top >= 0) { current = number; }
+      });
+    }
     entries.forEach(function (entry, number) {
       if (number !== current) {
         entry.removeAttribute("aria-current");

@@ -52,8 +52,8 @@ def test_what_was_measured_can_be_read_and_its_picture_is_there() -> None:
 def test_example_is_understood_on_real_data(
     path: Path, example_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if path.stem == "cells":
-        pytest.skip("its data are written by the guide, as the test below does")
+    if path.stem in ("cells", "my_spam", "my_questions"):
+        pytest.skip("its data are written by the guide or a test below")
     monkeypatch.setenv("DATA", str(example_data))
     monkeypatch.setenv("ENCODER", _bert(tmp_path / "bert"))
     assert main(["check", "--no-timing", str(path)]) == 0
@@ -80,6 +80,35 @@ def test_the_table_of_features_is_written_and_understood_as_the_guide_says(
     assert re.search(r"^test +from train +171$", written, re.MULTILINE), written
     assert "  iterations   27 at most" in written
     assert "  cells        30 = 2 evaluators x 5 train sets x 3 seeds" in written
+
+
+def test_messages_without_a_header_are_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f'{"spam" if row % 4 == 0 else "ham"},"message {row}, the {row % 7}th"' for row in range(200)]
+    (tmp_path / "spam.csv").write_text("\n".join([*lines, lines[0], lines[1]]))
+    monkeypatch.setenv("DATA", str(tmp_path))
+    monkeypatch.setenv("ENCODER", _bert(tmp_path / "bert"))
+    assert main(["check", "--no-timing", str(ROOT / "docs" / "examples" / "my_spam.yaml")]) == 0
+    written = capsys.readouterr().out
+    assert "drop_duplicates: 2 rows of train dropped, whose input and label stand before them" in written
+    assert re.search(r"^train +202 +0 +160$", written, re.MULTILINE), written
+    assert re.search(r"^spam +40 +10$", written, re.MULTILINE), written
+    assert "input: texts" in written
+
+
+def test_questions_are_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"what is {row}?,{row} a,{row} b,{row} c,{row} d,{'ABCD'[row % 4]}" for row in range(100)]
+    (tmp_path / "questions.csv").write_text("\n".join(["question,A,B,C,D,key", *rows]))
+    monkeypatch.setenv("DATA", str(tmp_path))
+    monkeypatch.setenv("ENCODER", _bert(tmp_path / "bert"))
+    assert main(["check", "--no-timing", str(ROOT / "docs" / "examples" / "my_questions.yaml")]) == 0
+    written = capsys.readouterr().out
+    assert re.search(r"^train +400 +0 +320$", written, re.MULTILINE), written
+    assert re.search(r"^right +80 +20$", written, re.MULTILINE), written
+    assert "input: sentence pairs in 100 groups" in written
 
 
 def test_the_guide_names_every_example() -> None:

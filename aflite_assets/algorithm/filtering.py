@@ -221,7 +221,9 @@ def _iterate(run: _Run, engine: LinearEngine, state: FilterState, device: str) -
     record = _record(run, state, pool, tally, removal, scored_removed, chance_bias=chance_bias, seconds=seconds)
     removed = np.union1d(removal.rows, scored_removed)
     stopped = StopReason.CHANCE if at_chance and _was_at_chance(state) else _stop_reason(removal)
-    return replace(_advanced(state, tally, record, removed, stopped), start=scored.start)
+    advanced = _advanced(state, tally, record, removed, stopped)
+    labels, shares = _instead(run, state, tally)
+    return replace(advanced, instead_labels=labels, instead_shares=shares, start=scored.start)
 
 
 _OVER_LARGEST_CLASS = 0.05
@@ -344,6 +346,19 @@ def _advanced(
     )
 
 
+def _instead(run: _Run, state: FilterState, tally: Tally) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """What was predicted in place of the rows' labels, and its shares, as of the last iteration that scored a row."""
+    if tally.instead is None or (state.iterations and state.instead_labels is None):
+        return None, None  # a run that goes on with another memory limit has it of all rows or of none
+    columns = tally.instead.columns
+    labels = np.where(columns < 0, -1, run.inputs.classes[columns])
+    shares = (tally.instead.counts / np.maximum(tally.predictions, 1)[:, None]).astype(np.float32)
+    if state.instead_labels is None or state.instead_shares is None:
+        return labels, shares
+    scored = (tally.held_out > 0)[:, None]
+    return np.where(scored, labels, state.instead_labels), np.where(scored, shares, state.instead_shares)
+
+
 def _stop_reason(removal: Slice) -> StopReason | None:
     if removal.reaches_target:
         return StopReason.TARGET_SIZE
@@ -361,6 +376,8 @@ def _result(run: _Run, state: FilterState) -> FilterResult:
         held_out_count=state.held_out_count,
         label_probability=state.label_probability,
         probabilities=state.probabilities,
+        instead_labels=state.instead_labels,
+        instead_shares=state.instead_shares,
         classes=run.inputs.classes,
         iterations=state.iterations,
         stop_reason=state.stop_reason,

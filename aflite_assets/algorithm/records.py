@@ -33,7 +33,8 @@ class Scores:
     the row was never held out. `held_out_count`: int64, partitions in which the row was held out (with
     classifier "both" each carries two predictions). `label_probability`: float32 in [0, 1], mean held-out
     probability of the row's own label, NaN where never held out; None when no classifier gave
-    probabilities. `representation_bias`: mean predictability of the scored rows that are not `score_only`;
+    probabilities. `probabilities`: float32, rows x classes (those that occur, ascending), the same of every class, only
+    with `keep_probabilities`. `representation_bias`: mean predictability of the scored rows that are not `score_only`;
     `scored_bias`: the same over the `score_only` rows, None where none has a score.
     """
 
@@ -42,6 +43,7 @@ class Scores:
     label_probability: np.ndarray | None
     representation_bias: float
     scored_bias: float | None
+    probabilities: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +113,11 @@ class FilterResult:
     (int64): for every input row as of the last iteration that scored it; NaN and 0 for a row that none did.
     `label_probability`: float32, every input row, from the first iteration; NaN where never held out, None
     when the classifier has no probabilities. `probabilities`: float32, rows x classes, the first iteration's
-    mean held-out probabilities, only with `keep_probabilities`. `classes`: int64, the labels that occur,
-    ascending. `iterations`: a record each; the last one scores the kept rows and removes nothing.
+    mean held-out probabilities, only with `keep_probabilities`. `instead_labels` (int64, -1 for none) and
+    `instead_shares` (float32), rows x 3: the labels that classifiers gave most often in place of the row's own, in the
+    iteration that `predictability` is of, most frequent first, and their shares of its held-out predictions; None
+    where counts of every class would take over a sixteenth of the memory limit. `classes`: int64, the labels that
+    occur, ascending. `iterations`: a record each; the last one scores the kept rows and removes nothing.
     `warnings`: sentences about what may be wrong with this run.
     """
 
@@ -123,6 +128,8 @@ class FilterResult:
     held_out_count: np.ndarray
     label_probability: np.ndarray | None
     probabilities: np.ndarray | None
+    instead_labels: np.ndarray | None
+    instead_shares: np.ndarray | None
     classes: np.ndarray
     iterations: tuple[IterationRecord, ...]
     stop_reason: StopReason
@@ -132,7 +139,7 @@ class FilterResult:
 
 
 _PLAIN_ARRAYS = ("removed_rows", "removed_in_iteration", "predictability", "held_out_count")
-_OPTIONAL_ARRAYS = ("label_probability", "probabilities", "start")
+_OPTIONAL_ARRAYS = ("label_probability", "probabilities", "instead_labels", "instead_shares", "start")
 _STOP_CODES: dict[StopReason | None, int] = {None: 0} | {reason: place for place, reason in enumerate(StopReason, 1)}
 _RECORD_PREFIX = "iterations."
 _RECORD_TYPES = get_type_hints(IterationRecord)
@@ -153,6 +160,8 @@ class FilterState:
     held_out_count: np.ndarray
     label_probability: np.ndarray | None
     probabilities: np.ndarray | None
+    instead_labels: np.ndarray | None = None
+    instead_shares: np.ndarray | None = None
     start: np.ndarray | None
     iterations: tuple[IterationRecord, ...]
     stop_reason: StopReason | None
@@ -191,6 +200,8 @@ class FilterState:
             **{name: _take(arrays, name) for name in _PLAIN_ARRAYS},
             label_probability=arrays.get("label_probability"),
             probabilities=arrays.get("probabilities"),
+            instead_labels=arrays.get("instead_labels"),
+            instead_shares=arrays.get("instead_shares"),
             start=arrays.get("start"),
             iterations=_records(arrays),
             stop_reason=_stop_reason(int(_take(arrays, "stop_code"))),

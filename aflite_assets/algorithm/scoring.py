@@ -25,6 +25,7 @@ def score_rows(
     fit: ClassifierFit | None = None,
     device: str = "auto",
     memory_limit: int = 2**30,
+    keep_probabilities: bool = False,
 ) -> Scores:
     """Score every row by classifiers that did not see it: the inner loop of Algorithm 1 (ICML 2020), iteration 0.
 
@@ -44,6 +45,7 @@ def score_rows(
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
         memory_limit: bytes that a run may take on the CPU beyond the pages of `features`, a hundred bytes per row and
             what the libraries take. A pool whose float32 copy takes over half of it is read anew in every pass.
+        keep_probabilities: keep the rows x classes matrix, where the classifier has probabilities.
 
     Raises:
         InvalidInputError: anything above is not as described; found before any fitting, except for what a given
@@ -60,10 +62,18 @@ def score_rows(
     pool = np.arange(len(inputs.labels))
     if fit is None:
         with LinearEngine(inputs, settings, seed=seed, device=device, memory_limit=memory_limit, pool=pool) as engine:
-            tally = engine.tally(subsets, pool=pool, unpredicted=unpredicted).tally
+            tally = engine.tally(
+                subsets, pool=pool, unpredicted=unpredicted, keep_probabilities=keep_probabilities
+            ).tally
     else:
         tally = tally_partitions(
-            inputs, subsets, pool=pool, fits=(fit,), memory_limit=memory_limit, unpredicted=unpredicted
+            inputs,
+            subsets,
+            pool=pool,
+            fits=(fit,),
+            memory_limit=memory_limit,
+            keep_probabilities=keep_probabilities,
+            unpredicted=unpredicted,
         )
     return Scores(
         predictability=tally.scores.astype(np.float32),
@@ -71,6 +81,7 @@ def score_rows(
         label_probability=tally.label_probability,
         representation_bias=mean_score(tally.scores[~inputs.score_only]),
         scored_bias=scored_mean(tally.scores[inputs.score_only]),
+        probabilities=tally.probabilities,
     )
 
 

@@ -33,6 +33,25 @@ ClassifierFit = Callable[[np.ndarray, np.ndarray, np.ndarray], Predict]
 class of the dataset, whether or not the training rows have it)."""
 
 
+MOST_INSTEAD = 3
+"""Classes named of those that were predicted in place of a row's label."""
+
+_COUNTS_PART = 16
+"""The part of the memory limit that predictions by class may take."""
+
+
+@dataclass(frozen=True)
+class PredictedInstead:
+    """The classes that held-out predictions gave most often in place of a row's own label, up to `MOST_INSTEAD`.
+
+    Both rows x `MOST_INSTEAD`, most frequent first, of equal ones the lower class. `columns` int32: places in the
+    dataset's classes, -1 where there are no more. `counts` int32: predictions, 0 where there are no more.
+    """
+
+    columns: np.ndarray
+    counts: np.ndarray
+
+
 @dataclass(frozen=True)
 class Tally:
     """Counts over the partitions of one iteration, one entry per input row (zeros outside the pool).
@@ -40,7 +59,7 @@ class Tally:
     `correct` and `predictions`: held-out predictions that were right, and all of them. `held_out`:
     partitions in which the row was held out. `label_probability`: float32 mean probability of the row's own
     label, NaN where there was none; None when no classifier gave probabilities. `probabilities`: the same for
-    every class, rows x classes, only when asked for.
+    every class, rows x classes, only when asked for. `instead`: None where `counts_classes` says no.
     """
 
     correct: np.ndarray
@@ -48,6 +67,7 @@ class Tally:
     held_out: np.ndarray
     label_probability: np.ndarray | None
     probabilities: np.ndarray | None
+    instead: PredictedInstead | None = None
 
     @property
     def scores(self) -> np.ndarray:
@@ -69,7 +89,8 @@ def tally_partitions(
 
     `unpredicted`: for each subset further rows of the pool that it leaves out.
     """
-    counts = _Counts(inputs, keep_probabilities=keep_probabilities)
+    by_class = counts_classes(inputs, memory_limit)
+    counts = _Counts(inputs, keep_probabilities=keep_probabilities, by_class=by_class)
     row_bytes = prediction_row_bytes(inputs.features.shape[1], len(inputs.classes))
     for trained, left_out in zip(subsets, unpredicted or [pool[:0]] * len(subsets), strict=True):
         held_out = np.setdiff1d(pool, np.append(trained, left_out), assume_unique=True)
@@ -83,6 +104,34 @@ def tally_partitions(
     return counts.tally()
 
 
+def counts_classes(inputs: Inputs, memory_limit: int) -> bool:
+    """Whether predictions are counted by class: where the counts of all rows take at most a sixteenth of the limit.
+
+    By the rows that a run begins with, so that it is the same in each of its iterations.
+    """
+    return len(inputs.labels) * len(inputs.classes) * np.dtype(np.int32).itemsize <= memory_limit // _COUNTS_PART
+
+
+def predicted_instead(
+    class_counts: np.ndarray, codes: np.ndarray, *, rows: np.ndarray, n_rows: int
+) -> PredictedInstead:
+    """The other classes that `rows` were predicted as, by input row (of `n_rows`).
+
+    `class_counts`: predictions of every class, an entry per one of `rows`; overwritten. `codes`: their own classes.
+    """
+    columns = np.full((n_rows, MOST_INSTEAD), -1, dtype=np.int32)
+    counts = np.zeros((n_rows, MOST_INSTEAD), dtype=np.int32)
+    places = np.arange(len(rows))
+    class_counts[places, codes] = 0
+    for rank in range(min(MOST_INSTEAD, class_counts.shape[1] - 1)):
+        highest = class_counts.argmax(axis=1)
+        found = class_counts[places, highest]
+        columns[rows, rank] = np.where(found > 0, highest, -1)
+        counts[rows, rank] = found
+        class_counts[places, highest] = 0
+    return PredictedInstead(columns, counts)
+
+
 def shares(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
     """`parts / wholes` in float64, NaN where the whole is 0."""
     return np.divide(parts, wholes, out=np.full(len(parts), np.nan), where=wholes > 0)
@@ -91,7 +140,7 @@ def shares(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
 class _Counts:
     """Running sums over predictions."""
 
-    def __init__(self, inputs: Inputs, *, keep_probabilities: bool) -> None:
+    def __init__(self, inputs: Inputs, *, keep_probabilities: bool, by_class: bool) -> None:
         rows = len(inputs.labels)
         self._labels, self._classes = inputs.labels, inputs.classes
         self._label_columns = np.searchsorted(inputs.classes, inputs.labels)
@@ -100,6 +149,7 @@ class _Counts:
         self._with_probabilities = np.zeros(rows, dtype=np.int64)
         self._correct = np.zeros(rows, dtype=np.int64)
         self._predictions = np.zeros(rows, dtype=np.int64)
+        self._by_class = np.zeros((rows, len(inputs.classes)), dtype=np.int32) if by_class else None
         self.held_out = np.zeros(rows, dtype=np.int64)
 
     def add(self, rows: np.ndarray, predicted: np.ndarray | Predictions) -> None:
@@ -107,6 +157,10 @@ class _Counts:
         predictions = self._checked(len(rows), predicted)
         self._predictions[rows] += 1
         self._correct[rows] += predictions.labels == self._labels[rows]
+        if self._by_class is not None:
+            columns = np.minimum(np.searchsorted(self._classes, predictions.labels), len(self._classes) - 1)
+            known = self._classes[columns] == predictions.labels
+            self._by_class[rows[known], columns[known]] += 1
         if predictions.probabilities is None:
             return
         self._with_probabilities[rows] += 1
@@ -122,7 +176,11 @@ class _Counts:
             if self._matrix_sums is not None:
                 counted = np.where(self._with_probabilities > 0, self._with_probabilities, np.nan)
                 matrix = (self._matrix_sums / counted[:, None]).astype(np.float32)
-        return Tally(self._correct, self._predictions, self.held_out, means, matrix)
+        instead = None
+        if self._by_class is not None:
+            rows = np.arange(len(self._labels))
+            instead = predicted_instead(self._by_class, self._label_columns, rows=rows, n_rows=len(rows))
+        return Tally(self._correct, self._predictions, self.held_out, means, matrix, instead)
 
     def _checked(self, n_rows: int, predicted: np.ndarray | Predictions) -> Predictions:
         predictions = predicted if isinstance(predicted, Predictions) else Predictions(np.asarray(predicted))

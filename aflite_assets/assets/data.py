@@ -64,11 +64,14 @@ def raw_dataset(
         "rows": table({"split": split, **counts} for split, counts in summary["rows_per_class"].items()),
         "input": summary["modality"],
         "trial_run": summary["trial_run"],
-        **{field: summary[field] for field in ("annotations_left_out",) if field in summary},
+        **{field: summary[field] for field in _SETTINGS_DONE if field in summary},
         **(column_metadata(obtained.result, result_store.open()) if intact else {}),
     }
     return materialized(obtained, metadata, checks)
 
+
+_SETTINGS_DONE = ("annotations_left_out", "duplicates", "between_splits", "standardised")
+"""Parts of the summary that only some settings give."""
 
 _CHALLENGE_CHECKS = (("challenge_sets_available", "Every challenge set that the spec names could be loaded.", False),)
 

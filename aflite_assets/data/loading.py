@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.data.formats.choices import choice_tables
 from aflite_assets.data.formats.image_folders import image_paths, image_table
+from aflite_assets.data.formats.row_places import with_files
 from aflite_assets.data.formats.tables import read_table_file
 from aflite_assets.data.hub.datasets import load_hub, source_commit
 from aflite_assets.data.synthetic.circles import circles, list_column
@@ -24,6 +26,7 @@ from aflite_assets.specs.sources import (
     FeatureSource,
     HubSource,
     ImageFolderSource,
+    MultipleChoiceSource,
     SourceSpec,
     TableSource,
     TemplateNliSource,
@@ -79,6 +82,9 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
             return {split: _feature_table(split, files) for split, files in source.splits.items()}
         case ImageFolderSource():
             return {split: image_table(split, place, rows=rows) for split, place in source.splits.items()}
+        case MultipleChoiceSource():
+            files = {split: _file_table(source.table, split, as_tuple(names)) for split, names in source.splits.items()}
+            return choice_tables(source, files)
         case TableSource():
             return {split: _file_table(source, split, as_tuple(names)) for split, names in source.splits.items()}
 
@@ -103,7 +109,8 @@ def _require_files(source: SourceSpec) -> None:
 def _file_table(source: TableSource, split: str, names: tuple[str, ...]) -> pa.Table:
     tables = [read_table_file(source, Path(name)) for name in names]
     try:
-        return pa.concat_tables(tables, promote_options="permissive")
+        whole = pa.concat_tables(tables, promote_options="permissive")
+        return with_files(whole, source, [(name, part.num_rows) for name, part in zip(names, tables, strict=True)])
     except pa.ArrowException as error:
         raise DataError(
             f"split {split!r}: its files {list(names)} do not fit together ({error}); give them the same columns"

@@ -114,7 +114,29 @@ class ColumnsSpec(StrictSpec):
             raise ValueError(f"a row has one kind of input, but columns names {' and '.join(given)}; keep one")
         if self.text_pair is not None and self.text is None:
             raise ValueError("text_pair is the second of two texts; name the first as text")
+        self._check_inputs_differ()
         return self
+
+    def _check_inputs_differ(self) -> None:
+        """A label among the inputs would be learnt from itself, and a column given twice says nothing new."""
+        inputs = [
+            (field, column)
+            for field in ("text", "text_pair", "image", "features")
+            for column in as_tuple(getattr(self, field) or ())
+        ]
+        for place, (field, column) in enumerate(inputs):
+            if column == self.label:
+                raise ValueError(
+                    f"{field} names {column!r}, which is the label column: a model would read the answer; name another "
+                    f"column as {field} or as label"
+                )
+            earlier = next((other for other, name in inputs[:place] if name == column), None)
+            if earlier is not None:
+                raise ValueError(
+                    f"{field} and {earlier} both name {column!r}; name two columns, or leave {field} out"
+                    if earlier != field
+                    else f"{field} names {column!r} twice; keep it once"
+                )
 
 
 class AnnotationsSpec(TableFormat):
@@ -157,6 +179,12 @@ scored: nothing is trained on them, and they leave by the law by which train row
 """
 
 
+SuspectedErrors = Literal["keep", "quarantine"]
+
+
+"""What is done with rows whose labels are suspected: they are filtered like any others, or taken out before that."""
+
+
 class FilterSpec(StrictSpec):
     """AFLite's settings. The target is about train rows; other shares are of the pool, the rows that are filtered."""
 
@@ -181,6 +209,29 @@ class FilterSpec(StrictSpec):
         "pooled): pooled filters them with the train rows, scored lets them leave by the same law without training on "
         "them, kept leaves them alone, as independent evidence",
     )
+    suspected_label_errors: SuspectedErrors | dict[SplitName, SuspectedErrors] = Field(
+        "keep",
+        description="what is done with rows whose labels confident learning suspects: keep filters them like any "
+        "others, quarantine takes those of train out before the first iteration; rows of other splits only where a "
+        "mapping names them, as in {train: quarantine, test: quarantine}",
+        exclude_if=lambda decision: decision == "keep",  # so that results which it does not concern are found again
+    )
+
+    @property
+    def quarantined_splits(self) -> frozenset[str]:
+        """The splits whose suspected rows are taken out."""
+        decision = self.suspected_label_errors
+        decisions = decision if isinstance(decision, dict) else {"train": decision}
+        return frozenset(split for split, one in decisions.items() if one == "quarantine")
+
+    @model_validator(mode="after")
+    def _suspects_need_probabilities(self) -> Self:
+        if self.quarantined_splits and self.classifier == "linear_svm":
+            raise ValueError(
+                "suspected_label_errors is quarantine, but classifier linear_svm has no probabilities to suspect "
+                "labels by; set classifier to logistic or both, or leave suspected_label_errors out"
+            )
+        return self
 
     def evaluation_rows_of(self, split: str) -> EvaluationRows:
         """What is done with the rows of one split other than train."""
@@ -257,6 +308,24 @@ class DatasetSpec(StrictSpec):
         default_factory=dict, description="splits to draw from train, in whole groups, for a source without them"
     )
     limit: dict[SplitName, RowCount] | None = Field(None, description="rows per split to try with")
+    drop_duplicates: bool = Field(
+        False,
+        description="of the rows of one split with the same input and label only the first stays; rows with the same "
+        "input and different labels stay, and are counted",
+        exclude_if=lambda drop: not drop,  # so that results which it does not concern are found again
+    )
+    between_splits: Literal["keep", "drop"] = Field(
+        "keep",
+        description="drop: train rows that share their group or their whole input with a row of another split of the "
+        "source are dropped and counted",
+        exclude_if=lambda kept: kept == "keep",
+    )
+    standardise: bool = Field(
+        False,
+        description="feature vectors only: bring every column to mean 0 and standard deviation 1, by the train rows' "
+        "numbers in all splits and challenge sets",
+        exclude_if=lambda standardise: not standardise,
+    )
     seed: int = Field(0, ge=0, description="of the limit, the warm-up split, the filter and the controls")
     warmup: WarmupSpec = WarmupSpec()
     representations: dict[Name, EncoderSpec] = Field(min_length=1)
@@ -294,6 +363,18 @@ class DatasetSpec(StrictSpec):
         RefreshSpec(), description="when a refresh acts on what changed; never: a refresh leaves the dataset alone"
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_questions(cls, values: object) -> object:
+        """Answers of one question leave together unless the file says otherwise."""
+        if not isinstance(values, dict):
+            return values
+        source, settings = values.get("source"), values.get("filter", {})
+        form = source.get("format") if isinstance(source, dict) else getattr(source, "format", None)
+        if form == "multiple_choice" and isinstance(settings, dict) and "remove" not in settings:
+            return {**values, "filter": {**settings, "remove": "groups"}}
+        return values
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         splits = (*self.source.splits, *self.holdout)
@@ -316,6 +397,9 @@ class DatasetSpec(StrictSpec):
         if "matched" in self.train_sets:
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
         self._check_evaluation_rows(splits)
+        self._check_quarantine(splits)
+        self._check_standardise()
+        self._check_choices()
         if len(self.seeds) % self.filter_seeds:
             raise ValueError(
                 f"filter_seeds is {self.filter_seeds}, but the {len(self.seeds)} seeds of the evaluators cannot be "
@@ -339,6 +423,36 @@ class DatasetSpec(StrictSpec):
                 raise ValueError(
                     f"filter.evaluation_rows names {split!r}, which is no split to test on; name some of {others}"
                 )
+
+    def _check_quarantine(self, splits: tuple[str, ...]) -> None:
+        for split in self.filter.quarantined_splits - set(splits):
+            raise ValueError(
+                f"filter.suspected_label_errors names {split!r}, which is no split; name some of {list(splits)}"
+            )
+        for split in self.filter.quarantined_splits - {"train"}:
+            if self.filter.evaluation_rows_of(split) == "kept":
+                raise ValueError(
+                    f"filter.suspected_label_errors names {split!r}, but evaluation_rows leaves its rows alone, so no "
+                    "classifier judges them; leave it out, or set evaluation_rows to scored or pooled there"
+                )
+
+    def _check_standardise(self) -> None:
+        given = self.source.format in ("features", "circles") or self.columns.features is not None
+        if self.standardise and not given:
+            raise ValueError(
+                "standardise is for feature vectors, but neither source nor columns.features gives any; leave it out"
+            )
+
+    def _check_choices(self) -> None:
+        if self.source.format != "multiple_choice":
+            return
+        given = sorted(self.columns.model_fields_set - {"annotators", "attributes"})
+        if given or self.labels is not None or self.unlabelled:
+            named = [*(f"columns.{name}" for name in given), *(["labels"] if self.labels is not None else [])]
+            raise ValueError(
+                f"a source of format multiple_choice gives texts, labels, ids and groups itself, but "
+                f"{' and '.join(named) or 'unlabelled'} is set; leave it out and name the columns in source"
+            )
 
     def _check_planted(self) -> None:
         implied: tuple[str, ...] = getattr(self.source, "attributes", ())

@@ -26,6 +26,33 @@ class TableFormat(StrictSpec):
     quoted: bool | None = Field(
         None, description="csv and tsv: whether double quotes enclose fields; default: yes for csv, no for tsv"
     )
+    header: bool = Field(
+        True,
+        description="csv and tsv: whether the first line names the columns; false: names does",
+        exclude_if=lambda header: header,  # so that results which it does not concern are found again
+    )
+    names: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="with header: false, the columns' names from left to right, one for each",
+        exclude_if=lambda names: names is None,
+    )
+
+    @model_validator(mode="after")
+    def _named_columns(self) -> Self:
+        if self.header and self.names is None:
+            return self
+        if self.format not in ("csv", "tsv"):
+            raise ValueError(f"header and names are for csv and tsv, but format is {self.format}; leave them out")
+        if self.header:
+            raise ValueError(
+                f"names is {list(self.names or ())}, but the first line names the columns; set header: false if the "
+                "file has no such line, or leave names out"
+            )
+        if self.names is None:
+            raise ValueError("header is false, so nothing names the columns; set names, one for each column")
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"names {list(self.names)} has a name twice; every column needs a name of its own")
+        return self
 
 
 class TableSource(TableFormat):
@@ -36,6 +63,36 @@ class TableSource(TableFormat):
     def files(self) -> list[Path]:
         """Every file that the source consists of."""
         return [Path(name) for names in self.splits.values() for name in as_tuple(names)]
+
+
+class MultipleChoiceSource(StrictSpec):
+    """Questions with answers to choose from, which become rows of a question and one answer, right or wrong.
+
+    With several columns of `answers`, or one that holds lists, a row of the table is a question; an empty answer is
+    none. With one column of texts a row is an answer, and rows with the same `id` are a question.
+    """
+
+    format: Literal["multiple_choice"]
+    table: TableSource = Field(description="the files, as a source of their own")
+    question: Files = Field(description="the question's column, or several that are joined with a space")
+    answers: Files = Field(description="columns of the answers, a column of lists, or a column of one answer per row")
+    right: str = Field(
+        description="rows of questions: the column with the right answer's column, number, letter or text; rows of "
+        "answers: the column that says whether the answer is right"
+    )
+    numbers_from: Literal[0, 1] | None = Field(
+        None, description="rows of questions: the number that right gives the first answer; default: as the data show"
+    )
+    id: str | None = Field(None, description="the question's own id; rows of answers need it")
+
+    @property
+    def splits(self) -> dict[str, Files]:
+        """The splits that the source gives."""
+        return self.table.splits
+
+    def files(self) -> list[Path]:
+        """Every file that the source consists of."""
+        return self.table.files()
 
 
 class HubSource(StrictSpec):
@@ -272,7 +329,14 @@ class TemplateNliSource(StrictSpec):
 
 
 SourceSpec = Annotated[
-    TableSource | HubSource | ImageFolderSource | FeatureSource | CirclesSource | DigitsSource | TemplateNliSource,
+    TableSource
+    | MultipleChoiceSource
+    | HubSource
+    | ImageFolderSource
+    | FeatureSource
+    | CirclesSource
+    | DigitsSource
+    | TemplateNliSource,
     Field(discriminator="format"),
 ]
 

@@ -115,7 +115,7 @@ def test_ties_do_not_follow_file_order() -> None:
 
 
 def test_the_first_iteration_is_score_rows(blobs: Any) -> None:
-    scores = score_rows(blobs.features, blobs.labels, settings=settings(), seed=4)
+    scores = score_rows(blobs.features, blobs.labels, settings=settings(), seed=4, keep_probabilities=True)
     result = run(blobs, seed=4)
     assert scores.label_probability is not None
     np.testing.assert_array_equal(result.label_probability, scores.label_probability)
@@ -272,3 +272,24 @@ def test_any_run_keeps_its_bounds(
     assert np.all((known >= 0.0) & (known <= 1.0))
     assert result.iterations[-1].removed == 0
     assert (len(result.kept_rows) == target_size) or (result.stop_reason is StopReason.THRESHOLD)
+
+
+def test_what_was_predicted_instead_is_what_predictability_lacks(blobs: Any) -> None:
+    settings = FilterSettings(target_size=50, train_size=30, slice_size=20, n_partitions=8)
+    result = filter_dataset(blobs.features, blobs.labels + 4, settings=settings, seed=6)
+    assert result.instead_labels is not None
+    assert result.instead_shares is not None
+    scored = ~np.isnan(result.predictability)
+    np.testing.assert_allclose(result.instead_shares.sum(axis=1)[scored], 1 - result.predictability[scored], atol=1e-6)
+    assert set(result.instead_labels[:, :2].ravel().tolist()) == {-1, 4, 5, 6}
+    assert (result.instead_labels[:, 2] == -1).all()  # three classes have two others
+    assert not (result.instead_labels == (blobs.labels + 4)[:, None]).any()
+    assert ((result.instead_labels == -1) == (result.instead_shares == 0)).all()
+    assert (np.diff(result.instead_shares, axis=1) <= 0).all()
+
+
+def test_nothing_is_said_of_other_classes_where_memory_is_short(blobs: Any) -> None:
+    settings = FilterSettings(target_size=50, train_size=30, slice_size=20, n_partitions=4)
+    result = filter_dataset(blobs.features, blobs.labels, settings=settings, seed=6, memory_limit=16 * 120 * 3 * 4 - 1)
+    assert result.instead_labels is None
+    assert result.instead_shares is None

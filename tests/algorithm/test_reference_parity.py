@@ -118,6 +118,9 @@ def test_the_rows_kept_are_those_of_the_reference(name: str, monkeypatch: pytest
     assert (result.label_probability is None) == (expected.label_probability is None)
     if result.label_probability is not None and expected.label_probability is not None:
         np.testing.assert_allclose(result.label_probability, expected.label_probability, atol=1e-6)
+    assert result.instead_labels is not None
+    np.testing.assert_array_equal(result.instead_labels, expected.instead_labels)
+    np.testing.assert_array_equal(result.instead_shares, expected.instead_shares)
 
 
 def test_the_compiled_float32_path_keeps_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:

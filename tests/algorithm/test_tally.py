@@ -5,7 +5,7 @@ import pytest
 
 from aflite_assets.algorithm import ClassifierFit, InvalidInputError, Predict, Predictions
 from aflite_assets.algorithm.inputs import Inputs
-from aflite_assets.algorithm.tally import shares, tally_partitions
+from aflite_assets.algorithm.tally import counts_classes, predicted_instead, shares, tally_partitions
 
 CLASSES = np.array([2, 5])
 NONE, ALL = np.zeros(6, dtype=bool), np.ones(6, dtype=bool)
@@ -107,3 +107,32 @@ def test_predictions_of_a_wrong_shape(predicted: np.ndarray | Predictions, messa
 
 def test_shares_of_nothing_are_unknown() -> None:
     np.testing.assert_array_equal(shares(np.array([1, 0, 7]), np.array([4, 0, 10])), [0.25, np.nan, 0.7])
+
+
+def test_classes_predicted_instead_by_hand() -> None:
+    counts = np.array([[4, 1, 0, 2, 2], [0, 5, 0, 0, 0], [1, 1, 1, 1, 9]])
+    found = predicted_instead(counts, np.array([0, 1, 2]), rows=np.array([3, 0, 2]), n_rows=4)
+    assert found.columns.tolist() == [[-1, -1, -1], [-1, -1, -1], [4, 0, 1], [3, 4, 1]]
+    assert found.counts.tolist() == [[0, 0, 0], [0, 0, 0], [9, 1, 1], [2, 2, 1]]
+
+
+def test_of_two_classes_there_is_one_to_predict_instead() -> None:
+    subsets = [np.array([0, 1]), np.array([1, 2])]
+    tally = tally_partitions(INPUTS, subsets, pool=np.arange(5), fits=[always(2), always(5)], memory_limit=1000)
+    assert tally.instead is not None
+    assert tally.instead.columns.tolist() == [[1, -1, -1], [-1] * 3, [1, -1, -1], [0, -1, -1], [1, -1, -1], [-1] * 3]
+    assert tally.instead.counts[:, 0].tolist() == [1, 0, 1, 2, 2, 0]
+
+
+def test_a_label_that_is_no_class_is_wrong_and_no_class() -> None:
+    tally = tally_partitions(INPUTS, [np.array([0])], pool=np.arange(6), fits=[always(9)], memory_limit=1000)
+    assert tally.instead is not None
+    assert not tally.correct.any()
+    assert not tally.instead.counts.any()
+
+
+def test_classes_are_counted_only_where_memory_is_given_for_it() -> None:
+    assert counts_classes(INPUTS, 16 * 6 * 2 * 4)
+    assert not counts_classes(INPUTS, 16 * 6 * 2 * 4 - 1)
+    tally = tally_partitions(INPUTS, [np.array([0])], pool=np.arange(6), fits=[always(2)], memory_limit=700)
+    assert tally.instead is None

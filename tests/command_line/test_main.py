@@ -102,13 +102,13 @@ def test_a_check_with_timing_ends_with_the_cost(
     assert code == 0, err
     assert (
         next(line for line in err.splitlines() if line.startswith("measuring"))
-        == "measuring the start of a process ..."
+        == "measuring all stages on few rows ..."
     )
     assert "estimated cost on this machine (cpu, " in out
     cost = out[out.index("estimated cost") :]
     for words in ("warmup_models     small", "embeddings        small", "evaluator_models  pair_only", "total"):
         assert words in cost
-    assert re.search(r"^  each stage        its process +11 starts x [\d.]+ (ms|s) ", cost, re.M)
+    assert re.search(r"^  each stage        its process  +11 starts x [\d.]+ (ms|s) ", cost, re.M)
     assert "iterations x" in cost
 
 

@@ -201,7 +201,8 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "not UTF-8": (_train(b"id,premise,hypothesis,gold\n1,caf\xe9,b,neutral\n"), "read as csv: .*invalid UTF8"),
     "a field too many": (
-        _train("id,premise,hypothesis,gold\n1,a,b,neutral,x\n"), "cannot be read as csv: .*Expected 4 columns, got 5",
+        _train("id,premise,hypothesis,gold\n1,a,b,neutral,x\n"),
+        "cannot be read as csv: line 2: 5 values where there are 4 columns",
     ),
     "empty file": (_train(""), r"train\.csv' cannot be read as csv: Empty CSV file"),
     "header alone": (_train("id,premise,hypothesis,gold\n"), "split 'train' has no rows; correct the source or drop"),
@@ -215,11 +216,11 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _set("columns.text", "premis"), r"no column 'premis' that columns\.text names .*did you mean 'premise'",
     ),
     "no input": (_set("columns", {"label": "gold"}), "columns names no input"),
-    "repeated id": (_repeated_id, "split 'train': column 'id' has '0' in rows 0 and 4; name a column of unique"),
-    "empty text": (_row("premise", None), "split 'train'.*'premise'.*row 4"),
+    "repeated id": (_repeated_id, "split 'train': column 'id' has '0' in rows 1 and 5; name a column of unique"),
+    "empty text": (_row("premise", None), r"split 'train'.*'premise'.*row 5.*row 5 is line 5 of '.*train\.jsonl'"),
     "no group": (_all(_row("id", None), _set("columns", {
         "text": "premise", "text_pair": "hypothesis", "label": "gold", "group": "id",
-    })), r"column 'id' names no group in 1 rows \(first: row 4\); every row"),
+    })), r"column 'id' names no group in 1 rows \(first: row 5\); every row"),
     "half of a character": (_row("premise", "\ud800"), r"train\.jsonl' cannot be read as .*line 5 holds half of a"),
     # Labels
     "unknown label": (
@@ -248,10 +249,10 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         "the label column looks like ids, free text or measurements: it has 1,5.. distinct values",
     ),
     # Features
-    "NaN": (_features(bad=np.nan), r"1 of 90 rows have features that are missing, NaN or infinite .*\(first: row 7\)"),
+    "NaN": (_features(bad=np.nan), r"1 of 90 rows have features that are missing, NaN or infinite .*\(first: row 8\)"),
     "infinity": (_features(bad=np.inf), r"1 of 90 rows have features that are missing, NaN or infinite"),
     "row counts that differ": (_features(labels=89), "90 feature rows but 89 values of label; the files must list"),
-    "ragged features": (_ragged, "row 0 has 3 features, but row 9 has 2; every row must have the same number"),
+    "ragged features": (_ragged, "row 1 has 3 features, but row 10 has 2; every row must have the same number"),
     # Images
     "broken images": (_images(broken=3), r"3 of 90 images.*undecodable_images"),
     "image without a class": (_images(loose=True), r"image 'loose\.png' stands outside of them; move it"),

@@ -155,6 +155,11 @@ def test_sizes_out_of_range_are_refused(size: Any) -> None:
         ({"text": "a", "image": "b"}, "a row has one kind of input, but columns names text and image; keep one"),
         ({"text_pair": "a"}, "text_pair is the second of two texts; name the first as text"),
         ({"features": []}, "at least 1 item"),
+        ({"text": "label"}, "text names 'label', which is the label column: a model would read the answer; name"),
+        ({"text": "a", "text_pair": "gold", "label": "gold"}, "text_pair names 'gold', which is the label column"),
+        ({"features": ["x", "label"]}, "features names 'label', which is the label column"),
+        ({"text": "a", "text_pair": "a"}, "text_pair and text both name 'a'; name two columns, or leave text_pair out"),
+        ({"features": ["x", "y", "x"]}, "features names 'x' twice; keep it once"),
     ],
 )
 def test_columns_name_one_kind_of_input(columns: dict[str, Any], message: str) -> None:
@@ -165,3 +170,50 @@ def test_columns_name_one_kind_of_input(columns: dict[str, Any], message: str) -
 def test_specs_never_change(spec_content: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="frozen"):
         setattr(DatasetSpec.model_validate(spec_content), "seed", 3)  # noqa: B010
+
+
+def test_suspected_rows_are_of_train_unless_a_mapping_names_others(spec_content: dict[str, Any]) -> None:
+    plain = DatasetSpec.model_validate(spec_content).filter
+    assert plain.quarantined_splits == frozenset()
+    assert "suspected_label_errors" not in plain.model_dump()
+    assert FilterSpec(suspected_label_errors="quarantine").quarantined_splits == {"train"}
+    mapped = {"train": "keep", "test": "quarantine"}
+    spec = DatasetSpec.model_validate(spec_content | {"filter": {"suspected_label_errors": mapped}})
+    assert spec.filter.quarantined_splits == {"test"}
+
+
+def test_a_quarantine_needs_probabilities_and_rows_that_are_judged(spec_content: dict[str, Any]) -> None:
+    _refuses(spec_content, "suspected_label_errors is quarantine, but classifier linear_svm has no probabilities",
+             filter={"suspected_label_errors": "quarantine", "classifier": "linear_svm"})  # fmt: skip
+    _refuses(spec_content, "suspected_label_errors names 'dev', which is no split; name some of ['train', 'test']",
+             filter={"suspected_label_errors": {"dev": "quarantine"}})  # fmt: skip
+    _refuses(spec_content, "names 'test', but evaluation_rows leaves its rows alone, so no classifier judges them",
+             filter={"suspected_label_errors": {"test": "quarantine"}, "evaluation_rows": "kept"})  # fmt: skip
+
+
+CHOICES: dict[str, Any] = {
+    "format": "multiple_choice",
+    "table": {"format": "csv", "splits": {"train": "a.csv", "test": "b.csv"}},
+    "question": "question",
+    "answers": ["A", "B"],
+    "right": "key",
+}
+
+
+def test_answers_of_one_question_leave_together_unless_said_otherwise(spec_content: dict[str, Any]) -> None:
+    content = spec_content | {"source": CHOICES, "columns": {}}
+    content.pop("labels", None)
+    assert DatasetSpec.model_validate(content).filter.remove == "groups"
+    rows = DatasetSpec.model_validate(content | {"filter": {"remove": "rows", "n_partitions": 8}})
+    assert (rows.filter.remove, rows.filter.n_partitions) == ("rows", 8)
+    assert DatasetSpec.model_validate(content | {"filter": {"n_partitions": 8}}).filter.remove == "groups"
+    assert DatasetSpec.model_validate(spec_content).filter.remove == "rows"
+
+
+def test_multiple_choice_names_its_columns_in_the_source(spec_content: dict[str, Any]) -> None:
+    content = spec_content | {"source": CHOICES}
+    content.pop("labels", None)
+    assert DatasetSpec.model_validate(content | {"columns": {"attributes": ["topic"]}}).columns.attributes == ("topic",)
+    message = "gives texts, labels, ids and groups itself, but columns.group and columns.text is set; leave it out"
+    _refuses(content, message, columns={"text": "question", "group": "question"})
+    _refuses(content, "but labels is set; leave it out", columns={}, labels=["wrong", "right"])

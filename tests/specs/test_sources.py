@@ -124,3 +124,24 @@ def test_hub_splits_and_files_are_not_mixed() -> None:
     source = {"format": "hub", "id": "a/b", "revision": "main", "splits": {"train": "train", "test": "test.csv"}}
     with pytest.raises(ValidationError, match=r"splits \['train', 'test.csv'\] mix the hub's splits with files"):
         _source(**source)
+
+
+@pytest.mark.parametrize(
+    ("form", "options", "message"),
+    [
+        ("csv", {"header": False}, "header is false, so nothing names the columns; set names, one for each column"),
+        ("csv", {"names": ["a"]}, "the first line names the columns; set header: false if the file has no such line"),
+        ("csv", {"header": False, "names": ["a", "a"]}, "has a name twice; every column needs a name of its own"),
+        ("jsonl", {"header": False, "names": ["a"]}, "header and names are for csv and tsv, but format is jsonl"),
+    ],
+)
+def test_header_and_names_go_together(form: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        _source(format=form, splits={"train": "a"}, **options)
+
+
+def test_header_and_names_are_in_no_key_where_they_change_nothing() -> None:
+    plain = _source(format="csv", splits={"train": "a"}).model_dump(mode="json")
+    assert plain == {"format": "csv", "delimiter": None, "quoted": None, "splits": {"train": "a"}}
+    named = _source(format="csv", splits={"train": "a"}, header=False, names=["x"]).model_dump(mode="json")
+    assert (named["header"], named["names"]) == (False, ["x"])

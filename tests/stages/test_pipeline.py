@@ -227,7 +227,7 @@ def _walk(content: dict[str, Any], store: ResultStore) -> dict[str, StoredResult
 
 
 BAD: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
-    ("NaN feature", {"nan_row": 7}, DataError, r"1 of 120 rows .*NaN or infinite.*first: row 7"),
+    ("NaN feature", {"nan_row": 7}, DataError, r"1 of 120 rows .*NaN or infinite.*first: row 8"),
     ("one class", {"train_labels": np.zeros(120, int)}, DataError, r"'train' has one class only"),
     ("unknown label", {"train_labels": np.arange(120) % 3}, DataError, r"label '2' \(40 rows\) is no class"),
 ]

@@ -18,6 +18,7 @@ from aflite_assets.data.images import open_encoded
 from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 from aflite_assets.reports.text import count, counted, percent
 from aflite_assets.specs.dataset import Count, DatasetSpec
+from aflite_assets.stages.data.raw_dataset import changes
 from aflite_assets.stages.shared.published import category_columns
 
 MOST_CLASSES = 20
@@ -41,6 +42,7 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     yield from _class_table(_class_counts(raw.examples), raw.examples.label_names)
     yield ""
     yield f"input: {_input(raw.examples)}"
+    yield from (escaped(line) for line in changes(raw))
     if raw.annotations_left_out is not None:
         yield escaped(raw.annotations_left_out)
     yield ""
@@ -115,7 +117,7 @@ def estimate_section(estimate: CostEstimate) -> Iterator[str]:
     yield from indented(
         f"Measured in {duration(estimate.measuring_seconds)}. Expect a factor of two either way: what else runs on the "
         "machine counts, and a filter that stops by its threshold does fewer iterations and leaves larger train sets. "
-        "Reading, statistics and the report add seconds to minutes. Stages that are found start no process."
+        "Reading, statistics and the report take longer on many rows. Stages that are found start no process."
     )
 
 

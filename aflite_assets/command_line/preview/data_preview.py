@@ -186,7 +186,7 @@ def _preview_challenge(spec: DatasetSpec, name: str, data: DataPreview) -> Chall
     reading = reading_of(challenge.source)
     tables = load_challenge(name, challenge, first_rows=reading.first_rows)
     complete = reading.first_rows is None
-    built = build_challenge(name, challenge, tables, raw, seed=spec.seed, complete=complete)
+    built = build_challenge(name, challenge, tables, raw, seed=spec.seed, scale=data.raw.scale, complete=complete)
     decodable = decodable_challenge(name, built, largest_share=spec.undecodable_images, complete=complete)
     built = replace(built, examples=decodable.examples)
     mapping = label_mapping(name, challenge, built.examples, raw.label_names, complete=complete and data.complete)
@@ -208,7 +208,7 @@ def _fine_tune_rows(
     if challenge.fine_tune is None:
         return None
     complete, raw = reading.first_rows is None, data.raw.examples
-    rows = build_fine_tune(name, challenge, tables, seed=seed, complete=complete).examples
+    rows = build_fine_tune(name, challenge, tables, seed=seed, scale=data.raw.scale, complete=complete).examples
     if complete and data.complete:
         in_dataset_classes(name, challenge, rows, raw.label_names)
     return len(rows) if complete else (reading.rows or {}).get(challenge.fine_tune, len(rows))

@@ -3,6 +3,7 @@
 How a speed is measured is in `model_timing` and `filter_timing`.
 """
 
+import json
 import math
 import subprocess
 import sys
@@ -48,6 +49,35 @@ Timing = TypeVar("Timing")
 
 ASSUMED_WIDTH = 768
 """Width of an encoder that could not be measured: that of the base size of most text encoders."""
+
+FEW_ROWS = """
+import json, sys, tempfile, time
+from pathlib import Path
+from aflite_assets.results import ResultStore
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.pipeline import run_pipeline
+from aflite_assets.tracking import MlflowTracker
+with tempfile.TemporaryDirectory() as place:
+    tracker = MlflowTracker(None, Path(place))
+    tracker.session.client
+    started = time.perf_counter()
+    run_pipeline(parse_spec(json.loads(sys.argv[1])), store=ResultStore(Path(place)), tracker=tracker)
+    print(time.perf_counter() - started)
+"""
+"""All stages on few rows, in one process: reading, statistics, publishing and the report, which every dataset has."""
+
+FEW_ROWS_SPEC = {
+    "name": "few_rows",
+    "source": {
+        "format": "circles", "splits": {"train": 200, "test": 100}, "inner_radius": 1.0, "outer_radius": 3.0,
+        "radius_deviation": 0.1, "biased_share": 0.5, "bias_width": 4, "bias_mean": 1.0, "bias_deviation": 0.1,
+        "noise_deviation": 0.1, "flipped_share": 0.0,
+    },
+    "representations": {"given": {"kind": "identity"}},
+    "filter": {"n_partitions": 4, "slice_size": 0.2},
+    "evaluators": {"linear": {"kind": "linear"}},
+    "seeds": [0],
+}  # fmt: skip
 
 LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_assets.models.evaluators"
 """What the process of a stage loads before it does anything."""
@@ -105,15 +135,22 @@ def estimate_cost(
     """Measure each distinct model and the filter on few of `raw`'s rows, and multiply by the plan's counts.
 
     Train sets are counted as if the filter ran to its target size, and with the controls that may not be needed. Every
-    stage has a process of its own, whose start is most of what a small dataset costs. What the other stages take
-    (statistics, the report) is seconds to minutes and left out. `log` gets a line for each measurement.
+    stage has a process of its own, whose start is most of what a small dataset costs; what a model loads when it is
+    first used is counted once for each of them, and what the stages do for any data (statistics, publishing, the
+    report) by a run of all stages on few rows. What these take longer on many rows is left out. `log` gets a line for
+    each measurement.
 
     Raises:
         ModelError: the device is not there, or a model cannot be trained on these data.
     """
     resolved, started = device.resolve().type, time.perf_counter()
     timings = TimingCache(raw, plan, device, log)
-    lines = [CostLine("each stage", "its process", (Work(len(STAGES), "start", timings.start()),))]
+    few_rows = timings.few_rows()
+    started_in = timings.start()  # after a process that has read the libraries from the disk, as it is within a run
+    lines = [
+        CostLine("each stage", "its process", (Work(len(STAGES), "start", started_in),)),
+        CostLine("each stage", "what any data need", (Work(1, "run of few rows", few_rows),)),
+    ]
     for name, encoder in spec.representations.items():
         lines += _encoder_lines(name, encoder, plan, timings)
     for name, encoder in spec.representations.items():
@@ -127,6 +164,8 @@ def estimate_cost(
         else:
             lines.append(_neural_line(name, evaluator, plan, timings))
     lines += _distance_lines(spec.distance_encoder, plan, timings)
+    loading = _loading_line(spec, timings)
+    lines[2:2] = [] if loading is None else [loading]
     return CostEstimate(tuple(lines), resolved, time.perf_counter() - started)
 
 
@@ -135,6 +174,14 @@ def start_seconds() -> float:
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", LIBRARIES], stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return time.perf_counter() - started
+
+
+def few_rows_seconds() -> float:
+    """What all stages take on few rows, once their libraries are loaded; the tracker writes to a folder of its own."""
+    code = f"{LIBRARIES}\n{FEW_ROWS}"
+    command = [sys.executable, "-c", code, json.dumps(FEW_ROWS_SPEC)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, text=True)
+    return float(done.stdout.split()[-1])
 
 
 class TimingCache:
@@ -155,6 +202,11 @@ class TimingCache:
         """Seconds until the process of a stage has started."""
         self._log("measuring the start of a process")
         return start_seconds()
+
+    def few_rows(self) -> float:
+        """Seconds of all stages on few rows."""
+        self._log("measuring all stages on few rows")
+        return few_rows_seconds()
 
     def neural(self, settings: NeuralModelSpec) -> NeuralTiming | None:
         """Training and prediction of a neural model."""
@@ -212,6 +264,19 @@ def _encoder_lines(name: str, encoder: EncoderSpec, plan: RunPlan, timings: Timi
         yield CostLine("warmup_split", name, work, AUTO_NOTE)
     yield CostLine("warmup_models", name, _work(timing, model=1, step=_steps(encoder, plan.warmup_rows)))
     yield CostLine("embeddings", name, _work(timing, model=1, row=plan.embedded_rows))
+
+
+def _loading_line(spec: DatasetSpec, timings: TimingCache) -> CostLine | None:
+    """What neural models load when they are first used, once in each stage that has some; None without any here."""
+    encoders = [one for one in spec.representations.values() if not isinstance(one, IdentityEncoderSpec)]
+    apart = (IdentityEncoderSpec, FineTunedSpec, ClassicalModelSpec)
+    evaluators = [one for one in spec.evaluators.values() if not isinstance(one, apart)]
+    stages = [encoders, encoders, evaluators]  # warmup_models, embeddings, evaluator_models
+    firsts = [[timing.first for one in models if (timing := timings.neural(one)) is not None] for models in stages]
+    longest = [max(one) for one in firsts if one]
+    if not longest:
+        return None
+    return CostLine("each stage", "models when first used", (Work(len(longest), "start", max(longest)),))
 
 
 def _distance_lines(encoder: EncoderSpec | None, plan: RunPlan, timings: TimingCache) -> Iterator[CostLine]:

@@ -40,11 +40,15 @@ GROWTH = {LinearModelSpec: (1.0, 2.0), RbfSvmSpec: (1.5, 3.0), MaxPpmiSpec: (1.0
 
 @dataclass(frozen=True)
 class NeuralTiming:
-    """Seconds per `model` built or loaded, `step` of the optimiser and `row` predicted or encoded."""
+    """Seconds per `model` built or loaded, `step` of the optimiser and `row` predicted or encoded.
+
+    `first`: of a training on a few rows, the first in this process, which loads libraries and compiles.
+    """
 
     model: float
     step: float
     row: float
+    first: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -92,8 +96,9 @@ def measure_neural(
     Raises:
         ModelError: the model cannot be trained.
     """
+    started = time.perf_counter()
     _train_and_predict(settings, sample(train, FEW_ROWS), sample(tests, FEW_ROWS), epochs=1, device=device)
-    steps = 1
+    first, steps = time.perf_counter() - started, 1
     while True:
         rows = steps * settings.batch_size
         drawn = sample(train, rows)
@@ -105,7 +110,7 @@ def measure_neural(
         training, prediction = metrics["seconds"], metrics["prediction_seconds"]
         if training >= ENOUGH_SECONDS or steps >= MOST_STEPS:
             model = max(wall - training - prediction, 0.0)
-            return NeuralTiming(model, training / metrics["steps"], prediction / len(tested))
+            return NeuralTiming(model, training / metrics["steps"], prediction / len(tested), first)
         steps = min(max(2 * steps, math.ceil(1.2 * ENOUGH_SECONDS * steps / training)), MOST_STEPS)
 
 

@@ -1,19 +1,26 @@
 """Reading one table file in its format, every value as written. What columns mean is decided in `raw_table`."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pyarrow as pa
 
+from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.errors import DataError
 from aflite_assets.specs.sources import TableFormat
+from aflite_assets.wording import quoted_list
+
+if TYPE_CHECKING:
+    from pyarrow import csv
 
 # Also the longest row that pyarrow's CSV reader takes.
 _CSV_BLOCK_BYTES = 64 * 2**20
 _JSON_LINE_CHARACTERS = 64 * 2**20
+_MOST_SHOWN = 30
+_SHOWN = 80
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 
 
@@ -33,7 +40,12 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
             case "csv" | "tsv":
                 tabs = form.format == "tsv"
                 quoted = not tabs if form.quoted is None else form.quoted
-                return _read_csv(path, delimiter=form.delimiter or ("\t" if tabs else ","), quoted=quoted)
+                delimiter = form.delimiter or ("\t" if tabs else ",")
+                try:
+                    return _read_csv(path, delimiter=delimiter, quoted=quoted, names=form.names)
+                except _UnevenRowError as error:
+                    line = line_of_row(form, path, error.row)
+                    raise ValueError(f"line {line}: {error}" if line else str(error)) from error
             case "jsonl":
                 return _read_jsonl(path)
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
@@ -54,27 +66,96 @@ def _read_parquet(path: Path) -> pa.Table:
     return pq.read_table(path).replace_schema_metadata(None)
 
 
-def _read_csv(path: Path, *, delimiter: str, quoted: bool) -> pa.Table:
+def _read_csv(path: Path, *, delimiter: str, quoted: bool, names: tuple[str, ...] | None) -> pa.Table:
+    """`names` are those of a file whose first line is a row; without them the first line names the columns."""
     from pyarrow import csv
 
     form = csv.ParseOptions(
         delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted, ignore_empty_lines=True
     )
-    reading = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES)
-    with csv.open_csv(path, read_options=reading, parse_options=form) as stream:
-        names = stream.schema.names
-    _check_delimiter(names, delimiter)
-    texts = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-    return csv.read_csv(path, read_options=reading, parse_options=form, convert_options=texts)
-
-
-def _check_delimiter(names: list[str], delimiter: str) -> None:
-    """Refuse a file that would be one column, whose name holds what must be the delimiter."""
-    likely = [mark for mark in _DELIMITERS if mark != delimiter and mark in names[0]]
-    if len(names) == 1 and likely:
+    first = _first_line(path, form)
+    _check_delimiter(first, delimiter)
+    if names is not None and len(names) != len(first):
         raise ValueError(
-            f"with {_DELIMITERS.get(delimiter, repr(delimiter))} as delimiter it has one column {names[0][:200]!r}, "
-            f"which {_DELIMITERS[likely[0]]} seems to separate; set delimiter: {json.dumps(likely[0])}"
+            f"names has {len(names)} names, but the first line has {len(first)} columns "
+            f"[{quoted_list(first, most=_MOST_SHOWN, length=_SHOWN)}]; give one name for each"
+        )
+    columns = first if names is None else list(names)
+    reading = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, column_names=names)
+    texts = csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False)
+    try:
+        return csv.read_csv(path, read_options=reading, parse_options=form, convert_options=texts)
+    except pa.ArrowInvalid as error:
+        if "columns, got" not in str(error):
+            raise
+        raise _first_uneven(path, form, reading, has_header=names is None) from error
+
+
+class _UnevenRowError(ValueError):
+    """A row has more or fewer values than there are columns; `row` counts from 0, without the header."""
+
+    def __init__(self, message: str, row: int) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+def _first_uneven(
+    path: Path, form: "csv.ParseOptions", reading: "csv.ReadOptions", *, has_header: bool
+) -> _UnevenRowError:
+    from pyarrow import csv
+
+    found: list[Any] = []
+
+    def note(row: Any) -> str:
+        found.append(row)
+        return "skip"
+
+    lenient = _lenient(form, note)
+    csv.read_csv(
+        path,
+        # In one thread rows are counted.
+        read_options=csv.ReadOptions(
+            block_size=reading.block_size, column_names=reading.column_names, use_threads=False
+        ),
+        parse_options=lenient,
+    )
+    first = found[0]
+    return _UnevenRowError(
+        f"{first.actual_columns} values where there are {first.expected_columns} columns: {first.text[:200]!r}",
+        first.number - 1 - has_header,
+    )
+
+
+def _first_line(path: Path, form: "csv.ParseOptions") -> list[str]:
+    """The values of the first line. Later lines of other lengths are left to the reading itself."""
+    from pyarrow import csv
+
+    reading, lenient = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES), _lenient(form, lambda row: "skip")
+    with csv.open_csv(path, read_options=reading, parse_options=lenient) as stream:
+        return list(stream.schema.names)
+
+
+def _lenient(form: "csv.ParseOptions", on_uneven: Callable[[Any], str]) -> "csv.ParseOptions":
+    from pyarrow import csv
+
+    return csv.ParseOptions(
+        delimiter=form.delimiter,
+        quote_char=form.quote_char,
+        newlines_in_values=form.newlines_in_values,
+        ignore_empty_lines=True,
+        invalid_row_handler=on_uneven,
+    )
+
+
+def _check_delimiter(first: list[str], delimiter: str) -> None:
+    """Refuse a file whose first line would be one column that holds what must be the delimiter."""
+    likely = [mark for mark in _DELIMITERS if mark != delimiter and mark in first[0]]
+    if len(first) == 1 and likely:
+        setting = f"set delimiter: {json.dumps(likely[0])}"
+        remedy = {"\t": f"try format: tsv, or {setting}"}.get(likely[0], setting)
+        raise ValueError(
+            f"with {_DELIMITERS.get(delimiter, repr(delimiter))} as delimiter it has one column {first[0][:200]!r}, "
+            f"which {_DELIMITERS[likely[0]]} seems to separate; {remedy}"
         )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.data.formats.tables import read_table_file
 from aflite_assets.data.raw_table.columns import require_column
 from aflite_assets.data.raw_table.labels import label_text, label_texts
@@ -170,12 +171,14 @@ def _refuse_unknown(
     for at in np.flatnonzero(unknown).tolist():
         where.setdefault(str(texts[at]), []).append(int(rows[at]))
     (value, first), *others = sorted(where.items())
-    raise DataError(
-        f"{place}: an annotator's label {shown(value)} ({len(set(first))} rows, first: row {min(first)}) is no class "
-        f"of labels (values known: {[known[:80] for known in reader.classes][:20]})"
+    raise BadRowError(
+        f"{place}: an annotator's label {shown(value)} ({len(set(first))} rows, first: row {min(first) + 1}) is no "
+        f"class of labels (values known: {[known[:80] for known in reader.classes][:20]})"
         + (f", nor are {[other[:80] for other, _ in others[:5]]}" if others else "")
         + did_you_mean(value[:200], reader.classes)
-        + "; map it to a class in labels, or add it to unlabelled if it is no label"
+        + "; map it to a class in labels, or add it to unlabelled if it is no label",
+        place=place,
+        row=min(first),
     )
 
 
@@ -240,7 +243,7 @@ def _require_same_inputs(
             same = all(values[row].equals(inputs[other][name][other_row]) for name, values in inputs[split].items())
             if not same:
                 raise DataError(
-                    f"annotations: row {other_row} of split {other!r} and row {row} of split {split!r} have one key "
-                    "but different inputs, so the files do not say whose labels theirs are; add a column to "
+                    f"annotations: row {other_row + 1} of split {other!r} and row {row + 1} of split {split!r} have "
+                    "one key but different inputs, so the files do not say whose labels theirs are; add a column to "
                     "annotations.match that tells such rows apart"
                 )

@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.data.formats.row_places import BadRowError, files_of
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.data.raw_table.feature_columns import feature_matrix
 from aflite_assets.data.raw_table.value_limits import LARGEST_IMAGE, check_sizes, check_texts, narrow
-from aflite_assets.data.raw_table.values import as_texts, is_bytes, is_number, is_text, plain, shown
+from aflite_assets.data.raw_table.values import as_texts, is_bytes, is_list, is_number, is_text, plain, shown
 from aflite_assets.data.synthetic.circles import list_column
 from aflite_assets.errors import DataError
 from aflite_assets.specs.dataset import ColumnsSpec
@@ -35,8 +36,9 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
             or no UTF-8; or the column of lists where one value is expected.
     """
     known = Counter(table.column_names)
+    headed = any(file["format"] in ("csv", "tsv") and file["header"] for file in files_of(table))
     for field, column in _named(columns):
-        require_column(f"split {split!r}", known, column, field=f"columns.{field}")
+        require_column(f"split {split!r}", known, column, field=f"columns.{field}", headed=headed)
     if all(getattr(columns, name) is None for name in _INPUTS):
         raise DataError(
             f"columns names no input (split {split!r} has [{_column_list(table.column_names)}]); set columns.text, "
@@ -52,10 +54,11 @@ def require_columns(split: str, table: pa.Table, columns: ColumnsSpec) -> None:
             )
 
 
-def require_column(place: str, known: Mapping[str, int], column: str, *, field: str) -> None:
+def require_column(place: str, known: Mapping[str, int], column: str, *, field: str, headed: bool = False) -> None:
     """Refuse a table that lacks the column which a field of the spec names.
 
-    `place` names the table; `known` says how often each of its columns' names stands in it.
+    `place` names the table; `known` says how often each of its columns' names stands in it, `headed` whether they are
+    the first line of a csv or tsv file.
 
     Raises:
         DataError: the column is missing or stands twice.
@@ -65,8 +68,16 @@ def require_column(place: str, known: Mapping[str, int], column: str, *, field: 
     if column not in known:
         raise DataError(
             f"{place} has no column {column!r} that {field} names (it has [{_column_list(known)}])"
-            + (did_you_mean(column, known) or "; correct the spec")
+            + (did_you_mean(column, known) or _why_missing(known, headed=headed))
         )
+
+
+def _why_missing(known: Iterable[str], *, headed: bool) -> str:
+    if headed and any("\t" in name for name in known):
+        return "; tabs seem to separate the columns, try format: tsv"
+    if headed:
+        return "; correct the spec, or if the first line is a row and no header, set header: false and names in source"
+    return "; correct the spec"
 
 
 def _column_list(names: Iterable[str]) -> str:
@@ -120,18 +131,34 @@ def given_ids(split: str, name: str, column: pa.ChunkedArray) -> pa.Array:
     rows: dict[str, int] = {}
     for row, value in enumerate(ids):
         if value is None or rows.setdefault(value, row) != row:
-            raise DataError(
-                f"split {split!r}: column {name!r} "
-                + (f"is empty in row {row}" if value is None else f"has {shown(value)} in rows {rows[value]} and {row}")
-                + "; name a column of unique ids as columns.id, or none to use content hashes"
+            seen = f"is empty in row {row + 1}" if value is None else _twice(value, rows[value], row)
+            raise BadRowError(
+                f"split {split!r}: column {name!r} {seen}; name a column of unique ids as columns.id, or none to use "
+                "content hashes",
+                place=f"split {split!r}",
+                row=row,
             )
     return pa.array(ids, pa.string())
 
 
+def _twice(value: str, first: int, again: int) -> str:
+    return f"has {shown(value)} in rows {first + 1} and {again + 1}"
+
+
 def content_ids(inputs: Sequence[pa.ChunkedArray]) -> pa.Array:
     """A hash of each row's inputs, 16 hexadecimal digits: equal inputs have equal ones. One row in memory at a time."""
+    return pa.array([digest.hex()[:16] for digest in _digests(inputs)], pa.string())
+
+
+def content_digests(inputs: Mapping[str, pa.Array | pa.ChunkedArray]) -> Iterator[bytes]:
+    """Each row's sha256 over its whole input, from the columns that `input_columns` gives."""
+    columns = inputs.values()
+    return _digests([one if isinstance(one, pa.ChunkedArray) else pa.chunked_array([one]) for one in columns])
+
+
+def _digests(inputs: Sequence[pa.ChunkedArray]) -> Iterator[bytes]:
     contents = [_contents(values) for values in inputs]
-    return pa.array([_content_hash(row) for row in zip(*contents, strict=True)], pa.string())
+    return (_content_digest(row) for row in zip(*contents, strict=True))
 
 
 def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:
@@ -141,13 +168,17 @@ def _text_column(split: str, name: str, column: pa.ChunkedArray, field: str) -> 
         raise DataError(
             f"split {split!r}: column {name!r} holds {shown(str(column.type))}, but columns.{field} takes texts or "
             "numbers; convert it in the source, or name another column"
+            + (" (lists of numbers are named as columns.features)" if is_list(column.type) else "")
         )
     missing = pc.is_null(column, nan_is_null=True)
     rows = pc.sum(missing).as_py() or 0
     if rows:
-        raise DataError(
-            f"split {split!r}: column {name!r} has no text in {rows} rows "
-            f"(first: row {pc.index(missing, True).as_py()}); fill them or drop them from the source"
+        first = pc.index(missing, True).as_py()
+        raise BadRowError(
+            f"split {split!r}: column {name!r} has no text in {rows} rows (first: row {first + 1}); fill them or drop "
+            "them from the source",
+            place=f"split {split!r}",
+            row=first,
         )
     if is_text(column.type):
         return narrow(column, pa.string())
@@ -181,9 +212,11 @@ def _require_content(split: str, name: str, images: pa.ChunkedArray) -> None:
     empty = pc.invert(pc.or_(given["bytes"], pc.and_(given["path"], given["sha256"])))
     row = pc.index(empty, True).as_py()
     if row >= 0:
-        raise DataError(
-            f"split {split!r}: column {name!r} has neither an image's bytes nor a path with its sha256 in row {row}; "
-            "every row needs an encoded image"
+        raise BadRowError(
+            f"split {split!r}: column {name!r} has neither an image's bytes nor a path with its sha256 in row "
+            f"{row + 1}; every row needs an encoded image",
+            place=f"split {split!r}",
+            row=row,
         )
 
 
@@ -206,9 +239,9 @@ def _image_content(sha256: Any, content: Any, path: Any) -> bytes | pa.Buffer:
     return content.as_buffer() if content.is_valid else path.as_buffer()
 
 
-def _content_hash(row: Iterable[bytes | pa.Buffer]) -> str:
+def _content_digest(row: Iterable[bytes | pa.Buffer]) -> bytes:
     digest = hashlib.sha256()
     for content in row:
         digest.update(len(content).to_bytes(8, "little"))
         digest.update(content)
-    return digest.hexdigest()[:16]
+    return digest.digest()

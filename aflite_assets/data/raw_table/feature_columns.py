@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.data.raw_table.values import is_list, is_number, is_text, plain, shown
 from aflite_assets.errors import DataError
 
@@ -40,7 +41,7 @@ def _of_columns(split: str, table: pa.Table, names: tuple[str, ...]) -> np.ndarr
         if not (is_number(column.type) or pa.types.is_null(column.type)):
             raise DataError(
                 f"split {split!r}: column {name!r} of columns.features holds {shown(str(column.type))}, not numbers; "
-                f"{_REMEDY}"
+                + (f"write features: {name}, without brackets" if is_list(column.type) else _REMEDY)
             )
         matrix[:, number] = _float32(column).to_numpy()
     return matrix
@@ -54,9 +55,11 @@ def _from_text(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArra
         return texts.cast(pa.float64())
     except pa.ArrowInvalid as error:
         row, value = next((row, text) for row, text in enumerate(texts.to_pylist()) if not _is_number(text))
-        raise DataError(
-            f"split {split!r}: column {name!r} of columns.features cannot be read as numbers: row {row} (from 0, the "
-            f"header left out) holds {shown(value)}; {_REMEDY}, and write numbers in place of words"
+        raise BadRowError(
+            f"split {split!r}: column {name!r} of columns.features cannot be read as numbers: row {row + 1} holds "
+            f"{shown(value)}; {_REMEDY}, and write numbers in place of words",
+            place=f"split {split!r}",
+            row=row,
         ) from error
 
 
@@ -74,6 +77,11 @@ def _of_lists(split: str, table: pa.Table, name: str) -> np.ndarray:
         raise DataError(
             f"split {split!r}: columns.features {name!r} cannot be read as numbers: it holds "
             f"{shown(str(column.type))}; {_REMEDY}"
+            + (
+                " (a list written as text is not read: store it as a list, or as columns)"
+                if _looks_listed(column)
+                else ""
+            )
         )
     width = _common_width(split, column)
     matrix = np.empty((len(column), width), np.float32)
@@ -90,6 +98,11 @@ def _of_lists(split: str, table: pa.Table, name: str) -> np.ndarray:
     return matrix
 
 
+def _looks_listed(column: pa.ChunkedArray) -> bool:
+    """Whether a text column's first value is a list as JSON or Python writes it."""
+    return is_text(column.type) and len(column) > 0 and str(column[0].as_py()).lstrip().startswith(("[", "("))
+
+
 def _float32(values: pa.ChunkedArray) -> pa.ChunkedArray:
     # Unsafe: an integer over 2^24 is rounded, as every other number is, and not refused.
     return values.cast(pa.float32(), safe=False)
@@ -101,9 +114,11 @@ def _common_width(split: str, column: pa.ChunkedArray) -> int:
     width = int(widths[0])
     other = np.flatnonzero(widths != width)
     if len(other):
-        raise DataError(
-            f"split {split!r}: row 0 has {width} features, but row {other[0]} has {widths[other[0]]}; "
-            "every row must have the same number"
+        raise BadRowError(
+            f"split {split!r}: row 1 has {width} features, but row {other[0] + 1} has {widths[other[0]]}; "
+            "every row must have the same number",
+            place=f"split {split!r}",
+            row=other[0],
         )
     if width == 0:
         raise DataError(f"split {split!r}: the rows have no features; every row needs at least one")
@@ -113,8 +128,11 @@ def _common_width(split: str, column: pa.ChunkedArray) -> int:
 def _finite(split: str, matrix: np.ndarray) -> np.ndarray:
     finite = np.isfinite(matrix).all(axis=1)
     if not finite.all():
-        raise DataError(
+        first = int(np.flatnonzero(~finite)[0])
+        raise BadRowError(
             f"split {split!r}: {(~finite).sum()} of {len(finite)} rows have features that are missing, NaN or infinite "
-            f"as float32 (first: row {np.flatnonzero(~finite)[0]}); replace or drop them in the source"
+            f"as float32 (first: row {first + 1}); replace or drop them in the source",
+            place=f"split {split!r}",
+            row=first,
         )
     return matrix

@@ -4,13 +4,15 @@ What a column may hold is in `columns`, `labels`, `annotators` and `value_limits
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.choices import ANSWER, GROUP, ID, LABEL, TEXT
+from aflite_assets.data.formats.row_places import BadRowError, naming_lines
 from aflite_assets.data.raw_table.annotators import LabelReader, labels_from_columns, labels_from_files
 from aflite_assets.data.raw_table.columns import (
     attribute_column,
@@ -19,6 +21,7 @@ from aflite_assets.data.raw_table.columns import (
     input_columns,
     require_columns,
 )
+from aflite_assets.data.raw_table.copies import DroppedCopies, without_copies
 from aflite_assets.data.raw_table.labels import LabelNames, class_of, read_labels
 from aflite_assets.data.raw_table.values import as_texts
 from aflite_assets.data.rows import rows_at
@@ -30,6 +33,7 @@ from aflite_assets.specs.sources import (
     DigitsSource,
     FeatureSource,
     ImageFolderSource,
+    MultipleChoiceSource,
     SourceSpec,
     TemplateNliSource,
 )
@@ -42,19 +46,22 @@ class RawTable:
     """The rows kept, and what became of the others.
 
     `source_rows` and `unlabelled_rows` (dropped) are counted per split of the source; `labelled_rows` per split of
-    `examples`, before the limit.
+    `examples`, without copies that were dropped, before the limit.
     """
 
     examples: Examples
     source_rows: Mapping[str, int]
     unlabelled_rows: Mapping[str, int]
     labelled_rows: Mapping[str, int]
+    dropped_copies: DroppedCopies = field(default_factory=DroppedCopies)
 
 
 def implied_columns(source: SourceSpec, columns: ColumnsSpec) -> ColumnsSpec:
     """The spec's columns, completed by what the source's format says of itself."""
     implied: dict[str, Any] = {}
     match source:
+        case MultipleChoiceSource():
+            implied = {"text": TEXT, "text_pair": ANSWER, "label": LABEL, "id": ID, "group": GROUP}
         case FeatureSource():
             grouped = any(files.groups for files in source.splits.values())
             implied = {"features": "features", "group": "group" if grouped else None}
@@ -80,21 +87,53 @@ def build_raw_table(
     seed: int,
     holdout: Mapping[str, int | float] | None = None,
     annotations: AnnotationsSpec | None = None,
+    drop_duplicates: bool = False,
+    drop_between_splits: bool = False,
     complete: bool = True,
 ) -> RawTable:
     """Give a source's columns the names and types of the raw dataset's contract.
 
     `row_id` counts the source's rows over all splits in their order, before anything is dropped. Rows whose label is
-    in `unlabelled` are dropped and counted; then `holdout` draws splits from train, and `limit` rows of each split,
-    both stratified and in whole groups. Texts and images of rows that stay are not copied, so that memory-mapped ones
-    need not fit into memory. `complete=False` says that `tables` hold the first rows only: then classes may be missing,
-    and annotation files may match nothing.
+    in `unlabelled` are dropped and counted, and so are copies where that is asked for (`copies`); then `holdout` draws
+    splits from train, and `limit` rows of each split, both stratified and in whole groups. Texts and images of
+    rows that stay are not copied, so that memory-mapped ones need not fit into memory. `complete=False` says that
+    `tables` hold the first rows only: then classes may be missing, and annotation files may match nothing.
 
     Raises:
         DataError: a column is missing, a label is unknown or an amount, a split is empty, train has one class, a text,
             image, group or id is missing, a text or image is too large, a feature is not finite, feature rows differ
             in width, an id repeats within a split, or annotators' labels are unknown or match no row.
     """
+    with naming_lines(tables):
+        return _build(
+            tables,
+            columns=columns,
+            label_names=label_names,
+            unlabelled=unlabelled,
+            limit=limit or {},
+            seed=seed,
+            holdout=holdout or {},
+            annotations=annotations,
+            drop_duplicates=drop_duplicates,
+            drop_between_splits=drop_between_splits,
+            complete=complete,
+        )
+
+
+def _build(
+    tables: Mapping[str, pa.Table],
+    *,
+    columns: ColumnsSpec,
+    label_names: LabelNames | None,
+    unlabelled: tuple[LabelValue, ...],
+    limit: Mapping[str, int],
+    seed: int,
+    holdout: Mapping[str, int | float],
+    annotations: AnnotationsSpec | None,
+    drop_duplicates: bool,
+    drop_between_splits: bool,
+    complete: bool,
+) -> RawTable:
     for split, table in tables.items():
         if table.num_rows == 0:
             raise DataError(f"split {split!r} has no rows; correct the source or drop the split from the spec")
@@ -110,8 +149,13 @@ def build_raw_table(
     _require_one_width(inputs)
     reader = LabelReader(class_of(label_names), unlabelled)
     annotators = _annotator_columns(tables, inputs, columns, annotations, reader, complete=complete)
-    splits = _split_rows(labels.numbers, groups, holdout or {}, seed=seed, complete=complete)
-    kept = _limited(splits, labels.numbers, groups, limit or {}, seed=seed, complete=complete)
+    rows, dropped = {split: np.flatnonzero(own >= 0) for split, own in labels.numbers.items()}, DroppedCopies()
+    if drop_duplicates or drop_between_splits:
+        rows, dropped = without_copies(
+            labels.numbers, inputs, groups, duplicates=drop_duplicates, between_splits=drop_between_splits
+        )
+    splits = _split_rows(rows, labels.numbers, groups, holdout, seed=seed, complete=complete)
+    kept = _limited(splits, labels.numbers, groups, limit, seed=seed, complete=complete)
     parts, start = [], 0
     for split, table in tables.items():
         optional = {"group": groups.get(split), "annotator_labels": annotators.get(split)}
@@ -127,6 +171,7 @@ def build_raw_table(
         {split: table.num_rows for split, table in tables.items()},
         {split: int((numbers < 0).sum()) for split, numbers in labels.numbers.items()},
         {name: len(split.rows) for name, split in splits.items()},
+        dropped,
     )
 
 
@@ -139,6 +184,7 @@ class _Split:
 
 
 def _split_rows(
+    labelled: Mapping[str, np.ndarray],
     labels: Mapping[str, np.ndarray],
     groups: Mapping[str, np.ndarray],
     holdout: Mapping[str, int | float],
@@ -146,8 +192,8 @@ def _split_rows(
     seed: int,
     complete: bool,
 ) -> dict[str, _Split]:
-    """The labelled rows of every split: the source's own, then those drawn from train."""
-    splits = {name: _Split(name, np.flatnonzero(numbers >= 0)) for name, numbers in labels.items()}
+    """The rows of every split: those of the source's own that are `labelled`, then those drawn from train."""
+    splits = {name: _Split(name, rows) for name, rows in labelled.items()}
     if not holdout:
         return splits
     rows = splits["train"].rows
@@ -285,9 +331,12 @@ def group_numbers(tables: Mapping[str, pa.Table], names: str | tuple[str, ...] |
 def _numbered(split: str, name: str, column: pa.ChunkedArray, numbers: dict[str, int]) -> np.ndarray:
     values = as_texts(column)
     if None in values:
-        raise DataError(
-            f"split {split!r}: column {name!r} names no group in {values.count(None)} rows "
-            f"(first: row {values.index(None)}); every row needs one"
+        first = values.index(None)
+        raise BadRowError(
+            f"split {split!r}: column {name!r} names no group in {values.count(None)} rows (first: row {first + 1}); "
+            "every row needs one",
+            place=f"split {split!r}",
+            row=first,
         )
     return np.array([numbers.setdefault(value, len(numbers)) for value in values if value is not None], np.int64)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.data.raw_table.values import is_text, plain
-from aflite_assets.errors import DataError
 
 LARGEST_TEXT = 16 * 2**20
 """Bytes of one text: some 3 million words, more than any model reads. A longer one is a mistake of the source, such as
@@ -41,9 +41,12 @@ def check_texts(place: str, name: str, column: pa.ChunkedArray, *, rows: np.ndar
             chunk.validate(full=True)
         except pa.ArrowInvalid as error:
             row = start + _first_undecodable(chunk)
-            raise DataError(
-                f"{place}: column {name!r} holds bytes that are no UTF-8 in row "
-                f"{row if rows is None else rows[row]}; write the source's text as UTF-8"
+            row = row if rows is None else int(rows[row])
+            raise BadRowError(
+                f"{place}: column {name!r} holds bytes that are no UTF-8 in row {row + 1}; write the source's text as "
+                "UTF-8",
+                place=place,
+                row=row,
             ) from error
         start += len(chunk)
 
@@ -62,10 +65,13 @@ def check_sizes(
         over = np.flatnonzero(sizes > largest)
         if len(over):
             row = start + int(over[0])
-            raise DataError(
-                f"{place}: column {name!r} holds {int(sizes[over[0]]) / 2**20:,.1f} MiB in row "
-                f"{row if rows is None else rows[row]}, but one value may have {largest // 2**20} MiB; shorten it or "
-                "drop the row from the source (in a csv, a quote that is never closed makes one value of many rows)"
+            row = row if rows is None else int(rows[row])
+            raise BadRowError(
+                f"{place}: column {name!r} holds {int(sizes[over[0]]) / 2**20:,.1f} MiB in row {row + 1}, but one "
+                f"value may have {largest // 2**20} MiB; shorten it or drop the row from the source (in a csv, a quote "
+                "that is never closed makes one value of many rows)",
+                place=place,
+                row=row,
             )
         start += len(chunk)
 

@@ -44,6 +44,7 @@ DATA_CHECKS = (
     _check(row_checks.all_rows_labelled),
     _check(row_checks.images_decode),
     _check(row_checks.no_repeats_across_splits),
+    _check(row_checks.no_groups_across_splits),
     _check(row_checks.few_repeats_in_train),
     _check(row_checks.no_label_conflicts),
     _check(input_checks.repeated_texts_grouped),

@@ -47,6 +47,15 @@ class TrainRepeats:
     conflicts: tuple[tuple[int, ...], ...]
 
 
+@dataclass(frozen=True)
+class SharedGroups:
+    """Groups of which train and another split have rows, and their rows in train and by every other split."""
+
+    groups: int
+    train_rows: int
+    by_split: Mapping[str, int]
+
+
 def input_codes(examples: Examples) -> np.ndarray:
     """A number per row (int64, from 0), equal for inputs that are equal byte for byte.
 
@@ -77,6 +86,22 @@ def repeats_across_splits(examples: Examples, codes: np.ndarray) -> RepeatCount:
         share=float(repeated.sum() / max(outside.sum(), 1)),
         by_split={split: int((repeated & inside).sum()) for split, inside in masks.items()},
         row_ids=_first(examples.row_ids[repeated], SHOWN_ROWS),
+    )
+
+
+def groups_across_splits(examples: Examples) -> SharedGroups | None:
+    """Count the groups of which train and another split have rows; None for rows without groups."""
+    groups = examples.groups
+    if groups is None:
+        return None
+    masks = dict(split_masks(examples.table))
+    train = masks.pop("train", np.zeros(len(examples), dtype=bool))
+    shared = np.intersect1d(groups[train], groups[~train])
+    inside = np.isin(groups, shared)
+    return SharedGroups(
+        groups=len(shared),
+        train_rows=int((inside & train).sum()),
+        by_split={split: int((inside & mask).sum()) for split, mask in masks.items()},
     )
 
 

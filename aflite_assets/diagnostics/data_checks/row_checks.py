@@ -5,7 +5,7 @@ import numpy as np
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement, majority_against_label
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, split_balances
 from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted_text
-from aflite_assets.diagnostics.data_checks.repeats import repeats_across_splits
+from aflite_assets.diagnostics.data_checks.repeats import groups_across_splits, repeats_across_splits
 from aflite_assets.diagnostics.record_tables import split_masks
 
 LARGEST_REPEATED_SHARE = 0.01
@@ -79,7 +79,25 @@ def no_repeats_across_splits(data: CheckContext) -> Outcome:
     return Outcome(
         False,
         {**numbers, "row_ids": listed(across.row_ids)},
-        "remove them from the test split, or read its accuracy with them in mind",
+        "set between_splits: drop, which drops their train rows; or remove them from the test split, or read its "
+        "accuracy with them in mind",
+    )
+
+
+def no_groups_across_splits(data: CheckContext) -> Outcome:
+    """No group has rows in train and in another split."""
+    shared = groups_across_splits(data.examples)
+    if shared is None:
+        return not_applicable("rows with groups only")
+    numbers: dict[str, int | float | str] = {"groups": shared.groups, "train_rows": shared.train_rows}
+    numbers |= {f"{split}.rows": rows for split, rows in shared.by_split.items()}
+    if not shared.groups:
+        return Outcome(True, numbers)
+    return Outcome(
+        False,
+        numbers,
+        "set between_splits: drop, which drops the train rows of these groups, or draw the test split from train with "
+        "holdout, in whole groups: a model that has seen the rest of a group is tested on what it knows",
     )
 
 
@@ -99,8 +117,8 @@ def few_repeats_in_train(data: CheckContext) -> Outcome:
     return Outcome(
         False,
         numbers,
-        "keep one of each in the source, or name a column that they share as columns.group: a row that is also "
-        "trained on looks easier than it is and is filtered out for that",
+        "set drop_duplicates: true, which keeps one of each, or name a column that they share as columns.group: a row "
+        "that is also trained on looks easier than it is and is filtered out for that, or its copy is kept without it",
     )
 
 

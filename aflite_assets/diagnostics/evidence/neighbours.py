@@ -256,12 +256,12 @@ def _blocks(
     features: np.ndarray, queries: np.ndarray, train: np.ndarray, memory_limit: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Queries in blocks with their distances to all train rows, float32; a row's distance to itself is infinite."""
-    reference = _unit_rows(features, train)
+    reference = unit_rows(features, train)
     # Besides the distances themselves: the queries of one class, of these one set of train rows, and that in order.
     size = max(memory_limit // 2 // (16 * len(train)), 1)
     for start in range(0, len(queries), size):
         rows = queries[start : start + size]
-        distances = _unit_rows(features, rows) @ reference.T
+        distances = unit_rows(features, rows) @ reference.T
         np.subtract(1, distances, out=distances)
         np.clip(distances, 0, 2, out=distances)
         place = np.minimum(np.searchsorted(train, rows), len(train) - 1)
@@ -270,7 +270,7 @@ def _blocks(
         yield rows, distances
 
 
-def _unit_rows(features: np.ndarray, positions: np.ndarray) -> np.ndarray:
+def unit_rows(features: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """These rows at length 1, float32; rows of zeros stay so."""
     units = np.empty((len(positions), features.shape[1]), np.float32)
     for start in range(0, len(positions), _ROWS_AT_ONCE):

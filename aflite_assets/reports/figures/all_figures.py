@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.figures import representation_figures as figures
+from aflite_assets.reports.figures.data_map import data_map_picture
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import example_images, shown_examples
 from aflite_assets.reports.figures.filtering_figures import (
@@ -31,7 +32,7 @@ def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
 
     "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "overview", "falls", "curve", "predictability",
     "scores", "scatter_before", "scatter_after", "examples" per representation; "similarity" per representation and
-    class number.
+    class number; "data_map" per representation and evaluator.
 
     Raises:
         DataError: rows do not fit the examples.
@@ -57,6 +58,7 @@ def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
             pictures[f"examples.{name}"] = _grid(data, filtered)
         shown = similarity_pictures(data.similarities.get(name, ()), name)
         pictures |= {f"similarity.{name}.{label}": picture for label, picture in shown}
+    pictures |= {f"data_map.{one.name}": data_map_picture(one) for one in data.data_maps}
     return pictures
 
 

@@ -13,8 +13,10 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.inputs.cues import Cue
+from aflite_assets.reports.inputs.data_map import DataMap
 from aflite_assets.reports.inputs.planted import PlantedRemoval
 from aflite_assets.reports.inputs.row_facts import RowFacts
+from aflite_assets.reports.inputs.row_information import RowInformation
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
 from aflite_assets.reports.inputs.train_sets import TRAIN_SETS, is_train_set
@@ -258,9 +260,12 @@ class BenchmarkData:
     every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given. `primary`: the
     evaluator and test set whose comparison is judged by itself, None to take the first that can be judged;
     `smallest_effect`: points under which no difference is called one. `planted`: what each filtering removed of rows
-    known to carry a shortcut. `filter_runs`: which run of the filter each seed's `filtered` is of;
-    empty where there is one. `cues`: by representation, what marks the rows that filtering removed; `row_facts`
-    likewise, of single rows. `checks`: what was checked of the data, the filter and the models, with the outcome.
+    known to carry a shortcut. `data_maps`: one per representation and evaluator that recorded its training on full;
+    `row_information`: PVI, one per natural test set and evaluator that gives probabilities.
+    `filter_runs`: which run of the filter each seed's `filtered` is of; empty where there is one. `cues`: by
+    representation, what marks the rows that filtering removed; `row_facts` likewise, of single rows. `checks`: what was
+    checked of the data, the filter and the models, with the outcome. `partial_inputs`: evaluators that see a part of
+    the input only, so that what they learn is not the task.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -297,6 +302,9 @@ class BenchmarkData:
     cues: Mapping[str, tuple[Cue, ...]] = field(default_factory=dict)
     row_facts: Mapping[str, RowFacts] = field(default_factory=dict)
     checks: tuple[CheckOutcome, ...] = ()
+    partial_inputs: tuple[str, ...] = ()
+    data_maps: tuple[DataMap, ...] = ()
+    row_information: tuple[RowInformation, ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")
@@ -325,6 +333,12 @@ class BenchmarkData:
     def plain_evaluators(self) -> tuple[str, ...]:
         """Those that were trained on a train set and nothing else."""
         return tuple(name for name in self.evaluators if name not in self.fine_tuned)
+
+    @property
+    def judging_evaluators(self) -> tuple[str, ...]:
+        """The plain ones that see whole inputs; all plain ones where none does."""
+        whole = tuple(name for name in self.plain_evaluators if name not in self.partial_inputs)
+        return whole or self.plain_evaluators
 
 
 def _require_tested(name: str, tested: list[str], missing: Collection[str]) -> None:

@@ -106,6 +106,7 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
             glossary=wording.GLOSSARY,
             warmup=_warmup(data),
             train_sets={name: wording.train_set_meaning(name) for name in _shown_train_sets(data)},
+            maps=[_uri(report_pictures(data)[f"data_map.{one.name}"]) for one in data.data_maps],
             curves=_uri(report_pictures(data)["filtering_curves"]),
             scripts=[Markup(script) for script in scripts],
             policy=_content_security_policy(scripts),

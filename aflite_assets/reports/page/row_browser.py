@@ -1,8 +1,9 @@
 """The rows that the page can be asked about: a random sample of either side, as JSON under a size. No markup."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -18,7 +19,7 @@ from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
 from aflite_assets.reports.json_values import to_json
 from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.text import counted, printable
+from aflite_assets.reports.text import counted, printable, signed_points
 
 MOST_ROWS = 2_000
 """Rows shown of either side, kept and removed, of each filtering."""
@@ -167,6 +168,7 @@ class _RowParts:
         self.columns = [name for name in ("text", "text_pair") if name in names]
         self._attributes = [name for name in names if name.startswith("attribute.")]
         self.words = _words(data)
+        self._measured = _measured(data)
         self._marked = {(word["column"], word["word"]): number for number, word in enumerate(self.words)}
 
     def load(self, entries: Sequence[_Entry]) -> list[dict[str, Any]]:
@@ -220,7 +222,7 @@ class _RowParts:
             shares = fact["predicted_instead_share"]
             found["instead"] = [[label, round(share, 4)] for label, share in zip(instead, shares, strict=True)]
         if nearest is not None:
-            found["nearest"] = [self._places[nearest], round(fact["nearest_similarity"], 3)]
+            found["nearest"] = [self._places[nearest], round(fact["nearest_similarity"] or 0.0, 3)]
         if fact["suggested_label"] is not None:
             found["suggested"] = fact["suggested_label"]
         return found
@@ -241,6 +243,8 @@ class _RowParts:
         if "annotator_labels" in table.column_names:
             row["annotators"] = table["annotator_labels"][position].as_py() or []
         values = ((name.removeprefix("attribute."), table[name][position].as_py()) for name in self._attributes)
+        if measured := [f"{name}: {say(row['id'])}" for name, places, say in self._measured if row["id"] in places]:
+            row["models"] = measured
         if attributes := [[printable(name), _short(str(value))] for name, value in values if value is not None]:
             row["attributes"] = attributes
         return row
@@ -269,6 +273,37 @@ def _words(data: BenchmarkData) -> list[dict[str, Any]]:
                 label = None if cue.label_name is None else printable(cue.label_name)
                 word["said"][str(number)] = {"label": label, "shares": shares, "counts": cue.counts}
     return list(found.values())
+
+
+def _measured(data: BenchmarkData) -> list[tuple[str, Mapping[int, int], Callable[[int], str]]]:
+    """Of every evaluator that measured rows: its name, the places of the rows, and what it says of one by its id."""
+    found: list[tuple[str, Mapping[int, int], Callable[[int], str]]] = []
+    for one in data.row_information:
+        places = _places(one.row_ids)
+        found.append((one.evaluator, places, partial(_information, one.values, places)))
+    named: set[str] = set()
+    for each in data.data_maps:
+        if each.evaluator not in named:  # the values are the same beside every filtering
+            named.add(each.evaluator)
+            places = _places(each.table["row_id"].to_numpy())
+            columns = [each.table[name].to_numpy() for name in ("confidence", "variability", "correctness")]
+            found.append((each.evaluator, places, partial(_on_map, columns, places)))
+    return found
+
+
+def _places(row_ids: np.ndarray) -> dict[int, int]:
+    return dict(zip(row_ids.tolist(), range(len(row_ids)), strict=True))
+
+
+def _information(values: np.ndarray, places: Mapping[int, int], row_id: int) -> str:
+    return f"the input told it {signed_points(float(values[places[row_id]]))} bits of the label (PVI)"
+
+
+def _on_map(columns: Sequence[np.ndarray], places: Mapping[int, int], row_id: int) -> str:
+    confidence, variability, correctness = (float(column[places[row_id]]) for column in columns)
+    return (
+        f"confidence {confidence:.2f}, variability {variability:.2f}, correctness {correctness:.2f} over its training"
+    )
 
 
 def _short(text: str) -> str:

@@ -15,6 +15,7 @@ _FIXED = {
     "transfer": "Trained on a train set, then on a challenge set's own train rows.",
     "warmup": "Learning curves of the encoders, and the size that they chose.",
     "predictability": "How often the classifiers were right about each row.",
+    "data-map": "How evaluators learnt the rows that were kept and those that were removed.",
     "scatter": "Two features, before and after filtering.",
     "examples": "Rows of either side, drawn at random.",
     "similarity": "Kept, removed and random rows of one class, compared with each other.",

@@ -221,7 +221,7 @@ def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
 
 def _evaluator(data: BenchmarkData, verdict: DatasetVerdict) -> str | None:
     primary = verdict.evidence.primary
-    return primary.evaluator if primary is not None else next(iter(data.plain_evaluators), None)
+    return primary.evaluator if primary is not None else next(iter(data.judging_evaluators), None)
 
 
 def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> str:

@@ -43,6 +43,8 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
         f"{listed(names)}."
         for share, names in _held_back(data).items()
     ]
+    for filtered in data.filtered:
+        warnings += [f"Filter with {filtered.representation}: {warning}" for warning in filtered.warnings]
     collapsed = one_answer_cells(data.cells, data.test_sets)
     if collapsed:
         warnings.append(
@@ -86,7 +88,7 @@ def _related_cautions(data: BenchmarkData) -> list[str]:
     if same:
         warnings.append(
             "These evaluators have the make of a model that filtered, so the rows were chosen against them and they "
-            f"fall more than others would: {_as_representations(same)}. Judge by other evaluators."
+            f"fall more than others would: {_as_representations(same)}. {_judge_by(data, same)}"
         )
     if near:
         warnings.append(
@@ -94,6 +96,13 @@ def _related_cautions(data: BenchmarkData) -> list[str]:
             f"fall more than others would: {_as_representations(near)}."
         )
     return warnings
+
+
+def _judge_by(data: BenchmarkData, related: Mapping[str, list[str]]) -> str:
+    others = [name for name in data.judging_evaluators if name not in related and name not in data.partial_inputs]
+    if not others:
+        return "No evaluator of another make saw whole inputs; add one to judge by."
+    return f"Judge by the others that see whole inputs: {listed(others)}."
 
 
 def _related(data: BenchmarkData, kinds: Mapping[str, str]) -> dict[str, list[str]]:

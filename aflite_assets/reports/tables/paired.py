@@ -81,14 +81,15 @@ def paired_differences(data: BenchmarkData, representation: str) -> tuple[Paired
 def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
     """Evaluator and test set whose whole comparison with the control is judged by itself, for each representation.
 
-    The one given, else the first evaluator trained on a train set alone, on the first challenge set, or without one on
+    The one given, else the first evaluator that sees whole inputs and was trained on a train set alone, on the first
+    challenge set, or without one on
     the first split that did not enter the filter's pool, which shares the shortcuts of its data; None where
     there is no such evaluator or set.
     """
     if data.primary is not None:
         return data.primary
     free = [one.name for one in sorted(data.test_sets, key=lambda one: not one.challenge) if not one.pooled]
-    return (data.plain_evaluators[0], free[0]) if free and data.plain_evaluators else None
+    return (data.judging_evaluators[0], free[0]) if free and data.plain_evaluators else None
 
 
 @cached_per_record

@@ -16,8 +16,9 @@ def absolute_path(name: str, folder: Path) -> Path:
 def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, object]:
     """The same content with the files of sources, annotations and word vectors and the local checkpoints made absolute.
 
-    A checkpoint is a path if it begins with `.` or `~` or something of that name is in the folder; the splits of a hub
-    source never are. What has no path's form, or cannot be one, stays as it is for the models to refuse.
+    A checkpoint is a path if it begins with `.` or `~`, or something of that name or the folder it would be in is
+    there; the splits of a hub source never are. What has no path's form, or cannot be one, stays as it is for the
+    models to refuse.
     """
 
     def owner(value: object) -> object:
@@ -25,7 +26,7 @@ def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, obj
 
     def source(value: object) -> object:
         is_hub = isinstance(value, Mapping) and value.get("format") == "hub"
-        return value if is_hub else _changed(value, {"splits": lambda splits: _each(splits, path)})
+        return value if is_hub else _changed(value, {"splits": lambda splits: _each(splits, path), "table": source})
 
     def annotations(value: object) -> object:
         return _changed(value, {"files": path})
@@ -66,7 +67,12 @@ def _is_local(name: object, folder: Path) -> bool:
     if not isinstance(name, str) or not _may_be_a_path(name):
         return False
     try:
-        return name.startswith((".", "~")) or (folder / name).exists()
+        parent = Path(name).parent
+        return (
+            name.startswith((".", "~"))
+            or (folder / name).exists()
+            or (bool(parent.name) and (folder / parent).is_dir())
+        )
     except OSError:  # longer than a file's name can be
         return False
 

@@ -84,5 +84,5 @@ def _as_number(text: str) -> float:
 
 def _names_a_file(location: Location) -> bool:
     pairs = set(pairwise(location))
-    named = bool(pairs & {("source", "splits"), ("annotations", "files")})
+    named = bool(pairs & {("source", "splits"), ("table", "splits"), ("annotations", "files")})
     return named or location[-1:] in {("checkpoint",), ("contextual",), ("vectors",)}

@@ -10,6 +10,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import at_content, load_source
 from aflite_assets.data.raw_table.columns import NO_VALUE
 from aflite_assets.data.raw_table.decodable_images import DecodableExamples, drop_undecodable
+from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.storage import load_examples, save_examples
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
 from aflite_assets.errors import DataError, MissingDataError
@@ -57,7 +58,7 @@ def run(
     A set with `required: false` whose files are missing is left out, with the reason; it is looked for again. Rows of a
     set that evaluators may train on stand in a folder of their own below the set's.
     """
-    raw = load_examples(inputs.raw_dataset.path)
+    raw, scale = load_examples(inputs.raw_dataset.path), Scale.load(inputs.raw_dataset.path)
     sets: dict[str, ChallengeFacts] = {}
     missing: dict[str, str] = {}
     to_train_on: dict[str, tuple[ChallengeSpec, RawTable]] = {}
@@ -72,7 +73,7 @@ def run(
             missing[name] = str(error)
             context.progress.log(f"challenge set {name} is left out: {error}")
             continue
-        built = build_challenge(name, challenge, tables, raw, seed=settings.seed)
+        built = build_challenge(name, challenge, tables, raw, seed=settings.seed, scale=scale)
         decodable = decodable_challenge(
             name, built, largest_share=settings.undecodable_images, log=context.progress.log
         )
@@ -83,7 +84,7 @@ def run(
         sets[name] = _describe(name, challenge, built, raw, undecodable_images=broken)
         context.progress.log(f"challenge set {name}: {len(built.examples)} rows")
         if challenge.fine_tune is not None:
-            to_train_on[name] = challenge, build_fine_tune(name, challenge, tables, seed=settings.seed)
+            to_train_on[name] = challenge, build_fine_tune(name, challenge, tables, seed=settings.seed, scale=scale)
     for name, (challenge, built) in to_train_on.items():
         fine_tune = _save_fine_tune(settings, name, challenge, built, raw, draft, list(sets), context)
         sets[name] = replace(sets[name], fine_tune=fine_tune)
@@ -156,10 +157,12 @@ def build_challenge(
     raw: Examples,
     *,
     seed: int,
+    scale: Scale | None = None,
     complete: bool = True,
 ) -> RawTable:
     """One challenge set in the raw dataset's form, with its category columns and its own labels.
 
+    `scale` is what the dataset's features were standardised by.
     `complete=False` says that `tables` hold the first rows only.
 
     Raises:
@@ -182,7 +185,7 @@ def build_challenge(
         raise DataError(f"challenge set {name!r}: {error}") from error
     built = replace(built, examples=_with_categories(name, categories, built.examples))
     _check_inputs(name, built.examples, raw)
-    return built
+    return built if scale is None else replace(built, examples=scale.applied(built.examples))
 
 
 def decodable_challenge(

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
 from aflite_assets.data.rows import rows_at
 from aflite_assets.diagnostics.data_checks.repeats import input_codes
@@ -28,12 +29,19 @@ class FineTuneRows:
 
 
 def build_fine_tune(
-    name: str, challenge: ChallengeSpec, tables: Mapping[str, pa.Table], *, seed: int, complete: bool = True
+    name: str,
+    challenge: ChallengeSpec,
+    tables: Mapping[str, pa.Table],
+    *,
+    seed: int,
+    scale: Scale | None = None,
+    complete: bool = True,
 ) -> RawTable:
     """The rows of the split `fine_tune` in the raw dataset's form, with the set's own labels.
 
     `limit` and `category` are about test rows and have no say here; `fine_tune_limit` rows are drawn, stratified.
-    `complete=False` says that `tables` hold the first rows only.
+    `scale` is what the dataset's features were standardised by. `complete=False` says that `tables` hold the first rows
+    only.
 
     Raises:
         DataError: the source has no such split, or the rows are not what the spec says.
@@ -43,7 +51,7 @@ def build_fine_tune(
     if split not in tables:
         raise DataError(f"challenge set {name!r} has no split {split!r} (it has {sorted(tables)}); set fine_tune")
     try:
-        return build_raw_table(
+        built = build_raw_table(
             {split: tables[split]},
             columns=implied_columns(challenge.source, challenge.columns).model_copy(update={"attributes": ()}),
             label_names=challenge.labels,
@@ -54,6 +62,17 @@ def build_fine_tune(
         )
     except DataError as error:
         raise DataError(f"challenge set {name!r}, rows to fine-tune on: {error}") from error
+    if scale is None:
+        return built
+    if len(built.examples) and built.examples.modality == "features":
+        width = built.examples.features.shape[1]
+        if width != len(scale.mean):
+            raise DataError(
+                f"challenge set {name!r}, rows to fine-tune on: {width} features, but the dataset has "
+                f"{len(scale.mean)}; both need the same columns"
+            )
+        built = replace(built, examples=scale.applied(built.examples))
+    return built
 
 
 def in_dataset_classes(

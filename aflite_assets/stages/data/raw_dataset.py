@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Literal
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import at_content, load_source
 from aflite_assets.data.raw_table.annotators import why_left_out
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages, drop_undecodable
+from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.data.raw_table.storage import save_examples
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
 from aflite_assets.results import Draft
@@ -24,17 +26,20 @@ from aflite_assets.specs.dataset import (
 from aflite_assets.specs.models import SplitName
 from aflite_assets.specs.sources import SourceSpec
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.wording import quoted_list
 
 
 @dataclass(frozen=True)
 class LoadedTable(RawTable):
     """The raw table as it is published: without images that do not decode, which are counted by split.
 
-    `annotations_left_out`: why there are no single annotators' labels though the spec names files, else None.
+    `scale`: what the features were standardised by, if they were. `annotations_left_out`: why there are no single
+    annotators' labels though the spec names files, else None.
     """
 
-    undecodable_images: Mapping[str, UndecodableImages]
+    undecodable_images: Mapping[str, UndecodableImages] = field(default_factory=dict)
     annotations_left_out: str | None = None
+    scale: Scale | None = None
 
 
 class RawDatasetSettings(StageSettings):
@@ -48,6 +53,9 @@ class RawDatasetSettings(StageSettings):
     undecodable_images: float
     holdout: dict[SplitName, Count]
     limit: dict[SplitName, RowCount] | None
+    drop_duplicates: bool
+    between_splits: Literal["keep", "drop"]
+    standardise: bool
     seed: int
 
 
@@ -67,13 +75,56 @@ def run(settings: RawDatasetSettings, inputs: StageInputs, draft: Draft, context
         "undecodable_images": {split: asdict(images) for split, images in raw.undecodable_images.items()},
         "trial_run": limited != raw.labelled_rows,
     }
+    summary |= _what_was_changed(settings, raw)
+    if raw.scale is not None:
+        raw.scale.save(draft.path)
     # Reports print these numbers, so a change in them must be a change of the data version.
     write_json(draft.path / "summary.json", summary)
     if raw.annotations_left_out is not None:
         context.progress.log(raw.annotations_left_out)
         summary["annotations_left_out"] = raw.annotations_left_out
+    for line in changes(raw):
+        context.progress.log(line)
     context.progress.log(f"raw dataset: {rows}")
     return summary
+
+
+def _what_was_changed(settings: RawDatasetSettings, raw: LoadedTable) -> dict[str, object]:
+    """What the summary says of settings that are not the default; results without them keep their data version."""
+    copies = raw.dropped_copies
+    told: dict[str, object] = {}
+    if settings.drop_duplicates:
+        told["duplicates"] = {"dropped": dict(copies.duplicates), "same_input_other_label": dict(copies.conflicting)}
+    if settings.between_splits == "drop":
+        told["between_splits"] = {"shared_group": copies.shared_group, "shared_input": copies.shared_input}
+    if raw.scale is not None:
+        told["standardised"] = {"columns": len(raw.scale.mean), "constant": list(raw.scale.constant)}
+    return told
+
+
+def changes(raw: LoadedTable) -> list[str]:
+    """A line for each thing that settings made of the source's rows: copies dropped, features standardised."""
+    copies = raw.dropped_copies
+    lines = [
+        f"drop_duplicates: {rows} rows of {split} dropped, whose input and label stand before them"
+        for split, rows in copies.duplicates.items()
+    ]
+    lines += [
+        f"drop_duplicates: {rows} rows of {split} stay although their input stands there with another label too"
+        for split, rows in copies.conflicting.items()
+    ]
+    if copies.shared_group or copies.shared_input:
+        lines.append(
+            f"between_splits: {copies.shared_group + copies.shared_input} train rows dropped, {copies.shared_group} "
+            f"whose group and {copies.shared_input} whose input another split has"
+        )
+    if raw.scale is not None:
+        constant = quoted_list(raw.scale.constant, most=20, length=20)
+        lines.append(
+            f"standardise: {len(raw.scale.mean)} feature columns to mean 0 and deviation 1 by the train rows"
+            + (f"; constant in train, so 0 there: columns {constant} (from 0)" if raw.scale.constant else "")
+        )
+    return lines
 
 
 def read_raw(
@@ -103,11 +154,21 @@ def read_raw(
         seed=settings.seed,
         holdout=settings.holdout,
         annotations=settings.annotations if left_out is None else None,
+        drop_duplicates=settings.drop_duplicates,
+        drop_between_splits=settings.between_splits == "drop",
         complete=complete,
     )
     decodable = drop_undecodable(raw.examples, largest_share=settings.undecodable_images, complete=complete, log=log)
+    scale = Scale.of(decodable.examples) if settings.standardise else None
     return LoadedTable(
-        decodable.examples, raw.source_rows, raw.unlabelled_rows, raw.labelled_rows, decodable.dropped, left_out
+        decodable.examples if scale is None else scale.applied(decodable.examples),
+        raw.source_rows,
+        raw.unlabelled_rows,
+        raw.labelled_rows,
+        raw.dropped_copies,
+        undecodable_images=decodable.dropped,
+        annotations_left_out=left_out,
+        scale=scale,
     )
 
 

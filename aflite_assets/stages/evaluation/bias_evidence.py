@@ -22,6 +22,8 @@ from aflite_assets.stages.evaluation.evidence_tables import (
     adversary_tables,
     annotator_tables,
     cue_tables,
+    label_noise_tables,
+    nearest_rows,
     neighbour_tables,
     overlap_tables,
     paper_neighbour_tables,
@@ -33,6 +35,7 @@ from aflite_assets.stages.evaluation.evidence_tables import (
     suspect_tables,
 )
 from aflite_assets.stages.evaluation.word_evidence import word_tables
+from aflite_assets.stages.shared.published import label_errors
 from aflite_assets.stages.shared.report_inputs import filtered_set
 from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.tracking import TrackedRun, table_metrics, table_name
@@ -63,8 +66,8 @@ def run(
 ) -> dict[str, object]:
     """Compute every table that applies to the dataset, per representation and over all, and publish them.
 
-    Similarities of pairs of rows, which a report draws, are files of their own. Every table goes to the tracker whole
-    and number by number, a representation's to a nested run.
+    Similarities of pairs of rows, which a report draws, and the nearest kept rows of removed ones are files of their
+    own. Every table goes to the tracker whole and number by number, a representation's to a nested run.
     """
     raw = load_examples(inputs.raw_dataset.path)
     embeddings = inputs.embeddings
@@ -84,6 +87,7 @@ def run(
     index: list[dict[str, str]] = []
     pairs: dict[str, str] = {}
     marks: dict[str, str] = {}
+    nearest: dict[str, str] = {}
     all_removals: list[PlantedRemoval] = []
     summary: dict[str, object] = {}
     names = raw.label_names
@@ -95,6 +99,9 @@ def run(
             cues = removal_marks(rows, raw, planted, seed=settings.seed)
             marks[name] = f"{name}-cues.parquet"
             pq.write_table(cues, draft.path / marks[name])
+            nearest[name] = f"{name}-nearest_kept.parquet"
+            near = nearest_rows(rows, embeddings.part(name), seed=settings.seed)
+            pq.write_table(near, draft.path / nearest[name])
             tables = chain(
                 cue_tables(name, cues),
                 planted_tables(name, rows, raw, planted),
@@ -105,6 +112,7 @@ def run(
                 similarity_tables(name, alike),
                 annotator_tables(name, rows, raw),
                 suspect_tables(name, rows, raw),
+                label_noise_tables(name, rows, label_errors(inputs.filtered_sets.part(name))),
             )
             published = _publish(name, tables, draft, tracked, context.progress)
         removals = planted_removals(name, rows, raw, planted)
@@ -114,7 +122,8 @@ def run(
     overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=settings.seed))
     index += _publish(_OVERALL, overall, draft, context.tracker, context.progress)
     of_planted = {"planted": [asdict(removal) for removal in all_removals]} if all_removals else {}
-    write_json(draft.path / "evidence.json", {"tables": index, "similarities": pairs, "cues": marks, **of_planted})
+    files = {"similarities": pairs, "cues": marks, "nearest_kept": nearest}
+    write_json(draft.path / "evidence.json", {"tables": index, **files, **of_planted})
     context.tracker.log_artifact(draft.path / "evidence.json")
     return summary
 

@@ -125,12 +125,26 @@ def similarities(rows: pa.Table, embedded: PublishedResult, label_names: tuple[s
         open_features(embedded),
         places["label"].to_numpy(),
         row_ids,
-        in_train=_in_train(places).to_numpy(),
+        in_train=_in_train(places).to_numpy() & np.isin(row_ids, rows["row_id"].to_numpy()),  # not the quarantined
         kept=np.isin(row_ids, rows.filter(rows["kept"])["row_id"].to_numpy()),
         seed=seed,
     )
     names = pa.array([label_names[label] for label in similarity_table["label"].to_pylist()], pa.string())
     return similarity_table.add_column(0, "label_name", names)
+
+
+def nearest_rows(rows: pa.Table, embedded: PublishedResult, *, seed: int) -> pa.Table:
+    """The nearest kept train row of another class of each removed one; see `diagnostics.evidence.nearest_kept`."""
+    from aflite_assets.diagnostics.evidence.nearest_kept import nearest_kept
+
+    places, train = read_rows(embedded), rows.filter(_in_train(rows))
+    row_ids = places["row_id"].to_numpy()
+    kept, removed = (
+        np.isin(row_ids, train.filter(side)["row_id"].to_numpy()) for side in (train["kept"], pc.invert(train["kept"]))
+    )
+    return nearest_kept(
+        open_features(embedded), places["label"].to_numpy(), row_ids, kept=kept, removed=removed, seed=seed
+    )
 
 
 def similarity_tables(representation: str, alike: pa.Table) -> Iterator[EvidenceTable]:
@@ -250,6 +264,28 @@ def cue_tables(representation: str, marks: pa.Table) -> Iterator[EvidenceTable]:
     table = marks.append_column("adjusted_p", adjusted).append_column("shown", pa.array([cue.shown for cue in cues]))
     yield EvidenceTable(
         f"What marks the removed rows ({representation})", cues_caption(cues), table.slice(0, _MOST_ROWS)
+    )
+
+
+def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Table | None) -> Iterator[EvidenceTable]:
+    """The share of suspected label errors among kept and removed rows; nothing where no list could be made."""
+    from aflite_assets.diagnostics.evidence.label_noise import suspect_shares
+
+    if label_errors is None:
+        return
+    table = suspect_shares(rows, label_errors)
+    taken_out = sum(table["quarantined"].to_pylist())
+    found = "; ".join(
+        f"{_share(row['kept_share'])} of kept and {_share(row['removed_share'])} of removed {row['split']} rows"
+        for row in table.to_pylist()
+    )
+    yield EvidenceTable(
+        f"Suspected label errors on either side ({representation})",
+        f"Rows that confident learning suspects of a wrong label, by the first iteration's held-out probabilities: "
+        f"{found}. The filter removes what is predicted right, so wrong labels tend to stay and make up more of what "
+        "is left; suspects may be hard rows with right labels too."
+        + (f" Taken out before the first iteration: {counted(taken_out, 'suspect')}." if taken_out else ""),
+        table,
     )
 
 

@@ -13,7 +13,15 @@ from aflite_assets.diagnostics.data_checks.balance import class_shares_moved
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import RowCount, Seed
 from aflite_assets.specs.models import Name
-from aflite_assets.stages.shared.published import ControlSet, first_scores, full_rows, kept_rows, read_rows
+from aflite_assets.stages.shared.published import (
+    ControlSet,
+    first_scores,
+    full_rows,
+    kept_rows,
+    quarantined_rows,
+    read_rows,
+    without_rows,
+)
 from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, filter_runs, why_not_earlier
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
@@ -45,11 +53,13 @@ def run(
 ) -> dict[str, object]:
     """Draw the controls of every representation's filtered set."""
     raw = load_examples(inputs.raw_dataset.path)
-    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup)
+    everything = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup)
     controls: list[ControlSet] = []
     summary: dict[str, object] = {}
     for name, part in inputs.filtered_sets.parts.items():
         rows = pq.read_table(part.file("rows.parquet"))
+        taken_out = quarantined_rows(part)  # no control has them, or it would differ from filtered by label errors too
+        full = without_rows(everything, taken_out) if len(taken_out) else everything
         scores = SinglePassScores.of(rows, read_rows(inputs.embeddings.part(name)), first_scores(part))
         filter_run = FilterRun.of(part)
         kept = {seed: kept_rows(part, run) for seed, run in filter_runs(settings.seeds, settings.filter_seeds).items()}

@@ -1,7 +1,7 @@
 """The stage of `filtered_sets`: AFLite's loop per representation, a checkpoint per iteration; resumes there."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
@@ -11,15 +11,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.algorithm import ChanceScores, FilterResult, FilterSettings, FilterState, IterationRecord
+from aflite_assets.algorithm import ChanceScores, FilterResult, FilterState, IterationRecord
 from aflite_assets.diagnostics.evidence.kept_like_train import kept_shares, unlike_train
+from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
-from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, write_json
 from aflite_assets.specs.dataset import FilterSpec
-from aflite_assets.stages.shared.published import FILTER_RUNS, open_features, read_rows, report_iterations
-from aflite_assets.stages.shared.sizes import filter_settings, in_pool, only_scored
+from aflite_assets.stages.filtering.filter_inputs import FilterInputs, before_quarantine
+from aflite_assets.stages.shared.published import (
+    FILTER_RUNS,
+    LABEL_ERRORS,
+    PREDICTED_INSTEAD,
+    report_iterations,
+)
 from aflite_assets.stages.stage import IterationReport, Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.tracking import TrackedRun
 
@@ -63,101 +68,6 @@ def run(
     return summary
 
 
-@dataclass(frozen=True)
-class FilterInputs:
-    """What every run of one representation's filter is given, but for the seed; arrays have an entry per row entering.
-
-    `entering`: their places among the embedded `rows`. `policies`: what is done with each split other than train.
-    """
-
-    rows: pa.Table
-    entering: np.ndarray
-    features: np.ndarray
-    split: np.ndarray
-    score_only: np.ndarray
-    settings: FilterSettings
-    policies: Mapping[str, str]
-
-    @classmethod
-    def of(cls, embedded: PublishedResult, spec: FilterSpec, *, warmup: int) -> "FilterInputs":
-        """From the embedded rows; `warmup`: rows spent on the encoders."""
-        rows, features = read_rows(embedded), open_features(embedded)
-        splits = rows["split"].to_numpy(zero_copy_only=False)
-        pool, scored = in_pool(spec, splits), only_scored(spec, splits)
-        entering = np.flatnonzero(pool | scored)
-        train_rows = int((splits == "train").sum())
-        return cls(
-            rows,
-            entering,
-            features if len(entering) == len(splits) else features[entering],
-            splits[entering],
-            scored[entering],
-            filter_settings(spec, int(pool.sum()), warmup, train_rows=train_rows),
-            {split: spec.evaluation_rows_of(split) for split in dict.fromkeys(splits) if split != "train"},
-        )
-
-    @property
-    def labels(self) -> np.ndarray:
-        """int64."""
-        labels: np.ndarray = self.rows["label"].to_numpy()[self.entering]
-        return labels
-
-    @property
-    def groups(self) -> np.ndarray | None:
-        """int64, or None where every row is its own."""
-        return self.rows["group"].to_numpy()[self.entering] if "group" in self.rows.column_names else None
-
-    def kept(self, result: FilterResult) -> np.ndarray:
-        """Which rows entering a run kept, bool."""
-        kept = np.zeros(len(self.entering), dtype=bool)
-        kept[result.kept_rows] = True
-        return kept
-
-    @property
-    def row_ids(self) -> np.ndarray:
-        """int64."""
-        row_ids: np.ndarray = self.rows["row_id"].to_numpy()[self.entering]
-        return row_ids
-
-    def run(
-        self,
-        seed: int,
-        *,
-        device: DeviceSettings,
-        resume: FilterState | None,
-        on_iteration: Callable[[IterationRecord, FilterState], None],
-    ) -> FilterResult:
-        """One run of the loop."""
-        from aflite_assets.algorithm import filter_dataset  # loads torch and numba
-
-        return filter_dataset(
-            self.features,
-            self.labels,
-            settings=self.settings,
-            seed=seed,
-            groups=self.groups,
-            score_only=self.score_only if self.score_only.any() else None,
-            counted=self.split == "train",
-            device=device.device,
-            on_iteration=on_iteration,
-            resume=resume,
-        )
-
-    def chance(self, seed: int, *, device: DeviceSettings) -> ChanceScores:
-        """What the rows of the pool score with permuted labels."""
-        from aflite_assets.algorithm import score_permuted  # loads torch and numba
-
-        return score_permuted(
-            self.features,
-            self.labels,
-            settings=self.settings,
-            seed=seed,
-            rows=np.flatnonzero(~self.score_only),
-            groups=self.groups,
-            device=device.device,
-        )
-
-
 def _filter(
     name: str,
     embedded: PublishedResult,
@@ -168,6 +78,9 @@ def _filter(
     context: StageContext,
 ) -> dict[str, object]:
     given, progress = FilterInputs.of(embedded, settings.filter, warmup=warmup), context.progress
+    suspects = before_quarantine(name, given, settings.filter, part.scratch, seed=settings.seed, context=context)
+    if suspects is not None:
+        given = FilterInputs.of(embedded, settings.filter, warmup=warmup, left_out=quarantined_ids(suspects))
     checkpoint = Checkpoint(part.scratch)
     (part.path / "scores").mkdir()
     resume = checkpoint.load()
@@ -186,12 +99,25 @@ def _filter(
             progress.log(_line(name, record))
             run.log_metrics(_metrics(record), step=record.iteration)
 
-        result = given.run(settings.seed, device=context.device, resume=resume, on_iteration=on_iteration)
+        result = given.run(
+            settings.seed,
+            device=context.device,
+            resume=resume,
+            on_iteration=on_iteration,
+            keep_probabilities=suspects is None and given.suspects_labels,
+        )
+        if result.probabilities is not None:
+            suspects = given.suspects(result.probabilities, frozenset())
         checkpoint.publish_scores(part.path / "scores")
         chance = given.chance(settings.seed, device=context.device)
         run.log_metrics({"chance_bias": float(chance.bias.mean())})
+        if suspects is not None:
+            pq.write_table(suspects, part.path / LABEL_ERRORS)
         warnings = _write(result, chance, given, part.path)
         summary = _summary(result, given, warnings) | {"chance_bias": float(chance.bias.mean())}
+        if suspects is not None:
+            summary["suspected_label_errors"] = suspects.num_rows
+            summary["quarantined"] = len(quarantined_ids(suspects))
         if settings.filter_seeds > 1:
             seeds = range(settings.seed + 1, settings.seed + settings.filter_seeds)
             further = [_run_again(name, given, seed, part.scratch, context=context) for seed in seeds]
@@ -354,6 +280,8 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
     ):
         table = table.append_column(name, values)
     pq.write_table(table, folder / "rows.parquet")
+    if result.instead_labels is not None and result.instead_shares is not None:
+        pq.write_table(_instead(result.instead_labels, result.instead_shares, given), folder / PREDICTED_INSTEAD)
     records = pa.Table.from_pylist([_published(record) for record in result.iterations])
     pq.write_table(records, folder / "iterations.parquet")
     filtered_splits = tuple(split for split, policy in policies.items() if policy != "kept")
@@ -375,6 +303,19 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
 def _plain(values: np.ndarray) -> list[list[float | None]]:
     """As JSON has it, None for NaN."""
     return [[None if np.isnan(value) else value for value in row] for row in values.tolist()]
+
+
+def _instead(labels: np.ndarray, shares: np.ndarray, given: FilterInputs) -> pa.Table:
+    """What classifiers gave in place of the labels of the rows that entered: row_id, then a label and share per rank.
+
+    A rank that has no label is null.
+    """
+    columns: dict[str, pa.Array | np.ndarray] = {"row_id": given.row_ids}
+    for rank in range(labels.shape[1]):
+        nothing = labels[:, rank] < 0
+        columns[f"label_{rank + 1}"] = pa.array(labels[:, rank], pa.int64(), mask=nothing)
+        columns[f"share_{rank + 1}"] = pa.array(shares[:, rank], pa.float32(), mask=nothing)
+    return pa.table(columns)
 
 
 def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> dict[str, object]:

@@ -13,15 +13,32 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, ReportSpec, RowCount, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
+from aflite_assets.stages.report.by_question import by_question, choice_sets
 from aflite_assets.stages.report.checks import (
     data_outcomes,
     evaluator_outcomes,
     filter_outcomes,
     warmup_outcomes,
 )
-from aflite_assets.stages.report.model_families import held_back_shares, model_architectures, model_families
+from aflite_assets.stages.report.model_families import (
+    held_back_shares,
+    model_architectures,
+    model_families,
+    partial_inputs,
+)
 from aflite_assets.stages.report.row_facts import read_row_facts
-from aflite_assets.stages.shared.published import read_challenge_sets, read_control_sets, read_learning_curves
+from aflite_assets.stages.report.row_statistics import (
+    data_maps,
+    information_tables,
+    row_information,
+    write_row_statistics,
+)
+from aflite_assets.stages.shared.published import (
+    full_rows,
+    read_challenge_sets,
+    read_control_sets,
+    read_learning_curves,
+)
 from aflite_assets.stages.shared.report_inputs import (
     annotations_note,
     check_scatter_features,
@@ -88,11 +105,16 @@ def run(
 
     data = report_data(settings, inputs, draft.partition)
     verdicts = verdict_texts(data)
+    write_row_statistics(data.row_information, data.data_maps, draft.path)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
     write_rows(data, draft.path / ROWS_FILE)
     write_tables(data, draft.path)
     write_pictures(data, draft.path)
+    chosen = choice_sets(data.test_sets, data.label_names)
+    if chosen:
+        answered = by_question(inputs.evaluator_models, chosen, data.label_names)
+        pq.write_table(answered, draft.path / "tables" / "by_question.parquet")
     context.tracker.log_metrics(accuracies(data))
     context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
     context.tracker.log_artifact(draft.path / "report.json")
@@ -156,6 +178,8 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     fine_tuned = fine_tuned_evaluators(settings.evaluators)
     controls = read_control_sets(inputs.control_sets)
     tested = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
+    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
+    information = row_information(inputs.evaluator_models, full, tested, left_out=fine_tuned)
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
     cells = read_cells(inputs.evaluator_models, ranked=ranked)
     return BenchmarkData(
@@ -183,8 +207,13 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
             *filter_outcomes(filtered),
             *evaluator_outcomes(cells, tested),
         ),
-        row_facts={name: read_row_facts(part) for name, part in parts.items()},
-        evidence=read_evidence(inputs.bias_evidence),
+        row_facts=read_row_facts(parts, inputs.bias_evidence),
+        evidence=(
+            *read_evidence(inputs.bias_evidence),
+            *information_tables(information, tested, filtered),
+        ),
+        row_information=information,
+        data_maps=data_maps(inputs.evaluator_models, raw, filtered),
         planted=read_planted(inputs.bias_evidence),
         cues=read_removal_cues(inputs.bias_evidence),
         provenance=_provenance(settings, inputs),
@@ -194,6 +223,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         held_back=held_back_shares(settings.evaluators),
         published=settings.report.published,
         fine_tuned=fine_tuned,
+        partial_inputs=partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else (),
         warmup_curves=read_learning_curves(inputs.warmup_split),
         similarities=read_similarities(inputs.bias_evidence),
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},

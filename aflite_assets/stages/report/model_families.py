@@ -52,6 +52,13 @@ def held_back_shares(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, float
     }
 
 
+def partial_inputs(evaluators: Mapping[str, EvaluatorSpec]) -> tuple[str, ...]:
+    """The evaluators that are given one text of a pair only."""
+    return tuple(
+        name for name, stage in _first_stages(evaluators).items() if getattr(stage, "inputs", None) is not None
+    )
+
+
 def _of_every_model(
     kind: Callable[[_ModelSpec], str],
     representations: Mapping[str, EncoderSpec],

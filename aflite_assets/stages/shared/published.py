@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids
 from aflite_assets.reports.inputs.learning_curve import LearningCurve
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import IterationReport, Progress
@@ -23,6 +24,12 @@ CHALLENGE_SETS_FILE = "sets.json"
 
 FILTER_RUNS = "filter_runs.parquet"
 """What each run of the filter kept, the first one included; only where there are several."""
+
+LABEL_ERRORS = "label_errors.parquet"
+"""A filtered set's rows whose labels are suspected; only where the classifiers' probabilities were kept."""
+
+PREDICTED_INSTEAD = "predicted_instead.parquet"
+"""What was predicted in place of the labels of a filtered set's rows; only where predictions were counted by class."""
 
 FINE_TUNE = "fine_tune"
 """Below a challenge set's folder, the folder of the rows that evaluators may be trained on."""
@@ -173,6 +180,33 @@ def kept_rows(part: PublishedResult, run: int) -> Mapping[str, np.ndarray]:
 def first_scores(part: PublishedResult) -> pa.Table:
     """The scores of a filtered set's first iteration: row_id, predictability."""
     return pq.read_table(part.file("scores/000.parquet"))
+
+
+def predicted_instead(part: PublishedResult) -> pa.Table | None:
+    """The labels given most often in place of each row's own in the last iteration that scored it.
+
+    row_id, then label_1, share_1, label_2, share_2, label_3, share_3 (share of the row's held-out predictions; null
+    where there are no more). None where there were too many rows and classes to count, and in results of earlier
+    versions.
+    """
+    path = part.path / PREDICTED_INSTEAD
+    return pq.read_table(path) if path.is_file() else None
+
+
+def label_errors(part: PublishedResult) -> pa.Table | None:
+    """The suspected label errors of a filtered set: `diagnostics.evidence.label_noise.SUSPECTS`, least likely first.
+
+    Those that are `quarantined` are in no other file of the set. None where no list could be made, and in results of
+    earlier versions.
+    """
+    path = part.path / LABEL_ERRORS
+    return pq.read_table(path) if path.is_file() else None
+
+
+def quarantined_rows(part: PublishedResult) -> np.ndarray:
+    """The ids of the rows that were taken out before the filter's first iteration, int64."""
+    suspects = label_errors(part)
+    return np.empty(0, np.int64) if suspects is None else quarantined_ids(suspects)
 
 
 def report_iterations(representation: str, part: PublishedResult, progress: Progress) -> None:

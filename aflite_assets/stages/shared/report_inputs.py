@@ -264,6 +264,15 @@ def read_removal_cues(result: PublishedResult) -> dict[str, tuple[Cue, ...]]:
     return {name: read_cues(pq.read_table(result.file(file))) for name, file in index.get("cues", {}).items()}
 
 
+def read_nearest_kept(result: PublishedResult) -> dict[str, pa.Table]:
+    """The nearest kept row of another class of removed train rows by representation; earlier results have none.
+
+    Columns row_id, nearest_kept, similarity (`diagnostics.evidence.nearest_kept`), of all removed rows or of a sample.
+    """
+    index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
+    return {name: pq.read_table(result.file(file)) for name, file in index.get("nearest_kept", {}).items()}
+
+
 def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
     """What filtering removed of planted rows; none where nothing was, or in results of earlier versions."""
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))

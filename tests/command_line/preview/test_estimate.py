@@ -24,7 +24,7 @@ from aflite_assets.stages.pipeline import STAGES, run_pipeline
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-START_SECONDS = cost_estimate.start_seconds
+START_SECONDS, FEW_ROWS_SECONDS = cost_estimate.start_seconds, cost_estimate.few_rows_seconds
 NETWORK: dict[str, Any] = {
     "kind": "timm_image",
     "architecture": "test_resnet",
@@ -52,6 +52,7 @@ def quick() -> Iterator[None]:
         for module in (model_timing, filter_timing):
             patch.setattr(module, "ENOUGH_SECONDS", 0.001)
         patch.setattr(cost_estimate, "start_seconds", lambda: 2.5)
+        patch.setattr(cost_estimate, "few_rows_seconds", lambda: 1.5)
         yield
 
 
@@ -96,6 +97,7 @@ def _work(estimate: CostEstimate, stage: str, what: str) -> dict[str, int]:
 def test_one_network_is_measured_once(digits: Foreseen) -> None:
     # It stands as encoder and, with other epochs, as evaluator.
     assert digits.measured == [
+        "measuring all stages on few rows",
         "measuring the start of a process",
         "measuring training and prediction of timm_image",
         "measuring the filter's classifiers",
@@ -171,7 +173,7 @@ def test_given_features_are_filtered_as_they_are(circles_spec: DatasetSpec, stor
     foreseen = _foreseen(circles_spec)
     plan = foreseen.plan
     assert [line.stage for line in foreseen.estimate.lines] == [
-        "each stage", "filtered_sets", "evaluator_models", "evaluator_models",
+        "each stage", "each stage", "filtered_sets", "evaluator_models", "evaluator_models",
     ]  # fmt: skip
     results = run_pipeline(circles_spec, store=store)
     assert results["warmup_split"].result.summary["rows"] == plan.warmup_rows == 0
@@ -213,8 +215,17 @@ def test_a_model_that_is_not_here_is_counted_and_not_measured(tmp_path: Path, mo
 
 
 def test_each_stage_starts_a_process(digits: Foreseen) -> None:
-    first = digits.estimate.lines[0]
+    first, second, third = digits.estimate.lines[:3]
     assert (first.stage, first.what, first.seconds) == ("each stage", "its process", 2.5 * len(STAGES))
+    assert (second.stage, second.what, second.seconds) == ("each stage", "what any data need", 1.5)
+    # Warm-up models, embeddings and evaluators.
+    assert (third.what, third.work[0].count) == ("models when first used", 3)
+    assert third.work[0].seconds is not None
+    assert third.work[0].seconds > 0
+
+
+def test_all_stages_are_really_run_on_few_rows() -> None:
+    assert 0.1 < FEW_ROWS_SECONDS() < 300
 
 
 def test_what_a_stage_loads_is_there() -> None:

@@ -65,7 +65,8 @@ def test_tsv_is_tab_separated_and_unquoted_unless_said_otherwise(tmp_path: Path)
             b"text;label\na;0\n",
             "a comma as delimiter it has one column 'text;label', which a semicolon seems to",
         ),
-        ("csv", b"text\tlabel\na\t0\n", 'which a tab seems to separate; set delimiter: "\\t"'),
+        ("csv", b"text\tlabel\na\t0\n", "which a tab seems to separate; try format: tsv, or set"),
+        ("csv", b"label\ttext\n0\ta, b\n1\tc\n", 'a tab seems to separate; try format: tsv, or set delimiter: "\\t"'),
         ("tsv", b"text,label\na,0\n", "with a tab as delimiter it has one column 'text,label', which a comma seems to"),
     ],
 )
@@ -155,8 +156,8 @@ def test_parquet_keeps_types_and_adds_no_column_for_its_folder(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("form", "content", "reason"),
     [
-        ("csv", b"a,b\n1,2,3\n", "Expected 2 columns, got 3"),
-        ("csv", b"a,b\n1\n", "Expected 2 columns, got 1"),
+        ("csv", b"a,b\n1,2,3\n", "line 2: 3 values where there are 2 columns: '1,2,3'"),
+        ("csv", b"a,b\n1\n", "line 2: 1 values where there are 2 columns: '1'"),
         ("csv", b"", "Empty CSV file"),
         ("csv", b"a\n\xff\n", "invalid UTF8 data"),
         ("jsonl", b'{"a": 1}\n{"a": \n', "line 2 is no JSON"),
@@ -176,3 +177,38 @@ def test_file_that_is_not_what_the_format_says_is_refused(
         _read(tmp_path / "a.data", content, form)
     assert str(caught.value).endswith("check the file, and format, delimiter and quoted in the spec")
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
+def test_file_without_a_header_has_the_names_given(tmp_path: Path, form: str, delimiter: str) -> None:
+    content = f"ham{delimiter}see you\n\nspam{delimiter}win!\n".encode()
+    table = _read(tmp_path / "a", content, form, header=False, names=["label", "text"])
+    assert table.to_pydict() == {"label": ["ham", "spam"], "text": ["see you", "win!"]}
+
+
+def test_values_of_a_file_without_a_header_stay_as_written(tmp_path: Path) -> None:
+    table = _read(tmp_path / "a.csv", b"007,NA\n1e5,\n", "csv", header=False, names=["a", "b"])
+    assert table.to_pydict() == {"a": ["007", "1e5"], "b": ["NA", ""]}
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["label"], "names has 1 names, but the first line has 2 columns ['ham', 'see you']; give one name for each"),
+        (["a", "b", "c"], "names has 3 names, but the first line has 2 columns ['ham', 'see you']"),
+    ],
+)
+def test_names_that_are_not_one_for_each_column_are_refused(tmp_path: Path, names: list[str], message: str) -> None:
+    with pytest.raises(DataError, match=re.escape(message)):
+        _read(tmp_path / "a.csv", b"ham,see you\nspam,win\n", "csv", header=False, names=names)
+
+
+def test_tabs_in_a_headerless_csv_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"one column 'ham.*', which a tab seems to separate; try format: tsv"):
+        _read(tmp_path / "a.csv", b"ham\tsee you\nspam\twin, now\n", "csv", header=False, names=["a", "b"])
+
+
+def test_line_of_an_uneven_row_counts_lines_in_quotes_and_empty_ones(tmp_path: Path) -> None:
+    content = b'a,b\n"x\ny",1\n\nz,2,3\n'
+    with pytest.raises(DataError, match="cannot be read as csv: line 5: 3 values where there are 2 columns: 'z,2,3'"):
+        _read(tmp_path / "a.csv", content, "csv")

@@ -60,15 +60,15 @@ def test_one_column_per_annotator_in_the_order_named() -> None:
     [
         (
             [["yes"], ["yess", "yess", None], ["maybe"], ["yess"]],
-            "split 'dev': an annotator's label 'maybe' (1 rows, first: row 2) is no class of labels (values known: "
+            "split 'dev': an annotator's label 'maybe' (1 rows, first: row 3) is no class of labels (values known: "
             "['yes', 'no', '1', '2']), nor are ['yess']; map it to a class in labels, or add it to unlabelled",
         ),
         (
             [["yes"], ["yess", "yess", None], ["no"], ["yess"]],
-            "label 'yess' (2 rows, first: row 1) is no class of labels (values known: ['yes', 'no', '1', '2']); "
+            "label 'yess' (2 rows, first: row 2) is no class of labels (values known: ['yes', 'no', '1', '2']); "
             "did you mean 'yes'?; map it to a class in labels, or add it to unlabelled if it is no label",
         ),
-        ([["\x1b<b>" + "x" * 999]], f"label '\\x1b<b>{'x' * 196}'... (1,003 characters) (1 rows, first: row 0)"),
+        ([["\x1b<b>" + "x" * 999]], f"label '\\x1b<b>{'x' * 196}'... (1,003 characters) (1 rows, first: row 1)"),
         ([[["yes"]]], "column 'given' holds 'list<item: list<item: string>>', but an annotator's label is a text or a"),
         (
             [[b"yes"]],
@@ -85,7 +85,7 @@ def test_labels_that_are_no_class_are_refused_with_their_rows(column: Any, messa
 def test_long_label_is_refused_with_its_row() -> None:
     column = pa.array([["yes", "no"], ["no", "x" * (2**24 + 1)]])
     with pytest.raises(
-        DataError, match=r"split 'dev': column 'given' holds 16\.0 MiB in row 1, but one value may have"
+        DataError, match=r"split 'dev': column 'given' holds 16\.0 MiB in row 2, but one value may have"
     ):
         _from_columns({"given": column})
 
@@ -201,7 +201,7 @@ def test_missing_columns_are_named_with_the_nearest(
 def test_unknown_label_is_refused_with_its_file_and_row_in_matched_rows_only(tmp_path: Path) -> None:
     files = {"a.csv": "id,given\n1,yes\n99,oops\n", "b.csv": "id,given\n99,oops\n98,oops\n3,Yes\n"}
     message = (
-        r"annotation file '.*b\.csv': an annotator's label 'Yes' \(1 rows, first: row 2\) is no class .* did you mean"
+        r"annotation file '.*b\.csv': an annotator's label 'Yes' \(1 rows, first: row 3\) is no class .* did you mean"
     )
     with pytest.raises(DataError, match=message):
         _from_files(tmp_path, files, {"uid": "id"})
@@ -215,7 +215,7 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_key_of_rows_with_different_inputs_is_refused(tmp_path: Path) -> None:
     message = (
-        "row 0 of split 'train' and row 1 of split 'train' have one key but different inputs, so the files "
+        "row 1 of split 'train' and row 2 of split 'train' have one key but different inputs, so the files "
         "do not say whose labels theirs are; add a column to annotations.match that tells such rows apart"
     )
     with pytest.raises(DataError, match=re.escape(message)):

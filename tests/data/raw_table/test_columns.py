@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from aflite_assets.data.formats.row_places import with_files
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.data.raw_table.columns import (
     attribute_column,
@@ -17,6 +18,7 @@ from aflite_assets.data.raw_table.columns import (
 from aflite_assets.data.raw_table.value_limits import LARGEST_IMAGE
 from aflite_assets.errors import DataError
 from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.sources import TableSource
 
 
 def _inputs(values: dict[str, Any], **columns: Any) -> dict[str, Any]:
@@ -78,7 +80,7 @@ def test_texts_are_taken_as_they_are_and_other_values_as_text() -> None:
     ],
 )
 def test_missing_text_is_counted_and_its_first_row_named(column: Any) -> None:
-    with pytest.raises(DataError, match=r"split 'dev': column 'a' has no text in 2 rows \(first: row 1\); fill them"):
+    with pytest.raises(DataError, match=r"split 'dev': column 'a' has no text in 2 rows \(first: row 2\); fill them"):
         _inputs({"a": column}, text="a")
 
 
@@ -123,7 +125,7 @@ def test_text_that_is_no_utf8_is_refused_with_its_row(field: str) -> None:
     values = dict.fromkeys(("text", "label", "id", "group", "attributes"), pa.array(["a", "b"])) | {field: broken}
     table, columns = pa.table(values), ColumnsSpec(text="text", id="id", group="group", attributes=("attributes",))
     check = input_columns if field == "text" else require_columns
-    with pytest.raises(DataError, match=f"split 'dev': column '{field}' holds bytes that are no UTF-8 in row 1; write"):
+    with pytest.raises(DataError, match=f"split 'dev': column '{field}' holds bytes that are no UTF-8 in row 2; write"):
         check("dev", table, columns)
 
 
@@ -171,7 +173,7 @@ def test_images_that_are_no_bytes_are_refused(values: Any, held: str) -> None:
 def test_image_without_bytes_or_file_is_refused() -> None:
     images = [{"bytes": None, "path": "a.png", "sha256": "f"}, {"bytes": None, "path": "b.png", "sha256": None}]
     with pytest.raises(
-        DataError, match="column 'picture' has neither an image's bytes nor a path with its sha256 in row 1"
+        DataError, match="column 'picture' has neither an image's bytes nor a path with its sha256 in row 2"
     ):
         _inputs({"picture": pa.array(images, IMAGE_TYPE)}, image="picture")
 
@@ -181,7 +183,7 @@ def test_image_over_the_limit_is_refused_and_not_read() -> None:
     offsets = pa.py_buffer(np.array([0, 1, LARGEST_IMAGE + 2], np.int64))
     column = pa.Array.from_buffers(pa.large_binary(), 2, [None, offsets, large])
     with pytest.raises(
-        DataError, match=r"split 'dev': column 'picture' holds 256\.0 MiB in row 1, but one value may have 256"
+        DataError, match=r"split 'dev': column 'picture' holds 256\.0 MiB in row 2, but one value may have 256"
     ):
         _inputs({"picture": column}, image="picture")
 
@@ -252,13 +254,34 @@ def test_ids_of_the_source_are_its_text() -> None:
 @pytest.mark.parametrize(
     ("uid", "problem"),
     [
-        (["a", "b", "a"], "has 'a' in rows 0 and 2"),
-        ([1, 2, 2], "has '2' in rows 1 and 2"),
-        (["x" * 999, "x" * 999], "... (999 characters) in rows 0 and 1"),
-        ([1, None, None], "is empty in row 1"),
-        (["", "a", "b"], "is empty in row 0"),
+        (["a", "b", "a"], "has 'a' in rows 1 and 3"),
+        ([1, 2, 2], "has '2' in rows 2 and 3"),
+        (["x" * 999, "x" * 999], "... (999 characters) in rows 1 and 2"),
+        ([1, None, None], "is empty in row 2"),
+        (["", "a", "b"], "is empty in row 1"),
     ],
 )
 def test_ids_that_repeat_or_are_empty_are_refused(uid: list[Any], problem: str) -> None:
     with pytest.raises(DataError, match=rf"split 'dev': column 'uid' .*{re.escape(problem)}; name a column of unique"):
         given_ids("dev", "uid", pa.chunked_array([uid]))
+
+
+def test_column_missing_from_a_file_whose_first_line_may_be_a_row_says_so() -> None:
+    source = TableSource.model_validate({"format": "csv", "splits": {"train": "a.csv"}})
+    table = with_files(pa.table({"ham": ["spam"], "see you": ["win"]}), source, [("a.csv", 1)])
+    message = (
+        "it has ['ham', 'see you']); correct the spec, or if the first line is a row and no header, set header: false"
+    )
+    with pytest.raises(DataError, match=re.escape(message)):
+        require_columns("train", table, ColumnsSpec(text="text"))
+    tabbed = with_files(pa.table({"a\tb": ["x"], "c": ["y"]}), source, [("a.csv", 1)])
+    with pytest.raises(DataError, match="tabs seem to separate the columns, try format: tsv"):
+        require_columns("train", tabbed, ColumnsSpec(text="text"))
+
+
+def test_lists_of_numbers_named_as_text_are_refused_with_where_they_belong() -> None:
+    table = pa.table({"text": [[1.0, 2.0]], "label": ["a"]})
+    with pytest.raises(
+        DataError, match=r"takes texts or numbers; .* \(lists of numbers are named as columns.features\)"
+    ):
+        input_columns("train", table, ColumnsSpec(text="text"))

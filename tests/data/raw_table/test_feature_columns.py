@@ -63,7 +63,7 @@ def test_features_that_are_not_finite_are_counted_and_the_first_row_named(bad: f
         "list": {"x": rows}, "fixed_size_list": {"x": pa.array(rows, pa.list_(pa.float64(), 2))},
         "columns": columns, "text": texts,
     }[form]  # fmt: skip
-    message = "split 'dev': 2 of 4 rows have features that are missing, NaN or infinite as float32 (first: row 1)"
+    message = "split 'dev': 2 of 4 rows have features that are missing, NaN or infinite as float32 (first: row 2)"
     with pytest.raises(DataError, match=re.escape(message)):
         _matrix(values, "x" if form.endswith("list") else ("x", "y"))
 
@@ -76,10 +76,10 @@ def test_list_of_nulls_alone_is_not_finite() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([[1, 2], [1, 2], [1]], "row 0 has 2 features, but row 2 has 1; every row must have the same number"),
-        ([[1, 2], None], "row 0 has 2 features, but row 1 has 0"),
-        ([None, [1, 2]], "row 0 has 0 features, but row 1 has 2"),
-        (pa.array([[1, 2], None], pa.list_(pa.int8(), 2)), "row 0 has 2 features, but row 1 has 0"),
+        ([[1, 2], [1, 2], [1]], "row 1 has 2 features, but row 3 has 1; every row must have the same number"),
+        ([[1, 2], None], "row 1 has 2 features, but row 2 has 0"),
+        ([None, [1, 2]], "row 1 has 0 features, but row 2 has 2"),
+        (pa.array([[1, 2], None], pa.list_(pa.int8(), 2)), "row 1 has 2 features, but row 2 has 0"),
         (pa.array([[], []], pa.list_(pa.int64())), "the rows have no features; every row needs at least one"),
         (pa.array([[], []], pa.list_(pa.int64(), 0)), "the rows have no features; every row needs at least one"),
         (["1", "2"], "columns.features 'x' cannot be read as numbers: it holds 'string'; name one column of lists of"),
@@ -95,10 +95,7 @@ def test_lists_that_are_no_feature_vectors_are_refused(rows: Any, message: str) 
 
 
 def test_words_in_a_number_column_are_refused_with_their_row() -> None:
-    message = (
-        "column 'x' of columns.features cannot be read as numbers: row 2 (from 0, the header left out) holds "
-        "'one<b>'; name one column of lists"
-    )
+    message = "column 'x' of columns.features cannot be read as numbers: row 3 holds 'one<b>'; name one column of lists"
     with pytest.raises(DataError, match=re.escape(message)):
         _matrix({"x": ["1", "", "one<b>", "two"]}, ("x",))
 
@@ -106,6 +103,12 @@ def test_words_in_a_number_column_are_refused_with_their_row() -> None:
 @pytest.mark.parametrize("column", [[[1]], [b"1"], pa.array([1], pa.duration("s")), [{"a": 1}]])
 def test_single_columns_of_anything_else_are_refused(column: Any) -> None:
     held = pa.table({"x": column})["x"].type
-    message = f"split 'dev': column 'x' of columns.features holds '{held}', not numbers; name one column of lists"
+    remedy = "write features: x, without brackets" if column == [[1]] else "name one column of lists"
+    message = f"split 'dev': column 'x' of columns.features holds '{held}', not numbers; {remedy}"
     with pytest.raises(DataError, match=re.escape(message)):
         _matrix({"x": column}, ("x",))
+
+
+def test_lists_written_as_text_are_refused_with_what_to_do() -> None:
+    with pytest.raises(DataError, match=r"a list written as text is not read: store it as a list, or as columns\)"):
+        _matrix({"x": ["[1, 2]", "[3, 4]"]}, "x")

@@ -54,7 +54,7 @@ def test_row_ids_are_positions_in_the_source_before_rows_are_dropped_and_counted
 
 
 def test_inputs_of_dropped_rows_count_for_ids_and_groups_all_the_same(build: Build) -> None:
-    with pytest.raises(DataError, match="split 'train': column 'uid' has '1' in rows 0 and 1"):
+    with pytest.raises(DataError, match="split 'train': column 'uid' has '1' in rows 1 and 2"):
         build({"train": TRAIN | {"uid": [1, 1, 2, 3]}}, {"text": "text", "id": "uid"}, unlabelled=("-",))
 
 
@@ -277,7 +277,7 @@ def test_group_written_as_number_and_as_text_is_one_group() -> None:
 @pytest.mark.parametrize("missing", [None, np.nan])
 def test_missing_groups_are_counted(missing: Any) -> None:
     table = pa.table({"g": pa.array([1.0, missing, missing], pa.float64())})
-    with pytest.raises(DataError, match=r"column 'g' names no group in 2 rows \(first: row 1\); every row needs one"):
+    with pytest.raises(DataError, match=r"column 'g' names no group in 2 rows \(first: row 2\); every row needs one"):
         group_numbers({"dev": table}, "g")
 
 

@@ -21,7 +21,7 @@ def _zeros(sizes: list[int]) -> pa.Array:
 def test_cell_of_two_gibibytes_is_refused_by_its_length_alone() -> None:
     before = pa.total_allocated_bytes()
     column = pa.chunked_array([pa.array(["a"], pa.large_string()), _zeros([3, 2**31])])
-    message = "split 'dev': column 'x' holds 2,048.0 MiB in row 2, but one value may have 16 MiB; shorten it or drop"
+    message = "split 'dev': column 'x' holds 2,048.0 MiB in row 3, but one value may have 16 MiB; shorten it or drop"
     with pytest.raises(DataError, match=re.escape(message)):
         check_texts("split 'dev'", "x", column)
     assert pa.total_allocated_bytes() - before < 10_000
@@ -33,16 +33,16 @@ def test_long_texts_of_any_type_are_refused_and_the_longest_allowed_pass(kind: s
     column = {"string": texts, "view": texts.cast(pa.string_view()), "dictionary": texts.dictionary_encode()}[kind]
     check_texts("split 'dev'", "x", pa.chunked_array([column.slice(0, 3)]))
     for start in (0, 1):
-        with pytest.raises(DataError, match=f"column 'x' holds 16.0 MiB in row {3 - start}, but"):
+        with pytest.raises(DataError, match=f"column 'x' holds 16.0 MiB in row {4 - start}, but"):
             check_texts("split 'dev'", "x", pa.chunked_array([column.slice(start)]))
 
 
 def test_rows_of_a_value_are_named_where_they_are_not_its_position() -> None:
     values = pa.chunked_array([pa.array(["a", "aaa"])])
-    with pytest.raises(DataError, match=r"column 'x' holds 0\.0 MiB in row 7, but one value may have 0 MiB"):
+    with pytest.raises(DataError, match=r"column 'x' holds 0\.0 MiB in row 8, but one value may have 0 MiB"):
         check_sizes("file 'a'", "x", values, 2, rows=np.array([6, 7]))
     broken = pa.Array.from_buffers(pa.string(), 2, pa.array([b"a", b"\xff"]).buffers())
-    with pytest.raises(DataError, match="file 'a': column 'x' holds bytes that are no UTF-8 in row 7"):
+    with pytest.raises(DataError, match="file 'a': column 'x' holds bytes that are no UTF-8 in row 8"):
         check_texts("file 'a'", "x", pa.chunked_array([broken]), rows=np.array([6, 7]))
 
 
@@ -55,7 +55,7 @@ def test_bytes_that_are_no_utf8_are_refused_with_their_row(kind: str) -> None:
     encoded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 2]), broken)
     column = {"string": broken, "large_string": large, "view": view, "dictionary": encoded}[kind]
     with pytest.raises(
-        DataError, match="column 'x' holds bytes that are no UTF-8 in row 3; write the source's text as"
+        DataError, match="column 'x' holds bytes that are no UTF-8 in row 4; write the source's text as"
     ):
         check_texts("split 'dev'", "x", pa.chunked_array([column.slice(0, 1), column]))
 

@@ -88,6 +88,19 @@ def test_rows_of_train_in_a_test_split(data: Data) -> None:
     assert (outcome.passed, outcome.numbers) == (True, {"rows": 0, "share": 0.0, "test.rows": 0})
 
 
+def test_groups_of_train_in_another_split(data: Data) -> None:
+    splits = ["train", "train", "train", "test", "dev"]
+    outcome = row_checks.no_groups_across_splits(data(splits, [0, 1, 0, 0, 1], text=texts(5), group=[1, 1, 2, 1, 3]))
+    assert not outcome.passed
+    assert outcome.numbers == {"groups": 1, "train_rows": 2, "test.rows": 1, "dev.rows": 0}
+    assert outcome.what_to_do.startswith("set between_splits: drop, which drops the train rows of these groups")
+    assert row_checks.no_groups_across_splits(
+        data(splits, [0, 1, 0, 0, 1], text=texts(5), group=[1, 1, 2, 3, 3])
+    ).passed
+    without = row_checks.no_groups_across_splits(data(splits, [0, 1, 0, 0, 1], text=texts(5)))
+    assert (without.passed, without.numbers) == (True, {"result": "not applicable: rows with groups only"})
+
+
 @pytest.mark.parametrize(("rows", "passed"), [(200, True), (199, False)])
 def test_repeats_in_train_over_one_percent(data: Data, rows: int, passed: bool) -> None:
     outcome = row_checks.few_repeats_in_train(
@@ -95,7 +108,7 @@ def test_repeats_in_train_over_one_percent(data: Data, rows: int, passed: bool) 
     )
     assert outcome.passed == passed
     assert outcome.numbers == {"rows": 2, "share": 2 / rows, "largest_share": 0.01, "row_ids": "100, 101"}
-    assert ("keep one of each" in outcome.what_to_do) != passed
+    assert ("drop_duplicates: true, which keeps one of each" in outcome.what_to_do) != passed
 
 
 def test_one_input_with_two_labels(data: Data) -> None:

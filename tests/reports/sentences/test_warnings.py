@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 from aflite_assets.reports.inputs.records import BenchmarkData
@@ -14,8 +15,10 @@ def test_evaluators_of_the_adversarys_make_are_named(make_by_hand: Any) -> None:
     said = [line for line in cautions(make_by_hand(families=families)) if "have the make" in line]
     assert said == [
         "These evaluators have the make of a model that filtered, so the rows were chosen against them and they fall "
-        "more than others would: p (as representation a). Judge by other evaluators."
+        "more than others would: p (as representation a). Judge by the others that see whole inputs: q."
     ]
+    partial = cautions(make_by_hand(families=families, partial_inputs=("q",)))
+    assert any(line.endswith("No evaluator of another make saw whole inputs; add one to judge by.") for line in partial)
     both = {**families, "representations.b": "huggingface_text roberta-large", "evaluators.q": "linear"}
     assert any("p (as representation a and b)." in line for line in cautions(make_by_hand(families=both)))
 
@@ -36,7 +39,7 @@ def test_other_sizes_of_the_adversarys_architecture_are_named_more_softly(make_b
     said = cautions(make_by_hand(families=families, architectures=alike))
     assert [line for line in said if line.startswith("These evaluators")] == [
         "These evaluators have the make of a model that filtered, so the rows were chosen against them and they fall "
-        "more than others would: q (as representation a). Judge by other evaluators.",
+        "more than others would: q (as representation a). Judge by the others that see whole inputs: p.",
         "These evaluators are of the adversary's family, another size or copy of its architecture, so they may fall "
         "more than others would: p (as representation a).",
     ]
@@ -64,3 +67,8 @@ def test_small_sets_and_parts_are_named(by_hand: BenchmarkData) -> None:
         "(4)." in said
     )
     assert "Parts of challenge sets with under 300 test rows: odd (15 of 15 parts)." in said
+
+
+def test_what_the_filter_warns_of_is_kept_in_mind(by_hand: BenchmarkData) -> None:
+    warned = replace(by_hand, filtered=tuple(replace(one, warnings=("Class 0 moved.",)) for one in by_hand.filtered))
+    assert "Filter with a: Class 0 moved." in cautions(warned)

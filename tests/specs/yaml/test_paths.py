@@ -105,3 +105,17 @@ def test_order_and_other_keys_stay() -> None:
     assert list(made["challenge_sets"]) == ["b", "a"]
     assert list(made["source"]) == ["splits", "x"]
     assert list(made["source"]["splits"]) == ["z", "a"]
+
+
+def test_missing_checkpoint_beside_others_is_a_folder_and_no_address(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    model = {"kind": "huggingface_text", "checkpoint": "models/bert"}
+    made: Any = absolute_paths({"representations": {"small": model}}, tmp_path)
+    assert made["representations"]["small"]["checkpoint"] == str(tmp_path / "models" / "bert")
+    elsewhere: Any = absolute_paths({"representations": {"small": model | {"checkpoint": "google/bert"}}}, tmp_path)
+    assert elsewhere["representations"]["small"]["checkpoint"] == "google/bert"
+
+
+def test_files_of_a_table_in_a_source_are_made_absolute() -> None:
+    source = {"format": "multiple_choice", "table": {"format": "csv", "splits": {"train": "a.csv"}}}
+    assert _source(source)["table"]["splits"] == {"train": "/specs/a.csv"}

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.errors import DataError, MissingDataError
+from aflite_assets.errors import DataError, MissingDataError, SpecError
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
@@ -179,3 +179,71 @@ def test_annotations_that_need_not_be_there_are_left_out_and_read_when_they_are(
     circles_content["annotations"]["required"] = True
     with pytest.raises(MissingDataError, match=f"annotations: file '{file}' does not exist; correct the path"):
         run_stage("raw_dataset", parse_spec(circles_content), store=store)
+
+
+def _with_features(content: dict[str, Any], train: np.ndarray, test: np.ndarray) -> dict[str, Any]:
+    for split, features in (("train", train), ("test", test)):
+        np.save(content["source"]["splits"][split]["features"], features)
+    return content
+
+
+def test_copies_and_shared_rows_are_dropped_told_and_part_of_the_key(
+    feature_files: Callable[..., dict[str, Any]], store: ResultStore
+) -> None:
+    rng = np.random.default_rng(0)
+    train, test = rng.normal(size=(120, 4)).astype(np.float32), rng.normal(size=(40, 4)).astype(np.float32)
+    train[10], train[11], test[0] = train[0], train[1], train[2]
+    labels = np.arange(120) % 2
+    labels[11] = 0  # row 1 has 1
+    content = _with_features(feature_files(train_labels=labels), train, test)
+    plain = parse_spec(content)
+    spec = parse_spec(content | {"drop_duplicates": True, "between_splits": "drop"})
+    assert stage_key(STAGES["raw_dataset"], plain, {}).digest != stage_key(STAGES["raw_dataset"], spec, {}).digest
+    lines: list[str] = []
+    found = summary(
+        run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append, lambda report: None)).result
+    )
+    assert found["rows"] == {"train": 118, "test": 40}
+    assert not found["trial_run"]
+    assert found["duplicates"] == {"dropped": {"train": 1}, "same_input_other_label": {"train": 2}}
+    assert found["between_splits"] == {"shared_group": 0, "shared_input": 1}
+    assert lines[0] == "drop_duplicates: 1 rows of train dropped, whose input and label stand before them"
+    assert lines[1].startswith("drop_duplicates: 2 rows of train stay although their input stands there with another")
+    assert lines[2].startswith("between_splits: 1 train rows dropped, 0 whose group and 1 whose input another split")
+    assert "duplicates" not in summary(run_stage("raw_dataset", plain, store=store).result)
+
+
+def test_features_are_standardised_in_all_splits_and_challenge_sets(
+    feature_files: Callable[..., dict[str, Any]], store: ResultStore
+) -> None:
+    rng = np.random.default_rng(0)
+    train, test = rng.normal(3, 5, size=(120, 3)).astype(np.float32), rng.normal(size=(40, 3)).astype(np.float32)
+    train[:, 2] = 7
+    content = _with_features(feature_files(), train, test)
+    challenge = {"source": content["source"], "columns": content.get("columns", {})}
+    spec = parse_spec(content | {"standardise": True, "challenge_sets": {"again": challenge}})
+    lines: list[str] = []
+    result = run_stage("raw_dataset", spec, store=store, progress=Progress(lines.append, lambda report: None)).result
+    assert summary(result)["standardised"] == {"columns": 3, "constant": [2]}
+    assert lines[0] == (
+        "standardise: 3 feature columns to mean 0 and deviation 1 by the train rows; constant in train, so 0 there: "
+        "columns 2 (from 0)"
+    )
+    rows = load_examples(result.path)
+    expected = (test - train.mean(axis=0)) / np.where(train.std(axis=0) > 0, train.std(axis=0), 1)
+    assert rows.in_split("test").features == pytest.approx(expected, abs=1e-5)
+    assert np.abs(rows.in_split("train").features.std(axis=0) - [1, 1, 0]).max() < 1e-5
+    again = run_stage("challenge_sets", spec, store=store).result
+    assert np.array_equal(load_examples(again.path / "again").features, rows.in_split("test").features)
+
+
+def test_settings_about_copies_and_scale_are_in_no_key_where_they_change_nothing(
+    feature_files: Callable[..., dict[str, Any]],
+) -> None:
+    fields = stage_key(STAGES["raw_dataset"], parse_spec(feature_files()), {}).fields
+    assert not {"drop_duplicates", "between_splits", "standardise"} & set(fields)
+
+
+def test_texts_are_not_standardised(images: Make) -> None:
+    with pytest.raises(SpecError, match="standardise is for feature vectors, but neither source nor"):
+        images(standardise=True)

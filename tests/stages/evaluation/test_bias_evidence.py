@@ -20,7 +20,7 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation import evidence_tables
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.published import open_features, read_rows
-from aflite_assets.stages.shared.report_inputs import read_evidence, read_planted, read_similarities
+from aflite_assets.stages.shared.report_inputs import read_evidence, read_nearest_kept, read_planted, read_similarities
 from aflite_assets.stages.stage import Progress
 from aflite_assets.tracking import MlflowTracker
 
@@ -53,12 +53,14 @@ def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
         "Distance to the nearest train rows by class (given)",
         "Similarity of kept and removed rows (given)",
         "Possible label errors (given)",
+        "Suspected label errors on either side (given)",
         "A simple model that the filter did not use",
     ]
-    assert result.summary == {"given": {"tables": 7}}
+    assert result.summary == {"given": {"tables": 8}}
     assert [line.rpartition(": ")[0] for line in logged] == [f"bias evidence: {title}" for title in tables]
     assert {path.name for path in result.path.glob("*.parquet")} == {
-        *(f"given-{number:02d}.parquet" for number in range(7)),
+        *(f"given-{number:02d}.parquet" for number in range(8)),
+        "given-nearest_kept.parquet",
         "given-similarities.parquet",
         "all-representations-00.parquet",
     }
@@ -90,6 +92,20 @@ def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
     assert f"the 15 nearest neighbours by standardised features: {100 * full['accuracy']:.1f} %" in adversary.caption
     assert tables["Possible label errors (given)"].table.num_rows == 20
 
+    rows = pq.read_table(store.current("filtered_sets", "small_circles").part("given").file("rows.parquet"))
+    train = {row["row_id"]: row for row in rows.to_pylist() if row["split"] == "train"}
+    nearest = read_nearest_kept(result)["given"].to_pylist()
+    assert [row["row_id"] for row in nearest] == [row_id for row_id, row in train.items() if not row["kept"]]
+    for row in nearest:
+        assert train[row["nearest_kept"]]["kept"]
+        assert train[row["nearest_kept"]]["label"] != train[row["row_id"]]["label"]
+        assert -1 <= row["similarity"] <= 1
+
+    train_shares, _ = tables["Suspected label errors on either side (given)"].table.to_pylist()
+    assert train_shares["kept_rows"] + train_shares["removed_rows"] == 400
+    assert train_shares["quarantined"] == 0
+    assert "Taken out" not in tables["Suspected label errors on either side (given)"].caption
+
 
 def finite(column: pa.ChunkedArray) -> list[float]:
     return sorted(value for value in column.to_pylist() if value is not None and np.isfinite(value))
@@ -107,7 +123,7 @@ def test_every_number_is_in_mlflow(circles_content: dict[str, Any], store: Resul
     assert {run.info.status for run in (parent, *children)} == {"FINISHED"}
     runs = {run.info.run_name: run for run in children} | {"bias_evidence": parent}
     tables = read_evidence(result)
-    assert len(tables) == 2 * 7 + 2
+    assert len(tables) == 2 * 8 + 2
     logged = 0
     for each in tables:
         title, _, suffix = each.title.partition(" (")
@@ -338,3 +354,13 @@ def test_many_classes_are_shown_in_fewer_rows(tmp_path: Path, classes: int, by_c
     first, *rest = evidence_tables.neighbour_tables("net", rows, part, names, seed=0)
     assert "from the train rows themselves to their k nearest" in first.caption
     assert [each.table.num_rows for each in rest] == ([] if by_class_rows is None else [by_class_rows])
+
+
+def test_suspects_on_either_side_and_those_taken_out() -> None:
+    columns = {"row_id": [1, 9], "split": ["train", "train"], "quarantined": [False, True]}
+    suspects = pa.table(columns)
+    (found,) = evidence_tables.label_noise_tables("net", filtered_rows(), suspects)
+    (row,) = [row for row in found.table.to_pylist() if row["split"] == "train"]
+    assert row["quarantined"] == 1
+    assert found.caption.endswith("Taken out before the first iteration: 1 suspect.")
+    assert list(evidence_tables.label_noise_tables("net", filtered_rows(), None)) == []

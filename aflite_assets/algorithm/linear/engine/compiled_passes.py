@@ -90,6 +90,7 @@ class CompiledPasses:
                 seen=self._sets.seen,
                 unpredicted=bits,
                 correct=counts.correct,
+                class_counts=counts.class_counts,
                 label_sums=counts.label_sums,
                 matrix_sums=counts.matrix_sums,
             )

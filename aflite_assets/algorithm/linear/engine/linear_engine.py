@@ -26,7 +26,7 @@ from aflite_assets.algorithm.linear.solver.preconditioner import Preconditioner,
 from aflite_assets.algorithm.linear.threads import Threads, one_torch_thread
 from aflite_assets.algorithm.partitions import Purpose
 from aflite_assets.algorithm.settings import FilterSettings
-from aflite_assets.algorithm.tally import Tally
+from aflite_assets.algorithm.tally import Tally, counts_classes, predicted_instead
 
 _log = logging.getLogger(__name__)
 
@@ -112,7 +112,13 @@ class LinearEngine:
         left_out = [] if unpredicted is None else [self._pool.slots_of(rows) for rows in unpredicted]
         sets = TrainingSets.of(slots, self._codes[self._pool.rows], n_classes=n_classes, left_out=left_out)
         with_label = self._settings.classifier != "linear_svm"
-        counts = Counts.zeros(len(self._pool.rows), n_classes, label=with_label, matrix=keep_probabilities)
+        counts = Counts.zeros(
+            len(self._pool.rows),
+            n_classes,
+            label=with_label,
+            matrix=keep_probabilities,
+            classes=counts_classes(self._inputs, self._memory_limit),
+        )
         starts, evaluations = [], []
         for number, loss in enumerate(self._losses()):
             problem = self._problem(loss, float(sets.sizes.mean()), pool, None if start is None else start[number])
@@ -285,7 +291,10 @@ class LinearEngine:
         correct[rows] = counts.correct
         label = _means(counts.label_sums, rows, held_out) if len(counts.label_sums) else None
         matrix = _means(counts.matrix_sums, rows, held_out) if len(counts.matrix_sums) else None
-        return Tally(correct, held_out * len(self._losses()), held_out, label, matrix)
+        instead = None
+        if len(counts.class_counts):
+            instead = predicted_instead(counts.class_counts, self._codes[rows], rows=rows, n_rows=n_rows)
+        return Tally(correct, held_out * len(self._losses()), held_out, label, matrix, instead)
 
 
 def _means(sums: np.ndarray, rows: np.ndarray, held_out: np.ndarray) -> np.ndarray:

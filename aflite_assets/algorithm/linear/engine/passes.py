@@ -20,26 +20,29 @@ from aflite_assets.algorithm.linear.threads import Threads
 class Counts:
     """Per slot, sums over the models that predict it: those that were not trained on it and do not leave it out.
 
-    `correct`: int64, right predictions. `label_sums`: float64, probabilities of the row's own label. `matrix_sums`:
-    float64, slots x classes, probabilities of every class. The last two are empty where not asked for.
+    `correct`: int64, right predictions. `class_counts`: int32, slots x classes, predictions of every class.
+    `label_sums`: float64, probabilities of the row's own label. `matrix_sums`: float64, slots x classes, probabilities
+    of every class. All but the first are empty where not asked for.
     """
 
     correct: np.ndarray
+    class_counts: np.ndarray
     label_sums: np.ndarray
     matrix_sums: np.ndarray
 
     @classmethod
-    def zeros(cls, n_slots: int, n_classes: int, *, label: bool, matrix: bool) -> "Counts":
+    def zeros(cls, n_slots: int, n_classes: int, *, label: bool, matrix: bool, classes: bool = False) -> "Counts":
         """Nothing counted yet."""
         return cls(
             np.zeros(n_slots, dtype=np.int64),
+            np.zeros((n_slots if classes else 0, n_classes), dtype=np.int32),
             np.zeros(n_slots if label else 0),
             np.zeros((n_slots if matrix else 0, n_classes)),
         )
 
     def without_probabilities(self) -> "Counts":
-        """The same right predictions, shared, and no sums of probabilities."""
-        return Counts(self.correct, self.label_sums[:0], self.matrix_sums[:0])
+        """The same predictions, shared, and no sums of probabilities."""
+        return Counts(self.correct, self.class_counts, self.label_sums[:0], self.matrix_sums[:0])
 
 
 class GradientPasses(Protocol):
@@ -149,8 +152,12 @@ class TorchPasses:
     def _add(self, scores: torch.Tensor, slots: np.ndarray, codes: torch.Tensor, counts: Counts) -> None:
         held_out = self._held_out(slots)
         masked = scores.masked_fill(~self._seen, -torch.inf)
-        right = (masked.argmax(dim=2) == codes[:, None]) & held_out
+        chosen = masked.argmax(dim=2)
+        right = (chosen == codes[:, None]) & held_out
         counts.correct[slots] += right.sum(dim=1).cpu().numpy()
+        if len(counts.class_counts):
+            by_class = torch.zeros(len(slots), masked.shape[2], dtype=torch.int32, device=masked.device)
+            counts.class_counts[slots] += by_class.scatter_add_(1, chosen, held_out.int()).cpu().numpy()
         if not len(counts.label_sums):
             return
         summed = torch.einsum("nmc,nm->nc", torch.softmax(masked, dim=2).double(), held_out.double())

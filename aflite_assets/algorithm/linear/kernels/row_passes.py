@@ -73,6 +73,7 @@ def count_predictions(
     seen: np.ndarray,
     unpredicted: np.ndarray,
     correct: np.ndarray,
+    class_counts: np.ndarray,
     label_sums: np.ndarray,
     matrix_sums: np.ndarray,
 ) -> None:
@@ -80,8 +81,9 @@ def count_predictions(
 
     `features`, `offset`, `weights`, `intercepts`, `codes`, `seen`: as in `add_gradients`. `unpredicted`: positions x
     words, uint64; bit j of word w says whether model 64 w + j leaves the row out. `correct` int64: right
-    predictions per position. `label_sums` float64: summed probability of the row's label; `matrix_sums` (positions
-    x classes) of every class; either is left alone when it is empty.
+    predictions per position. `class_counts` (positions x classes, int32): predictions of every class. `label_sums`
+    float64: summed probability of the row's label; `matrix_sums` (positions x classes) of every class. Each but
+    `correct` is left alone when it is empty.
     """
     models, outputs, width = weights.shape
     most = max(1, _WEIGHTS_BYTES // (outputs * width * 4))
@@ -107,6 +109,9 @@ def count_predictions(
                     left_out = np.int32((unpredicted[positions[first + row], word] >> bit) & np.uint64(1))
                     held_out[row] = np.int32(1) - left_out
                     right[row] += held_out[row] if chosen[row] == group_codes[row] else np.int32(0)
+                if len(class_counts):
+                    for row in range(count):
+                        class_counts[positions[first + row], chosen[row]] += held_out[row]
                 if len(label_sums):
                     _probabilities(scores, intercepts[model], seen[model])
                     for row in range(count):

@@ -205,6 +205,11 @@
     if (row.annotators && row.annotators.length) {
       entry(pairs, "Annotators’ labels", row.annotators.map(named).join(", "));
     }
+    if (row.models) {
+      var models = element("ul", "plain");
+      row.models.forEach(function (line) { models.appendChild(element("li", "", line)); });
+      entry(pairs, "Evaluators trained on full", models);
+    }
     (row.attributes || []).forEach(function (pair) { entry(pairs, pair[0], pair[1]); });
     box.appendChild(pairs);
     return box;

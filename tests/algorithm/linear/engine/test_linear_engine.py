@@ -65,11 +65,18 @@ def expected_of(inputs: Inputs, pool: np.ndarray, *, keep_probabilities: bool = 
     )
 
 
-def assert_agree(actual: Tally, expected: Tally, *, allowed: int = 2) -> None:
+def assert_agree(actual: Tally, expected: Tally, *, allowed: int = 2, by_class: bool = True) -> None:
     """Of some 9,000 pairs one may differ; two are allowed for chance."""
     np.testing.assert_array_equal(actual.held_out, expected.held_out)
     np.testing.assert_array_equal(actual.predictions, expected.predictions)
     assert np.abs(actual.correct - expected.correct).sum() <= allowed
+    assert (actual.instead is not None) is by_class
+    if actual.instead is None:
+        return
+    assert expected.instead is not None
+    assert (actual.instead.counts.sum(axis=1) == actual.predictions - actual.correct).all()  # of up to four classes
+    assert (actual.instead.counts != expected.instead.counts).any(axis=1).sum() <= allowed
+    assert (actual.instead.columns != expected.instead.columns).any(axis=1).sum() <= allowed
 
 
 def shrinking() -> list[np.ndarray]:
@@ -88,7 +95,7 @@ def test_a_pool_that_shrinks(classes: int, memory_limit: int, n_partitions: int)
     inputs, pools = inputs_of(classes), shrinking()
     tallies = tallied(inputs, pools, memory_limit=memory_limit, given=settings(n_partitions))
     for scored, pool in zip(tallies, pools, strict=True):
-        assert_agree(scored.tally, expected_of(inputs, pool))
+        assert_agree(scored.tally, expected_of(inputs, pool), by_class=memory_limit == 2**30)
         outside = np.setdiff1d(ALL, pool)
         assert not scored.tally.held_out[outside].any()
         assert not scored.tally.correct[outside].any()
@@ -137,7 +144,8 @@ def test_fits_repeated_in_float64_reach_the_same_optimum(
     given = settings(n_partitions, classifier=classifier)
     scored = tallied(inputs, [ALL], memory_limit=memory_limit, given=given)[0]
     assert sum(repeated) == 4
-    assert_agree(scored.tally, expected_of(inputs, ALL, svm=classifier == "linear_svm"))
+    expected = expected_of(inputs, ALL, svm=classifier == "linear_svm")
+    assert_agree(scored.tally, expected, by_class=memory_limit == 2**30)
 
 
 @pytest.mark.usefixtures("in_float32")

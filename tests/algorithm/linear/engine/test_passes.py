@@ -80,7 +80,9 @@ class Case:
         return weights[:, :, :WIDTH].numpy(), intercepts.numpy()
 
     def counts(self, passes: DataPasses, dtype: torch.dtype) -> Counts:
-        counts = Counts.zeros(ROWS, max(2, self.outputs), label=self.loss != HINGE, matrix=self.loss != HINGE)
+        counts = Counts.zeros(
+            ROWS, max(2, self.outputs), label=self.loss != HINGE, matrix=self.loss != HINGE, classes=True
+        )
         passes.count(*self.models(dtype), counts)
         return counts
 
@@ -106,6 +108,7 @@ def assert_close(actual: np.ndarray, expected: np.ndarray, *, rtol: float = 1e-4
 
 def assert_same(actual: Counts, expected: Counts, *, atol: float = 1e-5) -> None:
     np.testing.assert_array_equal(actual.correct, expected.correct)
+    np.testing.assert_array_equal(actual.class_counts, expected.class_counts)
     np.testing.assert_allclose(actual.label_sums, expected.label_sums, rtol=0, atol=atol)
     np.testing.assert_allclose(actual.matrix_sums, expected.matrix_sums, rtol=0, atol=atol)
 
@@ -143,6 +146,9 @@ def test_counts_in_float32_and_float64(loss: int, outputs: int, memory_limit: in
     expected = case.counts(case.by_torch(), torch.float64)
     held_out = SETS * ROWS - len(case.sets.slots)
     assert 0.02 * held_out < expected.correct.sum() < 0.9 * held_out
+    assert expected.class_counts.sum() == held_out
+    own = expected.class_counts[ALL, case.sets.codes]
+    np.testing.assert_array_equal(own, expected.correct)
     assert expected.matrix_sums.sum() == pytest.approx(held_out if loss != HINGE else 0.0)
     assert_same(case.counts(case.compiled(memory_limit=memory_limit), torch.float32), expected)
     assert_same(case.counts(case.by_torch(kind=np.float32, memory_limit=memory_limit), torch.float32), expected)
@@ -225,6 +231,10 @@ def test_counts_without_probabilities_share_the_right_predictions() -> None:
     assert [counts.correct.shape, counts.label_sums.shape, counts.matrix_sums.shape] == [(4,), (4,), (4, 3)]
     fewer = counts.without_probabilities()
     fewer.correct[2] += 5
+    assert len(counts.class_counts) == 0
+    counted = Counts.zeros(4, 3, label=True, matrix=False, classes=True)
+    counted.without_probabilities().class_counts[1, 2] += 1
+    assert counted.class_counts.tolist() == [[0] * 3, [0, 0, 1], [0] * 3, [0] * 3]
     assert counts.correct.tolist() == [0, 0, 5, 0]
     assert len(fewer.label_sums) == len(fewer.matrix_sums) == 0
     assert len(Counts.zeros(4, 3, label=False, matrix=False).label_sums) == 0

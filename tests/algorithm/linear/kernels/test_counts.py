@@ -30,6 +30,7 @@ def probabilities(scores: np.ndarray, seen: np.ndarray) -> np.ndarray:
 @dataclass(frozen=True)
 class Counted:
     correct: np.ndarray
+    classes: np.ndarray
     label: np.ndarray
     matrix: np.ndarray
 
@@ -44,11 +45,18 @@ def trained_bits(case: Case) -> np.ndarray:
 
 
 def count(
-    case: Case, shares: Sequence[np.ndarray], *, label: bool = True, matrix: bool = True, threads: int = 1
+    case: Case,
+    shares: Sequence[np.ndarray],
+    *,
+    label: bool = True,
+    matrix: bool = True,
+    by_class: bool = True,
+    threads: int = 1,
 ) -> Counted:
     classes = case.seen.shape[1]
     counted = Counted(
         np.zeros(case.stop, dtype=np.int64),
+        np.zeros((case.stop if by_class else 0, classes), dtype=np.int32),
         np.zeros(case.stop if label else 0),
         np.zeros((case.stop if matrix else 0, classes)),
     )
@@ -62,6 +70,7 @@ def count(
         seen=case.seen,
         unpredicted=trained_bits(case),
         correct=counted.correct,
+        class_counts=counted.classes,
         label_sums=counted.label,
         matrix_sums=counted.matrix,
     )
@@ -73,15 +82,18 @@ def count(
 def expected_counts(case: Case, positions: np.ndarray) -> Counted:
     correct = np.zeros(case.stop, dtype=np.int64)
     matrix = np.zeros((case.stop, case.seen.shape[1]))
+    classes = np.zeros((case.stop, case.seen.shape[1]), dtype=np.int32)
     for model, slots in enumerate(case.slots):
         rows = np.setdiff1d(positions, slots)
         scores = case.scores(model, rows)
         if scores.shape[1] == 1:
             scores = np.column_stack([np.zeros(len(rows)), scores])
         shares = probabilities(scores, case.seen[model])
-        correct[rows] += np.where(case.seen[model], scores, -np.inf).argmax(axis=1) == case.codes[rows]
+        chosen = np.where(case.seen[model], scores, -np.inf).argmax(axis=1)
+        correct[rows] += chosen == case.codes[rows]
+        classes[rows, chosen] += 1
         matrix[rows] += shares
-    return Counted(correct, matrix[np.arange(case.stop), case.codes], matrix)
+    return Counted(correct, classes, matrix[np.arange(case.stop), case.codes], matrix)
 
 
 @pytest.mark.parametrize("width", [16, 48])
@@ -93,6 +105,7 @@ def test_counts_are_those_of_float64(loss: int, outputs: int, width: int, case_o
     assert 0 < expected.correct.sum() < 4 * 61 - 92
     actual = count(case, [positions], label=loss != HINGE, matrix=loss != HINGE)
     np.testing.assert_array_equal(actual.correct, expected.correct)
+    np.testing.assert_array_equal(actual.classes, expected.classes)
     if loss != HINGE:
         np.testing.assert_allclose(actual.label, expected.label, atol=4e-6)
         np.testing.assert_allclose(actual.matrix, expected.matrix, atol=4e-6)
@@ -109,6 +122,7 @@ def test_any_positions_are_counted_and_no_others(n_rows: int, case_of: MakeCase)
     assert not actual.correct[others].any()
     assert not actual.label[others].any()
     assert not actual.matrix[others].any()
+    assert not actual.classes[others].any()
 
 
 def test_shares_of_positions_do_not_change_a_bit(case_of: MakeCase) -> None:
@@ -116,6 +130,7 @@ def test_shares_of_positions_do_not_change_a_bit(case_of: MakeCase) -> None:
     whole = count(case, [np.arange(150)])
     parts = count(case, np.array_split(np.arange(150), 7), threads=3)
     np.testing.assert_array_equal(parts.correct, whole.correct)
+    np.testing.assert_array_equal(parts.classes, whole.classes)
     np.testing.assert_array_equal(parts.label, whole.label)
     np.testing.assert_array_equal(parts.matrix, whole.matrix)
 
@@ -174,11 +189,12 @@ def test_more_models_than_bits_in_a_word(models: int, case_of: MakeCase) -> None
 @pytest.mark.parametrize(("label", "matrix"), [(False, False), (True, False), (True, True)])
 def test_sums_not_asked_for_are_left_out(label: bool, matrix: bool, case_of: MakeCase) -> None:
     case = case_of(SOFTMAX, 3)
-    actual = count(case, [np.arange(60)], label=label, matrix=matrix)
+    actual = count(case, [np.arange(60)], label=label, matrix=matrix, by_class=matrix)
     expected = expected_counts(case, np.arange(60))
     np.testing.assert_array_equal(actual.correct, expected.correct)
     assert len(actual.label) == 60 * label
     assert actual.matrix.shape == (60 * matrix, 3)
+    assert actual.classes.sum() == (expected.classes.sum() if matrix else 0)
     if label:
         np.testing.assert_allclose(actual.label, expected.label, atol=4e-6)
 

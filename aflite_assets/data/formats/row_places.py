@@ -1,0 +1,110 @@
+"""Where a row of a split stands in its files, for messages: rows are counted from 1, and a file of text has lines.
+
+Positions inside the program count from 0, and so do the row ids of reports.
+"""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from aflite_assets.errors import DataError
+from aflite_assets.specs.sources import TableFormat
+
+_FILES = b"aflite.files"
+
+
+class BadRowError(DataError):
+    """One row is refused. `place` is where the message says it stands (as in "split 'train'"), `row` counts from 0."""
+
+    def __init__(self, message: str, *, place: str, row: int) -> None:
+        super().__init__(message)
+        self.place, self.row = place, int(row)
+
+
+def line_of_row(form: TableFormat, path: Path, row: int) -> int | None:
+    """The line on which a row (from 0) begins, from 1; None for a format without lines, or a file that is not so."""
+    return _line({"path": str(path), **_written(form)}, row)
+
+
+def with_files(table: pa.Table, form: TableFormat, rows: Sequence[tuple[str, int]]) -> pa.Table:
+    """The table with a note of the files that its rows are from: each one's path and how many, in their order."""
+    files = [{"path": path, "rows": count, **_written(form)} for path, count in rows]
+    return table.replace_schema_metadata({_FILES: json.dumps(files)})
+
+
+def files_of(table: pa.Table) -> list[dict[str, Any]]:
+    """What `with_files` noted; nothing for a table from elsewhere."""
+    noted = (table.schema.metadata or {}).get(_FILES)
+    return [] if noted is None else json.loads(noted)
+
+
+def _written(form: TableFormat) -> dict[str, Any]:
+    return {"format": form.format, "delimiter": form.delimiter, "quoted": form.quoted, "header": form.header}
+
+
+@contextmanager
+def naming_lines(tables: Mapping[str, pa.Table]) -> Iterator[None]:
+    """Add to a `BadRowError` about a row of one of these splits the file it is from, and its line where that is known.
+
+    Raises:
+        BadRowError: the one that was raised, with file and line in its message.
+    """
+    try:
+        yield
+    except BadRowError as error:
+        split = next((split for split in tables if error.place == f"split {split!r}"), None)
+        where = None if split is None else _in_file(tables[split], error.row)
+        if where is None:
+            raise
+        raise BadRowError(f"{error} ({where})", place=error.place, row=error.row) from error
+
+
+def _in_file(table: pa.Table, row: int) -> str | None:
+    """`row 5 is line 6 of 'train.csv'`; None where the table is not from files."""
+    within = row
+    for file in files_of(table):
+        if within < file["rows"]:
+            line = _line(file, within)
+            found = f"row {within + 1}" if line is None else f"line {line}"
+            return f"rows count from 1: row {row + 1} is {found} of {file['path']!r}"
+        within -= file["rows"]
+    return None
+
+
+def _line(file: Mapping[str, Any], row: int) -> int | None:
+    """The line on which a row begins, from 1; None for a format without lines, or a file that changed meanwhile."""
+    path, form = Path(file["path"]), file["format"]
+    try:
+        if form == "parquet":
+            return None
+        if form == "jsonl":
+            with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
+                return _nth(row, (number for number, line in enumerate(stream, 1) if line.strip()))
+        skipped = row + (1 if file["header"] else 0)
+        quoted = form == "csv" if file["quoted"] is None else file["quoted"]
+        with path.open(encoding="utf-8-sig", errors="replace", newline="" if quoted else None) as stream:
+            if not quoted:
+                return _nth(skipped, (number for number, line in enumerate(stream, 1) if line.strip("\n")))
+            delimiter = file["delimiter"] or ("\t" if form == "tsv" else ",")
+            return _nth(skipped, _record_lines(csv.reader(stream, delimiter=delimiter)))
+    except (OSError, csv.Error):
+        return None
+
+
+def _record_lines(reader: Any) -> Iterator[int]:
+    """The line on which each record begins; a record may span lines in quotes."""
+    before = 0
+    for record in reader:
+        if record:
+            yield before + 1
+        before = reader.line_num
+
+
+def _nth(number: int, lines: Iterator[int]) -> int | None:
+    return next(islice(lines, number, None), None)

@@ -1,0 +1,91 @@
+"""Rows that stand more than once in a source: which they are, and which of them leave before any split is drawn.
+
+Counting what stays is in `diagnostics.data_checks.repeats`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.raw_table.columns import content_digests
+from aflite_assets.errors import DataError
+
+
+@dataclass(frozen=True)
+class DroppedCopies:
+    """Rows that leave, by split of the source.
+
+    `duplicates`: a row before it in its split has its input and label. `conflicting`: rows that stay although a row of
+    their split has their input and another label. `shared_group`, `shared_input`: train rows of whose group, or with
+    whose input, another split has a row; a row of both is counted with its group. Splits with none are left out.
+    """
+
+    duplicates: Mapping[str, int] = field(default_factory=dict)
+    conflicting: Mapping[str, int] = field(default_factory=dict)
+    shared_group: int = 0
+    shared_input: int = 0
+
+
+def without_copies(
+    labels: Mapping[str, np.ndarray],
+    inputs: Mapping[str, Mapping[str, pa.Array | pa.ChunkedArray]],
+    groups: Mapping[str, np.ndarray],
+    *,
+    duplicates: bool,
+    between_splits: bool,
+) -> tuple[dict[str, np.ndarray], DroppedCopies]:
+    """The labelled rows of each split that stay (positions, ascending int64), and how many left.
+
+    `labels` int64 by split, negative for rows without a label; `groups` int64 by split, or empty. With `duplicates`
+    of the rows of one split that have the same input and label the first stays; rows with the same input and other
+    labels stay. With `between_splits` train rows leave that share their group or their whole input with a row of
+    another split.
+
+    Raises:
+        DataError: `between_splits` would leave no train row.
+    """
+    rows = {split: np.flatnonzero(numbers >= 0) for split, numbers in labels.items()}
+    codes = _codes(inputs)
+    twice: dict[str, int] = {}
+    conflicting: dict[str, int] = {}
+    if duplicates:
+        for split, positions in rows.items():
+            pairs = np.column_stack([codes[split][positions], labels[split][positions]])
+            kept = positions[np.sort(np.unique(pairs, axis=0, return_index=True)[1])]
+            counts = np.unique(codes[split][kept], return_counts=True)[1]
+            twice[split], conflicting[split] = len(positions) - len(kept), int(counts[counts > 1].sum())
+            rows[split] = kept
+    dropped = DroppedCopies(_present(twice), _present(conflicting))
+    others = [split for split in rows if split != "train"]
+    if not (between_splits and others and "train" in rows):
+        return rows, dropped
+    train = rows["train"]
+    same_group = np.zeros(len(train), bool)
+    if groups:
+        elsewhere = np.concatenate([groups[split][rows[split]] for split in others])
+        same_group = np.isin(groups["train"][train], elsewhere)
+    elsewhere = np.concatenate([codes[split][rows[split]] for split in others])
+    same_input = np.isin(codes["train"][train], elsewhere) & ~same_group
+    leaves = same_group | same_input
+    if leaves.all():
+        raise DataError(
+            f"between_splits: drop would drop all {len(train)} train rows, since each shares its group or its input "
+            "with a row of another split; set between_splits: keep, or draw a test split with holdout"
+        )
+    rows["train"] = train[~leaves]
+    return rows, DroppedCopies(dropped.duplicates, dropped.conflicting, int(same_group.sum()), int(same_input.sum()))
+
+
+def _codes(inputs: Mapping[str, Mapping[str, pa.Array | pa.ChunkedArray]]) -> dict[str, np.ndarray]:
+    """A number per row, equal over all splits for inputs that are equal byte for byte."""
+    numbers: dict[bytes, int] = {}
+    return {
+        split: np.array([numbers.setdefault(digest, len(numbers)) for digest in content_digests(columns)], np.int64)
+        for split, columns in inputs.items()
+    }
+
+
+def _present(counts: Mapping[str, int]) -> dict[str, int]:
+    return {split: count for split, count in counts.items() if count}

@@ -1,0 +1,80 @@
+"""Feature columns brought to mean 0 and standard deviation 1 by the train rows' numbers, which are kept in a file."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.synthetic.circles import list_column
+from aflite_assets.errors import DataError
+from aflite_assets.results.files import write_json
+
+SCALE_FILE = "scale.json"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Mean and standard deviation of each feature column over the train rows, float64 (width,), in the source's units.
+
+    A column that is constant in train has the deviation 1: it becomes 0 there, and elsewhere the difference to train.
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    constant: tuple[int, ...]
+
+    @classmethod
+    def of(cls, examples: Examples) -> Self:
+        """Of the train rows.
+
+        Raises:
+            DataError: the rows have no features, or all columns are constant.
+        """
+        if examples.modality != "features":
+            raise DataError(
+                f"standardise is for feature vectors, but the rows are {examples.modality}; leave standardise out"
+            )
+        train = examples.in_split("train").features.astype(np.float64)
+        mean, deviation = train.mean(axis=0), train.std(axis=0)
+        # Rounding makes the deviation of equal numbers small and not always 0.
+        constant = (train == train[:1]).all(axis=0)
+        if constant.all():
+            raise DataError(
+                f"standardise: all {len(mean)} feature columns are constant in the {len(train)} train rows, so they "
+                "say nothing; correct columns.features or the source"
+            )
+        return cls(mean, np.where(constant, 1.0, deviation), tuple(int(column) for column in np.flatnonzero(constant)))
+
+    def applied(self, examples: Examples) -> Examples:
+        """The same rows with standardised features, float32.
+
+        Raises:
+            DataError: a number leaves the range of float32.
+        """
+        with np.errstate(over="ignore"):
+            features = ((examples.features - self.mean) / self.deviation).astype(np.float32)
+        if not np.isfinite(features).all():
+            row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
+            raise DataError(
+                f"standardise: a feature of row id {examples.row_ids[row]} is beyond float32 once it is divided by the "
+                "train rows' standard deviation; correct the value in the source"
+            )
+        place = examples.table.column_names.index("features")
+        return Examples(examples.table.set_column(place, "features", list_column(features)), examples.label_names)
+
+    def save(self, folder: Path) -> None:
+        """Write the numbers into a result's folder."""
+        numbers = {"mean": self.mean.tolist(), "deviation": self.deviation.tolist(), "constant": list(self.constant)}
+        write_json(folder / SCALE_FILE, numbers)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self | None:
+        """What `save` wrote; None where the features are as they came."""
+        file = folder / SCALE_FILE
+        if not file.is_file():
+            return None
+        kept = json.loads(file.read_text(encoding="utf-8"))
+        return cls(np.array(kept["mean"]), np.array(kept["deviation"]), tuple(kept["constant"]))

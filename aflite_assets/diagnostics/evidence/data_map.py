@@ -1,0 +1,56 @@
+"""Data maps: how confident, how variable and how often right a training was about each of its rows."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.errors import InvalidInputError
+
+DATA_MAP = pa.schema(
+    [
+        ("row_id", pa.int64()),
+        ("confidence", pa.float64()),
+        ("variability", pa.float64()),
+        ("correctness", pa.float64()),
+    ]
+)
+"""See `data_map`."""
+
+
+def data_map(dynamics: Sequence[pa.Table]) -> pa.Table:
+    """The coordinates of Swayamdipta et al. 2020 (section 2) for every train row, means over trainings.
+
+    Of each training: confidence is the mean over epochs of the probability of the row's label, variability the standard
+    deviation over epochs of the same (of the population, as there), correctness the share of epochs in which the label
+    was predicted. Probabilities are those of the moment when the row was presented, where the source evaluates all rows
+    at the end of an epoch: they come from a model, with its dropout, that has not seen the row in this epoch yet.
+
+    Args:
+        dynamics: a table per training with row_id int64, epoch int64, label_probability float in [0, 1], correct bool;
+            trainings may have other rows and epochs.
+
+    Returns:
+        Columns row_id (ascending), confidence in [0, 1], variability in [0, 0.5], correctness in [0, 1].
+
+    Raises:
+        InvalidInputError: a training has a row in some epochs only.
+    """
+    ids = np.unique(np.concatenate([np.empty(0, np.int64), *(one["row_id"].to_numpy() for one in dynamics)]))
+    sums, trainings = np.zeros((3, len(ids))), np.zeros(len(ids))
+    for number, one in enumerate(dynamics):
+        epochs = len(np.unique(one["epoch"].to_numpy()))
+        rows, places, times = np.unique(one["row_id"].to_numpy(), return_inverse=True, return_counts=True)
+        if (times != epochs).any():
+            odd = int((times != epochs).argmax())
+            raise InvalidInputError(
+                f"training {number} has row {rows[odd]} {times[odd]} times in {epochs} epochs; give it in every epoch"
+            )
+        order = np.argsort(places, kind="stable")
+        probability = one["label_probability"].to_numpy().astype(np.float64)[order].reshape(-1, max(epochs, 1))
+        correct = one["correct"].to_numpy(zero_copy_only=False).astype(np.float64)[order].reshape(-1, max(epochs, 1))
+        inside = np.searchsorted(ids, rows)
+        sums[:, inside] += [probability.mean(axis=1), probability.std(axis=1), correct.mean(axis=1)]
+        trainings[inside] += 1
+    means = sums / trainings
+    return pa.table([ids, *means], DATA_MAP)

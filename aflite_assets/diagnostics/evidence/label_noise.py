@@ -1,0 +1,137 @@
+"""Suspected label errors by confident learning: which rows, what they may be instead, and on which side they ended."""
+
+import warnings
+from collections.abc import Collection
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.diagnostics.record_tables import split_masks, table_of
+from aflite_assets.errors import InvalidInputError
+
+SUSPECTS = pa.schema(
+    [
+        ("row_id", pa.int64()),
+        ("split", pa.string()),
+        ("label", pa.int64()),
+        ("label_probability", pa.float32()),
+        ("suggested_label", pa.int64()),
+        ("suggested_probability", pa.float32()),
+        ("quarantined", pa.bool_()),
+    ]
+)
+"""Of the list of suspects; see `suspected_rows`."""
+
+_SHARES = pa.schema(
+    [
+        ("split", pa.string()),
+        *((name, pa.int64()) for name in ("kept_rows", "kept_suspects")),
+        ("kept_share", pa.float64()),
+        *((name, pa.int64()) for name in ("removed_rows", "removed_suspects")),
+        ("removed_share", pa.float64()),
+        ("quarantined", pa.int64()),
+    ]
+)
+
+
+def suspected_errors(codes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Which rows' labels are suspected, bool per row, by confident learning (Northcutt, Jiang, Chuang, JAIR 2021).
+
+    The joint distribution of given and true labels is estimated from the rows that models are confident about, and for
+    each pair of classes as many rows are suspected as it says are mislabelled, those of largest margin ("prune by noise
+    rate", the default of cleanlab, which computes it). With noise that the features explain, or a task that is hard,
+    rows are suspected whose labels are right. The only row of a class never is.
+
+    Args:
+        codes: the rows' classes, int64 from 0.
+        probabilities: rows x classes, of models that were not trained on the row, in [0, 1]; a row of NaN is of a row
+            that none predicted, and is no suspect.
+
+    Raises:
+        InvalidInputError: the lengths differ, or a class has no column.
+    """
+    if probabilities.ndim != 2 or len(probabilities) != len(codes):
+        raise InvalidInputError(
+            f"probabilities have shape {probabilities.shape} for {len(codes)} labels; give a row of them for each label"
+        )
+    if len(codes) and codes.max() >= probabilities.shape[1]:
+        raise InvalidInputError(f"labels go up to {codes.max()}, but there are {probabilities.shape[1]} probabilities")
+    found = np.zeros(len(codes), dtype=bool)
+    known = np.flatnonzero(~np.isnan(probabilities).any(axis=1))
+    if len(np.unique(codes[known])) < 2:
+        return found
+    from cleanlab.filter import find_label_issues  # loads scikit-learn and pandas
+
+    with warnings.catch_warnings():
+        # said of classes that have a row or none: nothing can be estimated of them, and their rows are no suspects
+        warnings.filterwarnings("ignore", message="May not flag all label issues in class")
+        found[known] = find_label_issues(codes[known], probabilities[known], n_jobs=1)
+    return found
+
+
+def suspected_rows(
+    row_ids: np.ndarray,
+    splits: np.ndarray,
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    classes: np.ndarray,
+    *,
+    quarantine: Collection[str],
+) -> pa.Table:
+    """The suspected rows, those of the least likely labels first, ties by row id; schema `SUSPECTS`.
+
+    `suggested_label` is the most probable class, `label_probability` and `suggested_probability` are the mean held-out
+    probabilities of the given label and of that class. `quarantined`: rows of the splits `quarantine`.
+
+    Args:
+        row_ids: int64, one per row, as are `splits` (names) and `labels` (int64).
+        probabilities: as in `suspected_errors`, columns in the order of `classes`.
+        classes: the labels that occur, int64 ascending.
+        quarantine: see above.
+    """
+    codes = np.searchsorted(classes, labels)
+    rows = np.flatnonzero(suspected_errors(codes, probabilities))
+    own = probabilities[rows, codes[rows]]
+    rows, own = (values[np.lexsort((row_ids[rows], own))] for values in (rows, own))
+    best = probabilities[rows].argmax(axis=1)
+    columns = (
+        row_ids[rows],
+        splits[rows].astype(str),
+        labels[rows],
+        own.astype(np.float32),
+        classes[best],
+        probabilities[rows, best].astype(np.float32),
+        np.isin(splits[rows].astype(str), list(quarantine)),
+    )
+    return pa.table([pa.array(values, field.type) for values, field in zip(columns, SUSPECTS, strict=True)], SUSPECTS)
+
+
+def suspect_shares(rows: pa.Table, suspects: pa.Table) -> pa.Table:
+    """How many of the kept and of the removed rows are suspected, by split.
+
+    Args:
+        rows: the filtered set's rows: row_id int64, split string, kept bool.
+        suspects: as `suspected_rows` gives them.
+
+    Returns:
+        Columns split, kept_rows, kept_suspects, kept_share, removed_rows, removed_suspects, removed_share (in [0, 1],
+        null over no rows), quarantined (suspects that were taken out before the first iteration, and are in no other
+        column).
+    """
+    suspected = np.isin(rows["row_id"].to_numpy(), suspects["row_id"].to_numpy())
+    kept = rows["kept"].to_numpy().astype(bool)
+    taken = suspects.filter(suspects["quarantined"])["split"].to_pylist()
+    records = []
+    for split, inside in split_masks(rows):
+        counts: list[int | float | None] = []
+        for side in (inside & kept, inside & ~kept):
+            here, there = int((side & suspected).sum()), int(side.sum())
+            counts += [there, here, here / there if there else None]
+        records.append((split, *counts, taken.count(split)))
+    return table_of(records, _SHARES)
+
+
+def quarantined_ids(suspects: pa.Table) -> np.ndarray:
+    """The ids of the quarantined rows, int64 ascending."""
+    return np.sort(pc.filter(suspects["row_id"], suspects["quarantined"]).to_numpy())

@@ -1,0 +1,92 @@
+"""For each removed row the kept row of another class that lies nearest: the contrast that shows what gave it away."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.diagnostics.evidence.neighbours import unit_rows
+from aflite_assets.errors import InvalidInputError
+
+MOST_ROWS = 50_000
+"""Train rows, kept and removed, up to which every removed row has its nearest; of more a sample of `SAMPLE` has."""
+
+SAMPLE = 2_000
+
+MEMORY_LIMIT = 2**30
+"""Bytes."""
+
+NEAREST = pa.schema([("row_id", pa.int64()), ("nearest_kept", pa.int64()), ("similarity", pa.float32())])
+"""See `nearest_kept`."""
+
+
+def nearest_kept(
+    features: np.ndarray,
+    labels: np.ndarray,
+    row_ids: np.ndarray,
+    *,
+    kept: np.ndarray,
+    removed: np.ndarray,
+    seed: int,
+    most_rows: int = MOST_ROWS,
+    sample: int = SAMPLE,
+    memory_limit: int = MEMORY_LIMIT,
+) -> pa.Table:
+    """The nearest of all kept rows of another class, by cosine of the features; exact, whatever the blocks.
+
+    Args:
+        features: rows x width float32, finite; a memory map is read in blocks.
+        labels: class numbers, int64, one per row, as are the ids `row_ids`.
+        kept: bool per row, the rows to choose from.
+        removed: bool per row, the rows asked about, none of them kept.
+        seed: of the sample of `sample` removed rows, drawn where there are more than `most_rows` rows on both sides.
+        most_rows: see above.
+        sample: see above.
+        memory_limit: bytes for all that is computed, beyond the pages of `features`.
+
+    Returns:
+        Columns row_id, nearest_kept (a row id) and similarity (the cosine, in [-1, 1]), both null where no row of
+        another class was kept; in the order of the rows. Of equally near ones the first. A row of zeros has similarity
+        0 with every row.
+
+    Raises:
+        InvalidInputError: lengths do not fit, a row is both kept and removed, or a value is not finite.
+    """
+    lengths = [len(features), len(labels), len(row_ids), len(kept), len(removed)]
+    if len(set(lengths)) > 1:
+        raise InvalidInputError(
+            f"features, labels, row_ids, kept and removed have {lengths} rows; give one of each for every row"
+        )
+    if (kept & removed).any():
+        raise InvalidInputError(f"row {row_ids[(kept & removed).argmax()]} is both kept and removed; give it one side")
+    asked, choice = np.flatnonzero(removed), np.flatnonzero(kept)
+    if len(asked) + len(choice) > most_rows and len(asked) > sample:
+        asked = np.sort(np.random.default_rng(seed).choice(asked, sample, replace=False))
+    width = features.shape[1]
+    # A quarter of the memory each for the rows asked about, those to choose from, their similarities, and a mask.
+    rows_at_once = max(memory_limit // 4 // (4 * width), 1)
+    nearest, similarity = np.full(len(asked), -1), np.full(len(asked), -np.inf, np.float32)
+    for chosen in _blocks(choice, rows_at_once):
+        units = unit_rows(features, chosen)
+        asked_at_once = min(rows_at_once, max(memory_limit // 4 // (4 * len(chosen)), 1))
+        for start in range(0, len(asked), asked_at_once):
+            inside = slice(start, start + asked_at_once)
+            found = unit_rows(features, asked[inside]) @ units.T
+            found[labels[asked[inside], None] == labels[chosen]] = -np.inf
+            best = found.argmax(axis=1)
+            value = found[np.arange(len(best)), best]
+            nearer = value > similarity[inside]
+            nearest[inside][nearer] = chosen[best[nearer]]
+            similarity[inside][nearer] = value[nearer]
+    none = nearest < 0
+    columns = (
+        pa.array(row_ids[asked], pa.int64()),
+        pa.array(row_ids[nearest], pa.int64(), mask=none),
+        pa.array(np.clip(similarity, -1, 1), pa.float32(), mask=none),
+    )
+    return pa.table(list(columns), NEAREST)
+
+
+def _blocks(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]

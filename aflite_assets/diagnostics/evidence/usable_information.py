@@ -1,0 +1,83 @@
+"""Pointwise V-information: how many bits a model's input told it about a row's label, and its mean on either side."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.diagnostics.record_tables import table_of
+from aflite_assets.errors import InvalidInputError
+
+_LEAST = float(np.finfo(np.float32).tiny)
+"""What a probability that float32 rounded to nothing counts as."""
+
+_MEANS = pa.schema(
+    [
+        ("evaluator", pa.string()),
+        ("test_set", pa.string()),
+        ("label_name", pa.string()),
+        ("kept_rows", pa.int64()),
+        ("kept_mean", pa.float64()),
+        ("removed_rows", pa.int64()),
+        ("removed_mean", pa.float64()),
+    ]
+)
+
+
+def pointwise_information(label_probability: np.ndarray, labels: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """PVI of each row in bits: log2 p(y | x) - log2 p(y | no input) (Ethayarajh, Choi, Swayamdipta 2022, section 3).
+
+    The model without input is the shares of the labels among the train rows. The source trains the model anew on empty
+    inputs; with one input for every row a model has one distribution to give, and the label shares are the one of least
+    cross-entropy on the train rows, which is the infimum that the source's definition 1 takes. Any model with a free
+    intercept per class reaches it, so that a training would add the optimiser's noise alone.
+
+    Args:
+        label_probability: the model's probability of each row's own label, in [0, 1]; one that is 0 in float32 counts
+            as the smallest normal number there, 2**-126.
+        labels: class numbers, int64.
+        shares: each class's share of the train rows.
+
+    Returns:
+        float64, one per row; NaN for a class that no train row has.
+
+    Raises:
+        InvalidInputError: the lengths differ, or a number is no probability.
+    """
+    if len(label_probability) != len(labels):
+        raise InvalidInputError(f"{len(label_probability)} probabilities for {len(labels)} labels; give one for each")
+    if len(label_probability) and not (label_probability.min() >= 0 and label_probability.max() <= 1 + 1e-6):
+        raise InvalidInputError(
+            f"label_probability goes from {label_probability.min()} to {label_probability.max()}; give probabilities"
+        )
+    with np.errstate(divide="ignore"):
+        without = np.log2(shares.astype(np.float64))
+    with_input = np.log2(np.clip(label_probability.astype(np.float64), _LEAST, 1))
+    known = shares[labels] > 0
+    return np.where(known, with_input - np.where(known, without[labels], 0), np.nan)
+
+
+def mean_information(
+    values: Mapping[tuple[str, str], tuple[np.ndarray, np.ndarray, np.ndarray]], label_names: Sequence[str]
+) -> pa.Table:
+    """Mean PVI of kept and of removed rows, by class.
+
+    Args:
+        values: by evaluator and test set the rows' PVI (float, NaN is left out), labels (int64) and whether they were
+            kept (bool).
+        label_names: the classes' names.
+
+    Returns:
+        Columns evaluator, test_set, label_name, kept_rows, kept_mean, removed_rows, removed_mean; means over no rows
+        are null, and so is the label_name of the row over all classes, which comes first.
+    """
+    records = []
+    for (evaluator, test_set), (information, labels, kept) in values.items():
+        known = ~np.isnan(information)
+        inside = [(None, known), *((name, known & (labels == label)) for label, name in enumerate(label_names))]
+        for name, rows in inside:
+            sides = [information[rows & side] for side in (kept, ~kept)]
+            if any(map(len, sides)):
+                means = [part for side in sides for part in (len(side), float(side.mean()) if len(side) else None)]
+                records.append((evaluator, test_set, name, *means))
+    return table_of(records, _MEANS)

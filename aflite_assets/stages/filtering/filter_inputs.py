@@ -1,0 +1,185 @@
+"""What a run of one representation's filter is given, and the rows taken out of it before its first iteration."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.algorithm import ChanceScores, FilterResult, FilterSettings, FilterState, IterationRecord
+from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, suspected_rows
+from aflite_assets.errors import DataError
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.results import PublishedResult
+from aflite_assets.specs.dataset import FilterSpec
+from aflite_assets.stages.shared.published import LABEL_ERRORS, open_features, read_rows
+from aflite_assets.stages.shared.sizes import filter_settings, in_pool, only_scored
+from aflite_assets.stages.stage import StageContext
+
+_MOST_PROBABILITIES = 2**23
+"""Rows x classes of the first iteration's probabilities that are kept to suspect labels by; 64 MiB as they add up."""
+
+
+@dataclass(frozen=True)
+class FilterInputs:
+    """What every run of one representation's filter is given, but for the seed; arrays have an entry per row entering.
+
+    `entering`: their places among the embedded `rows`. `policies`: what is done with each split other than train.
+    """
+
+    rows: pa.Table
+    entering: np.ndarray
+    features: np.ndarray
+    split: np.ndarray
+    score_only: np.ndarray
+    settings: FilterSettings
+    policies: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls, embedded: PublishedResult, spec: FilterSpec, *, warmup: int, left_out: np.ndarray | None = None
+    ) -> "FilterInputs":
+        """From the embedded rows but those with the ids `left_out`; `warmup`: rows spent on the encoders."""
+        rows, features = read_rows(embedded), open_features(embedded)
+        if left_out is not None and len(left_out):
+            staying = ~np.isin(rows["row_id"].to_numpy(), left_out)
+            rows, features = rows.filter(pa.array(staying)), features[staying]
+        splits = rows["split"].to_numpy(zero_copy_only=False)
+        pool, scored = in_pool(spec, splits), only_scored(spec, splits)
+        entering = np.flatnonzero(pool | scored)
+        train_rows = int((splits == "train").sum())
+        return cls(
+            rows,
+            entering,
+            features if len(entering) == len(splits) else features[entering],
+            splits[entering],
+            scored[entering],
+            filter_settings(spec, int(pool.sum()), warmup, train_rows=train_rows),
+            {split: spec.evaluation_rows_of(split) for split in dict.fromkeys(splits) if split != "train"},
+        )
+
+    def kept(self, result: FilterResult) -> np.ndarray:
+        """Which rows entering a run kept, bool."""
+        kept = np.zeros(len(self.entering), dtype=bool)
+        kept[result.kept_rows] = True
+        return kept
+
+    @property
+    def row_ids(self) -> np.ndarray:
+        """int64."""
+        row_ids: np.ndarray = self.rows["row_id"].to_numpy()[self.entering]
+        return row_ids
+
+    @property
+    def labels(self) -> np.ndarray:
+        """int64."""
+        labels: np.ndarray = self.rows["label"].to_numpy()[self.entering]
+        return labels
+
+    @property
+    def groups(self) -> np.ndarray | None:
+        """int64, or None where rows do not belong together."""
+        return self.rows["group"].to_numpy()[self.entering] if "group" in self.rows.column_names else None
+
+    @property
+    def suspects_labels(self) -> bool:
+        """Whether the first iteration's probabilities exist and are few enough to keep."""
+        few = len(self.entering) * len(np.unique(self.labels)) <= _MOST_PROBABILITIES
+        return few and self.settings.classifier != "linear_svm"
+
+    def suspects(self, probabilities: np.ndarray, quarantine: frozenset[str]) -> pa.Table:
+        """The rows whose labels are suspected, by the first iteration's probabilities of every class."""
+        classes = np.unique(self.labels)
+        return suspected_rows(self.row_ids, self.split, self.labels, probabilities, classes, quarantine=quarantine)
+
+    def first_probabilities(self, seed: int, *, device: DeviceSettings) -> np.ndarray:
+        """Mean held-out probabilities of every class in the first iteration, rows x classes float32."""
+        from aflite_assets.algorithm import score_rows  # loads torch and numba
+
+        scores = score_rows(
+            self.features,
+            self.labels,
+            settings=self.settings,
+            seed=seed,
+            groups=self.groups,
+            score_only=self.score_only if self.score_only.any() else None,
+            device=device.device,
+            keep_probabilities=True,
+        )
+        assert scores.probabilities is not None
+        return scores.probabilities
+
+    def run(
+        self,
+        seed: int,
+        *,
+        device: DeviceSettings,
+        resume: FilterState | None,
+        on_iteration: Callable[[IterationRecord, FilterState], None],
+        keep_probabilities: bool = False,
+    ) -> FilterResult:
+        """One run of the loop."""
+        from aflite_assets.algorithm import filter_dataset  # loads torch and numba
+
+        return filter_dataset(
+            self.features,
+            self.labels,
+            settings=self.settings,
+            seed=seed,
+            groups=self.groups,
+            score_only=self.score_only if self.score_only.any() else None,
+            counted=self.split == "train",
+            device=device.device,
+            keep_probabilities=keep_probabilities,
+            on_iteration=on_iteration,
+            resume=resume,
+        )
+
+    def chance(self, seed: int, *, device: DeviceSettings) -> ChanceScores:
+        """What the rows of the pool score with permuted labels."""
+        from aflite_assets.algorithm import score_permuted  # loads torch and numba
+
+        return score_permuted(
+            self.features,
+            self.labels,
+            settings=self.settings,
+            seed=seed,
+            rows=np.flatnonzero(~self.score_only),
+            groups=self.groups,
+            device=device.device,
+        )
+
+
+def before_quarantine(
+    name: str, given: FilterInputs, spec: FilterSpec, scratch: Path, *, seed: int, context: StageContext
+) -> pa.Table | None:
+    """All suspects by a pass of their own, where some are quarantined; kept, so that a resumed run has the same.
+
+    None where nothing is quarantined: the loop's first iteration gives the same probabilities.
+
+    Raises:
+        DataError: there are too many rows and classes to keep all probabilities.
+    """
+    splits = spec.quarantined_splits
+    if not splits:
+        return None
+    if not given.suspects_labels:
+        raise DataError(
+            "filter.suspected_label_errors is quarantine, but the probabilities of "
+            f"{len(given.entering):,} rows and {len(np.unique(given.labels)):,} classes are more than "
+            f"{_MOST_PROBABILITIES:,}; limit the dataset, or leave suspected_label_errors out"
+        )
+    kept = scratch / LABEL_ERRORS
+    if not kept.is_file():
+        suspects = given.suspects(given.first_probabilities(seed, device=context.device), splits)
+        aside = kept.with_suffix(".tmp")
+        pq.write_table(suspects, aside)
+        aside.replace(kept)
+    suspects = pq.read_table(kept)
+    context.progress.log(
+        f"filtering {name}: {len(quarantined_ids(suspects))} of {suspects.num_rows} rows with suspected label errors "
+        "are taken out"
+    )
+    return suspects

@@ -1,0 +1,184 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aflite_assets.data.formats.choices import RIGHT
+from aflite_assets.data.loading import load_source
+from aflite_assets.data.raw_table.table import build_raw_table, implied_columns
+from aflite_assets.errors import DataError
+from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.sources import MultipleChoiceSource
+
+SIZES = (2, 3, 4, 5)
+"""Answers of the four questions."""
+LETTERS = "ABCDE"
+
+
+def _question(number: int) -> tuple[str, list[str], int]:
+    """A question, its answers and the place of the right one."""
+    size = SIZES[number]
+    return f"what is {number}?", [f"answer {number}.{place}" for place in range(size)], (0, 2, 1, 4)[number]
+
+
+def _source(file: Path, form: str = "csv", **settings: Any) -> MultipleChoiceSource:
+    content = {"format": "multiple_choice", "table": {"format": form, "splits": {"train": str(file)}}}
+    return MultipleChoiceSource.model_validate(content | {"question": "question", "right": "key"} | settings)
+
+
+def _write(file: Path, rows: list[list[Any]]) -> Path:
+    file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+    return file
+
+
+def _by_question(folder: Path, key: str) -> MultipleChoiceSource:
+    rows: list[list[Any]] = [["question", *LETTERS, "key", "topic"]]
+    for number in range(len(SIZES)):
+        question, answers, right = _question(number)
+        keys = {"column": LETTERS[right], "from 0": right, "from 1": right + 1, "text": answers[right]}
+        rows.append([question, *answers, *[""] * (5 - len(answers)), keys[key], f"topic {number}"])
+    return _source(_write(folder / "q.csv", rows), answers=list(LETTERS))
+
+
+def _by_answer(folder: Path) -> MultipleChoiceSource:
+    rows: list[list[Any]] = [["question", "answer", "key", "qid", "topic"]]
+    for place in range(5):  # answers of one question need not stand together
+        for number in range(len(SIZES)):
+            question, answers, right = _question(number)
+            if place < len(answers):
+                rows.append(
+                    [question, answers[place], "yes" if place == right else "no", number + 1, f"topic {number}"]
+                )
+    return _source(_write(folder / "a.csv", rows), answers="answer", id="qid")
+
+
+def _lists(folder: Path) -> MultipleChoiceSource:
+    lines = []
+    for number in range(len(SIZES)):
+        question, answers, right = _question(number)
+        lines.append({"question": question, "choices": answers, "key": LETTERS[right], "topic": f"topic {number}"})
+    (folder / "q.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return _source(folder / "q.jsonl", "jsonl", answers="choices")
+
+
+EXPECTED = {
+    (question, answer, place == right, f"{number + 1}/{place + 1}", f"train {number + 1}", f"topic {number}")
+    for number in range(len(SIZES))
+    for question, answers, right in [_question(number)]
+    for place, answer in enumerate(answers)
+}
+
+
+@pytest.mark.parametrize("form", ["column", "from 0", "from 1", "text", "rows of answers", "lists"])
+def test_questions_of_two_to_five_answers_become_the_same_rows_from_every_form(tmp_path: Path, form: str) -> None:
+    match form:
+        case "rows of answers":
+            source = _by_answer(tmp_path)
+        case "lists":
+            source = _lists(tmp_path)
+        case _:
+            source = _by_question(tmp_path, form)
+    table = load_source(source)["train"]
+    columns = ("text", "text_pair", "label", "answer_id", "question_id", "topic")
+    rows = {tuple(row[name] for name in columns) for row in table.to_pylist()}
+    assert {(text, answer, label == RIGHT, *others) for text, answer, label, *others in rows} == EXPECTED
+    assert table.num_rows == sum(SIZES)
+
+
+def test_rows_are_a_raw_table_with_a_group_per_question(tmp_path: Path) -> None:
+    source = _by_question(tmp_path, "column")
+    columns = implied_columns(source, ColumnsSpec(attributes=("topic",)))
+    raw = build_raw_table(
+        load_source(source), columns=columns, label_names=None, unlabelled=(), limit=None, seed=0
+    ).examples
+    assert raw.label_names == ("right", "wrong")
+    assert raw.groups is not None
+    assert raw.groups.tolist() == [0] * 2 + [1] * 3 + [2] * 4 + [3] * 5
+    assert [raw.labels[raw.groups == group].tolist().count(0) for group in range(4)] == [1, 1, 1, 1]
+    assert raw.table["attribute.topic"].to_pylist()[:3] == ["topic 0", "topic 0", "topic 1"]
+
+
+def test_several_columns_are_joined_to_one_question(tmp_path: Path) -> None:
+    rows = [["context", "question", "A", "B", "key"], ["It rains.", "Why?", "x", "y", "A"], ["", "How?", "x", "y", "B"]]
+    source = _source(_write(tmp_path / "q.csv", rows), question=["context", "question"], answers=["A", "B"])
+    assert load_source(source)["train"]["text"].to_pylist() == ["It rains. Why?"] * 2 + ["How?"] * 2
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (["q", "x", "", "A"], "row 2 has 1 answers in source.answers; a question needs two or more (rows count from 1"),
+        (
+            ["q", "x", "y", "C"],
+            "row 2 has 'C' as right answer, which is none of its 2 answers; write the answer's column",
+        ),
+        (["q", "x", "y", ""], "row 2 has '' as right answer, which is none of its 2 answers"),
+        (["q", "y", "y", "y"], "row 2 has 'y' as right answer, which could mean more than one of its 2 answers"),
+        (
+            ["", "x", "y", "A"],
+            "row 2 has no question in ['question']; fill it or drop the row (rows count from 1: row 2",
+        ),
+    ],
+)
+def test_questions_that_cannot_be_are_refused_with_their_line(tmp_path: Path, row: list[str], message: str) -> None:
+    file = _write(tmp_path / "q.csv", [["question", "A", "B", "key"], ["q", "x", "y", "A"], row])
+    with pytest.raises(DataError, match=re.escape(message)) as refusal:
+        load_source(_source(file, answers=["A", "B"]))
+    assert f"row 2 is line 3 of {str(file)!r}" in str(refusal.value)
+
+
+def test_number_that_is_also_an_answer_is_refused(tmp_path: Path) -> None:
+    file = _write(tmp_path / "q.csv", [["question", "A", "B", "key"], ["1 + 1", "2", "1", "2"], ["q", "5", "6", "1"]])
+    with pytest.raises(DataError, match="row 1 has '2' as right answer, which could mean more than one of its 2 answ"):
+        load_source(_source(file, answers=["A", "B"]))
+
+
+def test_numbers_that_do_not_say_where_they_begin_are_refused_and_may_be_told(tmp_path: Path) -> None:
+    file = _write(tmp_path / "q.csv", [["question", "A", "B", "C", "key"], ["q", "x", "y", "z", "1"]])
+    with pytest.raises(DataError, match=r"neither 0 nor the number of answers, .*; set source\.numbers_from"):
+        load_source(_source(file, answers=["A", "B", "C"]))
+    for first, right in ((0, "y"), (1, "x")):
+        table = load_source(_source(file, answers=["A", "B", "C"], numbers_from=first))["train"]
+        assert [row["text_pair"] for row in table.to_pylist() if row["label"] == RIGHT] == [right]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            [["q", "x", "1", "a"]],
+            "row 1 begins question 'a' with 1 answers, of which 1 are right; a question needs two",
+        ),
+        ([["q", "x", "1", "a"], ["q", "y", "1", "a"]], "begins question 'a' with 2 answers, of which 2 are right"),
+        ([["q", "x", "0", "a"], ["q", "y", "0", "a"]], "begins question 'a' with 2 answers, of which 0 are right"),
+        ([["q", "x", "maybe", "a"]], "row 1 has 'maybe' in column 'key', which says neither right nor wrong"),
+        ([["q", "x", "1", ""]], "row 1 has no question id in column 'qid'; every row needs one"),
+        ([["q", "", "1", "a"]], "row 1 has no answer in column 'answer'; fill it or drop the row"),
+    ],
+)
+def test_answers_that_make_no_question_are_refused(tmp_path: Path, rows: list[list[str]], message: str) -> None:
+    file = _write(tmp_path / "a.csv", [["question", "answer", "key", "qid"], *rows])
+    with pytest.raises(DataError, match=re.escape(message)):
+        load_source(_source(file, answers="answer", id="qid"))
+
+
+def test_rows_of_answers_need_the_questions_id(tmp_path: Path) -> None:
+    file = _write(tmp_path / "a.csv", [["question", "answer", "key"], ["q", "x", "1"], ["q", "y", "0"]])
+    with pytest.raises(
+        DataError, match="names one column, 'answer', so every row is one answer; name the column of the"
+    ):
+        load_source(_source(file, answers="answer"))
+
+
+def test_two_questions_of_one_id_are_refused(tmp_path: Path) -> None:
+    rows = [["question", "A", "B", "key", "uid"], ["q", "x", "y", "A", "7"], ["r", "x", "y", "B", "7"]]
+    with pytest.raises(DataError, match="row 2 has the id '7' of another question; ids must differ"):
+        load_source(_source(_write(tmp_path / "q.csv", rows), answers=["A", "B"], id="uid"))
+
+
+def test_missing_column_is_named_with_the_nearest(tmp_path: Path) -> None:
+    file = _write(tmp_path / "q.csv", [["question", "A", "B", "key"], ["q", "x", "y", "A"]])
+    with pytest.raises(DataError, match=r"has no column 'keys' that source\.right names .*; did you mean 'key'"):
+        load_source(_source(file, answers=["A", "B"], right="keys"))

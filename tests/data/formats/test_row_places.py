@@ -1,0 +1,56 @@
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from aflite_assets.data.formats.row_places import BadRowError, line_of_row, naming_lines, with_files
+from aflite_assets.specs.sources import TableSource
+
+CONTENTS = {
+    "csv": b'a,b\n"x\n\ny",1\n\nz,2\n',
+    "tsv": b'a\tb\n\n"x\t1\nz\t2\n',
+    "jsonl": b'{"a": 1}\n \n{"a": 2}\n',
+}
+
+
+def _form(form: str, **options: Any) -> TableSource:
+    return TableSource.model_validate({"format": form, "splits": {"train": "x"}} | options)
+
+
+@pytest.mark.parametrize(
+    ("form", "lines"), [("csv", [2, 6, None]), ("tsv", [3, 4, None]), ("jsonl", [1, 3, None]), ("parquet", [None])]
+)
+def test_line_of_a_row_is_where_it_begins(tmp_path: Path, form: str, lines: list[int | None]) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(CONTENTS.get(form, b"PAR1"))
+    assert [line_of_row(_form(form), path, row) for row in range(len(lines))] == lines
+
+
+def test_line_without_a_header_is_one_earlier(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"x,1\ny,2\n")
+    assert line_of_row(_form("csv", header=False, names=["a", "b"]), path, 1) == 2
+
+
+def test_message_names_the_file_and_line_of_a_row_of_several_files(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text("text\nx\n")
+    second.write_text("text\ny\nz\n")
+    files = [(str(first), 1), (str(second), 2)]
+    tables = {"train": with_files(pa.table({"text": ["x", "y", "z"]}), _form("csv"), files)}
+    message = f"row 3 is bad (rows count from 1: row 3 is line 3 of {str(second)!r})"
+    with pytest.raises(BadRowError, match=re.escape(message)), naming_lines(tables):
+        raise BadRowError("row 3 is bad", place="split 'train'", row=2)
+
+
+def test_message_stays_where_rows_are_from_no_file() -> None:
+    with pytest.raises(BadRowError, match=r"^row 1 is bad$"), naming_lines({"train": pa.table({"a": [1]})}):
+        raise BadRowError("row 1 is bad", place="split 'train'", row=0)
+
+
+def test_rows_of_parquet_files_have_a_number_and_no_line() -> None:
+    table = with_files(pa.table({"a": [1, 2]}), _form("parquet"), [("p", 2)])
+    with pytest.raises(BadRowError, match="row 2 is row 2 of 'p'"), naming_lines({"train": table}):
+        raise BadRowError("bad", place="split 'train'", row=1)

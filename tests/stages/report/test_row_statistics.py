@@ -1,0 +1,94 @@
+"""PVI and data maps of a kept walk: against the stored probabilities and dynamics they are made of."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.reports.inputs.data_map import COLUMNS
+from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
+from tests.compatibility.kept import small_specs, unpack_store
+
+(SPEC,) = (spec for spec in small_specs("kept_specs.yaml") if spec.name == "kept_pairs")
+Walk = dict[str, PublishedResult]
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
+    folder = tmp_path_factory.mktemp("kept")
+    store = ResultStore(unpack_store(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AFLITE_HOME", str(folder / "home"))
+        yield {name: run_stage(name, SPEC, store=store).result for name in STAGES}
+
+
+@pytest.fixture(scope="module")
+def data(walk: Walk) -> BenchmarkData:
+    return report_data(BenchmarkReportSettings.of(SPEC), BenchmarkReportInputs.of(walk), "kept_pairs")
+
+
+def test_pvi_is_that_of_the_stored_probabilities(walk: Walk, data: BenchmarkData) -> None:
+    assert {(one.evaluator, one.test_set, one.seeds) for one in data.row_information} == {
+        ("small", "test", 1),
+        ("linear", "test", 1),
+    }
+    (linear,) = (one for one in data.row_information if one.evaluator == "linear")
+    part = walk["evaluator_models"].part("linear.full.0")
+    table = pq.read_table(part.file("predictions.parquet"), filters=[("test_set", "=", "test")])
+    said = dict(zip(table["row_id"].to_pylist(), table["probabilities"].to_pylist(), strict=True))
+    raw = load_examples(walk["raw_dataset"].path)
+    warmup = pq.read_table(walk["warmup_split"].file("rows.parquet"))["row_id"].to_numpy()
+    train = raw.in_split("train")
+    labels = train.labels[~np.isin(train.row_ids, warmup)]
+    shares = np.bincount(labels, minlength=3) / len(labels)
+    for row_id, label, value in zip(linear.row_ids.tolist(), linear.labels.tolist(), linear.values, strict=True):
+        assert value == pytest.approx(np.log2(said[row_id][label] / shares[label]), abs=1e-5)
+    published = pq.read_table(walk["benchmark_report"].file("pvi.parquet"))
+    assert published.equals(pa.concat_tables([one.table for one in data.row_information]))
+
+
+def test_means_of_pvi_are_evidence(data: BenchmarkData) -> None:
+    titles = [one.title for one in data.evidence]
+    assert titles[-2:] == [
+        f"Usable information of kept and removed test rows ({name})" for name in ("small", "smaller")
+    ]
+    rows = data.evidence[-2].table.to_pylist()
+    assert [(row["evaluator"], row["label_name"]) for row in rows if row["label_name"] is None] == [
+        ("small", None),
+        ("linear", None),
+    ]
+    (linear,) = (one for one in data.row_information if one.evaluator == "linear")
+    (test,) = (one for one in data.test_sets if one.name == "test")
+    overall = next(row for row in rows if row["evaluator"] == "linear" and row["label_name"] is None)
+    assert overall["kept_mean"] == pytest.approx(linear.values[test.kept["small"]].mean())
+    assert overall["removed_rows"] == (~test.kept["small"]).sum()
+
+
+def test_data_maps_are_those_of_the_stored_dynamics(walk: Walk, data: BenchmarkData) -> None:
+    assert [one.name for one in data.data_maps] == ["small.small", "smaller.small"]
+    first = data.data_maps[0]
+    assert (first.seeds, first.epochs) == (1, 1)
+    dynamics = pq.read_table(walk["evaluator_models"].part("small.full.0").file("dynamics.parquet")).sort_by("row_id")
+    assert first.table.column_names == list(COLUMNS)
+    assert first.table["row_id"].to_pylist() == dynamics["row_id"].to_pylist()
+    np.testing.assert_allclose(first.table["confidence"].to_numpy(), dynamics["label_probability"].to_numpy())
+    np.testing.assert_array_equal(first.table["correctness"].to_numpy(), dynamics["correct"].to_numpy())
+    raw = load_examples(walk["raw_dataset"].path)
+    assert first.table["guid"].equals(raw.select(first.table["row_id"].to_numpy()).table["source_id"])
+    rows = pq.read_table(walk["filtered_sets"].part("small").file("rows.parquet"))
+    kept = dict(zip(rows["row_id"].to_pylist(), rows["kept"].to_pylist(), strict=True))
+    assert first.table["kept"].to_pylist() == [kept[row_id] for row_id in first.table["row_id"].to_pylist()]
+
+
+def test_data_maps_are_files_and_figures(walk: Walk, data: BenchmarkData) -> None:
+    folder: Path = walk["benchmark_report"].path
+    for one in data.data_maps:
+        assert pq.read_table(folder / "data_maps" / f"{one.name}.parquet").equals(one.table)
+        assert (folder / "figures" / f"data_map.{one.name}.png").read_bytes()[:4] == b"\x89PNG"

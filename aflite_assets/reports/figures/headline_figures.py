@@ -184,11 +184,12 @@ def _waterfall(panel: "Axes", fall: Fall) -> None:
         top = max(level, after + max(step.fall.difference - step.fall.low, 0))
         panel.annotate(
             signed_points(-step.fall.difference),
-            (place, top),
+            (place, min(top, 97.0)),
             xytext=(0, 3),
             textcoords="offset points",
             ha="center",
             fontsize=8,
+            bbox={"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
         )
         level = after
         names.append(_STEPS[step.what])
@@ -199,7 +200,7 @@ def _waterfall(panel: "Axes", fall: Fall) -> None:
         panel.annotate(
             f"{height:.1f}", (place, height), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8
         )
-    panel.set_title(f"{truncate(fall.evaluator, 18)} on {truncate(one_line(fall.test_set), 14)}", fontsize=10)
+    panel.set_title(f"{truncate(fall.evaluator, 24)} on {truncate(one_line(fall.test_set), 14)}", fontsize=10)
 
 
 def _in_words(fall: Fall) -> str:

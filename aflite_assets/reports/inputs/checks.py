@@ -34,4 +34,4 @@ def failed_lines(checks: Sequence[CheckOutcome]) -> list[str]:
     failed = [check.line for check in checks if not check.passed]
     if failed or not checks:
         return failed
-    return [f"all {len(checks)} checks passed"]
+    return [f"all checks passed ({len(checks)})"]

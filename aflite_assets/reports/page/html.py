@@ -237,6 +237,7 @@ def _environment() -> Environment:
         "truncate_text": lambda value, length=text.MAX_SHOWN_CHARACTERS: truncate(value, length),
         "defined": with_definitions,
         "term_id": term_id,
+        "sentence": lambda said: f"{said[:1].upper()}{said[1:].rstrip('.')}.",
         "heading": lambda name: truncate(text.one_line(name), 60),
         "stop": wording.stop_text,
     }

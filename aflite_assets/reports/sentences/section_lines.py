@@ -30,9 +30,8 @@ def section_lines(data: BenchmarkData) -> dict[str, str]:
     """By the section's id on the page."""
     names = [one_line(name) for name in data.plain_evaluators]
     challenges = [one_line(one.name) for one in data.test_sets if one.challenge]
-    judged = sum(
-        one.verdict.side is not None for name in data.representations for one in paired_differences(data, name)
-    )
+    compared = [one for name in data.representations for one in paired_differences(data, name)]
+    judged = sum(one.verdict.side is not None for one in compared)
     natural = [one_line(one.name) for one in data.test_sets if not one.challenge]
     tested = f" on {listed(natural, _MOST_NAMED)}" if natural else ""
     return _FIXED | {
@@ -41,14 +40,14 @@ def section_lines(data: BenchmarkData) -> dict[str, str]:
         "checks": _checks(data),
         "accuracy": f"{listed(names, _MOST_NAMED) or 'No evaluator'}{tested}, for every train set.",
         "challenge": f"{listed(challenges, _MOST_NAMED) or 'None available'}, whole and in parts.",
-        "paired": f"Differences on the same rows; {counted(judged, 'verdict')}.",
+        "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",
         "filtering": _filtering(data),
         "evidence": f"{counted(len(data.evidence), 'table')} about what marks the rows that went.",
     }
 
 
 def _checks(data: BenchmarkData) -> str:
-    failed = [f"{check.about}, {check.name.replace('_', ' ')}" for check in data.checks if not check.passed]
+    failed = [one_line(check.name.replace("_", " ")) for check in data.checks if not check.passed]
     if not failed:
         return f"All {counted(len(data.checks), 'check')} passed."
     return f"{count(len(failed))} of {counted(len(data.checks), 'check')} did not pass: {listed(failed, _MOST_NAMED)}."

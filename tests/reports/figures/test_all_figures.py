@@ -139,7 +139,8 @@ def test_json_has_what_is_drawn(pictured: BenchmarkData) -> None:
 
 
 def test_nothing_counted_is_left_out(planted: BenchmarkData) -> None:
-    assert set(report_pictures(planted)) == {"filtering_curves", "curve.roberta", "predictability.roberta"}
+    found = {"overview.roberta", "falls.roberta", "filtering_curves", "curve.roberta", "predictability.roberta"}
+    assert set(report_pictures(planted)) == found
     written: Any = report_json(planted)
     assert written["tables"]["predictability_by_iteration"] == []
     assert written["representations"]["roberta"]["similarity"] == []

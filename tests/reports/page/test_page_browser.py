@@ -16,10 +16,11 @@ Open = Callable[..., Any]
 @pytest.fixture(scope="module")
 def open_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
     """Opens a page by its text; fails at the end where one printed, asked for a file, or opened a dialog."""
-    folder, said, written = tmp_path_factory.mktemp("pages"), [], {}
+    folder, said = tmp_path_factory.mktemp("pages"), list[str]()
+    written: dict[str, Path] = {}
 
     def opened(text: str, *, address: str = "", scripts: bool = True, **options: Any) -> Any:
-        path: Path = written.setdefault(text, folder / f"{len(written)}.html")
+        path = written.setdefault(text, folder / f"{len(written)}.html")
         if not path.exists():
             path.write_text(text, encoding="utf-8")
         page = browser.new_context(java_script_enabled=scripts, **options).new_page()

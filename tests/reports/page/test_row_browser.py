@@ -132,10 +132,9 @@ def test_rows_of_another_version_are_refused(with_rows: BenchmarkData) -> None:
 
 
 def test_the_table_of_all_rows_reads_by_itself(with_rows: BenchmarkData, tmp_path: Any) -> None:
-    import pandas as pd
-
+    pandas = pytest.importorskip("pandas")
     write_rows(with_rows, tmp_path / "rows.parquet")
-    rows = pd.read_parquet(tmp_path / "rows.parquet")
+    rows = pandas.read_parquet(tmp_path / "rows.parquet")
     assert len(rows) == 1200
     assert list(rows.columns[:6]) == ["representation", "row_id", "source_id", "split", "label", "text"]
     row = rows[rows.row_id == 343].iloc[0]

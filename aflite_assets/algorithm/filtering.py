@@ -14,7 +14,15 @@ from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted
 from aflite_assets.algorithm.records import FilterResult, FilterState, IterationRecord, StopReason
 from aflite_assets.algorithm.scoring import mean_score, scored_mean
-from aflite_assets.algorithm.selection import NOTHING, Candidates, Slice, candidates, choose_slice, rows_cut
+from aflite_assets.algorithm.selection import (
+    NOTHING,
+    Candidates,
+    Slice,
+    candidates,
+    choose_slice,
+    leaving_together,
+    rows_cut,
+)
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import Tally
 from aflite_assets.algorithm.warnings import warnings_of
@@ -30,6 +38,7 @@ def filter_dataset(
     groups: ArrayLike | None = None,
     score_only: ArrayLike | None = None,
     counted: ArrayLike | None = None,
+    copies: ArrayLike | None = None,
     device: str = "auto",
     memory_limit: int = 2**30,
     keep_probabilities: bool = False,
@@ -62,6 +71,9 @@ def filter_dataset(
             remove="groups" those of a group go together, by their own mean.
         counted: bool per row; True rows are those that `target_size` counts, all that are not `score_only` by default.
             With test rows in the pool it states the target in train rows; the other sizes are about the whole pool.
+        copies: one integer per row; with remove="rows", rows with the same number are removed together, by their mean
+            predictability, where a slice can hold them (exact copies of one row: on both sides they would be in the
+            filtered set and out of it). Training sets are drawn as without it.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
         memory_limit: bytes that a run may take on the CPU beyond the pages of `features`, a hundred bytes per row and
             what the libraries take. A pool whose float32 copy takes over half of it is read anew in every pass.
@@ -77,7 +89,13 @@ def filter_dataset(
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     inputs = check_inputs(
-        features, labels, groups=groups, score_only=score_only, memory_limit=memory_limit, counted=counted
+        features,
+        labels,
+        groups=groups,
+        score_only=score_only,
+        memory_limit=memory_limit,
+        counted=counted,
+        copies=copies,
     )
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
     return _filtered(run, device, on_iteration, resume)
@@ -107,8 +125,11 @@ class _Run:
 
     def candidates(self, rows: np.ndarray, tally: Tally) -> Candidates:
         """The rows in the units in which they are removed."""
-        groups = self.groups_of(rows) if self.settings.remove == "groups" else None
-        return candidates(rows, groups, tally, counted=self.inputs.counted[rows])
+        if self.settings.remove == "groups":
+            together = self.groups_of(rows)
+        else:
+            together = leaving_together(self.inputs.copies, rows, most=self.settings.slice_size)
+        return candidates(rows, together, tally, counted=self.inputs.counted[rows])
 
     def room(self, pool: np.ndarray) -> int:
         """Rows of the pool that may still go, of those that the target size counts."""

@@ -25,7 +25,7 @@ class Inputs:
     """Checked arrays, one entry per row. `features` may be a memory map; nothing here is ever written to.
 
     `labels` int64; `classes` the labels that occur, ascending; `groups` int64 or None; `score_only` bool; `counted`
-    bool, the rows that the target size counts.
+    bool, the rows that the target size counts; `copies` int64 or None, equal for rows that leave together.
     """
 
     features: np.ndarray
@@ -34,6 +34,7 @@ class Inputs:
     groups: np.ndarray | None
     score_only: np.ndarray
     counted: np.ndarray
+    copies: np.ndarray | None = None
 
     @property
     def trainable_rows(self) -> np.ndarray:
@@ -49,6 +50,7 @@ def check_inputs(
     score_only: object,
     memory_limit: int,
     counted: object = None,
+    copies: object = None,
 ) -> Inputs:
     """The arrays in their checked form; features are read in blocks and not copied."""
     matrix = _check_features(features, memory_limit=memory_limit)
@@ -67,7 +69,8 @@ def check_inputs(
             f"labels of the rows to train on hold one class only ({trainable[0]}): give rows of at least two classes."
         )
     group_array = None if groups is None else _whole_numbers("groups", groups, rows)
-    inputs = Inputs(matrix, label_array, np.unique(label_array), group_array, mask, counted_mask)
+    copy_array = None if copies is None else _whole_numbers("copies", copies, rows)
+    inputs = Inputs(matrix, label_array, np.unique(label_array), group_array, mask, counted_mask, copy_array)
     _check_one_row_fits(inputs, memory_limit)
     return inputs
 
@@ -145,12 +148,13 @@ def fingerprint(
         "shape": inputs.features.shape,
         "dtype": inputs.features.dtype.str,
         "grouped": inputs.groups is not None,
+        **({} if inputs.copies is None else {"copies": True}),
     }
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     row_bytes = inputs.features.shape[1] * inputs.features.itemsize
     for block in row_blocks(len(inputs.features), row_bytes=row_bytes, memory_limit=memory_limit):
         digest.update(np.ascontiguousarray(inputs.features[block]).data)
-    for array in (inputs.labels, inputs.score_only, inputs.counted, inputs.groups):
+    for array in (inputs.labels, inputs.score_only, inputs.counted, inputs.groups, inputs.copies):
         if array is not None:
             digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

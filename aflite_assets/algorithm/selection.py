@@ -74,6 +74,18 @@ def candidates(rows: np.ndarray, groups: np.ndarray | None, tally: Tally, *, cou
     return Candidates(rows, units, np.bincount(units), np.bincount(units, counted).astype(np.int64), scores)
 
 
+def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) -> np.ndarray | None:
+    """A number per row of `rows`, equal for copies of each other; of more than `most` copies each is by itself.
+
+    None where no two rows are copies. `copies`: int64 per row of the input.
+    """
+    if copies is None:
+        return None
+    _, codes, sizes = np.unique(copies[rows], return_inverse=True, return_counts=True)
+    together = (sizes[codes] > 1) & (sizes[codes] <= most)
+    return np.where(together, codes, len(sizes) + np.arange(len(rows))) if together.any() else None
+
+
 def choose_slice(
     among: Candidates, *, settings: FilterSettings, allowed: int, room: int, seed: int, iteration: int
 ) -> Slice:

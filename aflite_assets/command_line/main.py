@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from aflite_assets.command_line import backup, doctor, init, prune, serve
+from aflite_assets.command_line import backup, doctor, init, prune, push, serve
 from aflite_assets.command_line import refresh_commands as refreshing
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     schema.set_defaults(command=_schema)
     refreshing.add_commands(commands)
     prune.add_commands(commands)
+    push.add_command(commands)
     doctor.add_command(commands)
     serve.add_command(commands)
     backup.add_commands(commands)
@@ -81,6 +82,7 @@ def _check(options: argparse.Namespace) -> None:
         findings_section,
         lengths_section,
         plan_section,
+        verdict_section,
     )
     from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
     from aflite_assets.diagnostics.data_checks.all_checks import data_findings
@@ -101,6 +103,7 @@ def _check(options: argparse.Namespace) -> None:
     _section(challenge_section(challenges))
     plan = preview_plan(spec, data, challenges)
     _section(plan_section(spec, data, plan))
+    _section(verdict_section(spec, data, plan))
     _section(lengths_section(text_lengths(WarmupSplitSettings.of(spec), raw.examples)))
     if not options.no_timing:
         from aflite_assets.command_line.preview.estimate import estimate_cost

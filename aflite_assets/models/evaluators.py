@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import ModelError
+from aflite_assets.errors import InvalidInputError, ModelError
 from aflite_assets.models.classical.evaluators import evaluate_classical
 from aflite_assets.models.classifiers import NeuralClassifier, new_classifier, saved_classifier
 from aflite_assets.models.devices import DeviceSettings
@@ -47,26 +48,30 @@ def evaluate(
     scratch: Path,
     log: Callable[[str], None],
     validation: Examples | None = None,
+    row_weights: np.ndarray | None = None,
 ) -> Evaluation:
     """Train from the pretrained checkpoint (or from scratch) and predict each test set once.
 
     `seed` decides new weights, order, dropout and augmentation; the same seed gives the same bits on the CPU.
     It does not enter scikit-learn models, whose fits are not random. `scratch` is a folder for files that
     are gone when this returns; a training that was killed goes on from them. `validation`: the rows of the split
-    that `settings.early_stopping` names, if it names one. A train set may lack classes; the answers are about all.
+    that `settings.early_stopping` names, if it names one. `row_weights`: what each train row's loss is multiplied by,
+    float32 (rows,). A train set may lack classes; the answers are about all.
 
     Raises:
         ModelError: the model does not fit the data, cannot be had, diverged or needs more memory than there is, or
             `validation` is needed and missing.
         DataError: there are no train rows or none to stop by, or texts or images cannot be read.
+        InvalidInputError: `row_weights` are not one finite number of 0 or more for each train row.
     """
+    _check_weights(row_weights, len(train))
     for examples in (train, *tests.values(), *([] if validation is None else [validation])):
         check_inputs(settings, examples)
     if isinstance(settings, ClassicalModelSpec):
-        fitted = evaluate_classical(settings, train, tests)
+        fitted = evaluate_classical(settings, train, tests, row_weights=row_weights)
         return Evaluation(fitted.predictions, None, fitted.metrics)
     with isolated_random_state(seed):
-        classifier, result = _trained(settings, train, seed, device, scratch, log, validation)
+        classifier, result = _trained(settings, train, seed, device, scratch, log, validation, row_weights)
         return _asked(classifier, tests, device, log, dynamics=result.dynamics, metrics=result.metrics)
 
 
@@ -80,16 +85,18 @@ def train_and_save(
     scratch: Path,
     log: Callable[[str], None],
     validation: Examples | None = None,
+    row_weights: np.ndarray | None = None,
 ) -> TrainingResult:
     """The training of `evaluate`, with the same bits, of a neural model; `folder` then holds it for `evaluate_saved`.
 
     Raises:
-        ModelError, DataError: as `evaluate`.
+        ModelError, DataError, InvalidInputError: as `evaluate`.
     """
+    _check_weights(row_weights, len(train))
     for examples in (train, *([] if validation is None else [validation])):
         check_inputs(settings, examples)
     with isolated_random_state(seed):
-        classifier, result = _trained(settings, train, seed, device, scratch, log, validation)
+        classifier, result = _trained(settings, train, seed, device, scratch, log, validation, row_weights)
         classifier.save(folder)
     return result
 
@@ -123,6 +130,17 @@ def evaluate_saved(
         return _asked(classifier, tests, device, log, dynamics=None, metrics=metrics)
 
 
+def _check_weights(row_weights: np.ndarray | None, rows: int) -> None:
+    if row_weights is None:
+        return
+    if row_weights.shape != (rows,):
+        raise InvalidInputError(f"row_weights must be one per train row, ({rows},), got {row_weights.shape}")
+    if not (np.isfinite(row_weights) & (row_weights >= 0)).all():
+        raise InvalidInputError(
+            f"row_weights must be finite and 0 or more, got {row_weights.min()} to {row_weights.max()}; clip them first"
+        )
+
+
 def _saved(settings: NeuralModelSpec, folder: Path, label_names: Sequence[str], seed: int) -> NeuralClassifier:
     # Libraries draw first weights also where they load others.
     try:
@@ -143,6 +161,7 @@ def _trained(
     scratch: Path,
     log: Callable[[str], None],
     validation: Examples | None,
+    row_weights: np.ndarray | None,
 ) -> tuple[NeuralClassifier, TrainingResult]:
     stopping = settings.early_stopping
     if stopping is not None and stopping.split is not None and validation is None:
@@ -153,7 +172,14 @@ def _trained(
     scratch.mkdir(parents=True, exist_ok=True)
     classifier = new_classifier(settings, train, log)
     result = train_classifier(
-        classifier, train, seed=seed, device=device, scratch=scratch, log=log, held_back=validation
+        classifier,
+        train,
+        seed=seed,
+        device=device,
+        scratch=scratch,
+        log=log,
+        held_back=validation,
+        row_weights=row_weights,
     )
     return classifier, result
 

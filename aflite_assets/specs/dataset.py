@@ -344,6 +344,12 @@ class DatasetSpec(StrictSpec):
         description="further train sets: the rows that the filter had left when it was down to exactly this many train "
         "rows, as filtered_<name>, and as many random rows, as random_<name>",
     )
+    train_weighted: bool = Field(
+        False,
+        description="also train on all train rows of full with each row's loss multiplied by the weight that "
+        "full_tagged of the published folder has: the train set weighted, one per representation",
+        exclude_if=lambda weighted: not weighted,  # so that results which it does not concern are found again
+    )
     full_includes_warmup: bool = Field(False, description="whether the full train set has the warm-up rows (paper's D)")
     challenge_sets: dict[Name, ChallengeSpec] = Field(default_factory=dict)
     distance_encoder: EncoderSpec | None = Field(

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.algorithm import FilterSettings
-from aflite_assets.algorithm.selection import Candidates, Cut, Slice, candidates, choose_slice, rows_cut
+from aflite_assets.algorithm.selection import (
+    Candidates,
+    Cut,
+    Slice,
+    candidates,
+    choose_slice,
+    leaving_together,
+    rows_cut,
+)
 from aflite_assets.algorithm.tally import Tally
 
 
@@ -230,3 +238,16 @@ def test_a_slice_keeps_its_bounds(scores: list[float], allowed: int, threshold: 
     assert np.all(removed >= threshold)
     if selection == "greedy" and len(removed):
         assert np.sum(np.array(scores) > removed.min()) < allowed or len(removed) == chosen.passing
+
+
+def test_copies_leave_together_where_a_slice_can_hold_them() -> None:
+    copies = np.array([7, 3, 7, 5, 5, 5, 9])
+    together = leaving_together(copies, np.arange(7), most=2)
+    assert together is not None
+    assert together[0] == together[2]
+    assert len(set(together.tolist())) == 6
+    of_part = leaving_together(copies, np.array([1, 3, 4]), most=2)
+    assert of_part is not None
+    assert of_part[1] == of_part[2] != of_part[0]
+    assert leaving_together(copies, np.array([0, 1, 6]), most=2) is None
+    assert leaving_together(None, np.arange(7), most=2) is None

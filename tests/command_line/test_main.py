@@ -269,3 +269,16 @@ def test_a_terminal_that_lacks_a_sign_gets_an_escape() -> None:
     stream = io.TextIOWrapper(written, encoding="ascii")
     _write(stream, ["Größe …"])
     assert written.getvalue() == rb"Gr\xf6\xdfe \u2026" + b"\n"
+
+
+def test_what_a_verdict_will_lack_is_said_before_the_run(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    _, printed, _ = _checked(make(seeds=[0], planted={"kind": ["k", "no such"]}), capsys)
+    assert "warning: seeds has one seed, so nothing can be said of training; set seeds: [0, 1, 2]" in printed
+    assert "warning: every test row enters the filter's pool, so whether filtering helps cannot be judged" in printed
+    assert "rows to filter may be too few to tell a bias from chance; 1,537 always do" in printed
+    assert "warning: planted names kind no such, which no row has; it has k" in printed
+    held_out = {"holdout": {"fresh": 0.2}, "filter": {**SPEC["filter"], "evaluation_rows": {"fresh": "kept"}}}
+    _, printed, _ = _checked(make(**held_out), capsys)
+    assert "seeds has one seed" not in printed
+    assert "every test row enters" not in printed
+    assert "planted names" not in printed

@@ -2,10 +2,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import ModelError
+from aflite_assets.errors import InvalidInputError, ModelError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import Evaluation, evaluate
 from aflite_assets.specs.models import (
@@ -187,3 +188,41 @@ def test_a_killed_evaluation_goes_on(
     assert resumed.dynamics.equals(whole.dynamics)
     np.testing.assert_array_equal(resumed.predictions["test"].probabilities, whole.predictions["test"].probabilities)
     assert not list((tmp_path / "killed").iterdir())
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_rows_of_weight_zero_teach_nothing(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path, parts: int
+) -> None:
+    """In whatever order and parts they are presented: a shifted weight would let wrong labels teach."""
+    settings = text_settings.model_copy(update={"gradient_accumulation": parts})
+    train, test = keyword_pairs(120), keyword_pairs(40, seed=1)
+    wrong = np.arange(120) % 4 < 2
+    labels = np.where(wrong, 1 - train.labels, train.labels)
+    table = train.table.set_column(train.table.column_names.index("label"), "label", pa.array(labels))
+    weights = np.where(wrong, 0, 2).astype(np.float32)
+    result = evaluate(
+        settings, Examples(table, train.label_names), {"test": test}, seed=0, device=DeviceSettings("cpu"),
+        scratch=tmp_path, log=lambda _: None, row_weights=weights,
+    )  # fmt: skip
+    assert _accuracy(result, "test", test) > 0.9
+    assert result.metrics["train_accuracy"] == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.ones(19, np.float32), r"row_weights must be one per train row, \(20,\), got \(19,\)"),
+        (np.full(20, -1, np.float32), r"row_weights must be finite and 0 or more, got -1.0 to -1.0; clip them first"),
+        (np.full(20, np.nan, np.float32), r"row_weights must be finite and 0 or more, got nan to nan"),
+    ],
+)
+def test_weights_that_are_none_are_refused(
+    keyword_pairs: Callable[..., Examples], tmp_path: Path, weights: np.ndarray, message: str
+) -> None:
+    settings, train = LinearModelSpec(kind="linear"), keyword_pairs(20)
+    with pytest.raises(InvalidInputError, match=message):
+        evaluate(
+            settings, train, {}, seed=0, device=DeviceSettings("cpu"), scratch=tmp_path, log=lambda _: None,
+            row_weights=weights,
+        )  # fmt: skip

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.stages.filtering.control_sets import SinglePassScores, _controls
-from aflite_assets.stages.filtering.published_dataset import row_weights, weight_summary
+from aflite_assets.stages.filtering.control_sets import SinglePassScores, _controls, _weighted
 from aflite_assets.stages.shared.published import ControlSet
+from aflite_assets.stages.shared.row_weights import row_weights, weight_summary
 
 
 def _rows(kept: list[bool], labels: np.ndarray) -> pa.Table:
@@ -137,3 +137,16 @@ def test_weights_are_summed_up_by_their_mean_and_their_bounds() -> None:
     }
     assert weights_of([None, None], [0, 1]) == [None, None]
     assert set(weight_summary(pa.array([None], pa.float32())).values()) == {None}
+
+
+def test_weighted_rows_are_all_train_rows_each_with_the_weight_that_is_published() -> None:
+    labels = np.array([0, 1, 0, 1, 1])
+    probabilities = pa.array([0.5, 0.2, 1.0, None, 0.9], pa.float32())
+    rows = pa.table({"row_id": [4, 1, 7, 2, 9], "label": labels, "label_probability": probabilities})
+    weighted = _weighted("a", rows, np.array([1, 2, 3, 4]))
+    assert (weighted.name, weighted.representation, weighted.seed, weighted.split) == ("weighted", "a", None, "train")
+    assert weighted.row_ids.tolist() == [1, 2, 3, 4]
+    assert weighted.weights is not None
+    assert weighted.weights.dtype == np.float32
+    # Classes of scored rows are even. Row 2 has no probability, row 3 was a warm-up row.
+    np.testing.assert_allclose(weighted.weights, [0.5 / 0.2, 1, 1, 1])

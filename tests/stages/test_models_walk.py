@@ -130,7 +130,10 @@ def test_text_walk(checkpoint: str, tmp_path: Path, store: ResultStore) -> None:
     weights = results["published_dataset"].result.summary["weights"]["tiny"]
     assert 0.5 < weights["mean"] < 2
     assert tagged[tagged.status == "warm-up"].weight.isna().all()
-    assert len(load_dataset(folder, "hard", cache_dir=cache)["train"]) == kept["train"]
+    assert {"premise", "hypothesis"} < set(tagged.columns)
+    assert (tagged.id == [f"train-{row}" for row in tagged.source_row]).all()
+    assert tagged.source_row.is_unique
+    assert tagged.source_row.max() > 120
 
 
 def test_image_walk(tmp_path: Path, store: ResultStore) -> None:

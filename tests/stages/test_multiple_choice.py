@@ -1,6 +1,7 @@
 """Multiple choice from its files to accuracy by question: questions of two to five answers, in both forms of file."""
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,11 @@ def test_report_has_the_accuracy_by_question_of_the_stored_predictions(walk: dic
     assert full["low"] < full["accuracy"] <= full["high"]
     assert full["chance"] == pytest.approx(np.mean([1 / 2, 1 / 3, 1 / 4, 1 / 5]))
     assert found["full", "small"]["questions"] < 40
+
+
+def test_the_page_has_the_means_by_question(walk: dict[str, StoredResult]) -> None:
+    report = json.loads(walk["benchmark_report"].result.file("report.json").read_text(encoding="utf-8"))
+    (shown,) = (table for table in report["evidence"] if table["title"] == "Accuracy by question")
+    rows = {(row["train_set"], row["test_set"], row["part"]): row for row in shown["rows"]}
+    assert rows["full", "test", "all"]["questions"] == 40
+    assert rows["full", "test", "all"]["accuracy"] > 0.9

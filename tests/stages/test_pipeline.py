@@ -113,6 +113,7 @@ CHANGES: dict[str, Any] = {
     "seeds": [0, 1, 2],
     "train_sets": {"mild": 300},
     "filter_seeds": 2,
+    "train_weighted": True,
     "full_includes_warmup": True,
     "challenge_sets": {},
     "distance_encoder": {"kind": "identity"},

@@ -37,9 +37,12 @@ _MEANINGS = {
     "held_out_count": "how many held-out predictions the row got in its last iteration",
     "label_probability": "mean held-out probability of the row's label in the first iteration, 0 to 1",
     "representation": "the representation whose filtered set is controlled",
-    "name": "random, random_matched, single_pass_model, single_pass_linear, or an earlier size",
+    "name": "random, random_matched, single_pass_model, single_pass_linear, weighted, or an earlier size",
     "seed": "seed of the draw; empty where nothing was drawn",
-    "status": "kept, removed, or warm-up where the row never entered the filter",
+    "status": "kept, removed, or where the row never entered the filter warm-up or not filtered",
+    "id": "the source's own id, or the row's split in the source and its number there",
+    "source_row": "the row's number in its split of the source, from 0, before anything is dropped",
+    "content_hash": "hash of the row's input",
     "weight": "share of the row's class / label_probability, 0.25 to 4",
     "test_set": "the split or challenge set predicted on",
     "predicted": "class number",
@@ -49,7 +52,9 @@ _MEANINGS_HERE = {
     ("embeddings", "features"): "features.npy: what the encoder makes of the row, one number per feature",
     ("published_dataset", "predictability"): "how predictable the row was, 0 to 1; configuration full_tagged",
     ("published_dataset", "removed_in_iteration"): "iteration in which the row left; configuration full_tagged",
-    ("published_dataset", "status"): "kept, removed or warm-up; configuration full_tagged",
+    ("published_dataset", "status"): "kept, removed, warm-up or not filtered; configuration full_tagged",
+    ("published_dataset", "source_id"): "the source's own id",
+    ("published_dataset", "row_id"): "the row's place in the source",
     ("published_dataset", "weight"): "share of the class / label probability, 0.25 to 4; configuration full_tagged",
 }
 
@@ -110,8 +115,7 @@ def column_metadata(result: PublishedResult, store: ResultStore) -> dict[str, An
         return {}
     parents = column_parents(result, store)
     columns = [
-        dg.TableColumn(name, kind, _described(result.asset, name, parents.get(name, ())))
-        for name, kind in types.items()
+        dg.TableColumn(name, kind, _described(result, name, parents.get(name, ()))) for name, kind in types.items()
     ]
     schema = {"dagster/column_schema": dg.TableSchema(columns)}
     if not parents:
@@ -140,13 +144,31 @@ def column_parents(result: PublishedResult, store: ResultStore) -> dict[str, Sou
     rules = _COMES_FROM.get(result.asset, {})
     inputs = STAGES[result.asset].input_names
     there = {name: column_types(store.current(name, result.partition)) for name in inputs if rules}
+    if result.asset == "published_dataset":
+        rules = _published_rules(result)
     parents: dict[str, Sources] = {}
     for column in column_types(result):
-        wanted = rules.get(column, (("raw_dataset", column),) if result.asset == "published_dataset" else ())
+        wanted = rules.get(column, ())
         sources = tuple((asset, name) for asset, name in wanted if name in there[asset])
         if sources:
             parents[column] = sources
     return parents
+
+
+def _published_rules(result: PublishedResult) -> Mapping[str, Sources]:
+    """By the names that the source's columns have in the published folder."""
+    from_raw = {name: (("raw_dataset", column),) for name, column in result.summary.get("columns", {}).items()}
+    fate = result.summary.get("fate_columns", {})
+    return from_raw | {name: _COMES_FROM["published_dataset"][column] for name, column in fate.items()}
+
+
+def _plain_name(result: PublishedResult, column: str) -> str:
+    """The name by which a column's meaning is known: the published folder has the source's names."""
+    summary = result.summary if result.asset == "published_dataset" else {}
+    if column in ("id", "source_row", "content_hash"):
+        return column
+    names = {**summary.get("columns", {}), **summary.get("fate_columns", {})}
+    return str(names.get(column, column))
 
 
 def _meaning(asset: str, column: str) -> str | None:
@@ -155,9 +177,9 @@ def _meaning(asset: str, column: str) -> str | None:
     return _MEANINGS_HERE.get((asset, column), _MEANINGS.get(column))
 
 
-def _described(asset: str, column: str, parents: Sources) -> str | None:
+def _described(result: PublishedResult, column: str, parents: Sources) -> str | None:
     """What the column means and comes from: Dagster's open-source pages draw no lineage of columns."""
-    meaning = _meaning(asset, column)
+    meaning = _meaning(result.asset, _plain_name(result, column))
     if not parents:
         return meaning
     return "; ".join(filter(None, (meaning, f"from {', '.join(f'{name}.{parent}' for name, parent in parents)}")))

@@ -151,4 +151,6 @@ def _train_sets(spec: DatasetSpec, train: int, unspent: int, settings: FilterSet
         if not isinstance(encoder, IdentityEncoderSpec):
             sets.append(PlannedTrainSet("single_pass_model", name, filtered))
         sets.append(PlannedTrainSet("single_pass_linear", name, filtered))
+        if spec.train_weighted:
+            sets.append(PlannedTrainSet("weighted", name, sets[0].rows))
     return sets

@@ -33,9 +33,16 @@ class ClassicalEvaluation:
 
 
 def evaluate_classical(
-    settings: ClassicalModelSpec, train: Examples, tests: Mapping[str, Examples]
+    settings: ClassicalModelSpec,
+    train: Examples,
+    tests: Mapping[str, Examples],
+    *,
+    row_weights: np.ndarray | None = None,
 ) -> ClassicalEvaluation:
     """Fit on `train` and predict each test set; nothing here is random.
+
+    With `row_weights` (float32, one per train row) each row's loss is multiplied by its weight, and Max-PPMI counts a
+    row's words that much; other inputs (TF-IDF weights, scales) are made of the rows as they are.
 
     With one class among the train rows the answer is always that class. Classes without train rows get
     probability zero; support vector machines give no probabilities.
@@ -46,10 +53,10 @@ def evaluate_classical(
     if not len(train):
         raise DataError("there are no rows to train on; the train set of this evaluator is empty")
     started = time.perf_counter()
-    make_matrix = _matrix_maker(settings, train, tests)
+    make_matrix = _matrix_maker(settings, train, tests, row_weights)
     matrix = make_matrix(train)
     model = _new_model(settings, train.labels)
-    converged = _fit(model, matrix, train.labels)
+    converged = _fit(model, matrix, train.labels, row_weights)
     with_probabilities = not isinstance(settings, RbfSvmSpec)
     predictions = {
         name: _predict(
@@ -70,9 +77,13 @@ def evaluate_classical(
     )
 
 
-def _matrix_maker(settings: ClassicalModelSpec, train: Examples, tests: Mapping[str, Examples]) -> MakeMatrix:
+def _matrix_maker(
+    settings: ClassicalModelSpec, train: Examples, tests: Mapping[str, Examples], row_weights: np.ndarray | None
+) -> MakeMatrix:
     if isinstance(settings, MaxPpmiSpec):
-        return fit_word_information(train, inputs=settings.inputs, smoothing=settings.smoothing)
+        return fit_word_information(
+            train, inputs=settings.inputs, smoothing=settings.smoothing, row_weights=row_weights
+        )
     return fit_inputs(train, list(tests.values()), inputs=settings.inputs, features=settings.features)
 
 
@@ -84,12 +95,12 @@ def _new_model(settings: ClassicalModelSpec, labels: np.ndarray) -> Any:
     return LogisticRegression(C=settings.inverse_regularization, max_iter=MOST_ITERATIONS)
 
 
-def _fit(model: Any, matrix: Matrix, labels: np.ndarray) -> bool:
+def _fit(model: Any, matrix: Matrix, labels: np.ndarray, row_weights: np.ndarray | None) -> bool:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         # A second thread gains little on matrices of this size, and on a busy machine it waits for very long.
         with threadpool_limits(limits=1, user_api="blas"):
-            model.fit(matrix, labels)
+            model.fit(matrix, labels, sample_weight=row_weights)
     stopped_early = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
     for other in caught:
         if other not in stopped_early:

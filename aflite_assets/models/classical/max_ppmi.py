@@ -18,12 +18,17 @@ from aflite_assets.models.text.inputs import TextColumn, text_columns
 
 
 def fit_word_information(
-    train: Examples, *, inputs: Sequence[TextColumn] | None, smoothing: float
+    train: Examples,
+    *,
+    inputs: Sequence[TextColumn] | None,
+    smoothing: float,
+    row_weights: np.ndarray | None = None,
 ) -> Callable[[Examples], np.ndarray]:
     """The function that makes rows x classes float64 of examples: each class's largest PPMI with a word of the row.
 
     Words are lower-cased runs of letters, digits and underscores; in two columns they are two words. A row without
-    words of the train rows is all zeros. Classes are those among the train rows, ascending.
+    words of the train rows is all zeros. Classes are those among the train rows, ascending. `row_weights` (rows,): what
+    each train row counts, 1 by default.
 
     Raises:
         DataError: a text column of the train rows has no word at all.
@@ -35,7 +40,7 @@ def fit_word_information(
         for name, words in zip(columns, vocabularies, strict=True)
     ]
     train_words = sparse.hstack(fitted, format="csr")
-    information = positive_information(word_counts(train_words, train.labels), smoothing=smoothing)
+    information = positive_information(word_counts(train_words, train.labels, row_weights), smoothing=smoothing)
 
     def words_of(examples: Examples) -> sparse.csr_matrix:
         if examples is train:
@@ -46,12 +51,19 @@ def fit_word_information(
     return lambda examples: largest_information(words_of(examples), information)
 
 
-def word_counts(words: sparse.csr_matrix, labels: np.ndarray) -> np.ndarray:
-    """words x classes float64: rows of the class that hold the word. `words`: rows x words, 1 where one is held."""
+def word_counts(words: sparse.csr_matrix, labels: np.ndarray, row_weights: np.ndarray | None = None) -> np.ndarray:
+    """words x classes float64: rows of the class that hold the word, each counted with its weight.
+
+    `words`: rows x words, 1 where one is held.
+    """
     _, column = np.unique(labels, return_inverse=True)
     rows = np.arange(len(labels))
-    memberships = sparse.csr_matrix((np.ones(len(labels)), (rows, column)))
+    memberships = sparse.csr_matrix((_weights(row_weights, len(labels)), (rows, column)))
     return np.asarray((words.T @ memberships).todense(), dtype=np.float64)
+
+
+def _weights(row_weights: np.ndarray | None, rows: int) -> np.ndarray:
+    return np.ones(rows) if row_weights is None else row_weights.astype(np.float64)
 
 
 def positive_information(counts: np.ndarray, *, smoothing: float) -> np.ndarray:

@@ -125,6 +125,8 @@ def fingerprint(
         "held_back": None if rows.held_back is None else _rows_digest(rows.held_back),
         "weights": _weights_digest(weights),
     }
+    if rows.weights is not None:
+        parts["row_weights"] = hashlib.sha256(np.ascontiguousarray(rows.weights).tobytes()).hexdigest()
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

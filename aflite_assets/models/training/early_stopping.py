@@ -20,16 +20,25 @@ _HELD_BACK = 2
 
 @dataclass(frozen=True)
 class TrainingRows:
-    """Rows trained on, and rows to stop by (None: every epoch is trained)."""
+    """Rows trained on, and rows to stop by (None: every epoch is trained).
+
+    `weights`: what the loss of each row trained on is multiplied by, float32; None for 1.
+    """
 
     train: Examples
     held_back: Examples | None
+    weights: np.ndarray | None = None
 
 
 def training_rows(
-    examples: Examples, stopping: EarlyStoppingSpec | None, held_back: Examples | None, *, seed: int
+    examples: Examples,
+    stopping: EarlyStoppingSpec | None,
+    held_back: Examples | None,
+    *,
+    seed: int,
+    weights: np.ndarray | None = None,
 ) -> TrainingRows:
-    """Take `held_back` as the rows to stop by, or a share of the train rows.
+    """Take `held_back` as the rows to stop by, or a share of the train rows; `weights` are those of `examples`.
 
     The share is drawn from `seed`: stratified by label, whole groups where there are groups, in which case it may
     fall short.
@@ -39,24 +48,28 @@ def training_rows(
         ModelError: a split is to be stopped by, and its rows were not given.
     """
     if stopping is None:
-        return TrainingRows(examples, None)
+        return TrainingRows(examples, None, weights)
     if held_back is None and stopping.split is not None:
         raise ModelError(
             f"early_stopping.split names {stopping.split!r}, but its rows were not given; "
             "leave split out to hold back a share of the train rows"
         )
-    rows = _share(examples, stopping.share, seed=seed) if held_back is None else TrainingRows(examples, held_back)
+    if held_back is None:
+        rows = _share(examples, weights, stopping.share, seed=seed)
+    else:
+        rows = TrainingRows(examples, held_back, weights)
     _check(rows, stopping)
     return rows
 
 
-def _share(examples: Examples, share: float, *, seed: int) -> TrainingRows:
+def _share(examples: Examples, weights: np.ndarray | None, share: float, *, seed: int) -> TrainingRows:
     rng = np.random.default_rng([library_seed(seed), _HELD_BACK])
     drawn = stratified_sample(examples.labels, examples.groups, round(share * len(examples)), rng=rng)
     left = np.delete(np.arange(len(examples)), drawn)
     return TrainingRows(
         Examples(rows_at(examples.table, left), examples.label_names),
         Examples(rows_at(examples.table, drawn), examples.label_names),
+        None if weights is None else weights[left],
     )
 
 

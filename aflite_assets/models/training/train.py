@@ -11,8 +11,10 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import torch
+from torch.nn.functional import cross_entropy
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import get_linear_schedule_with_warmup, set_seed
@@ -85,9 +87,12 @@ def train_classifier(
     scratch: Path,
     log: Callable[[str], None],
     held_back: Examples | None = None,
+    row_weights: np.ndarray | None = None,
 ) -> TrainingResult:
     """Train in place with AdamW, a linear schedule and cross-entropy; call within `isolated_random_state`.
 
+    With `row_weights` (float32, one per row of `examples`, 0 or more) the loss of each row is multiplied by its weight;
+    a batch's loss stays the sum over its rows divided by how many these are. Dynamics and metrics are unweighted.
     The dynamics are the logits as presented: in training mode, before the step that uses them
     (Swayamdipta et al. 2020, section 2). With `settings.early_stopping`, training ends when the accuracy on
     `held_back` (default: a share of `examples`, which is then not trained on) gets no higher, and the weights of
@@ -107,7 +112,7 @@ def train_classifier(
         raise DataError("there are no rows to train on; give the dataset more rows or a smaller warm-up share")
     started = time.perf_counter()
     settings = classifier.settings
-    rows = training_rows(examples, settings.early_stopping, held_back, seed=seed)
+    rows = training_rows(examples, settings.early_stopping, held_back, seed=seed, weights=row_weights)
     start = copied_weights(classifier.model)
     mark = fingerprint(settings, rows, start, seed=seed, device=device)
     training = _Training(
@@ -121,6 +126,7 @@ def train_classifier(
         device,
         log,
         settings.gradient_accumulation,
+        None if rows.weights is None else torch.from_numpy(rows.weights.copy()),
     )
     with torch_threads_for(classifier.model, device):
         kept = training.run()
@@ -155,7 +161,8 @@ def _early_stopping(
 class _Training:
     """One training, over as many attempts as memory makes it take.
 
-    `start`: the weights before its first step; `parts`: micro-batches that a batch is computed in now.
+    `start`: the weights before its first step; `parts`: micro-batches that a batch is computed in now; `row_weights`:
+    what each row's loss is multiplied by.
     """
 
     classifier: NeuralClassifier
@@ -168,6 +175,7 @@ class _Training:
     device: DeviceSettings
     log: Callable[[str], None]
     parts: int
+    row_weights: torch.Tensor | None
 
     def run(self) -> int:
         """Train to the end; returns the epoch, counted from 1, whose weights the model now has."""
@@ -241,7 +249,10 @@ class _Training:
         with self.device.autocast(), _running_statistics(model) if len(labels) == 1 else nullcontext():
             logits = model(**arguments).logits
             self.recorder.record(positions, labels, logits)
-            return torch.nn.functional.cross_entropy(logits.float(), labels, reduction="sum", label_smoothing=smoothing)
+            if self.row_weights is None:
+                return cross_entropy(logits.float(), labels, reduction="sum", label_smoothing=smoothing)
+            losses = cross_entropy(logits.float(), labels, reduction="none", label_smoothing=smoothing)
+            return (losses * self.row_weights.to(losses.device)[positions]).sum()
 
     def _end_epoch(self, number: int) -> None:
         """Complete the record of the epoch, counted from 1, and log it.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-TRAIN_SETS = ("full", "random", "random_matched", "filtered", "single_pass_model", "single_pass_linear")
+TRAIN_SETS = ("full", "random", "random_matched", "filtered", "single_pass_model", "single_pass_linear", "weighted")
 """Train sets that every dataset can have, in the order in which tables show them."""
 
 _EARLIER = re.compile(r"(random|filtered)_([a-z0-9][a-z0-9_]*)")
@@ -39,6 +39,8 @@ def control_of(train_set: str, names: Collection[str]) -> str:
 def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
     """Filtered, and what it had left earlier, each against full, its control and the random rows of its size.
 
+    And weighted against full, which has the same rows.
+
     Only pairs whose both sides are among `names`.
     """
     pairs = []
@@ -47,6 +49,8 @@ def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
         if name == "filtered" or (earlier is not None and name.startswith("filtered_")):
             others = dict.fromkeys(("full", control_of(name, names), "random" if earlier is None else "full"))
             pairs += [(name, against) for against in others if against in names]
+        if name == "weighted" and "full" in names:
+            pairs.append((name, "full"))
     return pairs
 
 

@@ -3,51 +3,78 @@
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+import pyarrow.compute as pc
 import yaml
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.reports.page.markdown import escape_markdown, markdown_table
+from aflite_assets.reports.sentences.still_predicted import still_predicted, still_predicted_sentence
 from aflite_assets.reports.sentences.summary import filtering_sentence
-from aflite_assets.reports.text import count, one_line, value_text
+from aflite_assets.reports.text import count, listed, one_line, percent, value_text
+from aflite_assets.wording import truncate
 
 _HOLDS = {
     "filtered": "the rows that filtering kept",
-    "hard": "the same rows as `filtered`, under the name that pairs with `easy`",
+    "hard": "the same rows as `filtered`: every train row is under the threshold",
     "easy": "the rows that filtering removed",
     "random": "as many rows as `filtered`, drawn at random: the control to compare with",
-    "full_tagged": "all rows, with the columns below",
+    "quarantined": "rows whose labels are suspected: taken out before the first pass, so in none of the others but "
+    "`full_tagged`",
+    "full_tagged": "all rows, and what the filter says of each",
 }
+
+_MOST_NAMED, _NAME_LENGTH = 20, 60
+"""Columns of the source that are named, and the characters shown of each."""
 
 _CONFIG_NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 
-_COLUMNS = """\
-| column of `full_tagged` | meaning |
-| --- | --- |
-| `predictability` | of the times the row was held out, the share in which a linear classifier was \
-right, in \\[0, 1\\]; missing if never held out |
-| `removed_in_iteration` | the filtering iteration that removed the row, counted from 0; missing for kept rows |
-| `weight` | the class's share / the probability that the first iteration's classifiers gave to the row's label, \
-clipped to \\[0.25, 4\\]: under 1 where the features give the label away, over 1 where they mislead; to multiply the \
-row's loss by; missing for rows that were not scored |
+_GIVEN_ID = "the id that the source gives the row"
+_MADE_ID = "the row's split in the source and its number there, as in `train-17`"
+_COLUMNS = {
+    "content_hash": "hash of the row's input: equal inputs have equal ones",
+    "source_row": "the row's number in its split of the source, counted from 0 before any row was dropped (of multiple "
+    "choice every answer is a row)",
+    "group": "rows with one number belong together and were never split by the filter",
+    "annotator_labels": "class numbers that single annotators gave",
+    "status": "`full_tagged` only: kept, removed, warm-up (spent on training the encoder), quarantined (its label is "
+    "suspected), or not filtered (a split that was left alone)",
+    "predictability": "`full_tagged` only: of the times the row was held out, the share in which a linear classifier "
+    "was right, in [0, 1], as last known; missing if never held out",
+    "removed_in_iteration": "`full_tagged` only: the pass that removed the row, counted from 0; missing for kept rows",
+    "weight": "`full_tagged` only: see below; missing for rows that were not scored",
+}
+
+_WEIGHTS = """\
+`{weight}` is the class's share / the probability that the first pass's classifiers gave to the row's label, clipped \
+to \\[0.25, 4\\]: under 1 where the features give the label away, over 1 where they mislead. It is there to multiply a \
+row's loss by, on all rows instead of the kept ones. Whether that helps is not said here: see the train set `weighted` \
+in the report, which has it where the dataset's settings have `train_weighted: true`.
 """
 
 _METHOD = """\
 Rows were removed with AFLite (Le Bras et al., ICML 2020, *Adversarial Filters of Dataset Biases*, \
-[arXiv:2002.04108](https://arxiv.org/abs/2002.04108)). In each iteration many linear classifiers are trained on random \
-parts of the data and predict the rest; rows that are predicted right most reliably go first. Labels were not changed.
+[arXiv:2002.04108](https://arxiv.org/abs/2002.04108)). In each pass many linear classifiers are trained on random \
+parts of the data and predict the rest. Rows that are predicted right most reliably go first. Labels were not changed.
 """
 
-_CAVEATS = """\
-- Difficulty is relative to the representation and the linear classifier used here. For another model the kept rows \
-need not be hard, nor the removed ones easy.
-- Kept rows are enriched in mislabelled and ambiguous ones, and these weigh most: a wrong label is hard to predict as \
-well.
-- Class shares and topics shift when rows are removed. Compare with a random subset of the same size before crediting \
-filtering with an effect.
-- Where you can, train on `full_tagged` with `weight` rather than on `filtered`: deleting rows loses what they teach.
-- Accuracy on the filtered test rows is low partly by construction, since they were kept for being hard.
+_LIMITS = """\
+- What is predictable depends on the representation and the linear classifier used here. Another model may predict \
+kept rows and fail on removed ones.
+- A predictable row need not have a shortcut: an easy task is easy. Whether one was found is said in the report.
+- Wrong and ambiguous labels are seldom predicted, so they gather among the kept rows, and their weights are high.
+- Class shares and topics shift when rows are removed. Compare with a random subset of the same size and classes \
+before crediting filtering with an effect.
+- Accuracy on filtered test rows is low partly by construction: they were chosen by what classifiers got wrong.
 """
+
+_LAWS = {
+    "pooled": "were in one pool with the train rows: classifiers were trained on them too, and they left as train rows "
+    "did, so a result on them is no independent evidence",
+    "scored": "left by the law by which train rows left; no classifier was trained on them",
+    "kept": "were left alone: `filtered` has all of them",
+}
 
 
 def dataset_card(
@@ -58,6 +85,9 @@ def dataset_card(
     rows: Mapping[str, Mapping[str, int]],
     filtered: Sequence[FilteredSet],
     label_names: Sequence[str],
+    source_columns: Sequence[str],
+    own_columns: Mapping[str, str],
+    ids_given: bool,
     notes: Sequence[str] = (),
     provenance: Mapping[str, str] | None = None,
 ) -> str:
@@ -65,7 +95,9 @@ def dataset_card(
 
     `configs`: configuration name and the Parquet path pattern of each split, relative to the folder; the
     first is loaded by default. A name may carry a representation, `filtered_<representation>`.
-    `rows[config][split]` counts rows; splits without a count print a dash.
+    `rows[config][split]` counts rows; splits without a count say so. `source_columns`: names of the inputs,
+    the label and the attributes; `own_columns`: how the columns that the project adds to these are called, by their
+    plain names; `ids_given`: whether `id` is the source's own.
 
     Raises:
         InvalidInputError: no configuration, a name given twice or not of a-z, 0-9 and underscores, or a path that
@@ -79,15 +111,17 @@ def dataset_card(
         *(f"> **Note:** {escape_markdown(note)}\n" for note in notes),
         "## What is inside\n",
         _config_table(configs, rows),
-        _COLUMNS,
+        _column_table(source_columns, own_columns, ids_given=ids_given),
         f"Classes, in the order of their numbers: {', '.join(escape_markdown(name) for name in label_names)}.\n",
         "```python\nfrom datasets import load_dataset\n\n"
         f'dataset = load_dataset("path/to/this/folder", "{configs[0][0]}")\n```\n',
         "## How it was made\n",
         _METHOD,
-        *(_filtering(one) for one in filtered),
-        "## Before you use it\n",
-        _CAVEATS,
+        *(_filtering(one, label_names) for one in filtered),
+        "## Weights\n",
+        _WEIGHTS.format(weight=own_columns["weight"]),
+        "## Known limits\n",
+        _LIMITS,
         "## Licence\n",
         "As the source dataset's. This folder holds its rows, selected and tagged.\n",
     ]
@@ -155,11 +189,63 @@ def _holds(name: str) -> str:
     return _HOLDS[base] + (f"; representation {escape_markdown(representation)}" if representation else "")
 
 
-def _filtering(filtered: FilteredSet) -> str:
+def _column_table(source: Sequence[str], own: Mapping[str, str], *, ids_given: bool) -> str:
+    meanings = {"id": _GIVEN_ID if ids_given else _MADE_ID, **_COLUMNS}
+    given = escape_markdown(listed([truncate(one_line(name), _NAME_LENGTH) for name in source], _MOST_NAMED))
+    lines = ["| column | meaning |", "| --- | --- |", f"| {given} | the source's: inputs, label and attributes |"]
+    lines += [f"| `{name}` | {meanings[plain].replace('[', chr(92) + '[')} |" for plain, name in own.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _filtering(filtered: FilteredSet, label_names: Sequence[str]) -> str:
+    settings = {name: value for name, value in filtered.settings.items() if name != "evaluation_rows"}
     table = markdown_table(
-        ["setting", "value"],
-        [(name, value_text(value)) for name, value in filtered.settings.items()],
-        numbers_from=2,
+        ["setting", "value"], [(name, value_text(value)) for name, value in settings.items()], numbers_from=2
     )
     warnings = "".join(f"- Warning: {escape_markdown(warning)}\n" for warning in filtered.warnings)
-    return f"{escape_markdown(filtering_sentence(filtered))}\n\n{table}\n{warnings}"
+    return "\n".join(
+        [
+            f"### Representation {escape_markdown(filtered.representation)}\n",
+            f"{escape_markdown(filtering_sentence(filtered))}\n",
+            f"{escape_markdown(still_predicted_sentence(still_predicted(filtered)))}\n",
+            removed_by_class(filtered, label_names),
+            _test_rows(filtered),
+            f"Settings{_runs_text(filtered)}:\n",
+            table,
+            warnings,
+        ]
+    )
+
+
+def removed_by_class(filtered: FilteredSet, label_names: Sequence[str]) -> str:
+    """A table of the train rows of each class: filtered, removed, and the class's share before and after."""
+    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    labels, kept = train["label"].to_numpy(), train["kept"].to_numpy(zero_copy_only=False)
+    before = np.bincount(labels, minlength=len(label_names))
+    after = np.bincount(labels[kept], minlength=len(label_names))
+    rows = [
+        (
+            name,
+            count(int(before[number])),
+            count(int(before[number] - after[number])),
+            f"{percent(before[number] / max(before.sum(), 1))} %",
+            f"{percent(after[number] / max(after.sum(), 1))} %",
+        )
+        for number, name in enumerate(label_names)
+    ]
+    return markdown_table(["class", "train rows in the pool", "removed", "share before", "share after"], rows)
+
+
+def _test_rows(filtered: FilteredSet) -> str:
+    policies = filtered.settings.get("evaluation_rows")
+    lines = [
+        f"- Rows of {escape_markdown(split)} ({policy}): {_LAWS[policy]}."
+        for split, policy in (policies.items() if isinstance(policies, Mapping) else ())
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _runs_text(filtered: FilteredSet) -> str:
+    if filtered.runs == 1:
+        return ""
+    return f" (the first of {filtered.runs} runs of the filter, which differ in their draws, is published)"

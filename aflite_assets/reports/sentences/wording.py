@@ -12,6 +12,8 @@ TRAIN_SET_MEANINGS = {
     "single_pass_model": "as many rows as filtered has, without those that the warm-up model is surest of",
     "single_pass_linear": "as many rows as filtered has, without those that a single pass of linear classifiers "
     "predicts most reliably",
+    "weighted": "the rows of full, each row's loss multiplied by its weight: low where the features give the label "
+    "away, high where they mislead",
 }
 
 STOP_REASONS = {
@@ -27,7 +29,8 @@ GLOSSARY = {
     "Chance": "Accuracy of always answering the most frequent class of the rows at hand.",
     "Evaluator": "A model trained from scratch, or from its pretrained checkpoint, on one train set and then "
     "tested. It is not the model that filtered.",
-    "Filtered": "The rows that AFLite kept: those that its classifiers could not predict reliably.",
+    "Filtered": "The rows that AFLite kept. Where the target size ended the filter, some may still be predicted every "
+    "time.",
     "Full": "All train rows; those spent on warm-up among them only where the settings say so. On the test side: all "
     "rows of the test set.",
     "Control": "What filtered is judged against: as many random rows with its class sizes (random_matched), or any as "

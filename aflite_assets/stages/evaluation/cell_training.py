@@ -34,7 +34,7 @@ _MODEL = "model"
 class WeightsJob:
     """Everything a process needs to train what several cells start from, and to keep it.
 
-    `train_rows`: int64 ids of rows of `raw`.
+    `train_rows`: int64 ids of rows of `raw`; `row_weights`: what each row's loss is multiplied by, None for 1.
     """
 
     settings: NeuralModelSpec
@@ -44,6 +44,7 @@ class WeightsJob:
     raw: PublishedResult
     target: Path
     scratch: Path
+    row_weights: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class CellJob:
     """Everything a process needs to train one cell: settings, rows, where the data are and where the files go.
 
     `train_rows`: int64 ids of rows of `raw`. `unreported`: splits that evaluators stop by, not tested on. `weights`:
-    where a `WeightsJob` has trained this cell's settings on its rows; then `stages` are trained next.
+    where a `WeightsJob` has trained this cell's settings on its rows; then `stages` are trained next. `row_weights`:
+    what the loss of each of the train rows is multiplied by, None for 1.
     """
 
     settings: OneStageSpec
@@ -65,6 +67,7 @@ class CellJob:
     scratch: Path
     weights: PublishedResult | None = None
     stages: tuple[RecipeStage, ...] = ()
+    row_weights: np.ndarray | None = None
 
 
 def train_weights(job: WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
@@ -85,6 +88,7 @@ def train_weights(job: WeightsJob, log: Callable[[str], None]) -> dict[str, floa
         scratch=job.scratch,
         log=log,
         validation=_validation(job.settings, raw),
+        row_weights=job.row_weights,
     )
     pq.write_table(result.dynamics, job.target / "dynamics.parquet")
     return dict(result.metrics)
@@ -122,6 +126,7 @@ def _evaluated(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: 
         scratch=job.scratch,
         log=log,
         validation=_validation(job.settings, raw),
+        row_weights=job.row_weights,
     )
 
 

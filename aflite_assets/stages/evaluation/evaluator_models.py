@@ -196,6 +196,7 @@ class _Training:
                 part.scratch,
                 weights=None if base is None else self.draft.add_published_part(base.name, base.key),
                 stages=() if recipe is None else recipe.stages,
+                row_weights=cell.train_set.weights,
             )
             return self._tracked(cell.name, cell, part, job)
 
@@ -211,6 +212,7 @@ class _Training:
                 self.inputs.raw_dataset,
                 part.path,
                 part.scratch,
+                row_weights=base.cell.train_set.weights,
             )
             return self._tracked(base.name, base.cell, part, job)
 

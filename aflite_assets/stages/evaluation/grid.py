@@ -42,6 +42,8 @@ def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) 
         "checkpoint": checkpoint_content(settings),
         "rows": rows,
     }
+    if cell.train_set.weights is not None:
+        fields["weights"] = hashlib.sha256(np.ascontiguousarray(cell.train_set.weights).tobytes()).hexdigest()
     if validation is not None:
         fields["validation"] = validation
     return fields if isinstance(settings, ClassicalModelSpec) else {**fields, "seed": cell.seed}

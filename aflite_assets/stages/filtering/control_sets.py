@@ -22,6 +22,7 @@ from aflite_assets.stages.shared.published import (
     read_rows,
     without_rows,
 )
+from aflite_assets.stages.shared.row_weights import row_weights
 from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, filter_runs, why_not_earlier
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
@@ -36,6 +37,7 @@ class ControlSetsSettings(StageSettings):
     filter_seeds: int
     full_includes_warmup: bool
     train_sets: dict[Name, RowCount]
+    train_weighted: bool
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ def run(
             size_name: earlier_set(rows, size, run=filter_run) for size_name, size in settings.train_sets.items()
         }
         made += _earlier_controls(name, earlier, full.in_split("train").row_ids, settings.seeds)
+        made += [_weighted(name, rows, full.in_split("train").row_ids)] if settings.train_weighted else []
         notes["earlier_sets"] = {
             size_name: _described(earlier_rows, rows, settings.train_sets[size_name])
             for size_name, earlier_rows in earlier.items()
@@ -75,7 +78,8 @@ def run(
         controls += made
         summary[name] = {"sets": len(made), **notes}
         context.progress.log(f"controls of {name}: {sorted({control.name for control in made})}")
-    pq.write_table(pa.concat_tables([_table(control) for control in controls]), draft.path / "sets.parquet")
+    tables = [_table(control, weighted=settings.train_weighted) for control in controls]
+    pq.write_table(pa.concat_tables(tables), draft.path / "sets.parquet")
     return summary
 
 
@@ -168,6 +172,15 @@ def _earlier_controls(
     return made
 
 
+def _weighted(representation: str, rows: pa.Table, row_ids: np.ndarray) -> ControlSet:
+    """All train rows, each with its weight of the published folder; 1 for rows that were not scored."""
+    weights = row_weights(rows["label_probability"], rows["label"].to_numpy())
+    known = _in_order(row_ids, rows["row_id"].to_numpy(), _floats(pa.chunked_array([weights])))
+    return ControlSet(
+        representation, "weighted", None, "train", row_ids, np.nan_to_num(known, nan=1.0).astype(np.float32)
+    )
+
+
 def _described(earlier: EarlierSet | None, rows: pa.Table, size: int) -> dict[str, object]:
     if earlier is None:
         return {"reason": why_not_earlier(rows, size)}
@@ -211,17 +224,19 @@ def _single_pass(
     return sets
 
 
-def _table(control: ControlSet) -> pa.Table:
+def _table(control: ControlSet, *, weighted: bool) -> pa.Table:
+    """`weighted`: with a column of weights, which results without weighted sets lack."""
     rows = len(control.row_ids)
-    return pa.table(
-        {
-            "representation": [control.representation] * rows,
-            "name": [control.name] * rows,
-            "seed": pa.array([control.seed] * rows, pa.int64()),
-            "split": [control.split] * rows,
-            "row_id": control.row_ids,
-        }
-    )
+    columns = {
+        "representation": [control.representation] * rows,
+        "name": [control.name] * rows,
+        "seed": pa.array([control.seed] * rows, pa.int64()),
+        "split": [control.split] * rows,
+        "row_id": control.row_ids,
+    }
+    if weighted:
+        columns["weight"] = pa.nulls(rows, pa.float32()) if control.weights is None else pa.array(control.weights)
+    return pa.table(columns)
 
 
 CONTROL_SETS = Stage("control_sets", "3", ControlSetsSettings, ControlSetsInputs, run)

@@ -27,6 +27,7 @@ class FilterInputs:
     """What every run of one representation's filter is given, but for the seed; arrays have an entry per row entering.
 
     `entering`: their places among the embedded `rows`. `policies`: what is done with each split other than train.
+    `copies`: a number per row, equal for exact copies; None without any.
     """
 
     rows: pa.Table
@@ -36,13 +37,25 @@ class FilterInputs:
     score_only: np.ndarray
     settings: FilterSettings
     policies: Mapping[str, str]
+    copies: np.ndarray | None = None
 
     @classmethod
     def of(
-        cls, embedded: PublishedResult, spec: FilterSpec, *, warmup: int, left_out: np.ndarray | None = None
+        cls,
+        embedded: PublishedResult,
+        spec: FilterSpec,
+        *,
+        warmup: int,
+        copies: np.ndarray | None = None,
+        left_out: np.ndarray | None = None,
     ) -> "FilterInputs":
-        """From the embedded rows but those with the ids `left_out`; `warmup`: rows spent on the encoders."""
+        """From the embedded rows but those with the ids `left_out`; `warmup`: rows spent on the encoders.
+
+        `copies`: a number per embedded row, equal for exact copies.
+        """
         rows, features = read_rows(embedded), open_features(embedded)
+        if copies is not None:
+            rows = rows.append_column("copy", pa.array(copies))
         if left_out is not None and len(left_out):
             staying = ~np.isin(rows["row_id"].to_numpy(), left_out)
             rows, features = rows.filter(pa.array(staying)), features[staying]
@@ -58,6 +71,7 @@ class FilterInputs:
             scored[entering],
             filter_settings(spec, int(pool.sum()), warmup, train_rows=train_rows),
             {split: spec.evaluation_rows_of(split) for split in dict.fromkeys(splits) if split != "train"},
+            None if copies is None else rows["copy"].to_numpy()[entering],
         )
 
     def kept(self, result: FilterResult) -> np.ndarray:
@@ -131,6 +145,7 @@ class FilterInputs:
             groups=self.groups,
             score_only=self.score_only if self.score_only.any() else None,
             counted=self.split == "train",
+            copies=self.copies,
             device=device.device,
             keep_probabilities=keep_probabilities,
             on_iteration=on_iteration,

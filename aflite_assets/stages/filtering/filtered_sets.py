@@ -1,5 +1,6 @@
 """The stage of `filtered_sets`: AFLite's loop per representation, a checkpoint per iteration; resumes there."""
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,11 +19,13 @@ from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, write_json
 from aflite_assets.specs.dataset import FilterSpec
+from aflite_assets.stages.filtering.exact_copies import copy_codes
 from aflite_assets.stages.filtering.filter_inputs import FilterInputs, before_quarantine
 from aflite_assets.stages.shared.published import (
     FILTER_RUNS,
     LABEL_ERRORS,
     PREDICTED_INSTEAD,
+    read_rows,
     report_iterations,
 )
 from aflite_assets.stages.stage import IterationReport, Stage, StageContext, StageInputs, StageSettings
@@ -56,10 +59,13 @@ def run(
         fields = {"filter": settings.filter.model_dump(mode="json"), "seed": settings.seed, "warmup_rows": warmup}
         if settings.filter_seeds > 1:
             fields["filter_seeds"] = settings.filter_seeds
+        copies = copy_codes(inputs.raw_dataset, read_rows(embedded)["row_id"].to_numpy())
+        if copies is not None:
+            fields["copies"] = hashlib.sha256(copies.tobytes()).hexdigest()
         part = draft.part(
             name,
             ResultKey(draft.key.code_version, fields, {"embeddings": embedded.data_version}),
-            partial(_filter, name, embedded, settings, warmup=warmup, context=context),
+            partial(_filter, name, embedded, settings, copies=copies, warmup=warmup, context=context),
         )
         if part.cached:
             report_iterations(name, part.result, context.progress)
@@ -74,13 +80,15 @@ def _filter(
     settings: FilteredSetsSettings,
     part: Draft,
     *,
+    copies: np.ndarray | None,
     warmup: int,
     context: StageContext,
 ) -> dict[str, object]:
-    given, progress = FilterInputs.of(embedded, settings.filter, warmup=warmup), context.progress
+    given, progress = FilterInputs.of(embedded, settings.filter, warmup=warmup, copies=copies), context.progress
     suspects = before_quarantine(name, given, settings.filter, part.scratch, seed=settings.seed, context=context)
     if suspects is not None:
-        given = FilterInputs.of(embedded, settings.filter, warmup=warmup, left_out=quarantined_ids(suspects))
+        left_out = quarantined_ids(suspects)
+        given = FilterInputs.of(embedded, settings.filter, warmup=warmup, copies=copies, left_out=left_out)
     checkpoint = Checkpoint(part.scratch)
     (part.path / "scores").mkdir()
     resume = checkpoint.load()
@@ -269,7 +277,7 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
     held_out[entering] = result.held_out_count
     removed_in = np.full(total, -1, np.int64)
     removed_in[entering[result.removed_rows]] = result.removed_in_iteration
-    columns = [column for column in ("row_id", "split", "label", "group") if column in rows.column_names]
+    columns = [column for column in ("row_id", "split", "label", "group", "copy") if column in rows.column_names]
     table = rows.select(columns).replace_schema_metadata(None)
     for name, values in (
         ("kept", pa.array(removed_in < 0)),

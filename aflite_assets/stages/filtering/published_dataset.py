@@ -1,6 +1,6 @@
 """The stage of `published_dataset`: a folder with a card that `datasets.load_dataset` opens."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +13,14 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import read_image
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.rows import rows_at
+from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.stages.shared.published import ControlSet, read_control_sets
+from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.stages.filtering.published_columns import FATE_COLUMNS, PublishedColumns, published_table
+from aflite_assets.stages.shared.published import ControlSet, quarantined_rows, read_control_sets
 from aflite_assets.stages.shared.report_inputs import filtered_set, trial_note
+from aflite_assets.stages.shared.row_weights import row_weights, weight_summary
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
-
-WEIGHT_BOUNDS = (0.25, 4.0)
-"""Least and most a row may weigh: a quarter, so that every row still teaches, and four, so that few rule no batch."""
 
 _BLOCK_ROWS = 1_000
 
@@ -32,11 +33,33 @@ class Configuration:
     tables: Mapping[str, pa.Table]
 
 
+@dataclass(frozen=True)
+class Content:
+    """Every row of the dataset as it is published (`table`), in the order of `raw`, and how its columns are called."""
+
+    raw: Examples
+    table: pa.Table
+    names: PublishedColumns
+
+    def at(self, row_ids: np.ndarray) -> dict[str, pa.Table]:
+        """The rows with these ids by split."""
+        return self.by_split(self.table, np.isin(self.raw.row_ids, row_ids))
+
+    def by_split(self, table: pa.Table, chosen: np.ndarray) -> dict[str, pa.Table]:
+        """The chosen rows (bool, one per row) of a table in this order, by split; none of splits without any."""
+        splits = np.array(self.raw.table["split"].to_pylist(), object)
+        return {
+            split: rows_at(table, np.flatnonzero(chosen & (splits == split)))
+            for split in dict.fromkeys(splits[chosen].tolist())
+        }
+
+
 class PublishedDatasetSettings(StageSettings):
     """What `published_dataset` reads of a dataset's file."""
 
     title: str
     description: str
+    columns: ColumnsSpec
 
 
 @dataclass(frozen=True)
@@ -52,29 +75,30 @@ def run(
     settings: PublishedDatasetSettings, inputs: PublishedDatasetInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
     """Write every configuration's splits as Parquet with the library's own types, and the card that lists them."""
+    from aflite_assets.reports.page.card import dataset_card
+    from aflite_assets.reports.sentences.still_predicted import still_predicted
+
     raw_result = inputs.raw_dataset
     raw = load_examples(raw_result.path)
+    names = PublishedColumns.of(raw, settings.columns)
+    content = Content(raw, published_table(raw, names, raw_result.summary["source_rows"]), names)
     filtered = [filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()]
     controls = read_control_sets(inputs.control_sets)
     files: dict[str, dict[str, str]] = {}
     rows: dict[str, dict[str, int]] = {}
-    weights = {}
+    weights, hard = {}, {}
     for number, kept in enumerate(filtered):
         suffix = "" if number == 0 else f"_{kept.representation}"
         random = _first_random(controls, kept.representation)
-        for configuration in _configurations(raw, kept.rows, random, suffix):
-            files[configuration.name] = {}
+        quarantined = quarantined_rows(inputs.filtered_sets.part(kept.representation))
+        for configuration in _configurations(content, kept, random, quarantined, suffix):
+            files[configuration.name] = _write(configuration, content, draft.path)
             rows[configuration.name] = {split: len(table) for split, table in configuration.tables.items()}
-            for split, table in configuration.tables.items():
-                path = f"data/{configuration.name}/{split}.parquet"
-                (draft.path / path).parent.mkdir(parents=True, exist_ok=True)
-                _to_parquet(table, raw, draft.path / path)
-                files[configuration.name][split] = path
         known = row_weights(kept.rows["label_probability"], kept.rows["label"].to_numpy())
         weights[kept.representation] = weight_summary(known)
-        files[f"hard{suffix}"], rows[f"hard{suffix}"] = files[f"filtered{suffix}"], rows[f"filtered{suffix}"]
-    from aflite_assets.reports.page.card import dataset_card
-
+        hard[kept.representation] = still_predicted(kept).all_under_threshold
+        if hard[kept.representation]:
+            files[f"hard{suffix}"], rows[f"hard{suffix}"] = files[f"filtered{suffix}"], rows[f"filtered{suffix}"]
     card = dataset_card(
         settings.title or draft.partition,
         settings.description,
@@ -82,93 +106,86 @@ def run(
         rows=rows,
         filtered=filtered,
         label_names=raw.label_names,
-        notes=trial_note(raw_result),
+        source_columns=names.source_names,
+        own_columns=names.own,
+        ids_given=names.ids_given,
+        notes=(*trial_note(raw_result), *_standardised_note(raw_result)),
         provenance={f"data version of {name}": result.data_version for name, result in inputs.results.items()},
     )
     (draft.path / "README.md").write_text(card, encoding="utf-8")
     context.progress.log(f"published dataset: {rows}")
-    return {"rows": rows, "weights": weights}
+    return {"rows": rows, "weights": weights, "columns": names.raw_columns, "fate_columns": _fate_names(names)}
 
 
-def _first_random(controls: list[ControlSet], representation: str) -> np.ndarray:
+def _standardised_note(raw: PublishedResult) -> tuple[str, ...]:
+    if "standardised" not in raw.summary:
+        return ()
+    return ("Features are standardised: mean 0 and standard deviation 1 over the train rows of the source.",)
+
+
+def _fate_names(names: PublishedColumns) -> dict[str, str]:
+    """By the published name what `full_tagged` says of the filter."""
+    return {names.own[name]: name for name in FATE_COLUMNS}
+
+
+def _write(configuration: Configuration, content: Content, folder: Path) -> dict[str, str]:
+    """Write a file per split; their paths below the folder."""
+    paths = {}
+    for split, table in configuration.tables.items():
+        paths[split] = f"data/{configuration.name}/{split}.parquet"
+        (folder / paths[split]).parent.mkdir(parents=True, exist_ok=True)
+        _to_parquet(table, content, folder / paths[split])
+    return paths
+
+
+def _first_random(controls: Sequence[ControlSet], representation: str) -> np.ndarray:
     """Row ids of the random control with the lowest seed, all splits."""
     drawn = [control for control in controls if control.name == "random" and control.representation == representation]
     lowest = min(control.seed for control in drawn if control.seed is not None)
     return np.concatenate([control.row_ids for control in drawn if control.seed == lowest])
 
 
-def _configurations(raw: Examples, rows: pa.Table, random: np.ndarray, suffix: str) -> Iterator[Configuration]:
+def _configurations(
+    content: Content, filtered: FilteredSet, random: np.ndarray, quarantined: np.ndarray, suffix: str
+) -> Iterator[Configuration]:
+    rows = filtered.rows
     kept = rows.filter(rows["kept"])["row_id"].to_numpy()
     removed = rows.filter(pc.invert(rows["kept"]))["row_id"].to_numpy()
-    for name, row_ids in (("filtered", kept), ("easy", removed), ("random", random)):
-        chosen = rows_at(raw.table, np.flatnonzero(np.isin(raw.row_ids, row_ids)))
-        if chosen.num_rows:
-            yield Configuration(f"{name}{suffix}", _by_split(_content(chosen)))
-    yield Configuration(f"full_tagged{suffix}", _by_split(_tagged(raw, rows)))
+    for name, row_ids in (("filtered", kept), ("easy", removed), ("random", random), ("quarantined", quarantined)):
+        tables = content.at(row_ids)
+        if tables:
+            yield Configuration(f"{name}{suffix}", tables)
+    every = np.ones(len(content.raw), dtype=bool)
+    yield Configuration(f"full_tagged{suffix}", content.by_split(_tagged(content, filtered, quarantined), every))
 
 
-def _content(table: pa.Table) -> pa.Table:
-    """The columns that a user of the dataset reads."""
-    return table.drop_columns([name for name in ("row_id", "group") if name in table.column_names])
+def _tagged(content: Content, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:
+    """All rows with their fate; rows that never entered the filter have no score.
 
-
-def _by_split(table: pa.Table) -> dict[str, pa.Table]:
-    splits = np.array(table["split"].to_pylist(), object)
-    return {
-        split: rows_at(table, np.flatnonzero(splits == split)).drop_columns(["split"])
-        for split in dict.fromkeys(splits)
-    }
-
-
-def _tagged(raw: Examples, rows: pa.Table) -> pa.Table:
-    """All rows with their fate; rows that never entered the filter (warm-up, or splits left alone) have no score."""
+    These are the warm-up rows, those quarantined before the first pass, and splits left alone.
+    """
+    raw, own, rows = content.raw, content.names.own, filtered.rows
     position = {row_id: number for number, row_id in enumerate(rows["row_id"].to_pylist())}
     order = pa.array([position.get(row_id) for row_id in raw.row_ids.tolist()], pa.int64())
     joined = rows.take(order)
-    table = _content(raw.table)
-    status = pc.if_else(joined["kept"], "kept", "removed")
-    for name, values in (
-        ("status", pc.fill_null(status, "warm-up")),
-        ("predictability", joined["predictability"]),
-        ("removed_in_iteration", joined["removed_in_iteration"]),
-        ("weight", row_weights(joined["label_probability"], raw.labels)),
-    ):
-        table = table.append_column(name, values)
+    splits = dict.fromkeys(raw.table["split"].to_pylist())
+    left_alone = [split for split in splits if split not in ("train", *filtered.filtered_splits)]
+    status = pc.fill_null(pc.if_else(joined["kept"], "kept", "removed"), "warm-up")
+    status = pc.if_else(pa.array(np.isin(raw.row_ids, quarantined)), "quarantined", status)
+    alone = pc.is_in(raw.table["split"], pa.array(left_alone, pa.string()))
+    fate = {
+        "status": pc.if_else(alone, "not filtered", status),
+        "predictability": joined["predictability"],
+        "removed_in_iteration": joined["removed_in_iteration"],
+        "weight": row_weights(joined["label_probability"], raw.labels),
+    }
+    table = content.table
+    for name in FATE_COLUMNS:
+        table = table.append_column(own[name], fate[name])
     return table
 
 
-def row_weights(label_probability: pa.ChunkedArray, labels: np.ndarray) -> pa.Array:
-    """Class share / label probability, clipped to `WEIGHT_BOUNDS`; float32, null where there is no probability.
-
-    1 is a row about whose label the features say as much as the class's share does, less one that they give away, more
-    one that they mislead about. But for the clipping, and where the probabilities are right and no label impossible,
-    weighted rows have a mean of 1, their classes' shares, and labels that do not depend on what the classifiers see.
-    This is reweighing (Kamiran and Calders 2012) with the classifiers' probability in place of a share counted per
-    group; in statistics a stabilised inverse probability weight, which Cole and Hernan (2008) truncate likewise.
-
-    Args:
-        label_probability: per row the first iteration's mean held-out probability of its own label, in [0, 1], or null.
-        labels: the classes, rows int64 from 0; shares are taken over the rows that have a probability.
-    """
-    probability = pc.fill_null(label_probability.cast(pa.float64()), float("nan")).to_numpy()
-    known = ~np.isnan(probability)
-    shares = np.bincount(labels[known], minlength=int(labels.max(initial=0)) + 1) / max(known.sum(), 1)
-    with np.errstate(divide="ignore"):
-        weights = np.clip(shares[labels] / probability, *WEIGHT_BOUNDS)
-    return pa.array(weights.astype(np.float32), mask=~known)
-
-
-def weight_summary(weights: pa.Array) -> dict[str, float | None]:
-    """The mean weight and the shares of weighted rows at either bound; None of each where no row has a weight."""
-    least, most = WEIGHT_BOUNDS
-    return {
-        "mean": pc.mean(weights).as_py(),
-        "share_at_least": pc.mean(pc.less_equal(weights, least)).as_py(),
-        "share_at_most": pc.mean(pc.greater_equal(weights, most)).as_py(),
-    }
-
-
-def _to_parquet(table: pa.Table, raw: Examples, path: Path) -> None:
+def _to_parquet(table: pa.Table, content: Content, path: Path) -> None:
     """Write with the schema of `datasets`, so that label names and the image type travel in the file.
 
     In blocks, since the images of a large dataset do not fit into memory.
@@ -176,21 +193,22 @@ def _to_parquet(table: pa.Table, raw: Examples, path: Path) -> None:
     import datasets
 
     features = datasets.Features.from_arrow_schema(table.schema.remove_metadata())
-    features["label"] = datasets.ClassLabel(names=list(raw.label_names))
-    if raw.modality == "image":
-        features["image"] = datasets.Image()
+    features[content.names.label] = datasets.ClassLabel(names=list(content.raw.label_names))
+    image = content.names.inputs["image"][0] if content.raw.modality == "image" else None
+    if image is not None:
+        features[image] = datasets.Image()
     schema = features.arrow_schema
     with pq.ParquetWriter(path, schema) as writer:
         for start in range(0, table.num_rows, _BLOCK_ROWS):
             block = table.slice(start, _BLOCK_ROWS)
-            writer.write_table((_with_image_bytes(block) if raw.modality == "image" else block).cast(schema))
+            writer.write_table((block if image is None else _with_image_bytes(block, image)).cast(schema))
 
 
-def _with_image_bytes(table: pa.Table) -> pa.Table:
+def _with_image_bytes(table: pa.Table, name: str) -> pa.Table:
     """Images as bytes, so that the folder stands on its own."""
-    values = [{"bytes": read_image(image), "path": None} for image in table["image"].to_pylist()]
+    values = [{"bytes": read_image(image), "path": None} for image in table[name].to_pylist()]
     column = pa.array(values, pa.struct([("bytes", pa.binary()), ("path", pa.string())]))
-    return table.set_column(table.column_names.index("image"), "image", column)
+    return table.set_column(table.column_names.index(name), name, column)
 
 
-PUBLISHED_DATASET = Stage("published_dataset", "2", PublishedDatasetSettings, PublishedDatasetInputs, run)
+PUBLISHED_DATASET = Stage("published_dataset", "3", PublishedDatasetSettings, PublishedDatasetInputs, run)

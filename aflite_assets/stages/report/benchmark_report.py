@@ -13,7 +13,7 @@ from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, ReportSpec, RowCount, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
-from aflite_assets.stages.report.by_question import by_question, choice_sets
+from aflite_assets.stages.report.by_question import SCHEMA, by_question, choice_sets, question_tables
 from aflite_assets.stages.report.checks import (
     data_outcomes,
     evaluator_outcomes,
@@ -41,6 +41,7 @@ from aflite_assets.stages.shared.published import (
 )
 from aflite_assets.stages.shared.report_inputs import (
     annotations_note,
+    changed_rows_note,
     check_scatter_features,
     earlier_sets_note,
     filtered_set,
@@ -180,6 +181,8 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     tested = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
     full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
     information = row_information(inputs.evaluator_models, full, tested, left_out=fine_tuned)
+    choices = choice_sets(tested, raw.label_names)
+    answered = by_question(inputs.evaluator_models, choices, raw.label_names) if choices else SCHEMA.empty_table()
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
     cells = read_cells(inputs.evaluator_models, ranked=ranked)
     return BenchmarkData(
@@ -194,6 +197,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
             *unlabelled_note(raw_result),
             *undecodable_note(raw_result),
             *annotations_note(raw_result),
+            *changed_rows_note(raw_result),
             *earlier_sets_note(inputs.control_sets),
         ),
         filtered=filtered,
@@ -210,6 +214,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         row_facts=read_row_facts(parts, inputs.bias_evidence),
         evidence=(
             *read_evidence(inputs.bias_evidence),
+            *question_tables(answered),
             *information_tables(information, tested, filtered),
         ),
         row_information=information,

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from aflite_assets.data.formats.choices import RIGHT
 from aflite_assets.errors import DataError
-from aflite_assets.reports.inputs.records import TestSet
+from aflite_assets.reports.inputs.records import EvidenceTable, TestSet
 from aflite_assets.reports.intervals import wilson_interval
 from aflite_assets.reports.scores.questions import is_multiple_choice, question_scores, whole_questions
 from aflite_assets.results import PublishedResult
@@ -56,6 +56,23 @@ def by_question(models: PublishedResult, sets: Sequence[TestSet], label_names: t
         for scored in _scored(models.part(cell["name"]), test_set, number)
     ]
     return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def question_tables(scores: pa.Table) -> Iterator[EvidenceTable]:
+    """The means over seeds for the page; nothing where there is none."""
+    if not scores.num_rows:
+        return
+    keys = ["evaluator", "train_set", "representation", "test_set", "part"]
+    means = scores.group_by(keys, use_threads=False).aggregate(
+        [("accuracy", "mean"), ("chance", "mean"), ("questions", "max"), ("seed", "count")]
+    )
+    names = {"accuracy_mean": "accuracy", "chance_mean": "chance", "questions_max": "questions", "seed_count": "seeds"}
+    yield EvidenceTable(
+        "Accuracy by question",
+        "Share of questions whose right answer a model finds likeliest, mean over seeds; chance is one over the number "
+        "of answers. Part: all questions, or those that a representation's filter kept whole.",
+        means.rename_columns([names.get(name, name) for name in means.column_names]),
+    )
 
 
 def _scored(part: PublishedResult, test_set: TestSet, number: int) -> Iterator[dict[str, object]]:

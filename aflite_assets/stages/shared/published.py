@@ -92,7 +92,8 @@ class ControlSet:
     """One control: a train set beside the filtered set of one representation.
 
     `name` is random, random_matched, single_pass_model or single_pass_linear, or random_<name> and filtered_<name> for
-    what the filter had left earlier; `seed` is None where no draw per seed is involved; `row_ids` int64.
+    what the filter had left earlier, or weighted: all train rows that any set is drawn from, with `weights` (float32)
+    to multiply each row's loss by. `seed` is None where no draw per seed is involved; `row_ids` int64.
     """
 
     representation: str
@@ -100,6 +101,7 @@ class ControlSet:
     seed: int | None
     split: str
     row_ids: np.ndarray
+    weights: np.ndarray | None = None
 
 
 def category_column(name: str) -> str:
@@ -148,7 +150,9 @@ def read_control_sets(result: PublishedResult) -> list[ControlSet]:
     controls = []
     for key in table.group_by(keys, use_threads=False).aggregate([]).to_pylist():
         chosen = functools.reduce(pc.and_, (_equal(table[column], value) for column, value in key.items()))
-        controls.append(ControlSet(**key, row_ids=table["row_id"].filter(chosen).to_numpy()))
+        weights = table["weight"].filter(chosen) if "weight" in table.column_names else None
+        known = None if weights is None or weights.null_count else weights.to_numpy()
+        controls.append(ControlSet(**key, row_ids=table["row_id"].filter(chosen).to_numpy(), weights=known))
     return controls
 
 

@@ -85,6 +85,23 @@ def annotations_note(raw: PublishedResult) -> tuple[str, ...]:
     return ("Single annotators' labels were left out, as their files are missing: there is no human row.",)
 
 
+def changed_rows_note(raw: PublishedResult) -> tuple[str, ...]:
+    """What settings made of the source's rows: copies dropped, features standardised; nothing by default."""
+    notes = []
+    if dropped := raw.summary.get("duplicates", {}).get("dropped"):
+        notes.append(
+            f"Exact copies were dropped: {', '.join(f'{rows:,} of {split}' for split, rows in dropped.items())}."
+        )
+    if shared := sum(raw.summary.get("between_splits", {}).values()):
+        notes.append(f"Train rows were dropped that share a group or their input with another split: {shared:,}.")
+    if standardised := raw.summary.get("standardised"):
+        notes.append(
+            f"The {standardised['columns']:,} feature columns were standardised by the train rows"
+            + (f"; {len(standardised['constant']):,} of them are constant there." if standardised["constant"] else ".")
+        )
+    return tuple(notes)
+
+
 def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
     """Which earlier sets are all that the filter began with, or are missing, and why."""
     notes = []

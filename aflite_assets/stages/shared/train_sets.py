@@ -22,11 +22,15 @@ _NEVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class TrainSet:
-    """One train set: full (representation None), filtered, or a control; `row_ids` int64 ascending."""
+    """One train set: full (representation None), filtered, or a control; `row_ids` int64 ascending.
+
+    `weights`: what the loss of each row is multiplied by, float32; None for 1.
+    """
 
     name: str
     representation: str | None
     row_ids: np.ndarray
+    weights: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -112,15 +116,21 @@ def _sliced_again(
 
     Rows that it left in are given no score, so that the slice is a part of the one it removed.
     """
-    from aflite_assets.algorithm.selection import candidates, choose_slice, rows_cut  # loads torch
+    from aflite_assets.algorithm.selection import candidates, choose_slice, leaving_together, rows_cut  # loads torch
 
     entered = left_in >= iteration
     pool = np.flatnonzero(entered & np.isin(split_of, ["train", *run.splits_treated("pooled")]))
     scored = np.flatnonzero(entered & np.isin(split_of, run.splits_treated("scored")))
     tally, settings = _tally(rows, left_in == iteration, run), run.settings
     groups = rows["group"].to_numpy() if settings.remove == "groups" else None
+    copies = rows["copy"].to_numpy() if "copy" in rows.column_names else None
     among, beside = (
-        candidates(part, None if groups is None else groups[part], tally, counted=split_of[part] == "train")
+        candidates(
+            part,
+            leaving_together(copies, part, most=settings.slice_size) if groups is None else groups[part],
+            tally,
+            counted=split_of[part] == "train",
+        )
         for part in (pool, scored)
     )
     chosen = choose_slice(
@@ -162,19 +172,20 @@ def train_sets(
 ) -> list[TrainSet]:
     """Every train set of one seed: full, then each representation's filtered set and its controls.
 
-    A filter that removed no train row has none of its own: its filtered set is the whole, and so are its controls.
+    A filter that removed no train row has none of its own but weighted: its filtered set is the whole, and so are its
+    controls.
 
     `full`: the ids of the train rows that all of them are drawn from (`published.full_rows`), int64 ascending.
     """
     sets = [TrainSet("full", None, full)]
     for name, part in filtered.parts.items():
         kept = kept_rows(part, filter_run)["train"]
-        if len(kept) == part.summary["rows"]["train"]:
-            continue
-        sets.append(TrainSet("filtered", name, kept))
+        whole = len(kept) == part.summary["rows"]["train"]
+        sets += [] if whole else [TrainSet("filtered", name, kept)]
         sets += [
-            TrainSet(control.name, name, control.row_ids)
+            TrainSet(control.name, name, control.row_ids, control.weights)
             for control in controls
             if control.representation == name and control.split == "train" and control.seed in (seed, None)
+            if not whole or control.name == "weighted"
         ]
     return sets

@@ -69,6 +69,11 @@ def test_sizes_and_cells_of_a_plan() -> None:
     assert plan.test_rows == {"test": 300, "odd": 7}
     # full; filtered, random, random_matched, single_pass_linear of both, single_pass_model of the encoder.
     assert plan.cells == 10 * 2 * 3
+    weighted = plan_run(
+        parse_spec({**SPEC, "train_weighted": True}), {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200
+    )
+    assert weighted.cells == 12 * 2 * 3
+    assert {one.rows for one in weighted.train_sets if one.name == "weighted"} == {1000}
 
 
 @pytest.mark.parametrize(("policy", "pool", "scored"), [("pooled", 1300, 0), ("kept", 1000, 0), ("scored", 1000, 300)])

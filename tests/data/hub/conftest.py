@@ -52,6 +52,7 @@ class Worker:
             "PYTHONPATH": str(ROOT),
             "HF_HUB_OFFLINE": "0",
             "HF_UPDATE_DOWNLOAD_COUNTS": "0",
+            "HF_HUB_DISABLE_XET": "1",
             "PYTHONWARNINGS": "error",
         }
         for name in ("HF_HOME", "HF_TOKEN", "HF_DATASETS_CACHE", "HF_HUB_CACHE"):

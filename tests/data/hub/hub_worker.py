@@ -5,13 +5,14 @@ answers. Each line on standard input is a JSON object with the source of a spec 
 output is its outcome.
 """
 
+import io
 import json
 import os
 import sys
 import time
 import traceback
 import warnings
-from contextlib import nullcontext
+from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,10 @@ def _do(request: dict[str, Any]) -> Any:
         return _materialise(Path(request["file"]), request["environment"])
     if request["do"] == "bundled":
         return _bundled(request["name"], request.get("environment", {}))
+    if request["do"] == "command":
+        return _command(request["arguments"], request.get("token"))
+    if request["do"] == "load_dataset":
+        return _load_dataset(request["id"], request["config"], request["token"])
     source = HubSource.model_validate(request["source"])
     match request["do"]:
         case "load":
@@ -67,6 +72,30 @@ def _do(request: dict[str, Any]) -> Any:
         case "check_available":
             return hub.check_available(source)
     raise ValueError(request["do"])
+
+
+def _command(arguments: list[str], token: str | None) -> dict[str, Any]:
+    """The command `aflite` as a user with this token runs it: its exit code and what it prints."""
+    from aflite_assets.command_line.main import main as aflite
+
+    os.environ.pop("HF_TOKEN", None)
+    if token is not None:
+        os.environ["HF_TOKEN"] = token
+    # huggingface_hub uploads files in a way that httpx deprecates.
+    warnings.filterwarnings("ignore", message="Use 'content=<...>' to upload raw bytes/text content")
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = aflite(arguments)
+    os.environ.pop("HF_TOKEN", None)
+    return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
+
+
+def _load_dataset(id: str, config: str, token: str) -> dict[str, Any]:
+    """Rows of every split as `datasets` reads them from the hub, and the type of each column."""
+    import datasets
+
+    splits = datasets.load_dataset(id, config, token=token)
+    return {split: {"rows": list(rows), "features": str(rows.features)} for split, rows in splits.items()}
 
 
 def _ask_anew(what: list[dict[str, Any]], seconds: float) -> dict[str, Any]:

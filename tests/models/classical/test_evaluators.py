@@ -90,13 +90,13 @@ def test_stopping_early_is_a_metric(clusters: Callable[..., Examples], monkeypat
 
 def test_other_warnings_are_passed_on() -> None:
     class Warns:
-        def fit(self, *_: object) -> None:
+        def fit(self, *_: object, **__: object) -> None:
             import warnings
 
             warnings.warn("look here", UserWarning, stacklevel=1)
 
     with pytest.warns(UserWarning, match="look here"):
-        assert classical._fit(Warns(), np.zeros((1, 1)), np.zeros(1))
+        assert classical._fit(Warns(), np.zeros((1, 1)), np.zeros(1), None)
 
 
 @pytest.mark.parametrize("settings", [LINEAR, SVM])
@@ -168,3 +168,37 @@ def test_max_ppmi_sees_the_columns_it_may(keyword_pairs: Callable[..., Examples]
     ]
     assert accuracy[0] == 1
     assert accuracy[1] < 0.8
+
+
+@pytest.mark.parametrize("settings", [LINEAR, SVM])
+def test_weights_multiply_each_rows_loss(
+    clusters: Callable[..., Examples], settings: LinearModelSpec | RbfSvmSpec
+) -> None:
+    train, test = clusters(np.arange(90) % 3), clusters(np.arange(60) % 3, seed=1)
+    weights = np.random.default_rng(2).uniform(0.25, 4, 90).astype(np.float32)
+    found = evaluate_classical(settings, train, {"test": test}, row_weights=weights).predictions["test"]
+    direct = (SVC(C=2.0, kernel="rbf", gamma=0.3) if settings is SVM else LogisticRegression(C=0.5, max_iter=5000)).fit(
+        train.features.astype(np.float64), train.labels, sample_weight=weights
+    )
+    assert found.predicted.tolist() == direct.predict(test.features.astype(np.float64)).tolist()
+    plain = evaluate_classical(settings, train, {"test": test}).predictions["test"]
+    assert found.predicted.tolist() != plain.predicted.tolist()
+    ones = evaluate_classical(settings, train, {"test": test}, row_weights=np.ones(90, np.float32))
+    assert ones.predictions["test"].predicted.tolist() == plain.predicted.tolist()
+
+
+def test_a_row_of_weight_two_is_as_two_rows_to_max_ppmi(table: Callable[..., Examples]) -> None:
+    texts, labels = ["red dog", "red cat", "big dog", "big cat", "red"], np.array([0, 1, 1, 0, 2])
+    settings = MaxPpmiSpec(kind="max_ppmi", smoothing=1.0)
+    test = table(np.array([0, 1, 2]), NAMES, text=["red big", "dog", "cat"])
+    weighted = evaluate_classical(
+        settings, table(labels, NAMES, text=texts), {"test": test}, row_weights=np.array([2, 1, 1, 3, 1], np.float32)
+    )
+    copies = [0, 0, 1, 2, 3, 3, 3, 4]
+    copied = evaluate_classical(
+        settings, table(labels[copies], NAMES, text=[texts[row] for row in copies]), {"test": test}
+    )
+    one, other = (fitted.predictions["test"].probabilities for fitted in (weighted, copied))
+    assert one is not None
+    assert other is not None
+    np.testing.assert_allclose(one, other, atol=1e-5)

@@ -19,7 +19,9 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training import train as training
 from aflite_assets.models.training.batches import epoch_order
+from aflite_assets.models.training.checkpoints import fingerprint
 from aflite_assets.models.training.dynamics import DynamicsRecorder
+from aflite_assets.models.training.early_stopping import TrainingRows, training_rows
 from aflite_assets.models.training.train import TrainingResult, train_classifier
 from aflite_assets.specs.models import EarlyStoppingSpec, ImageModelSpec, TextModelSpec
 from aflite_assets.specs.registry import BUNDLED, load_spec
@@ -421,3 +423,45 @@ def test_too_high_a_rate_is_no_finished_training(
             )
     assert all(np.isfinite(weight.detach().numpy()).all() for weight in classifier.model.parameters())
     assert list(tmp_path.iterdir()) == []
+
+
+def _weighted(
+    settings: TextModelSpec, examples: Examples, scratch: Path, weights: np.ndarray | None
+) -> dict[str, torch.Tensor]:
+    with isolated_random_state(0):
+        classifier = new_classifier(settings, examples, lambda _: None)
+        train_classifier(
+            classifier, examples, seed=0, device=DeviceSettings("cpu"), scratch=scratch, log=lambda _: None,
+            row_weights=weights,
+        )  # fmt: skip
+    return {name: tensor.clone() for name, tensor in classifier.model.state_dict().items()}
+
+
+def test_weights_of_one_change_nothing_and_weights_follow_their_rows_past_those_held_back(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples], tmp_path: Path
+) -> None:
+    examples = keyword_pairs(40)
+    settings = text_settings.model_copy(update={"epochs": 2, "batch_size": 8})
+    weights = np.random.default_rng(0).uniform(0.25, 4, 40).astype(np.float32)
+    plain, ones, weighted = (
+        _weighted(settings, examples, tmp_path / "whole", each) for each in (None, np.ones(40, np.float32), weights)
+    )
+    for name in plain:
+        torch.testing.assert_close(ones[name], plain[name], rtol=1e-4, atol=1e-5)
+    assert any(not torch.allclose(weighted[name], plain[name], atol=1e-3) for name in plain)
+    by_row = dict(zip(examples.row_ids.tolist(), weights.tolist(), strict=True))
+    rows = training_rows(examples, EarlyStoppingSpec(share=0.25), None, seed=0, weights=weights)
+    assert rows.weights is not None
+    assert len(rows.train) == 30
+    assert rows.weights.tolist() == [by_row[row] for row in rows.train.row_ids.tolist()]
+
+
+def test_another_weight_is_another_training(
+    text_settings: TextModelSpec, keyword_pairs: Callable[..., Examples]
+) -> None:
+    examples = keyword_pairs(8)
+    marks = {
+        fingerprint(text_settings, TrainingRows(examples, None, weights), {}, seed=0, device=DeviceSettings("cpu"))
+        for weights in (None, np.ones(8, np.float32), np.full(8, 2, np.float32))
+    }
+    assert len(marks) == 3

@@ -86,6 +86,8 @@ def test_every_picture_has_its_size_and_words(pictured: BenchmarkData) -> None:
     found = report_pictures(pictured)
     sizes = {name: pixels(picture.png).shape[:2] for name, picture in found.items()}
     assert sizes == {
+        "overview.roberta": (267, 1122),
+        "falls.roberta": (302, 407),
         "filtering_curves": (671, 1034),
         "curve.roberta": (484, 616),
         "predictability.roberta": (385, 616),

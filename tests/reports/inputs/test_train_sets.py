@@ -23,6 +23,7 @@ from aflite_assets.reports.tables.zero_shot import zero_shot_tables
         ("full", None, True),
         ("random_matched", None, True),
         ("single_pass_model", None, True),
+        ("weighted", None, True),
         ("filtered_92k", "92k", True),
         ("random_large_2", "large_2", True),
         ("filtered_matched", None, False),
@@ -79,6 +80,7 @@ def test_a_name_of_no_train_set_is_refused() -> None:
 
 def test_train_sets_are_explained() -> None:
     assert train_set_meaning("filtered") == "the rows that filtering kept"
+    assert train_set_meaning("weighted").startswith("the rows of full, each row's loss multiplied by its weight")
     assert train_set_meaning("random_92k") == "as many rows as filtered_92k has, drawn at random from full"
     assert train_set_meaning("filtered_92k").startswith("what the filter had left when it was down to")
 
@@ -90,6 +92,8 @@ def test_filtered_sets_are_compared_with_full_and_with_their_random_rows() -> No
     assert compared_pairs(["random", "filtered", "filtered_x", "random_y", "random_matched"]) == [
         ("filtered", "random_matched"), ("filtered", "random"),
     ]  # fmt: skip
+    assert compared_pairs(["weighted", "full", "filtered"]) == [("weighted", "full"), ("filtered", "full")]
+    assert compared_pairs(["weighted", "random"]) == []
     assert compared_pairs(["filtered", "random_matched"]) == [("filtered", "random_matched")]
 
 

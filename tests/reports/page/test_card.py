@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ CONFIGS = [
     ("full_tagged", {"train": "full_tagged/train-*.parquet"}),
 ]
 ROWS = {"filtered": {"train": 4020, "test": 400}, "easy": {"train": 798}}
+OWN = {name: name for name in ("id", "source_row", "status", "predictability", "removed_in_iteration")} | {
+    "weight": "aflite_weight"
+}
 
 
 def card(data: BenchmarkData, **changes: Any) -> str:
@@ -25,6 +29,9 @@ def card(data: BenchmarkData, **changes: Any) -> str:
         "rows": ROWS,
         "filtered": data.filtered,
         "label_names": data.label_names,
+        "source_columns": ("premise", "gold"),
+        "own_columns": OWN,
+        "ids_given": False,
         "notes": data.notes,
         "provenance": data.provenance,
     }
@@ -55,11 +62,52 @@ def test_front_matter_names_configurations_and_files(planted: BenchmarkData) -> 
 def test_card_says_what_is_inside(planted: BenchmarkData) -> None:
     text = card(planted)
     assert "| `filtered` | the rows that filtering kept | train 4,020, test 400 |" in text
-    assert "| `full_tagged` | all rows, with the columns below | train not counted |" in text
+    assert "| `full_tagged` | all rows, and what the filter says of each | train not counted |" in text
     assert "kept 402 of 1,200 train rows" in text
     assert "| target\\_size | 400 |" in text
-    for part in ("Le Bras et al., ICML 2020", "mislabelled", "clipped to \\[0.25, 4\\]", "As the source dataset's."):
+    for part in (
+        "Le Bras et al., ICML 2020",
+        "Wrong and ambiguous labels",
+        "`aflite_weight` is",
+        "clipped to \\[0.25, 4\\]",
+        "As the source dataset's.",
+    ):
         assert part in text
+
+
+def test_card_says_what_was_removed_by_class_and_by_which_law(planted: BenchmarkData) -> None:
+    (filtered,) = planted.filtered
+    text = card(planted)
+    rows = filtered.rows.to_pandas()
+    train = rows[rows.split == "train"]
+    entailment = train[train.label == 0]
+    share, after = len(entailment) / len(train), entailment.kept.sum() / train.kept.sum()
+    assert (
+        f"| entailment | {len(entailment)} | {(~entailment.kept).sum()} | {100 * share:.1f} % | {100 * after:.1f} % |"
+    ) in text
+    scored = replace(filtered, settings={**filtered.settings, "evaluation_rows": {"test": "scored", "odd_1": "kept"}})
+    laws = card(planted, filtered=[scored])
+    assert (
+        "- Rows of test (scored): left by the law by which train rows left; no classifier was trained on them." in laws
+    )
+    assert "- Rows of odd\\_1 (kept): were left alone" in laws
+    assert "evaluation" not in laws.split("| setting | value |")[1].split("\n\n")[0]
+    assert "Settings (the first of 3 runs of the filter" in card(planted, filtered=[replace(filtered, runs=3)])
+
+
+def test_card_recommends_no_weights_and_calls_no_row_hard(planted: BenchmarkData) -> None:
+    text = card(planted, configs=[CONFIGS[0], *CONFIGS[2:]])
+    assert "Whether that helps is not said here: see the train set `weighted` in the report" in text
+    assert "hard" not in text
+    assert "could not" not in text
+    assert "every train row is under the threshold" in card(planted)
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_card_says_what_the_ids_are(planted: BenchmarkData, *, given: bool) -> None:
+    assert "| premise and gold | the source's: inputs, label and attributes |" in card(planted)
+    assert ("| `id` | the id that the source gives the row |" in card(planted, ids_given=given)) is given
+    assert ("as in `train-17`" in card(planted, ids_given=given)) is not given
 
 
 def test_names_may_carry_a_representation(planted: BenchmarkData) -> None:
@@ -86,8 +134,11 @@ def test_hostile_text_neither_ends_the_front_matter_nor_becomes_markup(hostile: 
         "# head\n\n---\n" + hostile.description,
         configs=CONFIGS,
         rows=ROWS,
-        filtered=hostile.filtered,
+        filtered=[replace(one, settings={**one.settings, "threshold": 0.75}) for one in hostile.filtered],
         label_names=hostile.label_names,
+        source_columns=["<b>`x`</b>\n| y |\n---", *(f"pixel_{number}" for number in range(40))],
+        own_columns=OWN,
+        ids_given=False,
         notes=hostile.notes,
         provenance=hostile.provenance,
     )
@@ -97,6 +148,7 @@ def test_hostile_text_neither_ends_the_front_matter_nor_becomes_markup(hostile: 
     assert "\x00" not in text
     assert "\\# head" in body
     assert "\n---\n" not in body
+    assert "pixel\\_18 and 21 more | the source's" in body
 
 
 def test_datasets_loads_the_folder(planted: BenchmarkData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

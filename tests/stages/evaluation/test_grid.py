@@ -8,14 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.errors import InvalidInputError, SpecError
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation.grid import GridCell, input_fingerprint, is_wanted
 from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
+from aflite_assets.stages.shared.published import read_control_sets
 from aflite_assets.stages.shared.train_sets import TrainSet
 from aflite_assets.stages.stage import CellFilter
 
@@ -198,3 +201,49 @@ def test_stopping_by_train_rows_of_a_split_is_refused(circles_content: dict[str,
     encoder = {"net": {**NET, "early_stopping": {"split": "test"}}}
     with pytest.raises(SpecError, match="an encoder sees warm-up rows alone"):
         parse_spec({**circles_content, "representations": encoder})
+
+
+def test_models_are_trained_with_weights_where_the_spec_asks(
+    circles_content: dict[str, Any], store: ResultStore
+) -> None:
+    before = run_pipeline(parse_spec(circles_content), store=store)
+    spec = parse_spec({**circles_content, "train_weighted": True})
+    results = run_pipeline(spec, store=store)
+    (weighted,) = [one for one in read_control_sets(results["control_sets"].result) if one.name == "weighted"]
+    folder = results["published_dataset"].result.path
+    tagged = pq.read_table(folder / "data/full_tagged/train.parquet").to_pydict()
+    assert weighted.row_ids.tolist() == tagged["source_row"]
+    assert weighted.weights is not None
+    assert weighted.weights.tolist() == tagged["weight"]
+    assert len(set(tagged["weight"])) > 2
+
+    cells = {cell["name"]: cell for cell in _cells(store, spec)}
+    assert cells["rbf_svm.weighted.given.1"]["status"] == "done"
+    assert cells["linear.weighted.given.0"]["train_rows"] == 400
+    old, new = before["evaluator_models"].result.parts, results["evaluator_models"].result.parts
+    assert {name: part.key for name, part in new.items() if "weighted" not in name} == {
+        name: part.key for name, part in old.items()
+    }
+    raw = load_examples(results["raw_dataset"].result.path)
+    train = raw.select(weighted.row_ids)
+    direct = LogisticRegression(max_iter=5000).fit(train.features, train.labels, sample_weight=weighted.weights)
+    said = pq.read_table(new["linear.weighted.given.0"].file("predictions.parquet")).to_pydict()
+    assert said["predicted"] == direct.predict(raw.in_split("test").features).tolist()
+    report = json.loads(results["benchmark_report"].result.file("report.json").read_text())
+    assert "weighted" in json.dumps(report)
+    assert "multiplied by its weight" in results["benchmark_report"].result.file("report.html").read_text()
+
+
+def test_a_filter_that_removed_nothing_leaves_full_and_weighted(
+    feature_files: Callable[..., dict[str, Any]], store: ResultStore
+) -> None:
+    content = feature_files(train_labels=np.random.default_rng(3).integers(0, 2, 120))
+    content["filter"] |= {"threshold": 1.0, "n_partitions": 64}
+    spec = parse_spec({**content, "train_weighted": True})
+    _until("evaluator_models", spec, store)
+    run_stage("evaluator_models", spec, store=store)
+    filtered = store.current("filtered_sets", spec.name).summary["given"]
+    assert filtered["kept"]["train"] == filtered["rows"]["train"]
+    cells = _cells(store, spec)
+    assert {cell["train_set"] for cell in cells} == {"full", "weighted"}
+    assert {cell["status"] for cell in cells} == {"done"}

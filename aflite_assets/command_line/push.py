@@ -1,0 +1,81 @@
+"""`aflite push`: its arguments and what it prints. What is sent to the hub and what is refused: `data.hub.push`."""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from aflite_assets.command_line.terminal import escaped, size, table, write_lines
+
+if TYPE_CHECKING:
+    from aflite_assets.data.hub.push import Pushed
+    from aflite_assets.results import PublishedResult
+
+_PUSH = """\
+Sends a dataset's published folder (the stage published_dataset, with its card) to a dataset repository of the Hugging
+Face hub: a new one, which is private unless --public is given, or one that an earlier push made, whose tables are
+replaced by one commit. The token is HF_TOKEN, or that of `hf auth login`. The tables hold the source's rows: you may
+publish them only where the source's licence lets you.
+"""
+
+
+def add_command(commands: Any) -> None:
+    """Add the command to the parser's."""
+    push = commands.add_parser("push", help="send a published dataset to the hub", description=_PUSH)
+    push.add_argument("name", metavar="NAME", help="a dataset that has results")
+    push.add_argument("hub_id", metavar="OWNER/NAME", type=_hub_id, help="where it goes on the hub")
+    push.add_argument("--public", action="store_true", help="let everybody read it (default: private)")
+    push.add_argument("--dry-run", action="store_true", help="say what would be sent, and ask the hub nothing")
+    push.set_defaults(command=_push)
+
+
+def _hub_id(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no id of the hub; write OWNER/NAME")
+    return text
+
+
+def _push(options: argparse.Namespace) -> None:
+    from aflite_assets.data.hub.push import folder_files, push_folder
+    from aflite_assets.paths import aflite_home
+    from aflite_assets.results import ResultStore
+    from aflite_assets.results.locks import reading
+
+    store = ResultStore(aflite_home() / "results")
+    result = store.current("published_dataset", options.name)
+    store.check_inputs([result], reader=f"the push of {options.name!r}")
+    with reading([result]):
+        files = folder_files(result.path)
+        _write(push_lines(result, options.hub_id, files, public=options.public, dry_run=options.dry_run))
+        if not options.dry_run:
+            message = f"{options.name}, data version {result.data_version}"
+            pushed = push_folder(result.path, options.hub_id, public=options.public, message=message)
+            _write(_pushed_lines(pushed, options.hub_id))
+
+
+def push_lines(
+    result: "PublishedResult", hub_id: str, files: Mapping[str, int], *, public: bool, dry_run: bool
+) -> Iterator[str]:
+    """What is sent where: the folder, who can read it, its configurations with their rows, files and bytes."""
+    visible = "public, everybody can read it" if public else "private"
+    yield f"{escaped(result.partition)} to the dataset {hub_id} ({visible})"
+    yield f"  from {escaped(str(result.path))}, data version {result.data_version}"
+    rows = [
+        (name, ", ".join(f"{escaped(split)} {count:,}" for split, count in counts.items()))
+        for name, counts in result.summary["rows"].items()
+    ]
+    yield from (f"  {line}" for line in table([("configuration", "rows"), *rows]))
+    yield f"  {len(files)} files, {size(sum(files.values()))}: the card and the tables"
+    yield "  the tables hold the source's rows: its licence says whether you may publish them"
+    if dry_run:
+        yield "nothing was sent (--dry-run)"
+
+
+def _pushed_lines(pushed: "Pushed", hub_id: str) -> Iterator[str]:
+    yield f"pushed: {pushed.page}, commit {pushed.commit}"
+    yield f'load it with datasets.load_dataset("{hub_id}", "filtered")'
+
+
+def _write(lines: Iterator[str]) -> None:
+    write_lines(sys.stdout, list(lines))

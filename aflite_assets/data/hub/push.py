@@ -1,0 +1,144 @@
+"""A published folder on its way to a dataset repository of the hub: what is checked, what is sent, what is refused."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from aflite_assets.data.hub.errors import RepoRef, call_hub, unreachable
+from aflite_assets.errors import DataError, MissingDataError
+
+Answer = TypeVar("Answer")
+
+CARD = "README.md"
+FILES = (CARD, "data/**")
+"""What of a published folder is sent: the card and the tables, not the manifest, which names paths of this machine."""
+
+TAG = "aflite"
+"""The tag in the card by which a repository is known to hold a pushed folder, which another push may replace."""
+
+_NOT_OURS = {".gitattributes", CARD}
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """Where the folder is now: the repository's page, and the commit."""
+
+    page: str
+    commit: str
+
+
+def folder_files(folder: Path) -> dict[str, int]:
+    """What is sent of a published folder: bytes of each file by its path, the card first."""
+    paths = [folder / CARD, *sorted(path for path in (folder / "data").rglob("*") if path.is_file())]
+    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
+
+
+def push_folder(folder: Path, hub_id: str, *, public: bool, message: str) -> Pushed:
+    """Make the dataset repository, private unless `public`, or replace what an earlier push left there; one commit.
+
+    The token is the one that `huggingface_hub` finds: HF_TOKEN, or that of `hf auth login`.
+
+    Raises:
+        DataError: there is no token or it may not write there, the repository has another visibility or holds files
+            that no push made, or the hub refuses the folder.
+        MissingDataError: the hub cannot be reached.
+    """
+    from huggingface_hub import HfApi
+
+    place = RepoRef("dataset", hub_id, "main")
+    _require_token(place)
+    there = _is_there(place, public=public)
+    api = HfApi()
+
+    def send() -> str:
+        if not there:
+            api.create_repo(hub_id, repo_type="dataset", private=not public)
+        commit = api.upload_folder(
+            repo_id=hub_id,
+            repo_type="dataset",
+            folder_path=folder,
+            allow_patterns=list(FILES),
+            delete_patterns=["data/**"],
+            commit_message=message,
+        )
+        return str(commit.oid)
+
+    return Pushed(place.page, call_hub(place, lambda: _worded(place, send), doing="the push"))
+
+
+def _require_token(place: RepoRef) -> None:
+    from huggingface_hub import constants, get_token
+
+    if constants.HF_HUB_OFFLINE:
+        raise DataError(f"{place}: HF_HUB_OFFLINE is set, so nothing can be pushed; unset it")
+    if get_token() is None:
+        raise DataError(f"{place}: there is no token to push with; set HF_TOKEN, or log in with `hf auth login`")
+
+
+def _is_there(place: RepoRef, *, public: bool) -> bool:
+    """Whether there is such a repository; one that is not what a push makes is refused.
+
+    Raises:
+        DataError: it has another visibility, or files that no push made.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    def ask() -> tuple[bool, set[str], list[str]] | None:
+        try:
+            info = HfApi().dataset_info(place.id)
+        except RepositoryNotFoundError as error:
+            if error.response.status_code == 401:
+                raise  # the token is refused; without one nothing was asked
+            return None
+        return bool(info.private), {file.rfilename for file in info.siblings or ()}, list(info.tags or ())
+
+    found = call_hub(place, lambda: _worded(place, ask), doing="the push")
+    if found is None:
+        return False
+    private, files, tags = found
+    if private == public:
+        was, option = ("private", "leave --public out") if private else ("public", "add --public")
+        raise DataError(
+            f"{place} is there and {was}, and a push does not change that; {option}, change it on "
+            f"{place.page}/settings, or name another id"
+        )
+    if files - _NOT_OURS and TAG not in tags:
+        raise DataError(
+            f"{place} holds files that `aflite push` did not make ({len(files)} files, and its card lacks the tag "
+            f"{TAG!r}); a push would delete what lies in data/, so name another id"
+        )
+    return True
+
+
+def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
+    """What `call` returns; what the hub says of writing is worded here, the rest by `call_hub`.
+
+    Raises:
+        DataError: the token may not write there.
+        MissingDataError: the hub cannot be reached.
+    """
+    from huggingface_hub import constants
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        return call()
+    except HfHubHTTPError as error:
+        if error.response.status_code != 403:
+            raise
+        refusal = DataError(
+            f"{place}: the token may not write there; use one with write access to {place.id.split('/')[0]!r}, or name "
+            "an id of your own"
+        )
+    except Exception as error:
+        if not unreachable(error):
+            raise
+        refusal = MissingDataError(
+            f"{place}: the hub at {constants.ENDPOINT} cannot be reached ({type(error).__name__}); try again later"
+        )
+    # Outside of the handler, as in `call_hub`: what hangs on a library's error holds the token.
+    raise refusal
+
+
+__all__ = ["Pushed", "folder_files", "push_folder"]

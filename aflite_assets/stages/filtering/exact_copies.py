@@ -1,0 +1,24 @@
+"""Which rows are exact copies of each other, so that the filter removes or keeps them together."""
+
+import numpy as np
+
+from aflite_assets.data.raw_table.columns import content_digests
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.results import PublishedResult
+
+_INPUTS = ("text", "text_pair", "image", "features")
+
+
+def copy_codes(raw: PublishedResult, row_ids: np.ndarray) -> np.ndarray | None:
+    """A number per row of `row_ids`, int64: equal for rows whose whole input and label are equal, byte for byte.
+
+    None where no two of these rows are copies. An image's input is its encoded bytes, or its file's hash.
+    """
+    examples = load_examples(raw.path)
+    inputs = {name: examples.table[name] for name in _INPUTS if name in examples.table.column_names}
+    numbers: dict[tuple[bytes, int], int] = {}
+    contents = zip(content_digests(inputs), examples.labels.tolist(), strict=True)
+    everything = np.fromiter((numbers.setdefault(content, len(numbers)) for content in contents), dtype=np.int64)
+    order = np.argsort(examples.row_ids)
+    codes = everything[order[np.searchsorted(examples.row_ids, row_ids, sorter=order)]]
+    return codes if len(np.unique(codes)) < len(codes) else None

@@ -1,0 +1,75 @@
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.reports.sentences.still_predicted import still_predicted, still_predicted_sentence
+
+
+@pytest.fixture
+def filtered(by_hand: BenchmarkData) -> FilteredSet:
+    return by_hand.filtered[0]
+
+
+def kept(filtered: FilteredSet, scores: list[float | None], stop_reason: str, **settings: object) -> FilteredSet:
+    """As many kept train rows as scores; a removed row and a test row, which do not count, are always right."""
+    rows = len(scores) + 2
+    table = pa.table(
+        {
+            "row_id": list(range(rows)),
+            "split": ["train"] * (rows - 1) + ["test"],
+            "label": [0] * rows,
+            "kept": [True] * len(scores) + [False, True],
+            "removed_in_iteration": pa.array([None] * len(scores) + [0, None], pa.int64()),
+            "predictability": pa.array([*scores, 1.0, 1.0], pa.float32()),
+            "label_probability": pa.array([0.5] * rows, pa.float32()),
+        }
+    )
+    return replace(filtered, rows=table, stop_reason=stop_reason, settings={"threshold": 0.7, **settings})
+
+
+def test_a_filter_that_the_target_size_stopped_leaves_rows_that_are_predicted_every_time(filtered: FilteredSet) -> None:
+    still = still_predicted(kept(filtered, [1.0, 1.0, 0.8, 0.2, 0.1], "TARGET_SIZE"))
+    assert (still.rows, still.every_time, still.over, still.unscored) == (5, 2, 3, 0)
+    assert not still.all_under_threshold
+    assert still_predicted_sentence(still) == (
+        "40.0 % of kept rows are still predicted every time: target_size stopped the filter. 60.0 % of kept train rows "
+        "(3 of 5) are at or over the threshold of 0.7."
+    )
+
+
+def test_under_the_threshold_is_said_and_rows_never_held_out_are_not_under_it(filtered: FilteredSet) -> None:
+    under = still_predicted(kept(filtered, [0.69, 0.2], "THRESHOLD"))
+    assert under.all_under_threshold
+    assert still_predicted_sentence(under) == "Every kept train row is under the threshold of 0.7."
+    unknown = still_predicted(kept(filtered, [0.6, None], "THRESHOLD"))
+    assert not unknown.all_under_threshold
+    assert still_predicted_sentence(unknown) == (
+        "Every other kept train row is under the threshold of 0.7. 1 of 2 were never held out, so nothing is known of "
+        "them."
+    )
+    assert not still_predicted(kept(filtered, [], "TARGET_SIZE")).all_under_threshold
+
+
+def test_the_threshold_itself_is_not_under_it_however_it_is_rounded(filtered: FilteredSet) -> None:
+    assert still_predicted(kept(filtered, [0.7], "THRESHOLD")).over == 1
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "settings", "why"),
+    [
+        ("TARGET_SIZE", {}, "target_size stopped the filter."),
+        ("CHANCE", {}, "the filter stopped because its rows were no more predictable than with permuted labels."),
+        ("THRESHOLD", {"selection": "gumbel"}, "with selection gumbel the threshold ends the filter and does not"),
+        ("THRESHOLD", {"remove": "groups"}, "whole groups leave, by the mean of their rows."),
+        ("THRESHOLD", {}, "the last pass, with classifiers of its own, found them among what was left."),
+    ],
+)
+def test_why_rows_over_the_threshold_were_kept(
+    filtered: FilteredSet, stop_reason: str, settings: dict[str, object], why: str
+) -> None:
+    still = still_predicted(kept(filtered, [0.9, 0.1], stop_reason, **settings))
+    assert still_predicted_sentence(still).startswith(
+        f"50.0 % of kept train rows (1 of 2) are still predicted at or over the threshold of 0.7: {why}"
+    )

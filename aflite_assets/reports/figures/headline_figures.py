@@ -13,6 +13,7 @@ from aflite_assets.reports.figures.drawing import (
     GREY,
     ORANGE,
     PURPLE,
+    SERIES_MARKERS,
     SKY,
     VERMILION,
     Picture,
@@ -32,7 +33,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-_STYLES = dict(zip(TRAIN_SETS, zip((GREY, SKY, BLUE, VERMILION, PURPLE, GREEN), "osD^vP", strict=True), strict=True))
+_COLOURS = (GREY, SKY, BLUE, VERMILION, PURPLE, GREEN, ORANGE)
+"""Colours of the train sets, in their order."""
+
+_STYLES = {
+    name: (_COLOURS[place % len(_COLOURS)], SERIES_MARKERS[place % len(SERIES_MARKERS)])
+    for place, name in enumerate(TRAIN_SETS)
+}
 _STEPS = {
     "test rows": "test\nrows",
     "fewer train rows": "fewer\nrows",

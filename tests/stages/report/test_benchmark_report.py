@@ -133,15 +133,15 @@ def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, StoredResult],
 def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> None:
     result = walk["benchmark_report"].result
     assert sorted(path.name for path in (result.path / "tables").iterdir()) == [
-        "accuracy.parquet", "challenge_sets.parquet", "falls.parquet", "in_distribution.parquet", "paired.parquet", "planted.parquet",
-        "predictability_by_iteration.parquet", "published.parquet", "top_5.parquet", "transfer.parquet",
-        "transfer_differences.parquet", "warmup_curve.parquet",
+        "accuracy.parquet", "challenge_sets.parquet", "falls.parquet", "in_distribution.parquet", "paired.parquet",
+        "planted.parquet", "predictability_by_iteration.parquet", "published.parquet", "top_5.parquet",
+        "transfer.parquet", "transfer_differences.parquet", "warmup_curve.parquet",
         "zero_shot.parquet", "zero_shot_differences.parquet",
     ]  # fmt: skip
     markdown = json.loads(result.file("tables.json").read_text())
     assert set(markdown) == {
-        "falls_given", "accuracy_given", "challenge_sets_given", "zero_shot_given", "paired_given", "in_distribution", "top_5",
-        "published",
+        "falls_given", "accuracy_given", "challenge_sets_given", "zero_shot_given", "paired_given", "in_distribution",
+        "top_5", "published",
     }  # fmt: skip
     report = json.loads(result.file("report.json").read_text())
     assert report["families"]["representations.given"] == report["families"]["evaluators.linear"] == "linear"

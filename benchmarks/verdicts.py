@@ -3,7 +3,7 @@
     python benchmarks/verdicts.py [--draws 1000] [--seed 0] [--processes 1] [--output verdicts.json]
 
 Every draw makes a dataset of 2,000 train rows, filters it (AFLite with logistic regression, down to one half, or to the
-rows without a cue), scores permuted labels (5 passes), trains logistic regression on the filtered rows and on three
+rows without a cue), scores permuted labels, trains logistic regression on the filtered rows and on three
 random sets of the same class sizes, tests them on 1,000 rows outside the pool and on a challenge set of 1,000, tests 40
 marks of the rows, and asks for the verdict, all by the code that a report runs. Cases (the parameter grid):
 
@@ -40,7 +40,7 @@ from aflite_assets.reports.scores.dataset_verdict import Comparison, VerdictEvid
 from aflite_assets.reports.scores.verdicts import Claim, judge
 
 TRAIN, TEST, WIDTH, MARKS, SEEDS = 2_000, 1_000, 12, 40, 3
-PARTITIONS, PASSES = 8, 5
+PARTITIONS, PASSES = 16, 20
 MOST_FALSE, LEAST_FOUND = 0.07, 0.88
 
 

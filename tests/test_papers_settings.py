@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from aflite_assets.specs.dataset import FilterSpec
+from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.specs.registry import BUNDLED
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers_settings.md"

@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from aflite_assets.specs.dataset import ColumnsSpec, DatasetSpec, FilterSpec, WarmupSpec
+from aflite_assets.specs.dataset import ColumnsSpec, DatasetSpec, WarmupSpec
+from aflite_assets.specs.filter import FilterSpec
 
 
 def _refuses(content: dict[str, Any], message: str, **changes: Any) -> None:

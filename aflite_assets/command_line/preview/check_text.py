@@ -17,7 +17,8 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import open_encoded
 from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 from aflite_assets.reports.text import count, counted, listed, percent
-from aflite_assets.specs.dataset import Count, DatasetSpec
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.filter import Count
 from aflite_assets.specs.sources import as_tuple
 from aflite_assets.stages.data.raw_dataset import changes
 from aflite_assets.stages.shared.published import category_columns

@@ -13,7 +13,7 @@ from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, susp
 from aflite_assets.errors import DataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.dataset import FilterSpec
+from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.stages.shared.published import LABEL_ERRORS, open_features, read_rows
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, only_scored
 from aflite_assets.stages.stage import StageContext

@@ -18,7 +18,7 @@ from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, write_json
-from aflite_assets.specs.dataset import FilterSpec
+from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.stages.filtering.exact_copies import copy_codes
 from aflite_assets.stages.filtering.filter_inputs import FilterInputs, before_quarantine
 from aflite_assets.stages.shared.published import (

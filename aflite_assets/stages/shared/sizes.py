@@ -7,7 +7,8 @@ import numpy as np
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.algorithm.settings import check_sizes
 from aflite_assets.errors import DataError, InvalidInputError
-from aflite_assets.specs.dataset import EvaluationRows, FilterSpec, WarmupSpec
+from aflite_assets.specs.dataset import WarmupSpec
+from aflite_assets.specs.filter import EvaluationRows, FilterSpec
 
 LARGEST_SAMPLE = 0.16
 """Share of the train rows; the papers spend 10 %. Each smaller sample of a learning curve has half of the next."""

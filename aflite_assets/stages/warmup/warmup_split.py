@@ -14,7 +14,8 @@ from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
 from aflite_assets.reports.inputs.learning_curve import choice_text, chosen_rows
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.dataset import FilterSpec, WarmupSpec
+from aflite_assets.specs.dataset import WarmupSpec
+from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.specs.models import EncoderSpec, EsimSpec, EvaluatorSpec, Name, SmallTransformerSpec, TextModelSpec
 from aflite_assets.stages.shared.published import without_rows
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_rows

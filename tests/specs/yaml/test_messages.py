@@ -7,7 +7,10 @@ from aflite_assets.errors import SpecError
 from aflite_assets.specs.registry import parse_spec
 
 CSV = {"format": "csv", "splits": {"train": "a", "test": "b"}}
-FORMATS = "['parquet', 'csv', 'tsv', 'jsonl', 'hub', 'image_folder', 'features', 'circles', 'digits', 'template_nli']"
+FORMATS = (
+    "['parquet', 'csv', 'tsv', 'jsonl', 'multiple_choice', 'hub', 'image_folder', 'features', 'circles', 'digits', "
+    "'template_nli']"
+)
 ENCODERS = "['huggingface_text', 'small_transformer', 'esim', 'timm_image', 'identity']"
 EVALUATORS = (
     "['linear', 'rbf_svm', 'max_ppmi', 'huggingface_text', 'small_transformer', 'esim', 'timm_image', 'fine_tuned']"

@@ -3,7 +3,8 @@
 import pytest
 
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import FilterSpec, WarmupSpec
+from aflite_assets.specs.dataset import WarmupSpec
+from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.stages.shared.sizes import filter_settings, resolve_count, warmup_rows
 
 

@@ -9,6 +9,7 @@ from aflite_assets.specs.filter import Count, FilterSpec
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, StrictSpec
 from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
+from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
 from aflite_assets.wording import LONGEST_NAME, is_printable_name
 
@@ -17,32 +18,6 @@ RowCount = Annotated[int, Field(ge=1)]
 
 LabelValue = int | str | None
 """A label as the source writes it; values are compared as text, so that 1 and "1" are one."""
-
-
-class PrimarySpec(StrictSpec):
-    """The comparison of filtered with its control that is judged by itself, for each representation."""
-
-    evaluator: Name
-    test_set: Name = Field(description="a challenge set or a split whose rows do not enter the filter's pool")
-
-
-class ReportSpec(StrictSpec):
-    """What only the report shows."""
-
-    scatter_features: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
-        None, description="two feature columns to plot"
-    )
-    published: Literal["snli", "multi_nli", "qnli", "imagenet"] | None = Field(
-        None, description="the AFLite paper's own figures to show beside this dataset's"
-    )
-    primary: PrimarySpec | None = Field(
-        None,
-        description="the comparison judged by itself; default: the first evaluator on the first challenge set, or "
-        "without one on the first split of which no row enters the filter's pool",
-    )
-    smallest_effect: float = Field(
-        1.0, ge=0, le=100, description="points of accuracy; a smaller difference is never called one"
-    )
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from aflite_assets.reports.inputs.checks import failed_lines
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.dataset import ChallengeSpec, ReportSpec, RowCount, Seed
+from aflite_assets.specs.dataset import ChallengeSpec, RowCount, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
+from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.stages.report.by_question import SCHEMA, by_question, choice_sets, question_tables
 from aflite_assets.stages.report.checks import (
     data_outcomes,

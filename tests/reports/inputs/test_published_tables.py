@@ -4,7 +4,7 @@ import pytest
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.published_tables import PUBLISHED, PublishedTable, published_tables
-from aflite_assets.specs.dataset import ReportSpec
+from aflite_assets.specs.report_settings import ReportSpec
 
 TABLES = [(name, table) for name, tables in PUBLISHED.items() for table in tables]
 

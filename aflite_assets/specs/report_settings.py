@@ -1,0 +1,33 @@
+"""The field `report` of a dataset's YAML file: what only the report shows."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from aflite_assets.specs.models import Name, StrictSpec
+
+
+class PrimarySpec(StrictSpec):
+    """The comparison of filtered with its control that is judged by itself, for each representation."""
+
+    evaluator: Name
+    test_set: Name = Field(description="a challenge set or a split whose rows do not enter the filter's pool")
+
+
+class ReportSpec(StrictSpec):
+    """What only the report shows."""
+
+    scatter_features: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
+        None, description="two feature columns to plot"
+    )
+    published: Literal["snli", "multi_nli", "qnli", "imagenet"] | None = Field(
+        None, description="the AFLite paper's own figures to show beside this dataset's"
+    )
+    primary: PrimarySpec | None = Field(
+        None,
+        description="the comparison judged by itself; default: the first evaluator on the first challenge set, or "
+        "without one on the first split of which no row enters the filter's pool",
+    )
+    smallest_effect: float = Field(
+        1.0, ge=0, le=100, description="points of accuracy; a smaller difference is never called one"
+    )

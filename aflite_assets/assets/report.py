@@ -1,6 +1,7 @@
 """Asset of the group `report`: the page to read."""
 
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from aflite_assets.assets.display.numbers import report_numbers
 from aflite_assets.assets.display.pictures import report_pictures
 from aflite_assets.results import PublishedResult, ResultStore
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+
+ROWS = "rows"
+"""The section of the page that has the browser of rows."""
 
 
 @dg.asset(**stage_options("benchmark_report", group="report", kinds={"html"}))
@@ -39,13 +43,19 @@ def benchmark_report(
     metadata = {
         "verdicts": dg.MetadataValue.text("\n".join(obtained.result.summary["verdicts"])),
         **links,
+        "checks": dg.MetadataValue.text("\n".join(obtained.result.summary["checks"])),
         **report_numbers(obtained.result),
         **report_tables(obtained.result),
         **figures_shown(obtained.result, store),
+        "rows": dg.MetadataValue.path(str(obtained.result.file("rows.parquet"))),
         "report_json": dg.MetadataValue.path(str(obtained.result.file("report.json"))),
         "dataset_folder": dg.MetadataValue.path(str(folder)),
     }
-    return materialized(obtained, metadata)
+    materialization = materialized(obtained, metadata)
+    # last, so that they are what a person sees at the end of a run
+    for line in obtained.result.summary["checks"]:
+        context.log.log(logging.WARNING if line.startswith("check FAILED") else logging.INFO, line)
+    return materialization
 
 
 def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue]:
@@ -55,8 +65,16 @@ def report_links(report: Path, store: ResultStore) -> dict[str, dg.MetadataValue
     """
     page = results_page(report, store.root)
     if page is not None:
-        return {"report": dg.MetadataValue.url(page), "report_file": dg.MetadataValue.path(str(report))}
-    return {"report": dg.MetadataValue.path(str(report)), "report_link": dg.MetadataValue.text(report.as_uri())}
+        return {
+            "report": dg.MetadataValue.url(page),
+            "rows_link": dg.MetadataValue.url(f"{page}#{ROWS}"),
+            "report_file": dg.MetadataValue.path(str(report)),
+        }
+    return {
+        "report": dg.MetadataValue.path(str(report)),
+        "report_link": dg.MetadataValue.text(report.as_uri()),
+        "rows_link": dg.MetadataValue.text(f"{report.as_uri()}#{ROWS}"),
+    }
 
 
 def figures_shown(result: PublishedResult, store: ResultStore) -> dict[str, dg.MetadataValue]:

@@ -13,10 +13,8 @@ from aflite_assets.assets.steps.optional_checks import asset_with_optional_check
 from aflite_assets.reports.inputs.learning_curve import choice_text, curve_rows
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import read_learning_curves
+from aflite_assets.stages.warmup.findings import cut_texts, encoder_fits
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
-
-LARGEST_CUT_SHARE = 0.01
-"""Of the rows; so many may have more tokens than a model reads."""
 
 
 @asset_with_optional_checks(
@@ -80,14 +78,9 @@ def _curves_flatten(facts: Mapping[str, Any] | None) -> dg.AssetCheckResult:
 def _texts_fit(lengths: Mapping[str, Mapping[str, Any]]) -> dg.AssetCheckResult:
     if not lengths:
         return check("texts_fit_encoders", True, warn=True, result="not applicable: text models only")
-    cut = {name: length for name, length in lengths.items() if length.get("share", 0) > LARGEST_CUT_SHARE}
-    advice = [
-        f"{name}: set max_length to {-(-facts['fits_99'] // 8) * 8} (99 % of the rows fit in {facts['fits_99']} "
-        f"tokens, the longest has {facts['longest']}), or as near to it as the checkpoint reads"
-        for name, facts in cut.items()
-    ]
+    advice = cut_texts(lengths)
     shown = {name: _length_line(length) for name, length in lengths.items()}
-    return check("texts_fit_encoders", not cut, warn=True, **shown, what_to_do="\n".join(advice) or "none")
+    return check("texts_fit_encoders", not advice, warn=True, **shown, what_to_do="\n".join(advice) or "none")
 
 
 def _length_line(facts: Mapping[str, Any]) -> str:
@@ -123,10 +116,9 @@ def warmup_models(
     obtained = run_asset(context, result_store, experiment_tracker, compute_device)
     summary = obtained.result.summary
     rows = result_store.open().current("warmup_split", context.partition_key).summary["rows_per_class"]
-    chance = max(rows.values()) / max(sum(rows.values()), 1)
-    accuracies = {name: facts["train_accuracy"] for name, facts in summary.items() if facts["trained"]}
+    fits = encoder_fits(summary, rows)
     metadata = {"encoders": table({"representation": name, **facts} for name, facts in summary.items())}
-    passed = all(accuracy > chance for accuracy in accuracies.values())
-    return materialized(
-        obtained, metadata, [check("better_than_chance", passed, warn=True, chance=chance, train_accuracy=accuracies)]
+    better = check(
+        "better_than_chance", not fits.at_chance, warn=True, chance=fits.chance, train_accuracy=fits.accuracies
     )
+    return materialized(obtained, metadata, [better])

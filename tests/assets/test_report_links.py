@@ -14,6 +14,7 @@ def test_a_report_that_is_served_is_a_link(tmp_path: Path, monkeypatch: pytest.M
     report = tmp_path / "benchmark_report" / "digits" / "0a1b" / "report.html"
     assert report_links(report, ResultStore(tmp_path)) == {
         "report": dg.MetadataValue.url("http://127.0.0.1:3333/benchmark_report/digits/0a1b/report.html"),
+        "rows_link": dg.MetadataValue.url("http://127.0.0.1:3333/benchmark_report/digits/0a1b/report.html#rows"),
         "report_file": dg.MetadataValue.path(str(report)),
     }
 
@@ -23,4 +24,5 @@ def test_else_an_address_can_be_pasted(tmp_path: Path) -> None:
     assert report_links(report, ResultStore(tmp_path)) == {
         "report": dg.MetadataValue.path(str(report)),
         "report_link": dg.MetadataValue.text(f"file://{tmp_path}/a%20home/report.html"),
+        "rows_link": dg.MetadataValue.text(f"file://{tmp_path}/a%20home/report.html#rows"),
     }

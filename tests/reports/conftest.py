@@ -11,7 +11,10 @@ import pytest
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
+from aflite_assets.reports.inputs.checks import CheckOutcome
+from aflite_assets.reports.inputs.cues import Cue
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
+from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
 from aflite_assets.reports.tables.table import Table
 
 NLI = ("entailment", "neutral", "contradiction")
@@ -314,6 +317,37 @@ HOSTILE = (
 )
 
 
+def planted_facts(filtered: FilteredSet, *, label: int = 1) -> RowFacts:
+    """Scores that rise to the last one; of removed rows the class `label` given instead, and kept row 1199 as nearest.
+
+    Row 0 is suspected to be of class `label`.
+    """
+    rows = filtered.rows.select(["row_id", "kept", "removed_in_iteration", "predictability"]).to_pylist()
+    last = filtered.iterations.num_rows - 1
+    passes = [last if row["kept"] else row["removed_in_iteration"] for row in rows]
+    scores = [
+        [None] + [row["predictability"] * (one + 1) / (end + 1) for one in range(1, end + 1)]
+        for row, end in zip(rows, passes, strict=True)
+    ]
+    gone = [not row["kept"] for row in rows]
+    columns = (
+        [row["row_id"] for row in rows],
+        scores,
+        [[label, 2] if one else [] for one in gone],
+        [[0.25, 0.0625] if one else [] for one in gone],
+        [1199 if one else None for one in gone],
+        [0.875 if one else None for one in gone],
+        [label if row["row_id"] == 0 else None for row in rows],
+    )
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, ROW_FACTS, strict=True)]
+    return RowFacts(pa.table(arrays, ROW_FACTS))
+
+
+def word_cue(column: str, word: str, label_name: str) -> Cue:
+    """A word that marks removed rows."""
+    return Cue("word", column, word, label_name, 300, 250, 0.3125, 0.125, 1e-9, 1e-9, True)
+
+
 def hostile_benchmark() -> BenchmarkData:
     """Every text that a dataset or a run can bring is hostile; names that the specs restrict are not."""
     names, base, filtered = (HOSTILE, "</script><b>", "&amp;"), planted_benchmark(), filtered_set()
@@ -325,6 +359,7 @@ def hostile_benchmark() -> BenchmarkData:
     )
     table = text_examples(1400).table
     table = table.set_column(table.column_names.index("text"), "text", pa.array([HOSTILE] * 1400))
+    table = table.append_column(f"attribute.{HOSTILE}", pa.array([HOSTILE] * 1400))
     return planted_benchmark(
         title=HOSTILE,
         description=HOSTILE,
@@ -343,6 +378,9 @@ def hostile_benchmark() -> BenchmarkData:
         examples=Examples(table, names),
         evidence=(EvidenceTable(HOSTILE, HOSTILE, pa.table({HOSTILE: [HOSTILE], "share": [float("nan")]})),),
         provenance={HOSTILE: HOSTILE},
+        row_facts={"roberta": planted_facts(filtered, label=0)},
+        cues={"roberta": (word_cue("text", "script", HOSTILE),)},
+        checks=(CheckOutcome(HOSTILE, HOSTILE, HOSTILE, False, HOSTILE),),
     )
 
 
@@ -369,6 +407,21 @@ def make_planted() -> Callable[..., BenchmarkData]:
 @pytest.fixture(scope="session")
 def hostile() -> BenchmarkData:
     return hostile_benchmark()
+
+
+@pytest.fixture(scope="session")
+def with_rows() -> BenchmarkData:
+    """The planted benchmark with facts about its rows, a cue, an attribute and checks."""
+    table = text_examples(1400).table.append_column("attribute.genre", pa.array(["fiction", "travel"] * 700))
+    return planted_benchmark(
+        examples=Examples(table, NLI),
+        row_facts={"roberta": planted_facts(filtered_set())},
+        cues={"roberta": (word_cue("text_pair", "dogs", "entailment"),)},
+        checks=(
+            CheckOutcome("data", "labels_known", "Every label is known.", True),
+            CheckOutcome("warm-up", "better_than_chance (roberta)", "It fits.", False, "40.0 % of its rows"),
+        ),
+    )
 
 
 @pytest.fixture(scope="session")

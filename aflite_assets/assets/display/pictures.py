@@ -8,7 +8,7 @@ import dagster as dg
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.display import small_pictures
 
-_REPORT_KINDS = ("filtering_curves", "examples", "scatter_before", "scatter_after")
+_REPORT_KINDS = ("overview", "falls", "filtering_curves", "examples", "scatter_before", "scatter_after")
 """Figures of a report that no earlier asset shows."""
 
 

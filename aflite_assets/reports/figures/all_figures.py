@@ -12,6 +12,7 @@ from aflite_assets.reports.figures.filtering_figures import (
     learning_curve_picture,
     scores_by_iteration,
 )
+from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.representation_figures import similarity_map
 from aflite_assets.reports.figures.scatters import scatter_pictures
 from aflite_assets.reports.inputs.learning_curve import LearningCurve
@@ -29,14 +30,14 @@ _GRID_ROWS = 6
 def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
     """Every figure that applies, by names that fit files: a kind, and for most the representation after a dot.
 
-    "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "curve", "predictability", "scores", "scatter_before",
-    "scatter_after", "examples" per representation; "similarity" per representation and class number;
-    "data_map" per representation and evaluator.
+    "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "overview", "falls", "curve", "predictability",
+    "scores", "scatter_before", "scatter_after", "examples" per representation; "similarity" per representation and
+    class number; "data_map" per representation and evaluator.
 
     Raises:
         DataError: rows do not fit the examples.
     """
-    pictures = {"filtering_curves": curves_picture(data.filtered, data.label_names)}
+    pictures = {**headline_pictures(data, False), "filtering_curves": curves_picture(data.filtered, data.label_names)}
     if data.warmup_curves:
         pictures["warmup_curve"] = warmup_picture(data.warmup_curves)
     for filtered in data.filtered:

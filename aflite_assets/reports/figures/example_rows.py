@@ -107,7 +107,7 @@ def _example_row(inputs: Examples, position: int, record: dict[str, Any]) -> Exa
     if inputs.modality == "text":
         return ExampleRow(**common, texts=_texts(inputs, position))
     if inputs.modality == "features":
-        return ExampleRow(**common, vector=_vector(inputs.features[position]))
+        return ExampleRow(**common, vector=short_vector(inputs.features[position]))
     encoded, problem = _image(inputs, position)
     uri = None if encoded is None else thumbnail_uri(encoded)
     if uri is None and problem is None:
@@ -121,7 +121,8 @@ def _texts(inputs: Examples, position: int) -> tuple[str, ...]:
     return tuple(truncate(printable(value), MAX_SHOWN_CHARACTERS) for value in values if value is not None)
 
 
-def _vector(values: np.ndarray) -> str:
+def short_vector(values: np.ndarray) -> str:
+    """The first values of a row of features, and how many there are."""
     numbers = [f"{value:.3g}" for value in values[:_MAX_VALUES].tolist()]
     rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
     return f"({', '.join(numbers)}{rest})"

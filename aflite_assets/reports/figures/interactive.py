@@ -17,6 +17,7 @@ DRAW_SCRIPT = """
     var style = getComputedStyle(document.documentElement);
     function colour(name) { return style.getPropertyValue("--" + name).trim(); }
     document.querySelectorAll(".chart").forEach(function (box) {
+      if (!box.offsetWidth) { return; } // in a folded section, which draws when it opens
       var figure = JSON.parse(document.getElementById(box.dataset.figure).textContent);
       var layout = figure.layout;
       layout.font.color = colour("ink");
@@ -33,9 +34,12 @@ DRAW_SCRIPT = """
   }
   draw();
   dark.addEventListener("change", draw);
+  document.addEventListener("toggle", function (event) {
+    if (event.target.querySelector(".chart:not(.js-plotly-plot)")) { draw(); }
+  }, true);
 })();
 """
-"""Draws every `.chart` from the JSON element its `data-figure` names, in the page's colours."""
+"""Draws every `.chart` that is seen from the JSON element its `data-figure` names, in the page's colours."""
 
 
 @cache
@@ -71,7 +75,7 @@ def curve_figure(filtered: FilteredSet) -> dict[str, JsonValue]:
 
 def script_json(value: JsonValue) -> str:
     """JSON that can stand inside a script element: nothing in it can end the element or start a comment."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

@@ -14,14 +14,17 @@ MAX_PIXELS = 50_000_000
 """Larger images are not decoded: a few kilobytes can claim gigabytes of pixels."""
 
 
-def thumbnail_uri(encoded: bytes, *, side: int = 96) -> str | None:
-    """A `data:` URI of a JPEG that fits into `side` x `side` pixels; None when the image cannot be read."""
+def thumbnail_uri(encoded: bytes, *, side: int = 96, quality: int = 90) -> str | None:
+    """A `data:` URI of a JPEG that fits into `side` x `side` pixels; None when the image cannot be read.
+
+    `quality`: of the JPEG, 1 to 95.
+    """
     image = _decoded(encoded)
     if image is None:
         return None
     image.thumbnail((side, side))
     jpeg = io.BytesIO()
-    image.save(jpeg, format="jpeg", quality=90)
+    image.save(jpeg, format="jpeg", quality=quality)
     return png_or_jpeg_uri(jpeg.getvalue(), "jpeg")
 
 

@@ -11,9 +11,11 @@ import pyarrow as pa
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.inputs.cues import Cue
 from aflite_assets.reports.inputs.data_map import DataMap
 from aflite_assets.reports.inputs.planted import PlantedRemoval
+from aflite_assets.reports.inputs.row_facts import RowFacts
 from aflite_assets.reports.inputs.row_information import RowInformation
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
@@ -261,8 +263,9 @@ class BenchmarkData:
     known to carry a shortcut. `data_maps`: one per representation and evaluator that recorded its training on full;
     `row_information`: PVI, one per natural test set and evaluator that gives probabilities.
     `filter_runs`: which run of the filter each seed's `filtered` is of; empty where there is one. `cues`: by
-    representation, what marks the rows that filtering removed. `partial_inputs`: evaluators that see a part of the
-    input only, so that what they learn is not the task.
+    representation, what marks the rows that filtering removed; `row_facts` likewise, of single rows. `checks`: what was
+    checked of the data, the filter and the models, with the outcome. `partial_inputs`: evaluators that see a part of
+    the input only, so that what they learn is not the task.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -297,6 +300,8 @@ class BenchmarkData:
     filter_runs: Mapping[int, int] = field(default_factory=dict)
     planted: tuple[PlantedRemoval, ...] = ()
     cues: Mapping[str, tuple[Cue, ...]] = field(default_factory=dict)
+    row_facts: Mapping[str, RowFacts] = field(default_factory=dict)
+    checks: tuple[CheckOutcome, ...] = ()
     partial_inputs: tuple[str, ...] = ()
     data_maps: tuple[DataMap, ...] = ()
     row_information: tuple[RowInformation, ...] = ()

@@ -12,6 +12,7 @@ from aflite_assets.reports import text
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import shown_examples, shown_rows
+from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
 from aflite_assets.reports.figures.scatters import scatter_caption
 from aflite_assets.reports.figures.thumbnails import png_or_jpeg_uri
@@ -20,17 +21,27 @@ from aflite_assets.reports.inputs.published_tables import published_tables
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.similarity import SimilarityBlock, means_text
 from aflite_assets.reports.inputs.train_sets import in_order
+from aflite_assets.reports.page.row_browser import row_browser
+from aflite_assets.reports.page.terms import term_id, with_definitions
 from aflite_assets.reports.sentences import wording
+from aflite_assets.reports.sentences.section_lines import section_lines
 from aflite_assets.reports.sentences.summary import cautions, findings
 from aflite_assets.reports.sentences.verdict import verdict_texts
 from aflite_assets.reports.tables.all_tables import SHOWN
-from aflite_assets.reports.tables.listings import curve_table, evidence_table, iteration_table, settings_table
-from aflite_assets.reports.tables.main_tables import main_table
+from aflite_assets.reports.tables.listings import (
+    check_table,
+    curve_table,
+    evidence_table,
+    iteration_table,
+    settings_table,
+)
+from aflite_assets.reports.tables.main_tables import filter_table, main_table
 from aflite_assets.reports.tables.published import paper_table
 from aflite_assets.wording import truncate
 
 _TEMPLATES = (
     "report.html.j2",
+    "top.html.j2",
     "table.html.j2",
     "filtering.html.j2",
     "pictures.html.j2",
@@ -39,35 +50,63 @@ _TEMPLATES = (
 )
 
 
-def render_report(data: BenchmarkData, *, seed: int = 0) -> str:
-    """The whole page as text; write it as UTF-8. `seed` draws the example rows.
+MOST_BYTES = 15_000_000
+"""Of a page; the browser of rows shows as many as there is room for."""
 
-    Dataset text is escaped everywhere, and the content security policy lets no script run but the two that
-    the page itself carries, named by their hashes.
+_ROWS, _SHOWN_ROWS = "<!-- rows -->", "<!-- rows shown -->"
+"""Filled in when the size of the rest is known; escaped text has no such marks."""
+
+
+def render_report(data: BenchmarkData, *, seed: int = 0, most_bytes: int = MOST_BYTES) -> str:
+    """The whole page as text; write it as UTF-8. `seed` draws the example rows and those of the browser.
+
+    Dataset text is escaped everywhere, and the content security policy lets no script run but those that
+    the page itself carries, named by their hashes. `most_bytes`: so many the page has at most, as far as leaving out
+    rows of the browser can do it.
 
     Raises:
         DataError: predictions do not fit their test sets, or rows do not fit the examples.
     """
-    scripts = (plotly_script(), DRAW_SCRIPT)
+    page = _without_rows(data, seed)
+    if not data.filtered:
+        return page
+    browser = row_browser(data, budget=most_bytes - len(page.encode()), seed=seed)
+    shown = _environment().get_template("top.html.j2").module.shown_rows(browser.shown)  # type: ignore[attr-defined]
+    return page.replace(_SHOWN_ROWS, shown, 1).replace(_ROWS, browser.json, 1)
+
+
+def _without_rows(data: BenchmarkData, seed: int) -> str:
+    scripts = (_own_script("page.js"), _own_script("rows.js"), plotly_script(), DRAW_SCRIPT)
+    verdicts = verdict_texts(data)
+    places = {one.representation: place for place, one in enumerate(verdicts)}
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             data=data,
-            verdicts=verdict_texts(data),
+            verdicts=verdicts,
+            lines=section_lines(data),
+            browser_options=_browser_options(data),
+            rows_mark=Markup(_ROWS),
+            shown_rows_mark=Markup(_SHOWN_ROWS),
             findings=findings(data),
             cautions=cautions(data),
             tables={kind: make(data) for kind, make in SHOWN.items()},
+            checks=check_table(data),
             papers={
                 kind: [paper_table(one) for one in published_tables(data.published) if one.kind == kind]
                 for kind in ("in_distribution", "top_k", "zero_shot", "fine_tuned")
             },
-            sections=[_section(data, filtered, seed) for filtered in data.filtered],
+            sections=[
+                _section(data, filtered, seed)
+                for filtered in sorted(data.filtered, key=lambda one: places[one.representation])
+            ],
             evidence=[evidence_table(one) for one in data.evidence],
             provenance=settings_table("Provenance", data.provenance),
             glossary=wording.GLOSSARY,
             warmup=_warmup(data),
             train_sets={name: wording.train_set_meaning(name) for name in _shown_train_sets(data)},
+            maps=[_uri(report_pictures(data)[f"data_map.{one.name}"]) for one in data.data_maps],
             curves=_uri(report_pictures(data)["filtering_curves"]),
             scripts=[Markup(script) for script in scripts],
             policy=_content_security_policy(scripts),
@@ -80,6 +119,7 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
     name = filtered.representation
     return {
         "filtered": filtered,
+        "headline": _headline(data, name),
         "iterations": iteration_table(filtered),
         "settings": settings_table(f"Settings of filtering, representation {name}", filtered.settings),
         "curve": Markup(script_json(curve_figure(filtered))),
@@ -105,6 +145,34 @@ def _pictures_of(data: BenchmarkData, representation: str) -> dict[str, dict[str
         for (kind, _, rest), picture in pictures.items()
         if rest == representation or rest.startswith(f"{representation}.")
     }
+
+
+def _headline(data: BenchmarkData, representation: str) -> dict[str, dict[str, str]]:
+    """The overview and the falls as data URIs, wide and narrow, with their alternatives; of what there is."""
+    wide, narrow = report_pictures(data), headline_pictures(data, True)
+    return {
+        name.partition(".")[0]: {**_uri(wide[name]), "narrow": png_or_jpeg_uri(picture.png)}
+        for name, picture in narrow.items()
+        if name.partition(".")[2] == representation
+    }
+
+
+def _browser_options(data: BenchmarkData) -> dict[str, object]:
+    """What the browser's filters offer."""
+    return {
+        "filterings": data.representations,
+        "labels": data.label_names,
+        "splits": list(
+            dict.fromkeys(split for one in data.filtered for split in one.rows["split"].unique().to_pylist())
+        ),
+        "iterations": max((len(filter_table(one)) - 1 for one in data.filtered), default=0),
+        "suspected": any(len(one.table) > one.table["suggested_label"].null_count for one in data.row_facts.values()),
+    }
+
+
+@cache
+def _own_script(name: str) -> str:
+    return (files("aflite_assets.reports.page") / "scripts" / name).read_text(encoding="utf-8")
 
 
 def _warmup(data: BenchmarkData) -> dict[str, object] | None:
@@ -167,6 +235,9 @@ def _environment() -> Environment:
         "count": text.count,
         "counted": text.counted,
         "truncate_text": lambda value, length=text.MAX_SHOWN_CHARACTERS: truncate(value, length),
+        "defined": with_definitions,
+        "term_id": term_id,
+        "sentence": lambda said: f"{said[:1].upper()}{said[1:].rstrip('.')}.",
         "heading": lambda name: truncate(text.one_line(name), 60),
         "stop": wording.stop_text,
     }

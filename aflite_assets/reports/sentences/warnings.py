@@ -1,13 +1,13 @@
 """Warnings about a report's numbers: built-in effects, related models, small or missing sets, unfinished cells."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow.compute as pc
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.scores.subsets import subsets_of
 from aflite_assets.reports.tables.main_tables import TestColumns, main_table
 from aflite_assets.reports.text import count, counted, listed
@@ -45,7 +45,7 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
     ]
     for filtered in data.filtered:
         warnings += [f"Filter with {filtered.representation}: {warning}" for warning in filtered.warnings]
-    collapsed = _one_answer_cells(data)
+    collapsed = one_answer_cells(data.cells, data.test_sets)
     if collapsed:
         warnings.append(
             f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, so their accuracy is "
@@ -144,11 +144,11 @@ def _small_parts(data: BenchmarkData) -> list[str]:
     return found
 
 
-def _one_answer_cells(data: BenchmarkData) -> list[str]:
+def one_answer_cells(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> list[str]:
     """Evaluators and train sets with a seed that answers a natural test set of several classes with one class."""
-    mixed = {one.name for one in data.test_sets if not one.challenge and len(np.unique(one.labels)) > 1}
+    mixed = {one.name for one in test_sets if not one.challenge and len(np.unique(one.labels)) > 1}
     cells = []
-    for cell in data.cells:
+    for cell in trained:
         if (table := cell.predictions) is None:
             continue
         for name in sorted(mixed):

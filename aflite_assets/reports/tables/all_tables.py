@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.tables.challenge_sets import CHALLENGE_SETS, challenge_tables
+from aflite_assets.reports.tables.falls import FALLS, fall_tables
 from aflite_assets.reports.tables.in_distribution import IN_DISTRIBUTION, in_distribution_tables
 from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, WARMUP_CURVE
 from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
@@ -15,6 +16,7 @@ from aflite_assets.reports.tables.transfer import TRANSFER, TRANSFER_DIFFERENCES
 from aflite_assets.reports.tables.zero_shot import ZERO_SHOT, ZERO_SHOT_DIFFERENCES, zero_shot_tables
 
 SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
+    "falls": fall_tables,
     "accuracy": accuracy_tables,
     "in_distribution": in_distribution_tables,
     "zero_shot": zero_shot_tables,
@@ -28,7 +30,7 @@ SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
 
 LONG_FORMS = (
     ACCURACY, CHALLENGE_SETS, ZERO_SHOT, ZERO_SHOT_DIFFERENCES, IN_DISTRIBUTION, TOP_5, PAIRED, PREDICTABILITY,
-    WARMUP_CURVE, TRANSFER, TRANSFER_DIFFERENCES, PLANTED, PUBLISHED,
+    WARMUP_CURVE, TRANSFER, TRANSFER_DIFFERENCES, PLANTED, PUBLISHED, FALLS,
 )  # fmt: skip
 """In the order of `report.json`."""
 

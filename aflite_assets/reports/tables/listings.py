@@ -11,7 +11,7 @@ from aflite_assets.reports.tables.cells import short, text_cell, value_cell
 from aflite_assets.reports.tables.long_form import LongForm, Record
 from aflite_assets.reports.tables.main_tables import filter_table
 from aflite_assets.reports.tables.table import Column, Heading, Table, pivot
-from aflite_assets.reports.text import count, value_text
+from aflite_assets.reports.text import DASH, count, value_text
 
 MAX_EVIDENCE_ROWS = 50
 """Longer evidence tables are cut on the page; the JSON has them whole."""
@@ -116,6 +116,30 @@ def settings_table(title: str, values: Mapping[str, object]) -> Table:
         ("name",),
         (Column(Heading("value"), kind="text"),),
         pivot(values, lambda name: (name,), [None], lambda name, _: text_cell(value_text(values[name]))),
+        style="free",
+    )
+
+
+def check_table(data: BenchmarkData) -> Table:
+    """Every check with its outcome, those that did not pass first."""
+    return Table(
+        "checks",
+        "",
+        "All checks",
+        ("check",),
+        tuple(Column(Heading(text), kind="text") for text in ("about", "outcome", "what it asks", "what was found")),
+        pivot(
+            sorted(data.checks, key=lambda check: check.passed),
+            lambda check: (check.name.replace("_", " "),),
+            [
+                lambda check: check.about,
+                lambda check: "passed" if check.passed else "failed",
+                lambda check: check.asks,
+                lambda check: check.said or DASH,
+            ],
+            lambda check, say: text_cell(say(check), strong=not check.passed and say(check) == "failed"),
+        ),
+        "Of the data, the warm-up, the filter and the evaluators. Checks that do not apply pass and say so.",
         style="free",
     )
 

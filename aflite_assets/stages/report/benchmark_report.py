@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.reports.inputs.checks import failed_lines
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
@@ -14,12 +15,19 @@ from aflite_assets.specs.dataset import ChallengeSpec, RowCount, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.stages.report.by_question import SCHEMA, by_question, choice_sets, question_tables
+from aflite_assets.stages.report.checks import (
+    data_outcomes,
+    evaluator_outcomes,
+    filter_outcomes,
+    warmup_outcomes,
+)
 from aflite_assets.stages.report.model_families import (
     held_back_shares,
     model_architectures,
     model_families,
     partial_inputs,
 )
+from aflite_assets.stages.report.row_facts import read_row_facts
 from aflite_assets.stages.report.row_statistics import (
     data_maps,
     information_tables,
@@ -77,6 +85,7 @@ class BenchmarkReportInputs(StageInputs):
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
     warmup_split: PublishedResult
+    warmup_models: PublishedResult
     filtered_sets: PublishedResult
     control_sets: PublishedResult
     published_dataset: PublishedResult
@@ -93,6 +102,7 @@ def run(
     """
     from aflite_assets.reports.page.html import render_report
     from aflite_assets.reports.page.json_report import report_json
+    from aflite_assets.reports.page.row_table import ROWS_FILE, write_rows
     from aflite_assets.reports.sentences.verdict import verdict_texts
 
     data = report_data(settings, inputs, draft.partition)
@@ -100,6 +110,7 @@ def run(
     write_row_statistics(data.row_information, data.data_maps, draft.path)
     (draft.path / "report.html").write_text(render_report(data), encoding="utf-8")
     (draft.path / "report.json").write_text(json.dumps(report_json(data), indent=2, allow_nan=False), encoding="utf-8")
+    write_rows(data, draft.path / ROWS_FILE)
     write_tables(data, draft.path)
     write_pictures(data, draft.path)
     chosen = choice_sets(data.test_sets, data.label_names)
@@ -113,6 +124,7 @@ def run(
         "cells": len(data.cells),
         "test_sets": [test.name for test in data.test_sets],
         "verdict": verdicts[0].code if verdicts else None,
+        "checks": failed_lines(data.checks),
         "verdicts": [f"{one.representation}: {one.sentence}" for one in verdicts],
     }
 
@@ -173,6 +185,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     choices = choice_sets(tested, raw.label_names)
     answered = by_question(inputs.evaluator_models, choices, raw.label_names) if choices else SCHEMA.empty_table()
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
+    cells = read_cells(inputs.evaluator_models, ranked=ranked)
     return BenchmarkData(
         name=name,
         title=settings.title or name,
@@ -189,10 +202,17 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
             *earlier_sets_note(inputs.control_sets),
         ),
         filtered=filtered,
-        cells=read_cells(inputs.evaluator_models, ranked=ranked),
+        cells=cells,
         test_sets=tested,
         examples=raw,
         scatter_features=settings.report.scatter_features,
+        checks=(
+            *data_outcomes(raw_result, inputs.challenge_sets),
+            *warmup_outcomes(inputs.warmup_split, inputs.warmup_models),
+            *filter_outcomes(filtered),
+            *evaluator_outcomes(cells, tested),
+        ),
+        row_facts=read_row_facts(parts, inputs.bias_evidence),
         evidence=(
             *read_evidence(inputs.bias_evidence),
             *question_tables(answered),
@@ -233,4 +253,4 @@ def _libraries(result: PublishedResult) -> dict[str, str]:
     return {name: str(version) for name, version in result.manifest["environment"].items()}
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "9", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "10", BenchmarkReportSettings, BenchmarkReportInputs, run)

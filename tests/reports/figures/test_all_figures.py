@@ -86,6 +86,8 @@ def test_every_picture_has_its_size_and_words(pictured: BenchmarkData) -> None:
     found = report_pictures(pictured)
     sizes = {name: pixels(picture.png).shape[:2] for name, picture in found.items()}
     assert sizes == {
+        "overview.roberta": (267, 1122),
+        "falls.roberta": (302, 407),
         "filtering_curves": (671, 1034),
         "curve.roberta": (484, 616),
         "predictability.roberta": (385, 616),
@@ -139,7 +141,8 @@ def test_json_has_what_is_drawn(pictured: BenchmarkData) -> None:
 
 
 def test_nothing_counted_is_left_out(planted: BenchmarkData) -> None:
-    assert set(report_pictures(planted)) == {"filtering_curves", "curve.roberta", "predictability.roberta"}
+    found = {"overview.roberta", "falls.roberta", "filtering_curves", "curve.roberta", "predictability.roberta"}
+    assert set(report_pictures(planted)) == found
     written: Any = report_json(planted)
     assert written["tables"]["predictability_by_iteration"] == []
     assert written["representations"]["roberta"]["similarity"] == []

@@ -12,6 +12,7 @@ from aflite_assets.reports.tables.long_form import LongForm
 NAMES = [
     "accuracy", "challenge_sets", "zero_shot", "zero_shot_differences", "in_distribution", "top_5", "paired",
     "predictability_by_iteration", "warmup_curve", "transfer", "transfer_differences", "planted", "published",
+    "falls",
 ]  # fmt: skip
 
 
@@ -69,6 +70,6 @@ def test_columns_that_a_record_lacks_are_null_and_others_left_out(by_hand: Bench
 
 def test_all_shown_tables_by_name(by_hand: BenchmarkData) -> None:
     found = shown_tables(by_hand)
-    names = ["accuracy", "zero_shot", "paired", "challenge_sets"]
+    names = ["falls", "accuracy", "zero_shot", "paired", "challenge_sets"]
     assert set(found) == {"in_distribution", *(f"{name}_{one}" for name in names for one in ("a", "b"))}
     assert [one.of for one in found["zero_shot_a"]] == ["p", "q"]

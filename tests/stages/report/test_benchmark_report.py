@@ -133,15 +133,15 @@ def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, StoredResult],
 def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> None:
     result = walk["benchmark_report"].result
     assert sorted(path.name for path in (result.path / "tables").iterdir()) == [
-        "accuracy.parquet", "challenge_sets.parquet", "in_distribution.parquet", "paired.parquet", "planted.parquet",
-        "predictability_by_iteration.parquet", "published.parquet", "top_5.parquet", "transfer.parquet",
-        "transfer_differences.parquet", "warmup_curve.parquet",
+        "accuracy.parquet", "challenge_sets.parquet", "falls.parquet", "in_distribution.parquet", "paired.parquet",
+        "planted.parquet", "predictability_by_iteration.parquet", "published.parquet", "top_5.parquet",
+        "transfer.parquet", "transfer_differences.parquet", "warmup_curve.parquet",
         "zero_shot.parquet", "zero_shot_differences.parquet",
     ]  # fmt: skip
     markdown = json.loads(result.file("tables.json").read_text())
     assert set(markdown) == {
-        "accuracy_given", "challenge_sets_given", "zero_shot_given", "paired_given", "in_distribution", "top_5",
-        "published",
+        "falls_given", "accuracy_given", "challenge_sets_given", "zero_shot_given", "paired_given", "in_distribution",
+        "top_5", "published",
     }  # fmt: skip
     report = json.loads(result.file("report.json").read_text())
     assert report["families"]["representations.given"] == report["families"]["evaluators.linear"] == "linear"
@@ -238,3 +238,21 @@ def test_a_column_of_too_many_values_is_named(tmp_path: Path, store: ResultStore
     run_stage("raw_dataset", spec, store=store)
     with pytest.raises(DataError, match="'all': category 'number' has 300 different values in 300 rows, which no"):
         run_stage("challenge_sets", spec, store=store)
+
+
+def test_rows_and_checks_stand_beside_the_page(walk: dict[str, StoredResult]) -> None:
+    result, filtered = walk["benchmark_report"].result, walk["filtered_sets"].result.part("given")
+    rows = pq.read_table(result.file("rows.parquet"))
+    outcome = pq.read_table(filtered.file("rows.parquet"))
+    assert rows["row_id"].to_pylist() == outcome["row_id"].to_pylist()
+    assert rows["kept"].to_pylist() == outcome["kept"].to_pylist()
+    last = [scores[-1] for scores in rows["predictability_by_iteration"].to_pylist()]
+    assert last == outcome["predictability"].to_pylist()
+    passes = pq.read_table(filtered.file("iterations.parquet")).num_rows
+    entered = [passes if gone is None else gone + 1 for gone in outcome["removed_in_iteration"].to_pylist()]
+    assert [len(scores) for scores in rows["predictability_by_iteration"].to_pylist()] == entered
+    page = result.file("report.html").read_text(encoding="utf-8")
+    assert '<script type="application/json" id="rows-data">{"labels":' in page
+    lines = result.summary["checks"]
+    assert lines == [line for line in lines if line.startswith("check FAILED: ")]
+    assert any(line.startswith("check FAILED: filter, no_cautions (given): ") for line in lines)

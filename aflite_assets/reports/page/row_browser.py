@@ -1,0 +1,321 @@
+"""The rows that the page can be asked about: a random sample of either side, as JSON under a size. No markup."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import DataError
+from aflite_assets.reports.figures.example_rows import short_vector
+from aflite_assets.reports.figures.interactive import script_json
+from aflite_assets.reports.figures.thumbnails import thumbnail_uri
+from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
+from aflite_assets.reports.json_values import to_json
+from aflite_assets.reports.tables.main_tables import filter_table
+from aflite_assets.reports.text import counted, printable, signed_points
+
+MOST_ROWS = 2_000
+"""Rows shown of either side, kept and removed, of each filtering."""
+
+_AT_ONCE = 200
+_THUMBNAIL = 64
+_MOST_CHARACTERS = 2_000
+_MOST_SCORES = 100
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How many rows of one side are on the page, of how many; `left_out_for_size`: the page would be too large."""
+
+    representation: str
+    kept: bool
+    shown: int
+    rows: int
+    left_out_for_size: bool
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        side = "kept" if self.kept else "removed"
+        if self.shown == self.rows:
+            return f"all {counted(self.rows, f'{side} row')}"
+        return f"{self.shown:,} of {counted(self.rows, f'{side} row')}, drawn at random"
+
+
+@dataclass(frozen=True)
+class RowBrowser:
+    """The JSON of the browser, which can stand in a script element, and what it shows."""
+
+    json: str
+    shown: tuple[Shown, ...]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One row of one filtering: its place in `filtered.rows` and in the order of drawing."""
+
+    number: int
+    kept: bool
+    place: int
+
+
+def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST_ROWS) -> RowBrowser:
+    """Rows of every filtering, drawn from (seed, row) alone, so that filterings share them where they can.
+
+    `budget`: bytes of JSON at most; where the rows are larger, fewer of each side are shown. `most`: of either side.
+
+    Raises:
+        DataError: a row of a filtering is not among the examples.
+    """
+    parts = _RowParts(data)
+    chosen: list[list[str]] = [[] for _ in data.filtered]
+    counts: dict[tuple[int, bool], int] = {}
+    left, full = budget - 64_000, False
+    entries = _drawn(data, seed, most)
+    while (block := list(islice(entries, _AT_ONCE))) and not full:
+        facts = parts.load(block)
+        for entry, fact in zip(block, facts, strict=True):
+            piece, size = parts.piece(entry, fact)
+            if size > left:
+                full = True
+                break
+            left -= size
+            chosen[entry.number].append(piece)
+            counts[entry.number, entry.kept] = counts.get((entry.number, entry.kept), 0) + 1
+    filterings = [_filtering(one, pieces) for one, pieces in zip(data.filtered, chosen, strict=True)]
+    frame = to_json(
+        {
+            "labels": [printable(name) for name in data.label_names],
+            "columns": parts.columns,
+            "words": parts.words,
+            "filterings": [],
+        }
+    )
+    head = script_json(frame).removesuffix("[]}")
+    text = f'{head}[{",".join(filterings)}],"rows":[{",".join(parts.rows)}]}}'
+    return RowBrowser(text, tuple(_shown(data, counts, full=full, most=most)))
+
+
+def _drawn(data: BenchmarkData, seed: int, most: int) -> Iterator[_Entry]:
+    """Entries in the order in which they are shown while there is room: filterings and sides in turn."""
+    known = np.sort(data.examples.row_ids)
+    ranks = np.random.default_rng(seed).permutation(len(known))
+    sides: list[tuple[int, bool, np.ndarray]] = []
+    for number, one in enumerate(data.filtered):
+        row_ids, kept = one.rows["row_id"].to_numpy(), one.rows["kept"].to_numpy(zero_copy_only=False)
+        if not np.isin(row_ids, known).all():
+            raise DataError(
+                f"rows of the filtered set of {one.representation!r} are not in the dataset; materialise "
+                "filtered_sets again"
+            )
+        drawn = ranks[np.searchsorted(known, row_ids)]
+        for side in (True, False):
+            places = np.flatnonzero(kept == side)
+            sides.append((number, side, places[np.argsort(drawn[places], kind="stable")][:most]))
+    for turn in range(max((len(places) for *_, places in sides), default=0)):
+        for number, side, places in sides:
+            if turn < len(places):
+                yield _Entry(number, side, int(places[turn]))
+
+
+def _shown(data: BenchmarkData, counts: Mapping[tuple[int, bool], int], *, full: bool, most: int) -> Iterator[Shown]:
+    for number, one in enumerate(data.filtered):
+        for kept in (True, False):
+            rows = int(pc.sum(pc.equal(one.rows["kept"], kept)).as_py() or 0)
+            shown = counts.get((number, kept), 0)
+            yield Shown(one.representation, kept, shown, rows, full and shown < min(rows, most))
+
+
+def _filtering(one: FilteredSet, pieces: Sequence[str]) -> str:
+    threshold = one.settings.get("threshold")
+    head = script_json(
+        to_json(
+            {
+                "name": one.representation,
+                "threshold": threshold if isinstance(threshold, int | float) else None,
+                "cutoffs": [row.cutoff for row in filter_table(one)],
+                "groups": one.settings.get("remove") == "groups",
+                "step": _step(len(filter_table(one))),
+            }
+        )
+    )
+    return f'{head.removesuffix("}")},"rows":[{",".join(pieces)}]}}'
+
+
+def _step(iterations: int) -> int:
+    """Every how many iterations a score is shown."""
+    return max(1, -(-iterations // _MOST_SCORES))
+
+
+class _RowParts:
+    """The rows of the page, each once whichever filtering shows it, and of each filtering what it says of them."""
+
+    def __init__(self, data: BenchmarkData) -> None:
+        self._data = data
+        self._places: dict[int, int] = {}
+        self._loaded: dict[int, str] = {}
+        self._steps = [_step(len(filter_table(one))) for one in data.filtered]
+        names = data.examples.table.column_names
+        self.rows: list[str] = []
+        self.columns = [name for name in ("text", "text_pair") if name in names]
+        self._attributes = [name for name in names if name.startswith("attribute.")]
+        self.words = _words(data)
+        self._measured = _measured(data)
+        self._marked = {(word["column"], word["word"]): number for number, word in enumerate(self.words)}
+
+    def load(self, entries: Sequence[_Entry]) -> list[dict[str, Any]]:
+        """Read what these entries are about, at once; what is known of each."""
+        known: dict[_Entry, dict[str, Any]] = {}
+        for number, one in enumerate(self._data.filtered):
+            mine = [entry for entry in entries if entry.number == number]
+            rows = one.rows.take([entry.place for entry in mine])
+            facts = self._data.row_facts.get(one.representation, RowFacts(ROW_FACTS.empty_table()))
+            outcome = rows.select(["row_id", "removed_in_iteration", "predictability"]).to_pylist()
+            more = facts.of(rows["row_id"].to_numpy()).to_pylist() if mine else []
+            known |= {entry: {**a, **b} for entry, a, b in zip(mine, outcome, more, strict=True)}
+        facts_in_order = [known[entry] for entry in entries]
+        wanted = dict.fromkeys(
+            row_id
+            for fact in facts_in_order
+            for row_id in (fact["row_id"], fact["nearest_kept"])
+            if row_id is not None and row_id not in self._loaded
+        )
+        examples = self._data.examples.select(list(wanted))
+        for position, row_id in enumerate(wanted):
+            self._loaded[row_id] = script_json(to_json(self._row(examples, position)))
+        return facts_in_order
+
+    def piece(self, entry: _Entry, fact: Mapping[str, Any]) -> tuple[str, int]:
+        """What one filtering says of a row, as JSON, and how much the page grows by it."""
+        size = 0
+        for row_id in (fact["row_id"], fact["nearest_kept"]):
+            if row_id is not None and row_id not in self._places:
+                self._places[row_id] = len(self.rows)
+                self.rows.append(self._loaded[row_id])
+                size += len(self._loaded[row_id]) + 1
+        piece = script_json(to_json(self._fact(entry, fact)))
+        return piece, size + len(piece) + 1
+
+    def _fact(self, entry: _Entry, fact: Mapping[str, Any]) -> dict[str, Any]:
+        score = fact["predictability"]
+        scores = fact["predictability_by_iteration"]
+        instead, nearest = fact["predicted_instead"], fact["nearest_kept"]
+        found: dict[str, Any] = {"row": self._places[fact["row_id"]], "kept": entry.kept}
+        if fact["removed_in_iteration"] is not None:
+            found["removed"] = fact["removed_in_iteration"]
+        if score is not None and score == score:
+            found["score"] = round(score, 3)
+        if scores is not None:
+            step = self._steps[entry.number]
+            thinned = scores[::step] + (scores[-1:] if (len(scores) - 1) % step else [])
+            found["scores"] = [None if each is None else round(each, 3) for each in thinned]
+            found["passes"] = len(scores)
+        if instead is not None:
+            shares = fact["predicted_instead_share"]
+            found["instead"] = [[label, round(share, 4)] for label, share in zip(instead, shares, strict=True)]
+        if nearest is not None:
+            found["nearest"] = [self._places[nearest], round(fact["nearest_similarity"] or 0.0, 3)]
+        if fact["suggested_label"] is not None:
+            found["suggested"] = fact["suggested_label"]
+        return found
+
+    def _row(self, examples: Examples, position: int) -> dict[str, Any]:
+        table = examples.table
+        row: dict[str, Any] = {
+            "id": int(examples.row_ids[position]),
+            "split": printable(table["split"][position].as_py()),
+            "label": int(examples.labels[position]),
+        }
+        if self.columns:
+            row["texts"] = [self._marked_text(name, table[name][position].as_py()) for name in self.columns]
+        elif examples.modality == "features":
+            row["vector"] = short_vector(examples.features[position])
+        else:
+            row |= _image(examples, position)
+        if "annotator_labels" in table.column_names:
+            row["annotators"] = table["annotator_labels"][position].as_py() or []
+        values = ((name.removeprefix("attribute."), table[name][position].as_py()) for name in self._attributes)
+        if measured := [f"{name}: {say(row['id'])}" for name, places, say in self._measured if row["id"] in places]:
+            row["models"] = measured
+        if attributes := [[printable(name), _short(str(value))] for name, value in values if value is not None]:
+            row["attributes"] = attributes
+        return row
+
+    def _marked_text(self, column: str, text: str | None) -> list[str | list[Any]]:
+        """The text in pieces: as it is, or [number of the word, piece] where a word marks removed rows."""
+        shown = _short(text or "")
+        pieces: list[str | list[Any]] = []
+        end = 0
+        for found in _WORD.finditer(shown):
+            number = self._marked.get((column, found[0].lower()))
+            if number is not None:
+                pieces += [shown[end : found.start()], [number, found[0]]]
+                end = found.end()
+        return [piece for piece in (*pieces, shown[end:]) if piece]
+
+
+def _words(data: BenchmarkData) -> list[dict[str, Any]]:
+    """The words that mark removed rows, each with the filterings that it is shown for and the class it goes with."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for number, name in enumerate(data.representations):
+        for cue in data.cues.get(name, ()):
+            if cue.kind == "word" and cue.shown:
+                word = found.setdefault((cue.name, cue.value), {"column": cue.name, "word": cue.value, "said": {}})
+                shares = [round(cue.share_removed, 4), round(cue.share_expected, 4)]
+                label = None if cue.label_name is None else printable(cue.label_name)
+                word["said"][str(number)] = {"label": label, "shares": shares, "counts": cue.counts}
+    return list(found.values())
+
+
+def _measured(data: BenchmarkData) -> list[tuple[str, Mapping[int, int], Callable[[int], str]]]:
+    """Of every evaluator that measured rows: its name, the places of the rows, and what it says of one by its id."""
+    found: list[tuple[str, Mapping[int, int], Callable[[int], str]]] = []
+    for one in data.row_information:
+        places = _places(one.row_ids)
+        found.append((one.evaluator, places, partial(_information, one.values, places)))
+    named: set[str] = set()
+    for each in data.data_maps:
+        if each.evaluator not in named:  # the values are the same beside every filtering
+            named.add(each.evaluator)
+            places = _places(each.table["row_id"].to_numpy())
+            columns = [each.table[name].to_numpy() for name in ("confidence", "variability", "correctness")]
+            found.append((each.evaluator, places, partial(_on_map, columns, places)))
+    return found
+
+
+def _places(row_ids: np.ndarray) -> dict[int, int]:
+    return dict(zip(row_ids.tolist(), range(len(row_ids)), strict=True))
+
+
+def _information(values: np.ndarray, places: Mapping[int, int], row_id: int) -> str:
+    return f"the input told it {signed_points(float(values[places[row_id]]))} bits of the label (PVI)"
+
+
+def _on_map(columns: Sequence[np.ndarray], places: Mapping[int, int], row_id: int) -> str:
+    confidence, variability, correctness = (float(column[places[row_id]]) for column in columns)
+    return (
+        f"confidence {confidence:.2f}, variability {variability:.2f}, correctness {correctness:.2f} over its training"
+    )
+
+
+def _short(text: str) -> str:
+    shown = printable(text)
+    if len(shown) <= _MOST_CHARACTERS:
+        return shown
+    return f"{shown[:_MOST_CHARACTERS]} … ({counted(len(shown) - _MOST_CHARACTERS, 'more character')})"
+
+
+def _image(examples: Examples, position: int) -> dict[str, str]:
+    try:
+        uri = thumbnail_uri(examples.image_bytes(position), side=_THUMBNAIL, quality=80)
+    except DataError as error:
+        return {"problem": printable(str(error))}
+    return {"problem": "the image cannot be decoded"} if uri is None else {"image": uri}

@@ -1,0 +1,85 @@
+"""Every row of every filtering as one table, for notebooks: what stands beside the page as `rows.parquet`."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
+
+ROWS_FILE = "rows.parquet"
+
+_OUTCOME = ("kept", "removed_in_iteration", "predictability", "label_probability")
+_CLASSES = ("predicted_instead", "suggested_label")
+
+
+def write_rows(data: BenchmarkData, path: Path) -> None:
+    """Write the rows of all representations to a Parquet file, one representation after the other.
+
+    Raises:
+        DataError: a row of a filtering is not among the examples.
+    """
+    with pq.ParquetWriter(path, row_table(data, None).schema, compression="zstd") as writer:
+        for filtered in data.filtered:
+            writer.write_table(row_table(data, filtered))
+
+
+def row_table(data: BenchmarkData, filtered: FilteredSet | None) -> pa.Table:
+    """The rows of one filtering as people read them; without rows where it is None.
+
+    Columns: representation, row_id, source_id, split, label (the class by name), text and text_pair or features, or
+    image (the path of the image's file, null where the dataset holds the image itself), kept, removed_in_iteration
+    (null: kept), predictability and label_probability (null: never held out), the facts of `RowFacts` with classes by
+    name, and where the dataset has them group, annotator_labels (names) and its attributes.
+
+    Raises:
+        DataError: a row of the filtering is not among the examples.
+    """
+    rows = filtered.rows if filtered is not None else None
+    row_ids = np.empty(0, np.int64) if rows is None else rows["row_id"].to_numpy()
+    names = pa.array(data.label_names, pa.string())
+    inputs = _inputs(data.examples, row_ids)
+    facts = _facts(data, filtered).of(row_ids)
+    columns: dict[str, pa.Array | pa.ChunkedArray] = {
+        "representation": pa.array([filtered.representation if filtered else ""] * len(row_ids), pa.string()),
+        "row_id": pa.array(row_ids, pa.int64()),
+    }
+    for name in inputs.column_names:
+        if name not in columns:
+            column = inputs[name]
+            columns[name] = _named(column, names) if name in ("label", "annotator_labels") else column
+    kinds = dict(zip(_OUTCOME, (pa.bool_(), pa.int64(), pa.float32(), pa.float32()), strict=True))
+    for name, kind in kinds.items():
+        columns[name] = pa.array([], kind) if rows is None else rows[name].cast(kind)
+    for field in list(ROW_FACTS)[1:]:
+        columns[field.name] = _named(facts[field.name], names) if field.name in _CLASSES else facts[field.name]
+    return pa.table(columns)
+
+
+def _facts(data: BenchmarkData, filtered: FilteredSet | None) -> RowFacts:
+    nothing = RowFacts(ROW_FACTS.empty_table())
+    return nothing if filtered is None else data.row_facts.get(filtered.representation, nothing)
+
+
+def _inputs(examples: Examples, row_ids: np.ndarray) -> pa.Table:
+    """The examples' columns for these rows, images as the paths of their files."""
+    table = examples.table
+    if "image" in table.column_names:
+        place = table.column_names.index("image")
+        table = table.set_column(place, "image", pc.struct_field(table["image"], "path"))
+    return Examples(table, examples.label_names).select(row_ids).table
+
+
+def _named(column: pa.Array | pa.ChunkedArray, names: pa.Array) -> pa.Array:
+    """Class numbers, or lists of them, as the classes' names; null stays null."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not pa.types.is_list(array.type):
+        return names.take(array)
+    named = names.take(array.flatten())
+    lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), named, mask=pc.is_null(array))

@@ -1,0 +1,270 @@
+// The browser of rows: filters, a list, and why each row was kept or removed. Text of the dataset is only ever text.
+(function () {
+  "use strict";
+  var source = document.getElementById("rows-data");
+  var form = document.getElementById("rows-form");
+  if (!source || !form) { return; }
+  form.hidden = false;
+  var AT_ONCE = 25;
+  var SVG = "http://www.w3.org/2000/svg";
+  var list = document.getElementById("rows-list");
+  var status = document.getElementById("rows-status");
+  var more = document.getElementById("rows-more");
+  var data = null, found = [], shown = 0, filtering = 0, texts = [];
+
+  function element(tag, className, text) {
+    var made = document.createElement(tag);
+    if (className) { made.className = className; }
+    if (text !== undefined) { made.textContent = text; }
+    return made;
+  }
+  function named(label) { return label in data.labels ? data.labels[label] : String(label); }
+  function percent(share) { return (100 * share).toFixed(1) + " %"; }
+  function count(number) { return number.toLocaleString("en-US"); }
+  function plain(row) {
+    var parts = (row.texts || []).map(function (pieces) {
+      return pieces.map(function (piece) { return typeof piece === "string" ? piece : piece[1]; }).join("");
+    });
+    (row.attributes || []).forEach(function (pair) { parts.push(pair[0] + " " + pair[1]); });
+    if (row.vector) { parts.push(row.vector); }
+    return parts.join("\n").toLowerCase();
+  }
+  function field(name) { return form.elements.namedItem(name); }
+  function chosen(name) { return field(name) ? field(name).value : ""; }
+
+  function matches(fact) {
+    var row = data.rows[fact.row];
+    if (chosen("side") && (chosen("side") === "kept") !== fact.kept) { return false; }
+    if (chosen("label") && row.label !== Number(chosen("label"))) { return false; }
+    if (chosen("split") && row.split !== field("split").selectedOptions[0].textContent) { return false; }
+    if (chosen("iteration") && fact.removed !== Number(chosen("iteration"))) { return false; }
+    if (chosen("suspected") && fact.suggested === undefined) { return false; }
+    var asked = chosen("search").trim().toLowerCase();
+    if (!asked) { return true; }
+    if (asked === String(row.id) || asked === "row " + row.id) { return true; }
+    if (texts[fact.row] === undefined) { texts[fact.row] = plain(row); }
+    return texts[fact.row].indexOf(asked) >= 0;
+  }
+
+  function image(row) {
+    if (row.image && row.image.indexOf("data:image/jpeg;base64,") === 0) {
+      var picture = element("img", "thumb");
+      picture.src = row.image;
+      picture.alt = "row " + row.id + ", labelled " + named(row.label);
+      return picture;
+    }
+    return row.problem ? element("span", "broken", row.problem) : null;
+  }
+
+  function said(piece) {
+    var word = data.words[piece[0]];
+    return word && word.said[String(filtering)] ? word : null;
+  }
+
+  function text(row, most) {
+    // the row's own texts, with the words marked that are shown to mark removed rows
+    var box = element("div", "texts"), left = most;
+    (row.texts || []).forEach(function (pieces) {
+      if (left <= 0) { return; }
+      var line = element("p");
+      line.dir = "auto";
+      pieces.forEach(function (piece) {
+        if (left <= 0) { return; }
+        var words = typeof piece === "string" ? piece : piece[1];
+        var fits = words.slice(0, left);
+        left -= words.length;
+        if (typeof piece !== "string" && said(piece)) {
+          line.appendChild(element("mark", "", fits));
+        } else {
+          line.appendChild(document.createTextNode(fits));
+        }
+      });
+      if (left < 0) { line.appendChild(document.createTextNode("…")); }
+      box.appendChild(line);
+    });
+    if (row.vector) { box.appendChild(element("code", "", row.vector)); }
+    var picture = image(row);
+    if (picture) { box.appendChild(picture); }
+    return box;
+  }
+
+  function sparkline(fact, one) {
+    // predictability by iteration, from 0 at the foot to 1 at the top, with the threshold dashed
+    var width = 220, height = 56, last = Math.max(fact.passes - 1, 1);
+    var svg = document.createElementNS(SVG, "svg");
+    svg.setAttribute("viewBox", "-4 -4 " + (width + 8) + " " + (height + 8));
+    svg.setAttribute("class", "spark");
+    svg.setAttribute("role", "img");
+    function draw(kind, attributes) {
+      var made = document.createElementNS(SVG, kind);
+      Object.keys(attributes).forEach(function (name) { made.setAttribute(name, String(attributes[name])); });
+      svg.appendChild(made);
+    }
+    function up(score) { return height * (1 - score); }
+    draw("rect", {x: 0, y: 0, width: width, height: height, "class": "frame"});
+    if (one.threshold !== null) {
+      draw("line", {x1: 0, x2: width, y1: up(one.threshold), y2: up(one.threshold), "class": "threshold"});
+    }
+    var points = [], words = [];
+    fact.scores.forEach(function (score, place) {
+      if (score === null) { return; }
+      var iteration = Math.min(place * one.step, fact.passes - 1);
+      points.push([width * iteration / last, up(score)]);
+      words.push("iteration " + iteration + ": " + score);
+    });
+    draw("polyline", {points: points.map(function (point) { return point.join(","); }).join(" "), "class": "line"});
+    points.forEach(function (point) { draw("circle", {cx: point[0], cy: point[1], r: 2.5}); });
+    svg.setAttribute("aria-label", "predictability by iteration; " + (words.join("; ") || "none"));
+    return svg;
+  }
+
+  function reason(fact, one) {
+    var lines = [];
+    var score = fact.score === undefined ? null : fact.score;
+    if (fact.removed === undefined) {
+      lines.push("Kept by the filter.");
+      if (score === null) {
+        lines.push("It was never held out, so it has no predictability.");
+      } else {
+        lines.push("When it was last held out, classifiers gave its label " + percent(score) + " of the time.");
+        if (one.threshold !== null && score >= one.threshold) {
+          lines.push("That is at or over the threshold of " + one.threshold + ": the filter stopped before it went.");
+        }
+      }
+      return lines.join(" ");
+    }
+    lines.push("Removed in iteration " + fact.removed + ".");
+    if (score === null) { lines.push("It was never held out."); }
+    else {
+      lines.push("Held out from training, classifiers gave its label " + percent(score) + " of the time.");
+      var cutoff = one.cutoffs[fact.removed];
+      if (cutoff !== null && cutoff !== undefined && score >= cutoff) {
+        lines.push("The cut-off of that iteration was " + cutoff.toFixed(3) + ".");
+      }
+    }
+    if (one.groups) { lines.push("Rows of one group go together."); }
+    return lines.join(" ");
+  }
+
+  function entry(pairs, name, content) {
+    var value = element("dd");
+    pairs.appendChild(element("dt", "", name));
+    if (typeof content === "string") { value.dir = "auto"; value.textContent = content; } else { value.appendChild(content); }
+    pairs.appendChild(value);
+  }
+
+  function marks(row, one) {
+    var seen = {}, names = [];
+    (row.texts || []).forEach(function (pieces) {
+      pieces.forEach(function (piece) {
+        if (typeof piece === "string" || seen[piece[0]]) { return; }
+        seen[piece[0]] = true;
+        var word = said(piece), fact = word && word.said[String(filtering)];
+        if (!fact) { return; }
+        names.push("“" + word.word + "” is in " + percent(fact.shares[0]) + " of the removed rows and would be in " +
+          percent(fact.shares[1]) + " of as many random ones" +
+          (fact.label === null ? "" : "; it goes with " + fact.label) + (fact.counts ? "." : "; it may be the task itself."));
+      });
+    });
+    return names;
+  }
+
+  function detail(fact, one) {
+    var row = data.rows[fact.row], box = element("div", "row-detail");
+    box.appendChild(element("p", "reason", reason(fact, one)));
+    box.appendChild(text(row, Infinity));
+    var pairs = element("dl", "row-facts");
+    entry(pairs, "Row", "row " + row.id + " of the source, split " + row.split);
+    entry(pairs, "Label", named(row.label));
+    if (fact.scores && fact.scores.length) { entry(pairs, "Predictability by iteration", sparkline(fact, one)); }
+    if (fact.instead) {
+      entry(pairs, "Given instead", fact.instead.length ? fact.instead.map(function (pair) {
+        return named(pair[0]) + " (" + percent(pair[1]) + ")";
+      }).join(", ") : "no other class");
+    }
+    if (fact.suggested !== undefined) {
+      entry(pairs, "Label suspected", "It may be " + named(fact.suggested) + "; models that never saw the row prefer it.");
+    }
+    if (fact.nearest) {
+      var other = data.rows[fact.nearest[0]], near = element("div");
+      near.appendChild(element("p", "legend", "row " + other.id + ", labelled " + named(other.label) +
+        ", cosine similarity " + fact.nearest[1].toFixed(2)));
+      near.appendChild(text(other, Infinity));
+      entry(pairs, "Nearest kept row of another class", near);
+    }
+    var words = marks(row, one);
+    if (words.length) {
+      var lines = element("ul", "plain");
+      words.forEach(function (line) {
+        var item = element("li", "", line);
+        item.dir = "auto";
+        lines.appendChild(item);
+      });
+      entry(pairs, "Words that mark removed rows", lines);
+    }
+    if (row.annotators && row.annotators.length) {
+      entry(pairs, "Annotators’ labels", row.annotators.map(named).join(", "));
+    }
+    if (row.models) {
+      var models = element("ul", "plain");
+      row.models.forEach(function (line) { models.appendChild(element("li", "", line)); });
+      entry(pairs, "Evaluators trained on full", models);
+    }
+    (row.attributes || []).forEach(function (pair) { entry(pairs, pair[0], pair[1]); });
+    box.appendChild(pairs);
+    return box;
+  }
+
+  function item(fact, one) {
+    var row = data.rows[fact.row], line = element("li"), fold = element("details", "row"), head = element("summary");
+    var facts = element("span", "meta");
+    var label = element("b", "", named(row.label));
+    label.dir = "auto";
+    facts.appendChild(label);
+    facts.appendChild(element("span", fact.kept ? "tag" : "tag removed",
+      fact.kept ? "kept" : "removed in iteration " + fact.removed));
+    facts.appendChild(element("span", "", fact.score === undefined ? "never held out" :
+      "predictability " + fact.score.toFixed(2)));
+    facts.appendChild(element("span", "", row.split + " row " + row.id));
+    head.appendChild(text(row, 160));
+    head.appendChild(facts);
+    fold.appendChild(head);
+    fold.addEventListener("toggle", function () {
+      if (fold.open && fold.children.length < 2) { fold.appendChild(detail(fact, one)); }
+    });
+    line.appendChild(fold);
+    return line;
+  }
+
+  function showMore() {
+    var one = data.filterings[filtering];
+    found.slice(shown, shown + AT_ONCE).forEach(function (fact) { list.appendChild(item(fact, one)); });
+    shown = Math.min(shown + AT_ONCE, found.length);
+    more.hidden = shown >= found.length;
+    more.textContent = "Show " + Math.min(AT_ONCE, found.length - shown) + " more";
+  }
+
+  function search() {
+    if (!data) { data = JSON.parse(source.textContent); }
+    filtering = Number(chosen("filtering") || 0);
+    var rows = data.filterings[filtering] ? data.filterings[filtering].rows : [];
+    found = rows.filter(matches);
+    list.textContent = "";
+    shown = 0;
+    status.textContent = count(found.length) + " of " + count(rows.length) + " rows on this page match.";
+    showMore();
+  }
+
+  var waiting = 0;
+  form.addEventListener("input", function () {
+    clearTimeout(waiting);
+    waiting = setTimeout(search, 120);
+  });
+  form.addEventListener("submit", function (event) { event.preventDefault(); search(); });
+  form.addEventListener("reset", function () { setTimeout(search, 0); });
+  more.addEventListener("click", showMore);
+  var fold = form.closest("details.section");
+  function first() { if (!data && (!fold || fold.open)) { search(); } }
+  if (fold) { fold.addEventListener("toggle", first); }
+  first();
+})();

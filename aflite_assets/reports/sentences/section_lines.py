@@ -1,0 +1,62 @@
+"""One line about each section of the page, so that a folded one says what it holds."""
+
+from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.sentences.warnings import cautions
+from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
+from aflite_assets.reports.tables.main_tables import filter_table
+from aflite_assets.reports.tables.paired import paired_differences
+from aflite_assets.reports.text import count, counted, listed, one_line
+
+_MOST_NAMED = 4
+
+_FIXED = {
+    "top": "Whether the right class is first, or among the first five.",
+    "zero-shot": "Every challenge set beside the others, without training on it.",
+    "transfer": "Trained on a train set, then on a challenge set's own train rows.",
+    "warmup": "Learning curves of the encoders, and the size that they chose.",
+    "predictability": "How often the classifiers were right about each row.",
+    "data-map": "How evaluators learnt the rows that were kept and those that were removed.",
+    "scatter": "Two features, before and after filtering.",
+    "examples": "Rows of either side, drawn at random.",
+    "similarity": "Kept, removed and random rows of one class, compared with each other.",
+    "settings": "What was asked for, and what it was made with.",
+    "words": f"{len(GLOSSARY)} terms and what they mean here.",
+    "reading": "What to compare with what, and what an interval holds.",
+    "in-distribution": "The comparison that the papers print, with the published figures where there are any.",
+}
+
+
+def section_lines(data: BenchmarkData) -> dict[str, str]:
+    """By the section's id on the page."""
+    names = [one_line(name) for name in data.plain_evaluators]
+    challenges = [one_line(one.name) for one in data.test_sets if one.challenge]
+    compared = [one for name in data.representations for one in paired_differences(data, name)]
+    judged = sum(one.verdict.side is not None for one in compared)
+    natural = [one_line(one.name) for one in data.test_sets if not one.challenge]
+    tested = f" on {listed(natural, _MOST_NAMED)}" if natural else ""
+    return _FIXED | {
+        "says": f"In sentences, with {counted(len(cautions(data)), 'thing')} to keep in mind.",
+        "rows": "Search the rows; open one to see why it was kept or removed.",
+        "checks": _checks(data),
+        "accuracy": f"{listed(names, _MOST_NAMED) or 'No evaluator'}{tested}, for every train set.",
+        "challenge": f"{listed(challenges, _MOST_NAMED) or 'None available'}, whole and in parts.",
+        "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",
+        "filtering": _filtering(data),
+        "evidence": f"{counted(len(data.evidence), 'table')} about what marks the rows that went.",
+    }
+
+
+def _checks(data: BenchmarkData) -> str:
+    failed = [one_line(check.name.replace("_", " ")) for check in data.checks if not check.passed]
+    if not failed:
+        return f"All {counted(len(data.checks), 'check')} passed."
+    return f"{count(len(failed))} of {counted(len(data.checks), 'check')} did not pass: {listed(failed, _MOST_NAMED)}."
+
+
+def _filtering(data: BenchmarkData) -> str:
+    parts = [
+        f"{one.representation}: {counted(len(filter_table(one)), 'iteration')}, until "
+        f"{one_line(stop_text(one.stop_reason))}"
+        for one in data.filtered
+    ]
+    return f"{'; '.join(parts) or 'No filtering was run'}."

@@ -1,0 +1,85 @@
+"""Every check on the way to a report with its outcome: of the data, the warm-up, the filter and the evaluators."""
+
+from collections.abc import Iterator, Sequence
+
+from aflite_assets.reports.inputs.checks import CheckOutcome
+from aflite_assets.reports.inputs.records import Cell, FilteredSet, TestSet
+from aflite_assets.reports.sentences.warnings import ONE_ANSWER, one_answer_cells
+from aflite_assets.reports.text import listed, percent
+from aflite_assets.results import PublishedResult
+from aflite_assets.stages.display import raw_findings
+from aflite_assets.stages.shared.published import read_challenge_sets
+from aflite_assets.stages.warmup.findings import cut_texts, encoder_fits
+
+
+def data_outcomes(raw: PublishedResult, challenges: PublishedResult) -> Iterator[CheckOutcome]:
+    """The checks of `diagnostics.data_checks`, and whether all challenge sets were there."""
+    from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
+
+    asks = {check.name: " ".join(check.description.split()) for check in DATA_CHECKS}
+    for found in raw_findings(raw):
+        said = found.what_to_do if not found.passed else str(found.numbers.get("result", ""))
+        yield CheckOutcome("data", found.name, asks[found.name], found.passed, said)
+    missing = read_challenge_sets(challenges).missing
+    yield CheckOutcome(
+        "data",
+        "challenge_sets_available",
+        "Every challenge set that the settings name could be loaded.",
+        not missing,
+        "; ".join(f"{name}: {reason}" for name, reason in missing.items()),
+    )
+
+
+def warmup_outcomes(split: PublishedResult, models: PublishedResult) -> Iterator[CheckOutcome]:
+    """Whether texts fit, learning curves flatten, and encoders learnt anything; only what applies."""
+    advice = cut_texts(split.summary["text_lengths"])
+    if split.summary["text_lengths"]:
+        asks = "At most 1 % of the rows have more tokens than a text model reads."
+        yield CheckOutcome("warm-up", "texts_fit_encoders", asks, not advice, "; ".join(advice))
+    curve = split.summary.get("learning_curve")
+    if curve is not None:
+        asks = "Every encoder's learning curve rises, then flattens."
+        cautions = curve["cautions"]
+        yield CheckOutcome("warm-up", "learning_curves_flatten", asks, not cautions, " ".join(cautions))
+    fits = encoder_fits(models.summary, split.summary["rows_per_class"])
+    for name, accuracy in fits.accuracies.items():
+        said = f"{percent(accuracy)} % of its warm-up rows; the largest class makes up {percent(fits.chance)} %"
+        failed = name in fits.at_chance
+        if failed:
+            said += ". What it filters says little: train it longer, or on more rows"
+        yield CheckOutcome(
+            "warm-up",
+            f"better_than_chance ({name})",
+            "An encoder fits its warm-up rows better than the largest class does.",
+            not failed,
+            said,
+        )
+
+
+def filter_outcomes(filtered: Sequence[FilteredSet]) -> Iterator[CheckOutcome]:
+    """Whether each filter ended without a caution about its own result."""
+    for one in filtered:
+        yield CheckOutcome(
+            "filter",
+            f"no_cautions ({one.representation})",
+            "The filter ended without a caution about its own result.",
+            not one.warnings,
+            " ".join(one.warnings),
+        )
+
+
+def evaluator_outcomes(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> Iterator[CheckOutcome]:
+    """Whether every evaluator was trained, and none answers with one class alone."""
+    undone = [cell for cell in cells if cell.status != "done"]
+    named = [f"{cell.evaluator} on {cell.train_set}, seed {cell.seed}: {cell.reason or cell.status}" for cell in undone]
+    yield CheckOutcome(
+        "evaluators",
+        "all_cells_done",
+        "Every evaluator was trained on every train set with every seed.",
+        not undone,
+        "; ".join(named),
+    )
+    collapsed = one_answer_cells(cells, test_sets)
+    said = f"these learnt little, so do not judge by them: {listed(collapsed)}" if collapsed else ""
+    asks = f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set."
+    yield CheckOutcome("evaluators", "more_than_one_answer", asks, not collapsed, said)

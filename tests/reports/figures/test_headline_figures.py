@@ -1,0 +1,41 @@
+"""The overview and the waterfall: what they are of, wide and narrow."""
+
+import io
+from typing import Any
+
+from PIL import Image
+
+from aflite_assets.reports.figures.drawing import MAX_BYTES
+from aflite_assets.reports.figures.headline_figures import headline_pictures
+from aflite_assets.reports.inputs.records import BenchmarkData
+
+
+def size(png: bytes) -> tuple[int, int]:
+    return Image.open(io.BytesIO(png)).size
+
+
+def test_wide_stands_side_by_side_and_narrow_fits_a_phone(planted: BenchmarkData) -> None:
+    wide, narrow = headline_pictures(planted, False), headline_pictures(planted, True)
+    assert list(wide) == list(narrow) == ["overview.roberta", "falls.roberta"]
+    assert size(wide["overview.roberta"].png)[0] > 1000
+    for picture in narrow.values():
+        assert size(picture.png)[0] <= 410
+    assert size(narrow["overview.roberta"].png)[1] > 2 * size(wide["overview.roberta"].png)[1]
+    assert all(len(one.png) < MAX_BYTES for one in (*wide.values(), *narrow.values()))
+    assert narrow["overview.roberta"].alt == wide["overview.roberta"].alt
+    assert wide["overview.roberta"].alt == (
+        "Accuracy with its 95 % interval of linear and forest, trained on full, random and filtered, on test, "
+        "validation and hans, representation roberta"
+    )
+
+
+def test_a_fall_is_told_in_words_that_add_up(planted: BenchmarkData) -> None:
+    # 0.6 x 90 + 0.4 x 60 = 78 % on all rows, 60 % of the filtered ones; random 55 % and filtered 70 % of these
+    assert headline_pictures(planted, False)["falls.roberta"].alt == (
+        "linear on test: from 78.0 % to 70.0 % by test rows \N{MINUS SIGN}18.0, fewer train rows \N{MINUS SIGN}5.0 and "
+        "which train rows 15.0 points"
+    )
+
+
+def test_nothing_trained_has_no_such_figure(make_planted: Any) -> None:
+    assert headline_pictures(make_planted(cells=()), False) == {}

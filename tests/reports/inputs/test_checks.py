@@ -1,0 +1,18 @@
+"""Checks on one line each, as a log ends with them."""
+
+from aflite_assets.reports.inputs.checks import CheckOutcome, failed_lines
+
+GOOD = CheckOutcome("data", "labels_known", "Every label is known.", True)
+BAD = CheckOutcome("filter", "no_cautions (a)", "None.", False, "Class 1\nmade up \x1b[31m5 %.")
+
+
+def test_failed_checks_say_what_was_found_on_one_line() -> None:
+    assert failed_lines([GOOD, BAD]) == [
+        "check FAILED: filter, no_cautions (a): Class 1 made up \N{SYMBOL FOR ESCAPE}[31m5 %."
+    ]
+
+
+def test_that_all_passed_is_said_and_nothing_of_nothing() -> None:
+    assert failed_lines([GOOD]) == ["all checks passed (1)"]
+    assert failed_lines([]) == []
+    assert GOOD.line == "check passed: data, labels_known"

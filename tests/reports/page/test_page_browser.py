@@ -1,0 +1,186 @@
+"""The page driven as a reader would: folding, sorting, definitions, the browser of rows; hostile text stays text."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.page.html import render_report
+
+pytestmark = pytest.mark.browser
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def open_page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    """Opens a page by its text; fails at the end where one printed, asked for a file, or opened a dialog."""
+    folder, said = tmp_path_factory.mktemp("pages"), list[str]()
+    written: dict[str, Path] = {}
+
+    def opened(text: str, *, address: str = "", scripts: bool = True, **options: Any) -> Any:
+        path = written.setdefault(text, folder / f"{len(written)}.html")
+        if not path.exists():
+            path.write_text(text, encoding="utf-8")
+        page = browser.new_context(java_script_enabled=scripts, **options).new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: said.append(dialog.message))
+        page.on("request", lambda sent: None if sent.url.startswith(("data:", "file:")) else said.append(sent.url))
+        page.goto(path.as_uri() + address)
+        return page
+
+    yield opened
+    assert said == []
+
+
+@pytest.fixture(scope="module")
+def report(with_rows: BenchmarkData) -> str:
+    return render_report(with_rows)
+
+
+def open_section(page: Any, name: str) -> None:
+    page.evaluate(f"document.getElementById('{name}').closest('details').open = true")
+
+
+def status(page: Any, text: str) -> None:
+    page.locator(f"#rows-status:text-is('{text}')").wait_for()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_first_comes_the_verdict_and_the_rest_is_folded(open_page: Open, report: str, width: int, scheme: Any) -> None:
+    page = open_page(report, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("#verdict .verdict-line").is_visible()
+    assert page.locator("#overview img").is_visible()
+    assert page.evaluate("Array.from(document.querySelectorAll('details.section')).filter(one => one.open).length") == 0
+    assert page.locator("#accuracy").is_visible()
+    assert not page.locator("[aria-labelledby=accuracy] table").first.is_visible()
+    wide = page.evaluate("document.querySelector('#overview img').naturalWidth")
+    assert (wide < 450) == (width == 390)
+    # the contents stay in view, and say where the reader is
+    page.locator("nav.toc a[href='#accuracy']").click()
+    page.locator("nav.toc a[aria-current][href='#accuracy']").wait_for()
+    assert page.locator("[aria-labelledby=accuracy] table").first.is_visible()
+    assert page.locator("nav.toc a[href='#accuracy']").evaluate(
+        "one => { const box = one.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; }"
+    )
+    # the first column stays where the rest of a table scrolls away
+    box = page.locator("[aria-labelledby=accuracy] .scroll").first
+    if width == 390:
+        assert box.evaluate("one => one.classList.contains('overflows')")
+        head = box.locator("tbody th.name").first
+        before = head.bounding_box()["x"]
+        box.evaluate("one => { one.scrollLeft = 200; }")
+        assert abs(head.bounding_box()["x"] - before) < 2
+    page.context.close()
+
+
+def test_a_removed_row_is_found_and_says_why(open_page: Open, report: str) -> None:
+    page = open_page(report, address="#rows", viewport={"width": 1280, "height": 900})
+    status(page, "1,200 of 1,200 rows on this page match.")
+    page.select_option("select[name=side]", "removed")
+    page.select_option("select[name=iteration]", "3")
+    status(page, "114 of 1,200 rows on this page match.")
+    page.select_option("select[name=label]", label="neutral")
+    status(page, "38 of 1,200 rows on this page match.")
+    assert page.locator("#rows-list > li").count() == 25
+    page.click("#rows-more")
+    assert page.locator("#rows-list > li").count() == 38
+    page.click("button[type=reset]")
+    page.fill("input[name=search]", "343")
+    status(page, "1 of 1,200 rows on this page match.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    detail = page.locator(".row-detail")
+    words = " ".join(detail.inner_text().split())
+    assert "Removed in iteration 3. Held out from training, classifiers gave its label" in words
+    assert "The cut-off of that iteration was 0.890." in words
+    assert "Given instead neutral (25.0 %), contradiction (6.3 %)" in words
+    assert "row 1199, labelled contradiction, cosine similarity 0.88" in words
+    assert "genre travel" in words
+    label = detail.locator("svg").get_attribute("aria-label")
+    assert "iteration 3: " in label
+    assert "iteration 0: " not in label
+    page.fill("input[name=search]", "two dogs run along")
+    page.locator("#rows-list mark").first.wait_for()
+    assert {text.lower() for text in page.locator("#rows-list mark").all_inner_texts()} == {"dogs"}
+    marked = page.locator("#rows-list li:has(mark)").first
+    marked.locator("summary").click()
+    assert "“dogs” is in 31.3 % of the removed rows" in " ".join(marked.locator(".row-detail").inner_text().split())
+    page.select_option("select[name=suspected]", "yes")
+    page.fill("input[name=search]", "")
+    status(page, "1 of 1,200 rows on this page match.")
+    page.context.close()
+
+
+def test_tables_sort_by_click_and_by_key(open_page: Open, report: str) -> None:
+    page = open_page(report, viewport={"width": 1280, "height": 900})
+    open_section(page, "accuracy")
+    table = page.locator("[aria-labelledby=accuracy] table").first
+    first = "one => Array.from(one.tBodies[0].querySelectorAll('th.name')).map(head => head.textContent)"
+    assert table.evaluate(first) == ["full", "random", "filtered"]
+    head = table.locator("th[data-sort=number]", has_text="filtered").first
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    assert table.evaluate(first) == ["filtered", "full", "random"]
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert table.evaluate(first) == ["random", "full", "filtered"]
+    page.keyboard.press("Space")
+    assert head.get_attribute("aria-sort") is None
+    assert table.evaluate(first) == ["full", "random", "filtered"]
+    page.context.close()
+
+
+def test_a_term_says_what_it_means_to_pointer_and_keyboard(open_page: Open, report: str) -> None:
+    page = open_page(report, viewport={"width": 390, "height": 900})
+    term = page.locator("#overview a.term", has_text="evaluator").first
+    term.scroll_into_view_if_needed()
+    tip = page.locator("#definition")
+    assert not tip.is_visible()
+    term.hover()
+    assert tip.inner_text().startswith("A model trained from scratch")
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    term.focus()
+    assert tip.is_visible()
+    assert term.get_attribute("aria-describedby") == "definition"
+    box = tip.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    page.context.close()
+
+
+def test_without_scripts_and_on_paper_everything_is_open(open_page: Open, report: str) -> None:
+    page = open_page(report, scripts=False, viewport={"width": 720, "height": 900})
+    assert page.locator("[aria-labelledby=accuracy] table").first.is_visible()
+    assert page.locator("noscript").count() > 0
+    page.context.close()
+    page = open_page(report, viewport={"width": 720, "height": 900})
+    page.emulate_media(media="print")
+    for name in ("accuracy", "filtering", "settings"):
+        assert page.locator(f"[aria-labelledby={name}] table").first.bounding_box()["height"] > 40, name
+    assert not page.locator("nav.toc").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720
+    page.context.close()
+
+
+def test_hostile_rows_are_text(open_page: Open, hostile: BenchmarkData) -> None:
+    page = open_page(render_report(hostile), address="#rows", viewport={"width": 390, "height": 900})
+    page.wait_for_selector("#rows-list summary")
+    page.locator("#rows-list summary").first.click()
+    detail = page.locator(".row-detail").first
+    text = detail.inner_text()
+    assert "<script>alert(1)</script>" in text
+    assert "\N{REPLACEMENT CHARACTER}evil" in text
+    assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in text
+    assert detail.locator("script, img, b").count() == 0
+    assert detail.locator("mark").first.inner_text() == "script"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    open_section(page, "checks")
+    assert "<script>alert(1)</script>" in page.locator(".checks").inner_text()
+    page.context.close()

@@ -232,7 +232,7 @@ def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> s
     if code == "class_balance_only":
         return "Use: all rows, with balanced classes or weights where shares matter. Filtering does no more."
     if code == "learnable_no_shortcut_shown":
-        return "Use: all rows for training. What was kept is hard for this representation, and no more right than the rest."
+        return "Use: all rows for training. What was kept is hard for this representation, not more right."
     if code == "cannot_tell":
         return "Use: all rows until it can be told."
     if code == "shortcut_found_helps" and primary is not None:

@@ -15,7 +15,7 @@ from aflite_assets.reports.scores.bias_excess import BiasExcess, Excess
 from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Verdict
 
 WIDEST = 5.0
-"""Points: with a wider interval of the starting bias over chance nothing is said about it."""
+"""Points: with a wider interval of the starting bias over chance, which begins near chance, nothing is said of it."""
 
 LEAST = 2.0
 """Points: a starting bias that is surely less than this over chance is none."""
@@ -93,7 +93,7 @@ class DatasetVerdict:
 def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
     """The first of these that holds.
 
-    1. cannot_tell: the interval of the starting bias over chance is wider than 5 points.
+    1. cannot_tell: the interval of the starting bias over chance is wider than 5 points, and reaches under 2 points.
     2. nothing_found: its upper end is under 2 points.
     3. class_balance_only: the same of the mean over classes, so that nothing but how often classes are predicted is
        left.
@@ -107,7 +107,7 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
     gains = challenge_gains(evidence.comparisons)
     if bias is None:
         return DatasetVerdict("cannot_tell", (), gains, evidence)
-    if bias.rows.width > WIDEST:
+    if bias.rows.width > WIDEST and bias.rows.low < LEAST:
         return DatasetVerdict("cannot_tell", (_wider_than_needed(bias.rows),), gains, evidence)
     if bias.rows.high < LEAST:
         return DatasetVerdict("nothing_found", (), gains, evidence)

@@ -29,12 +29,17 @@ PRIMARY = Comparison(
 
 
 def test_a_wide_interval_cannot_tell_and_says_how_many_rows_would_settle_it() -> None:
-    wide = VerdictEvidence(BiasExcess(excess(2, 12, rows=398), excess(2, 12)), (CUE,), (PRIMARY,), PRIMARY)
+    wide = VerdictEvidence(BiasExcess(excess(1, 11, rows=398), excess(1, 11)), (CUE,), (PRIMARY,), PRIMARY)
     verdict = dataset_verdict(wide)
     assert verdict.code == "cannot_tell"
     assert verdict.shortfalls == (Shortfall("rows", 398, 1_592),)
-    grouped = VerdictEvidence(BiasExcess(excess(2, 12, rows=398, groups=40.5), excess(2, 12)), (), (), None)
+    grouped = VerdictEvidence(BiasExcess(excess(1, 11, rows=398, groups=40.5), excess(1, 11)), (), (), None)
     assert dataset_verdict(grouped).shortfalls == (Shortfall("groups", 40, 160),)
+
+
+def test_a_wide_interval_far_from_chance_is_no_obstacle() -> None:
+    far = BiasExcess(excess(30, 38), excess(30, 38))
+    assert dataset_verdict(VerdictEvidence(far, (CUE,), (), None)).code == "shortcut_found"
 
 
 def test_a_result_that_does_not_say_what_chance_gives_cannot_tell() -> None:

@@ -147,8 +147,9 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> No
     assert report["families"]["representations.given"] == report["families"]["evaluators.linear"] == "linear"
     assert any("have the make" in line and "linear (as representation given)" in line for line in report["summary"])
     assert report["tables"]["in_distribution"][0]["test_set"] == "test"
-    assert result.summary["verdicts"] == [report["representations"]["given"]["verdict"]]
-    assert result.summary["verdicts"][0].startswith("Verdict on representation given: none (one seed), by the primary")
+    assert result.summary["verdicts"] == [f"given: {report['verdict']['sentence']}"]
+    assert result.summary["verdict"] == report["verdict"]["code"]
+    assert result.summary["verdicts"][0].startswith("given: Cannot tell: the rows are predictable")
     assert {row["test_set"] for row in report["tables"]["top_5"]} == {"test", "all", "some"}
     assert sum(row["rows"] for row in _rows(walk, "predictability_by_iteration", iteration=0)) == 480
     assert set(json.loads(result.file("figures.json").read_text())) == {

@@ -81,10 +81,10 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
 
     Returns:
         Columns kind, name (of the attribute, text column or feature), value (of the attribute, or the word; empty for
-        others), label_name (the class that the mark goes with, null where there is none, and for partial inputs and
-        columns), rows and removed_rows (with the mark), share_removed (of the removed rows, those with the mark),
-        share_expected (the same of as many random rows of each class), p_value (one-sided, of one test by itself) and
-        counts.
+        others), label_name (the class that the mark goes with, null where there is none, and for planted attributes,
+        partial inputs and columns), rows and removed_rows (with the mark), share_removed (of the removed rows, those
+        with the mark), share_expected (the same of as many random rows of each class), p_value (one-sided, of one test
+        by itself) and counts.
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)
@@ -119,8 +119,8 @@ def _records(marks: Marks, removed: np.ndarray, rows: Examples) -> Iterator[tupl
             continue
         p_value, label = float(enriched.p_values[number]), None
         if tied is not None:
-            label = rows.label_names[tied.labels[number]] if tied.p_values[number] < _TIED else None
             if marks.planted is None or not marks.planted[number]:
+                label = rows.label_names[tied.labels[number]] if tied.p_values[number] < _TIED else None
                 p_value = max(p_value, float(tied.p_values[number]))
         elif marks.at_chance is not None:
             right = np.asarray(marks.present[:, [number]].todense()).ravel()

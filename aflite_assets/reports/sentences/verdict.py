@@ -228,21 +228,21 @@ def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> s
     """Which rows to train and test on."""
     code, primary = verdict.code, verdict.evidence.primary
     if code == "nothing_found":
-        return "Use: all rows. `filtered` is only smaller."
+        return "Use: all rows; nothing speaks for fewer."
     if code == "class_balance_only":
-        return "Use: all rows, with balanced classes or weights where shares matter. `filtered` does no more."
+        return "Use: all rows, with balanced classes or weights where shares matter. Filtering does no more."
     if code == "learnable_no_shortcut_shown":
-        return "Use: all rows for training. `filtered` holds what is hard for this representation, not what is right."
+        return "Use: all rows for training. What was kept is hard for this representation, and no more right than the rest."
     if code == "cannot_tell":
         return "Use: all rows until it can be told."
     if code == "shortcut_found_helps" and primary is not None:
         whole = whole_difference(data, representation, primary.evaluator, "full", primary.test_set)
         if whole is not None and whole.high < 0:
             return (
-                f"Use: all rows for training, since they are better still on {primary.test_set}; `filtered` where as "
+                f"Use: all rows for training, since they are better still on {primary.test_set}; filtered where as "
                 "few rows are all you can use, and as a test of models that lean on the shortcut."
             )
-        return "Use: `filtered` for training where the shortcut is absent or misleads, all rows where it holds."
+        return "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
     if code == "shortcut_found_harms":
         return "Use: all rows for training; the filtered test rows show how much a model leans on the shortcut."
     return (

@@ -118,7 +118,7 @@ def test_a_planted_attribute_need_not_go_with_a_label(make_examples: MakeExample
     )
     assert next(row for row in known if row["kind"] == "attribute")["p_value"] < 1e-6
     assert next(row for row in unknown if row["kind"] == "attribute")["p_value"] > 0.05
-    assert all(row["value"] == "right" for row in known if row["kind"] == "attribute")
+    assert all((row["value"], row["label_name"]) == ("right", None) for row in known if row["kind"] == "attribute")
 
 
 def test_a_column_that_tells_the_label_is_a_hint(make_examples: MakeExamples) -> None:

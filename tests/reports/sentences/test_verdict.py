@@ -36,7 +36,7 @@ def test_nothing_found_is_said_in_one_line(planted: BenchmarkData) -> None:
     text = verdict_text(started(planted, bias=0.33), "roberta")
     assert text.code == "nothing_found"
     assert text.sentence == "Nothing found: linear classifiers predict 33.0 % of the rows, and chance gives 34.0 %."
-    assert text.details[-1].text == "Use: all rows. `filtered` is only smaller."
+    assert text.details[-1].text == "Use: all rows; nothing speaks for fewer."
 
 
 def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: BenchmarkData) -> None:
@@ -53,7 +53,7 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
         "Against as many random rows: trained on filtered instead of random, linear is 11.0 points above (95 % ["
     )
     assert "; against all rows it is 9.0 points above (95 % [" in gains
-    assert use == "Use: `filtered` for training where the shortcut is absent or misleads, all rows where it holds."
+    assert use == "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
 
 
 def test_where_all_rows_are_better_still_they_are_recommended(planted: BenchmarkData, done_cell: Any) -> None:

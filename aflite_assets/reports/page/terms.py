@@ -6,6 +6,7 @@ from functools import cache
 from markupsafe import Markup, escape
 
 from aflite_assets.reports.sentences.wording import GLOSSARY
+from aflite_assets.reports.text import printable
 
 _TAG = re.compile(r"(<[^>]*>)")
 
@@ -16,12 +17,13 @@ def term_id(term: str) -> str:
 
 
 def with_definitions(text: str) -> Markup:
-    """The text, escaped unless it is markup, where each term links to its definition at its first appearance.
+    """The text, safe to show and escaped unless it is markup, where each term links to its definition once.
 
     A term that is part of a longer one ("representation bias") is no term by itself there; what stands inside a link or
     code is left alone.
     """
-    pieces = _TAG.split(str(escape(text)))
+    shown = text if isinstance(text, Markup) else escape(printable(text))
+    pieces = _TAG.split(str(shown))
     seen: set[str] = set()
     closed_by: list[str] = []
     for place, piece in enumerate(pieces):

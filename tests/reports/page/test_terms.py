@@ -31,3 +31,7 @@ def test_definitions_are_escaped_attributes() -> None:
         assert f'href="#{term_id(term)}"' in marked, term
         assert marked.count('"') == 6, term
     assert len({term_id(term) for term in GLOSSARY}) == len(GLOSSARY)
+
+
+def test_what_must_not_be_shown_is_replaced() -> None:
+    assert with_definitions("a\x00b \u202ec & <d>") == "a\u2400b \ufffdc &amp; &lt;d&gt;"

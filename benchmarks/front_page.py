@@ -81,12 +81,13 @@ def _accuracies(report: PublishedResult) -> list[dict[str, Any]]:
 
 def _differences(report: PublishedResult) -> list[dict[str, Any]]:
     """Of filtered with its control, on whole test sets whose rows the filter did not choose."""
+    columns = ["evaluator", "test_set", "difference", "low", "high", "side", "why", "family"]
 
     def wanted(row: Mapping[str, Any]) -> bool:
         of_filtered = (row["train_set"], row["against"]) == ("filtered", "random_matched")
         return of_filtered and row["tested_on"] in ("full", "all") and _is_whole(row)
 
-    return _rows(report, "paired", ["evaluator", "test_set", "difference", "low", "high", "side", "why"], wanted=wanted)
+    return _rows(report, "paired", columns, wanted=wanted)
 
 
 def _is_whole(row: Mapping[str, Any]) -> bool:
@@ -218,8 +219,8 @@ def _line(*cells: str) -> str:
 
 
 def _main(one: Measured) -> str:
-    """The evaluator of the tables: the first in the dataset's file."""
-    return str(one["accuracy"][0]["evaluator"])
+    """The evaluator of the tables: that of the primary comparison, which the verdict speaks of."""
+    return next(str(row["evaluator"]) for row in one["differences"] if row["family"] == "primary")
 
 
 def _seeds(one: Measured) -> int:

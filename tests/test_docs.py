@@ -1,4 +1,4 @@
-"""What the documents show works: every example file and every piece of YAML in them."""
+"""What the documents show works: every example file, every piece of YAML and every link in them."""
 
 import re
 from pathlib import Path
@@ -12,6 +12,7 @@ from aflite_assets.specs.registry import load_spec, parse_spec
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.yaml"))
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 GUIDE = ROOT / "docs" / "your_own_dataset.md"
 MODELS = {"representations": {"given": {"kind": "identity"}}, "evaluators": {"linear": {"kind": "linear"}}}
 
@@ -41,11 +42,57 @@ def test_example_is_short_and_valid(path: Path) -> None:
     assert load_spec(path).title
 
 
-def test_what_was_measured_can_be_read_and_its_picture_is_there() -> None:
-    linked = re.findall(r"\]\((docs/(?:measured|pictures)/[\w./]+)\)", (ROOT / "README.md").read_text())
-    assert sorted(linked) == ["docs/measured/snli_small.yaml", "docs/pictures/snli_filtering_curves.png"]
-    assert load_spec(ROOT / linked[0]).limit == {"train": 5000, "test": 2000, "fresh": 1400}
-    assert (ROOT / linked[1]).read_bytes().startswith(b"\x89PNG")
+def test_the_measured_specs_can_be_read() -> None:
+    assert load_spec(ROOT / "docs" / "measured" / "snli_small.yaml").limit == {
+        "train": 5000,
+        "test": 2000,
+        "fresh": 1400,
+    }
+
+
+def _anchors(document: Path) -> set[str]:
+    """What links may name after `#`, as GitHub makes it of headings."""
+    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_leads_somewhere(document: Path) -> None:
+    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"https?:", link)]
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = (document.parent / path).resolve() if path else document
+        assert target.exists(), link
+        if anchor:
+            assert anchor in _anchors(target), link
+        if target.suffix == ".png":
+            assert target.read_bytes().startswith(b"\x89PNG"), link
+
+
+def test_the_contents_name_every_page() -> None:
+    linked = re.findall(r"\]\((\w+\.md)\)", (ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
+    assert sorted(linked) == sorted({path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"})
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_sentences_are_short(document: Path) -> None:
+    long = [sentence for sentence in _sentences(document) if len(sentence.split()) > 30]
+    assert long == []
+
+
+def _sentences(document: Path) -> list[str]:
+    """Running text without code, tables, headings, measured blocks and the addresses of links.
+
+    What ends with a colon or a semicolon counts as a sentence.
+    """
+    text = document.read_text(encoding="utf-8")
+    for left_out in (r"```.*?```", r"<!-- measured.*?<!-- end -->", r"^[ ]*\|.*?$", r"^#.*?$"):
+        text = re.sub(left_out, "\n", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    paragraphs = re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.) ", text, flags=re.MULTILINE)
+    return [one for paragraph in paragraphs for one in re.split(r"(?<=[.?!:;])\**\)?\s+", " ".join(paragraph.split()))]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -80,6 +127,22 @@ def test_the_table_of_features_is_written_and_understood_as_the_guide_says(
     assert re.search(r"^test +from train +171$", written, re.MULTILINE), written
     assert "  iterations   27 at most" in written
     assert "  cells        30 = 2 evaluators x 5 train sets x 3 seeds" in written
+
+
+def test_the_dataset_of_the_readme_is_understood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (block,) = _yaml_blocks(ROOT / "README.md")
+    (tmp_path / "my_pairs.yaml").write_text(block.replace("path/to/model", _bert(tmp_path / "bert")))
+    names = ("entailment", "neutral", "contradiction")
+    rows = [f"the premise {row // 3},a hypothesis {row},{names[row % 3]}" for row in range(600)]
+    (tmp_path / "train.csv").write_text("\n".join(["premise,hypothesis,label", *rows]))
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "--no-timing", "my_pairs.yaml"]) == 0
+    written = capsys.readouterr().out
+    assert "input: sentence pairs in 200 groups" in written
+    assert re.search(r"^fresh +from train +60$", written, re.MULTILINE), written
+    assert re.search(r"^test +from train +120$", written, re.MULTILINE), written
 
 
 def test_messages_without_a_header_are_understood(
@@ -131,7 +194,7 @@ def test_yaml_about_evaluation_is_valid(block: str) -> None:
     assert parse_spec({"name": "mine", "source": source, "columns": columns, **models, **yaml.safe_load(block)})
 
 
-@pytest.mark.parametrize("block", _yaml_blocks(ROOT / "README.md"))
-def test_yaml_in_the_readme_is_valid(block: str) -> None:
+@pytest.mark.parametrize("block", [*_yaml_blocks(ROOT / "README.md"), *_yaml_blocks(ROOT / "docs" / "operations.md")])
+def test_yaml_in_the_readme_and_about_operations_is_valid(block: str) -> None:
     source = {"format": "csv", "splits": {"train": "a.csv", "test": "b.csv"}}
     assert parse_spec({"name": "mine", "source": source, **MODELS, **yaml.safe_load(block)})

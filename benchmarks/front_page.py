@@ -31,7 +31,7 @@ Measured = Mapping[str, Any]
 TRAINED_ON = {
     "full": "all rows",
     "random": "random",
-    "random_matched": "random, classes as in filtered",
+    "random_matched": "random, classes as in filtered (`random_matched`)",
     "filtered": "filtered",
     "single_pass_model": "single pass, warm-up model",
     "single_pass_linear": "single pass, linear",

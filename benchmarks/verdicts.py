@@ -211,7 +211,7 @@ def _cues(train: Rows, removed: np.ndarray) -> tuple[Cue, ...]:
     p_values = np.maximum(enriched.p_values, ties.p_values).tolist()
     gone = float(removed.sum())
     cues = (
-        Cue("word", "text", str(number), None, int(enriched.rows[number]), int(enriched.removed[number]),
+        Cue("word", "text", str(number), None, None, int(enriched.rows[number]), int(enriched.removed[number]),
             float(enriched.removed[number]) / gone, float(enriched.expected[number]) / gone, p_values[number], adjusted,
             True)
         for number, adjusted in enumerate(holm(p_values))

@@ -72,8 +72,8 @@ def _ties(records: Sequence[IterationRecord], settings: FilterSettings) -> Itera
 
 def _remedy(tied: IterationRecord) -> str:
     if tied.cutoff == 1.0:
-        return "With a strong shortcut many rows are always predicted; raise slice_size, so that they go at once."
-    return "Raise n_partitions or slice_size."
+        return "Many rows are always predicted. Where target_size stops the filter, lower it, so that they all can go."
+    return "Raise n_partitions, or lower target_size where it stops the filter."
 
 
 def _class_share(record: IterationRecord) -> np.ndarray:

@@ -345,7 +345,7 @@ def planted_facts(filtered: FilteredSet, *, label: int = 1) -> RowFacts:
 
 def word_cue(column: str, word: str, label_name: str) -> Cue:
     """A word that marks removed rows."""
-    return Cue("word", column, word, label_name, 300, 250, 0.3125, 0.125, 1e-9, 1e-9, True)
+    return Cue("word", column, word, label_name, 0.9, 300, 250, 0.3125, 0.125, 1e-9, 1e-9, True)
 
 
 def hostile_benchmark() -> BenchmarkData:

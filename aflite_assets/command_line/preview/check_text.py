@@ -72,6 +72,7 @@ def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterato
         ("train_size", f"{_train_size(spec, plan)} per classifier"),
         ("slice_size", f"{_size(settings.slice_size, spec.filter.slice_size)} at most are removed per iteration"),
         ("partitions", f"{count(settings.n_partitions)} per iteration"),
+        ("threshold", f"{settings.threshold:g}: rows that are predicted less often stay"),
         ("iterations", _iterations(plan)),
         ("train sets", _train_sets(plan)),
         ("test sets", ", ".join(f"{name} {count(rows)}" for name, rows in plan.test_rows.items()) + " rows"),

@@ -85,7 +85,7 @@ def features_on_one_scale(data: CheckContext) -> Outcome:
     return Outcome(
         False,
         numbers,
-        "divide each column by its standard deviation before giving it here: logistic regression takes features as "
+        "set standardise: true: logistic regression takes features as "
         "they are, so its penalty silences the small columns and the large ones slow it down",
     )
 

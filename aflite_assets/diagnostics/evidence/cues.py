@@ -38,6 +38,7 @@ CUES = pa.schema(
         ("name", pa.string()),
         ("value", pa.string()),
         ("label_name", pa.string()),
+        ("class_share", pa.float64()),
         ("rows", pa.int64()),
         ("removed_rows", pa.int64()),
         ("share_removed", pa.float64()),
@@ -82,9 +83,9 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
     Returns:
         Columns kind, name (of the attribute, text column or feature), value (of the attribute, or the word; empty for
         others), label_name (the class that the mark goes with, null where there is none, and for planted attributes,
-        partial inputs and columns), rows and removed_rows (with the mark), share_removed (of the removed rows, those
-        with the mark), share_expected (the same of as many random rows of each class), p_value (one-sided, of one test
-        by itself) and counts.
+        partial inputs and columns), class_share (of the rows with the mark, those of that class), rows and
+        removed_rows (with the mark), share_removed (of the removed rows, those with the mark), share_expected (the same
+        of as many random rows of each class), p_value (one-sided, of one test by itself) and counts.
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)
@@ -93,7 +94,7 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
     records: list[tuple[Any, ...]] = []
     for marks in _all_marks(chosen, planted, seed):
         records += _records(marks, removed, chosen)
-    return table_of(sorted(records, key=lambda record: record[8]), CUES)
+    return table_of(sorted(records, key=lambda record: record[9]), CUES)
 
 
 def _all_marks(rows: Examples, planted: Mapping[str, Collection[str]], seed: int) -> Iterator[Marks]:
@@ -117,10 +118,11 @@ def _records(marks: Marks, removed: np.ndarray, rows: Examples) -> Iterator[tupl
     for number, (name, value) in enumerate(marks.names):
         if not FEWEST_ROWS <= enriched.rows[number] <= len(gone) - FEWEST_ROWS:
             continue
-        p_value, label = float(enriched.p_values[number]), None
+        p_value, label, class_share = float(enriched.p_values[number]), None, None
         if tied is not None:
             if marks.planted is None or not marks.planted[number]:
-                label = rows.label_names[tied.labels[number]] if tied.p_values[number] < _TIED else None
+                if tied.p_values[number] < _TIED:
+                    label, class_share = rows.label_names[tied.labels[number]], float(tied.shares[number])
                 p_value = max(p_value, float(tied.p_values[number]))
         elif marks.at_chance is not None:
             right = np.asarray(marks.present[:, [number]].todense()).ravel()
@@ -130,6 +132,7 @@ def _records(marks: Marks, removed: np.ndarray, rows: Examples) -> Iterator[tupl
             name,
             value,
             label,
+            class_share,
             int(enriched.rows[number]),
             int(enriched.removed[number]),
             float(enriched.removed[number] / gone.sum()),
@@ -168,9 +171,10 @@ def enrichment(present: Any, removed: np.ndarray, labels: np.ndarray, groups: np
 
 @dataclass(frozen=True, eq=False)
 class LabelTies:
-    """Per mark: the class that it goes with most, and the p-value of that, Bonferroni over the classes."""
+    """Per mark: the class that it goes with most, the share of its rows that have it, and the p-value, Bonferroni."""
 
     labels: np.ndarray
+    shares: np.ndarray
     p_values: np.ndarray
 
 
@@ -184,7 +188,10 @@ def label_ties(present: Any, labels: np.ndarray, groups: np.ndarray | None) -> L
         [score_test(present, (labels == label).astype(np.float64), one_stratum, groups)[0] for label in classes], axis=1
     )
     best = z.argmax(axis=1)
-    return LabelTies(classes[best], np.minimum(1.0, len(classes) * norm.sf(z.max(axis=1))))
+    rows = np.maximum(np.asarray(present.sum(axis=0)).ravel(), 1)
+    of_class = np.stack([np.asarray(present.T @ (labels == label).astype(np.float64)).ravel() for label in classes])
+    shares = of_class[best, np.arange(len(best))] / rows
+    return LabelTies(classes[best], shares, np.minimum(1.0, len(classes) * norm.sf(z.max(axis=1))))
 
 
 def score_test(

@@ -7,7 +7,7 @@ from typing import Literal
 import pyarrow as pa
 
 from aflite_assets.reports.intervals import CONFIDENCE, holm
-from aflite_assets.reports.text import one_line, percent
+from aflite_assets.reports.text import count, one_line, percent
 from aflite_assets.wording import truncate
 
 LEAST_LIFT = 1.05
@@ -23,14 +23,15 @@ class Cue:
 
     `kind`: attribute, partial input (one text of a pair tells the label), word, or column (of features). `counts`:
     whether such a mark alone is a shortcut; a hint otherwise, which may be the task itself. `label_name`: the class
-    that it goes with most. Shares, of the removed rows, in [0, 1]; `adjusted_p` is Holm's over all that count, or over
-    all hints.
+    that it goes with, `class_share` the share of its rows that have it. The other shares are of the removed rows. All
+    lie in [0, 1]; `adjusted_p` is Holm's over all that count, or over all hints.
     """
 
     kind: Literal["attribute", "partial input", "word", "column"]
     name: str
     value: str
     label_name: str | None
+    class_share: float | None
     rows: int
     removed_rows: int
     share_removed: float
@@ -81,9 +82,15 @@ def cues_caption(cues: Sequence[Cue]) -> str:
     )
 
 
+def class_text(cue: Cue) -> str:
+    """How often a mark stands with its class: "with spam in 100.0 % of its 284 rows"."""
+    name = truncate(one_line(cue.label_name or ""), 40)
+    return f"with {name} in {percent(cue.class_share or 0.0)} % of its {count(cue.rows)} rows"
+
+
 def cue_text(cue: Cue) -> str:
     """One mark with its numbers."""
-    with_class = "" if cue.label_name is None else f", which goes with {truncate(one_line(cue.label_name), 40)},"
+    with_class = "" if cue.label_name is None or cue.class_share is None else f", {class_text(cue)},"
     verb = "is right for" if cue.kind in ("partial input", "column") else "marks"
     return (
         f"{cue.text}{with_class} {verb} {percent(cue.share_removed)} % of the removed rows and "

@@ -1,7 +1,7 @@
 """What becomes of one evaluator's accuracy from full to filtered, in scores and in a sentence."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.scores.accuracy import Score
@@ -66,14 +66,15 @@ def headline_sentence(headline: Headline) -> str:
     unknown = [step.after for step in fall.steps if step.fall is None]
     if unknown:
         return f"{text} Without a result for {unknown[0]} it is open what this is made of."
-    return f"{text} Step by step it {listed([_step_text(step) for step in fall.steps])}."
+    return f"{text} Step by step, in points: {'; '.join(_step_text(step) for step in fall.steps)}."
 
 
 def _step_text(step: FallStep) -> str:
     if step.fall is None:
         return "is unknown"
     after = f" ({step.after})" if step.what in ("fewer train rows", "class sizes") else ""
-    return f"{_changes(step.fall.difference)} {_CHANGES[step.what]}{after} [{bounds_text(step.fall)}]"
+    change = replace(step.fall, difference=-step.fall.difference, low=-step.fall.high, high=-step.fall.low)
+    return f"{signed_points(change.difference)} ({bounds_text(change)}) {_CHANGES[step.what]}{after}"
 
 
 def _changes(drop: float) -> str:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.cues import Cue, cue_text
+from aflite_assets.reports.inputs.cues import Cue, class_text, cue_text
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.json_values import JsonValue, to_json
@@ -21,6 +21,9 @@ from aflite_assets.reports.text import count, counted, listed, one_line, percent
 from aflite_assets.wording import truncate
 
 _MOST_CUES = 3
+_GIVES_AWAY = 0.98
+"""A word that stands with one class in so large a share of its rows is named in the verdict's line."""
+
 _OPENINGS: dict[Code, str] = {
     "cannot_tell": "Cannot tell",
     "nothing_found": "Nothing found",
@@ -102,6 +105,7 @@ def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
     if verdict.code == "nothing_found":
         return (
             f"linear classifiers predict {percent(rows.bias)} % of the rows, and chance gives {percent(rows.chance)} %."
+            " They learn nothing from these features, neither a shortcut nor the task."
         )
     if verdict.code == "class_balance_only":
         return (
@@ -114,8 +118,21 @@ def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
         return _lacking(rows, verdict.shortfalls[0], verdict.evidence.primary)
     return (
         f"linear classifiers predict {percent(rows.bias)} % of the rows where chance gives {percent(rows.chance)} %. "
-        "Nothing shows that this is more than an easy task."
+        f"{_giveaway(data, representation) or 'The task may simply be easy.'}"
     )
+
+
+def _giveaway(data: BenchmarkData, representation: str) -> str:
+    """The hint that stands with one class almost alone, which may be a shortcut as well; empty without one."""
+    pure = [
+        cue
+        for cue in data.cues.get(representation, ())
+        if cue.shown and not cue.counts and cue.class_share is not None and cue.class_share >= _GIVES_AWAY
+    ]
+    if not pure:
+        return ""
+    most = max(pure, key=lambda cue: cue.rows)
+    return f"But look at {most.text}, {class_text(most)}: if it should not matter, it is a shortcut."
 
 
 def _shortcut(verdict: DatasetVerdict) -> str:
@@ -132,7 +149,7 @@ def _primary(primary: Comparison | None, data: BenchmarkData, representation: st
     if primary.verdict.side in ("above", "below") and primary.difference is not None:
         points = signed_points(abs(primary.difference))
         against = control(data, representation)
-        return f"; {primary.evaluator} is {points} points {primary.verdict.side} {against} on {primary.test_set}"
+        return f"; “{primary.evaluator}” is {points} points {primary.verdict.side} {against} on “{primary.test_set}”"
     if primary.verdict.side == "open":
         return f"; whether filtering helps is open ({primary.evaluator} on {primary.test_set})"
     return f"; whether filtering helps cannot be judged ({primary.verdict.why or 'not run'})"
@@ -214,7 +231,7 @@ def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
         whole_difference(data, representation, primary.evaluator, name, primary.test_set) for name in (against, "full")
     )
     if own is not None:
-        beside = "" if whole is None else f"; against all rows it is {_short(whole)}"
+        beside = "" if whole is None else f"; instead of all rows, {_short(whole)}"
         sentence = _sentence(primary.evaluator, against, primary.test_set, own)
         yield Detail(f"Against as many random rows: {sentence}{beside}.", "paired")
 
@@ -228,7 +245,9 @@ def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> s
     """Which rows to train and test on."""
     code, primary = verdict.code, verdict.evidence.primary
     if code == "nothing_found":
-        return "Use: all rows; nothing speaks for fewer."
+        return (
+            "Use: nothing speaks for fewer rows. If models should learn from this, check its labels and features first."
+        )
     if code == "class_balance_only":
         return "Use: all rows, with balanced classes or weights where shares matter. Filtering does no more."
     if code == "learnable_no_shortcut_shown":
@@ -254,7 +273,7 @@ def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> s
 
 
 def _sentence(evaluator: str, against: str, test_set: str, interval: CrossedInterval) -> str:
-    return f"trained on filtered instead of {against}, {evaluator} is {_short(interval)} on {test_set}"
+    return f"trained on filtered instead of {against}, “{evaluator}” is {_short(interval)} on “{test_set}”"
 
 
 def _short(interval: CrossedInterval) -> str:

@@ -26,7 +26,8 @@ GLOSSARY = {
     "Accuracy": "Share of test rows for which the predicted class is the right one, in per cent.",
     "Artifact": "A shortcut in the data: something that gives the label away without the task being solved.",
     "Challenge set": "A test set from elsewhere, built to fail models that use shortcuts. It is never filtered.",
-    "Chance": "Accuracy of always answering the most frequent class of the rows at hand.",
+    "Chance": "In the verdict: what the same classifiers reach with permuted labels. In pictures and tables: accuracy "
+    "of always answering the most frequent class of the rows at hand.",
     "Evaluator": "A model trained from scratch, or from its pretrained checkpoint, on one train set and then "
     "tested. It is not the model that filtered.",
     "Filtered": "The rows that AFLite kept. Where the target size ended the filter, some may still be predicted every "

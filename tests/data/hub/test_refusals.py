@@ -79,7 +79,7 @@ REFUSED: list[tuple[dict[str, bytes | str], dict[str, Any], str]] = [
     (
         {"train.csv": "a,b\n1\n"},
         {},
-        r"'train\.csv' at commit aaaa.* cannot be read as csv: .*Expected 2 columns, got 1",
+        r"'train\.csv' at commit aaaa.* cannot be read as csv: line 2: 1 values where there are 2 columns",
     ),
     (
         {"a.csv.gz": b"\x1f\x8b\x08\x00"},

@@ -85,7 +85,7 @@ def test_columns_on_scales_far_apart(large: float, passed: bool, data: Data) -> 
         "largest_deviation": pytest.approx(large),
         "largest_column": 1,
     }
-    assert ("divide each column" in outcome.what_to_do) != passed
+    assert ("set standardise: true" in outcome.what_to_do) != passed
 
 
 def test_columns_without_a_scale(data: Data) -> None:

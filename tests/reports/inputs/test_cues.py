@@ -5,8 +5,9 @@ import pytest
 
 from aflite_assets.reports.inputs.cues import Cue, cue_text, cues_caption, read_cues
 
-ROW = {"kind": "word", "name": "text_pair", "value": "not", "label_name": "contradiction", "rows": 50,
-       "removed_rows": 40, "share_removed": 0.4, "share_expected": 0.2, "p_value": 0.01, "counts": True}  # fmt: skip
+ROW = {"kind": "word", "name": "text_pair", "value": "not", "label_name": "contradiction", "class_share": 0.8,
+       "rows": 50, "removed_rows": 40, "share_removed": 0.4, "share_expected": 0.2, "p_value": 0.01,
+       "counts": True}  # fmt: skip
 
 
 def read(*rows: dict[str, object]) -> tuple[Cue, ...]:
@@ -29,8 +30,8 @@ def test_trifles_are_not_shown(removed: float, expected: float) -> None:
 def test_marks_in_words() -> None:
     (word,) = read({})
     assert cue_text(word) == (
-        "the word “not” of text_pair, which goes with contradiction, marks 40.0 % of the removed rows and 20.0 % of as "
-        "many random ones"
+        "the word “not” of text_pair, with contradiction in 80.0 % of its 50 rows, marks 40.0 % of the removed rows "
+        "and 20.0 % of as many random ones"
     )
     assert replace(word, kind="attribute", name="mark", value="right").text == "mark = right"
     alone = replace(word, kind="partial input", name="text_pair", value="", label_name=None)

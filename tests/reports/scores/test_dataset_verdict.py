@@ -22,7 +22,7 @@ def evidence(low: float = 8.0, high: float = 11.0, *, classes: Excess | None = N
     return VerdictEvidence(BiasExcess(excess(low, high), classes or excess(low, high)), (), (), None)
 
 
-CUE = Cue("word", "text_pair", "not", "contradiction", 100, 80, 0.4, 0.2, 1e-9, 1e-8, True)
+CUE = Cue("word", "text_pair", "not", "contradiction", 0.9, 100, 80, 0.4, 0.2, 1e-9, 1e-8, True)
 PRIMARY = Comparison(
     "small", "clean", True, 12.0, Verdict("above", None, "primary", 0.001), 500, 500.0, 3, (20.0, 0.001)
 )

@@ -38,13 +38,16 @@ def test_a_headline_has_the_scores_at_both_ends(planted: BenchmarkData) -> None:
 
 def test_a_fall_in_words(planted: BenchmarkData) -> None:
     headline = headlines(with_matched(planted), "roberta")[0]
-    bounds = [bounds_text(step.fall) for step in headline.fall.steps if step.fall is not None]
+    bounds = [
+        bounds_text(replace(step.fall, low=-step.fall.high, high=-step.fall.low))
+        for step in headline.fall.steps
+        if step.fall is not None
+    ]
     assert headline_sentence(headline) == (
         "linear on test: trained and tested on full it is right on 78.0 % of the rows; trained and tested on filtered "
-        f"it falls by 8.0 points, to 70.0 %. Step by step it falls by 18.0 points as the filtered test rows alone are "
-        f"asked [{bounds[0]}], falls by 5.0 points with fewer train rows (random) [{bounds[1]}], does not change with "
-        f"the class sizes of filtered (random_matched) [{bounds[2]}] and rises by 15.0 points with which train rows "
-        f"were kept [{bounds[3]}]."
+        f"it falls by 8.0 points, to 70.0 %. Step by step, in points: \N{MINUS SIGN}18.0 ({bounds[0]}) as the filtered "
+        f"test rows alone are asked; \N{MINUS SIGN}5.0 ({bounds[1]}) with fewer train rows (random); 0.0 ({bounds[2]}) "
+        f"with the class sizes of filtered (random_matched); 15.0 ({bounds[3]}) with which train rows were kept."
     )
 
 
@@ -57,7 +60,7 @@ def test_falls_and_rises(make_planted: Any, done_cell: Any, filtered: Any, chang
     shares = {"full": (0.9, 0.9, 0.0), "random": (0.8, 0.8, 0.0), "filtered": filtered}
     sentence = headline_sentence(headlines(benchmark(make_planted, done_cell, shares), "roberta")[0])
     assert f"trained and tested on filtered it {change}, to" in sentence
-    assert "falls by 10.0 points with fewer train rows (random)" in sentence
+    assert "; \N{MINUS SIGN}10.0 (95 % of test rows alone" in sentence
 
 
 def test_without_random_the_cause_stays_open(make_planted: Any, done_cell: Any) -> None:

@@ -13,7 +13,7 @@ from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text, verdict_texts
 from aflite_assets.reports.tables.verdict_evidence import starting_excess, strongest_verdict
 
-WORD = Cue("word", "text_pair", "not", "contradiction", 500, 400, 0.5, 0.3, 1e-9, 1e-8, True)
+WORD = Cue("word", "text_pair", "not", "contradiction", 0.9, 500, 400, 0.5, 0.3, 1e-9, 1e-8, True)
 HINT = replace(WORD, name="text", counts=False)
 
 
@@ -35,24 +35,33 @@ def with_cues(data: BenchmarkData, *cues: Cue) -> BenchmarkData:
 def test_nothing_found_is_said_in_one_line(planted: BenchmarkData) -> None:
     text = verdict_text(started(planted, bias=0.33), "roberta")
     assert text.code == "nothing_found"
-    assert text.sentence == "Nothing found: linear classifiers predict 33.0 % of the rows, and chance gives 34.0 %."
-    assert text.details[-1].text == "Use: all rows; nothing speaks for fewer."
+    assert text.sentence == (
+        "Nothing found: linear classifiers predict 33.0 % of the rows, and chance gives 34.0 %. They learn nothing "
+        "from these features, neither a shortcut nor the task."
+    )
+    assert (
+        text.details[-1].text
+        == "Use: nothing speaks for fewer rows. If models should learn from this, check its labels and features first."
+    )
 
 
 def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: BenchmarkData) -> None:
     text = verdict_text(with_cues(started(planted), WORD), "roberta")
     assert text.code == "shortcut_found_helps"
     assert text.sentence == (
-        "Shortcut found, and filtering helps: the word “not” of text_pair, which goes with contradiction, marks 50.0 % "
-        "of the removed rows and 30.0 % of as many random ones; linear is 11.0 points above random on hans."
+        "Shortcut found, and filtering helps: the word “not” of text_pair, with contradiction in 90.0 % of its 500 "
+        "rows, marks 50.0 % of the removed rows and 30.0 % of as many random ones; “linear” "
+        "is 11.0 points above random on “hans”."
     )
     removed, costs, gains, use = (detail.text for detail in text.details)
     assert removed == "Removed: 798 of 1,200 train rows (66.5 %); they are marked by the word “not” of text_pair."
-    assert costs.startswith("Against all rows: trained on filtered instead of full, linear is 2.0 points below (95 % [")
-    assert gains.startswith(
-        "Against as many random rows: trained on filtered instead of random, linear is 11.0 points above (95 % ["
+    assert costs.startswith(
+        "Against all rows: trained on filtered instead of full, “linear” is 2.0 points below (95 % ["
     )
-    assert "; against all rows it is 9.0 points above (95 % [" in gains
+    assert gains.startswith(
+        "Against as many random rows: trained on filtered instead of random, “linear” is 11.0 points above (95 % ["
+    )
+    assert "; instead of all rows, 9.0 points above (95 % [" in gains
     assert use == "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
 
 
@@ -71,7 +80,12 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
     easy = replace(planted, test_sets=tuple(test for test in planted.test_sets if not test.challenge))
     text = verdict_text(with_cues(started(easy), HINT), "roberta")
     assert text.code == "learnable_no_shortcut_shown"
-    assert text.sentence.endswith("Nothing shows that this is more than an easy task.")
+    assert text.sentence.endswith("The task may simply be easy.")
+    pure = verdict_text(with_cues(started(easy), replace(HINT, class_share=0.99)), "roberta")
+    assert pure.sentence.endswith(
+        "But look at the word “not” of text, with contradiction in 99.0 % of its 500 rows: if it should not matter, it "
+        "is a shortcut."
+    )
     assert "they are marked by the word “not” of text, which may be the task itself" in text.details[0].text
 
 

@@ -174,7 +174,7 @@
     box.appendChild(element("p", "reason", reason(fact, one)));
     box.appendChild(text(row, Infinity));
     var pairs = element("dl", "row-facts");
-    entry(pairs, "Row", "row " + row.id + " of the source, split " + row.split);
+    entry(pairs, "Row", "row id " + row.id + ", split " + row.split);
     entry(pairs, "Label", named(row.label));
     if (fact.scores && fact.scores.length) { entry(pairs, "Predictability by iteration", sparkline(fact, one)); }
     if (fact.instead) {

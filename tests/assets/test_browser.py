@@ -23,7 +23,9 @@ RAW_CHECKS = [
     "no_constant_features", "no_empty_texts", "no_groups_across_splits", "no_label_conflicts", "no_repeated_features",
     "no_repeats_across_splits", "repeated_texts_grouped", "row_ids_unique",
 ]  # fmt: skip
-NOT_OF_FEATURES = {"annotators_agree", "images_decode", "no_empty_texts", "repeated_texts_grouped"}
+NOT_OF_FEATURES = {
+    "annotators_agree", "images_decode", "no_empty_texts", "no_groups_across_splits", "repeated_texts_grouped",
+}  # fmt: skip
 _RUNS = "{runsOrError {... on Runs {results {runId status tags {key value}}}}}"
 _EVENTS = """query ($keys: [AssetKeyInput!], $partitions: [String!]) {
     assetNodes(assetKeys: $keys) {assetKey {path} assetMaterializations(partitions: $partitions) {runId}}}"""

@@ -41,7 +41,7 @@ def _of_columns(split: str, table: pa.Table, names: tuple[str, ...]) -> np.ndarr
         if not (is_number(column.type) or pa.types.is_null(column.type)):
             raise DataError(
                 f"split {split!r}: column {name!r} of columns.features holds {shown(str(column.type))}, not numbers; "
-                + (f"write features: {name}, without brackets" if is_list(column.type) else _REMEDY)
+                + (f"write features: {shown(name)}, without brackets" if is_list(column.type) else _REMEDY)
             )
         matrix[:, number] = _float32(column).to_numpy()
     return matrix

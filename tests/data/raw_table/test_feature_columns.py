@@ -103,7 +103,7 @@ def test_words_in_a_number_column_are_refused_with_their_row() -> None:
 @pytest.mark.parametrize("column", [[[1]], [b"1"], pa.array([1], pa.duration("s")), [{"a": 1}]])
 def test_single_columns_of_anything_else_are_refused(column: Any) -> None:
     held = pa.table({"x": column})["x"].type
-    remedy = "write features: x, without brackets" if column == [[1]] else "name one column of lists"
+    remedy = "write features: 'x', without brackets" if column == [[1]] else "name one column of lists"
     message = f"split 'dev': column 'x' of columns.features holds '{held}', not numbers; {remedy}"
     with pytest.raises(DataError, match=re.escape(message)):
         _matrix({"x": column}, ("x",))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 CellStatus = Literal["done", "failed", "not run"]
 Collapse = Literal["label", "probability"]
+Unit = Literal["row", "question"]
 
 _PREDICTION_COLUMNS = ("test_set", "row_id", "predicted")
 _ITERATION_COLUMNS = (
@@ -69,7 +70,8 @@ class Cell:
     `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
     number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
     `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
-    their place (`ranks.with_ranks`).
+    their place (`ranks.with_ranks`). Of test sets whose unit is the question it has a row per question
+    (`questions.question_predictions`).
 
     Raises:
         InvalidInputError: the fields contradict each other.
@@ -121,11 +123,14 @@ class TestSet:
     "probability" the probabilities, of which those that count as one class are added up and the largest sum is the
     prediction. `notes`: what must be read beside the numbers. `groups`, int64, one per row: rows with the same number
     belong together (one premise, one template); None where every row is its own. `pooled`: whether the rows entered the
-    filter's pool with the train rows, so that a difference on them is no evidence of help or harm.
+    filter's pool with the train rows, so that a difference on them is no evidence of help or harm. `unit`: what is
+    counted as right or wrong, and so what intervals count: of multiple choice the question, which stands here as the
+    row of its right answer (`questions.question_set`). `chance` in [0, 1]: of a unit of questions the accuracy of
+    guessing, one over the number of answers, mean over questions; else None.
 
     Raises:
         InvalidInputError: lengths or class numbers do not fit, row ids repeat, a challenge set has `kept` or is
-        `pooled`.
+        `pooled`, or `chance` does not fit `unit`.
     """
 
     __test__ = False  # the name starts with "Test", which pytest would collect
@@ -143,6 +148,8 @@ class TestSet:
     groups: np.ndarray | None = None
     pooled: bool = False
     own_kept: Mapping[tuple[str, str], np.ndarray] = field(default_factory=dict)
+    unit: Unit = "row"
+    chance: float | None = None
 
     @property
     def adds_probabilities(self) -> bool:
@@ -160,6 +167,10 @@ class TestSet:
         _require(not (self.challenge and self.kept), f"{where}: challenge sets are not filtered, leave kept empty")
         _require(
             not (self.challenge and self.pooled), f"{where}: challenge sets never enter the pool, leave pooled out"
+        )
+        _require(
+            (self.unit == "question") == (self.chance is not None),
+            f"{where}: unit is {self.unit!r} and chance {self.chance}; questions have a chance, and they alone",
         )
         if self.groups is not None:
             _require(
@@ -339,6 +350,12 @@ class BenchmarkData:
         """The plain ones that see whole inputs; all plain ones where none does."""
         whole = tuple(name for name in self.plain_evaluators if name not in self.partial_inputs)
         return whole or self.plain_evaluators
+
+
+def units_text(test_sets: Iterable[TestSet]) -> str:
+    """What the numbers of these test sets count: "rows", "questions", or "rows or questions"."""
+    units = sorted({f"{one.unit}s" for one in test_sets}, reverse=True)
+    return " or ".join(units) or "rows"
 
 
 def _require_tested(name: str, tested: list[str], missing: Collection[str]) -> None:

@@ -119,6 +119,7 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
     name = filtered.representation
     return {
         "filtered": filtered,
+        "answers": any(one.unit == "question" for one in data.test_sets),
         "headline": _headline(data, name),
         "iterations": iteration_table(filtered),
         "settings": settings_table(f"Settings of filtering, representation {name}", filtered.settings),

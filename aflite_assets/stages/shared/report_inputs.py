@@ -17,6 +17,7 @@ from aflite_assets.reports.inputs.planted import PlantedRemoval
 from aflite_assets.reports.inputs.records import Cell, EvidenceTable, FilteredSet, FineTuned, TestSet, fine_tuned_note
 from aflite_assets.reports.inputs.score_counts import ScoreCounts, count_scores
 from aflite_assets.reports.inputs.similarity import ClassSimilarity, class_similarities
+from aflite_assets.reports.scores.questions import question_predictions
 from aflite_assets.reports.scores.ranks import with_ranks
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
@@ -115,26 +116,36 @@ def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def read_cells(result: PublishedResult, *, ranked: Sequence[TestSet] = ()) -> tuple[Cell, ...]:
+def read_cells(
+    result: PublishedResult, *, ranked: Sequence[TestSet] = (), asked: Sequence[TestSet] = (), right: int = 0
+) -> tuple[Cell, ...]:
     """Every cell of the grid, with its predictions where it is done.
 
     For the sets in `ranked` the probabilities are read too, one cell and set at a time, and kept as each row's rank of
-    its own class (`ranks.RANK`): all cells' probabilities of many rows and classes are more than memory holds.
+    its own class (`ranks.RANK`): all cells' probabilities of many rows and classes are more than memory holds. The sets
+    in `asked`, by answer, are read likewise and become predictions of questions; `right` is the class of right answers.
     """
-    return tuple(_cell(result, row, ranked) for row in pq.read_table(result.file("cells.parquet")).to_pylist())
+    rows = pq.read_table(result.file("cells.parquet")).to_pylist()
+    return tuple(_cell(result, row, ranked, asked, right) for row in rows)
 
 
-def _cell(result: PublishedResult, row: Mapping[str, Any], ranked: Sequence[TestSet]) -> Cell:
+def _cell(
+    result: PublishedResult, row: Mapping[str, Any], ranked: Sequence[TestSet], asked: Sequence[TestSet], right: int
+) -> Cell:
     cell = partial(Cell, **{name: value for name, value in row.items() if name != "name"})
     if row["status"] != "done":
         return cell(predictions=None)
     path = result.part(row["name"]).file("predictions.parquet")
-    names = [test_set.name for test_set in ranked]
+    names = [test_set.name for test_set in (*ranked, *asked)]
     tables = [pq.read_table(path, columns=_PREDICTED, filters=[("test_set", "not in", names)] if names else None)]
-    for test_set in ranked:
+    for test_set in (*ranked, *asked):
         said = pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=[("test_set", "=", test_set.name)])
-        if said.num_rows:
-            tables.append(with_ranks(cell(predictions=said), test_set))
+        if not said.num_rows:
+            continue
+        known = cell(predictions=said)
+        tables.append(
+            question_predictions(known, test_set, right) if test_set in asked else with_ranks(known, test_set)
+        )
     return cell(predictions=pa.concat_tables(tables, promote_options="default"))
 
 

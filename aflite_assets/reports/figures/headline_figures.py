@@ -162,7 +162,7 @@ def _dots(
 def _chance_handle() -> "Line2D":
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], **_CHANCE, label=_CHANCE_TEXT)
+    return Line2D([], [], **_CHANCE, label="chance (1/answers)")
 
 
 def _handle(train_set: str) -> "Line2D":

@@ -19,6 +19,7 @@ from aflite_assets.reports.inputs.row_facts import RowFacts
 from aflite_assets.reports.inputs.row_information import RowInformation
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
+from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.reports.inputs.train_sets import TRAIN_SETS, is_train_set
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ class BenchmarkData:
     `filter_runs`: which run of the filter each seed's `filtered` is of; empty where there is one. `cues`: by
     representation, what marks the rows that filtering removed; `row_facts` likewise, of single rows. `checks`: what was
     checked of the data, the filter and the models, with the outcome. `partial_inputs`: evaluators that see a part of
-    the input only, so that what they learn is not the task.
+    the input only, so that what they learn is not the task. `source`: where the rows stand in the user's files.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -316,6 +317,7 @@ class BenchmarkData:
     partial_inputs: tuple[str, ...] = ()
     data_maps: tuple[DataMap, ...] = ()
     row_information: tuple[RowInformation, ...] = ()
+    source: SourceRows = NO_SOURCE
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")

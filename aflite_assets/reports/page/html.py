@@ -128,7 +128,7 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
         "scatter_caption": scatter_caption(data, filtered.representation),
         "similarities": _similarities(data, filtered),
         "examples": [
-            (name, shown_examples(data.examples, filtered, kept=kept, seed=seed))
+            (name, shown_examples(data.examples, filtered, kept=kept, seed=seed, source=data.source))
             for name, kept in (("Kept", True), ("Removed", False))
         ],
     }

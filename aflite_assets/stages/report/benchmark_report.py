@@ -13,7 +13,7 @@ from aflite_assets.reports.inputs.checks import failed_lines
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.dataset import ChallengeSpec, RowCount, Seed
+from aflite_assets.specs.dataset import ChallengeSpec, ColumnsSpec, RowCount, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.sources import MultipleChoiceSource
@@ -37,6 +37,7 @@ from aflite_assets.stages.report.row_statistics import (
     row_information,
     write_row_statistics,
 )
+from aflite_assets.stages.report.source_rows import read_source_rows
 from aflite_assets.stages.shared.published import (
     full_rows,
     read_challenge_sets,
@@ -70,6 +71,7 @@ class BenchmarkReportSettings(StageSettings):
 
     title: str
     description: str
+    columns: ColumnsSpec
     challenge_sets: dict[Name, ChallengeSpec]
     limit: dict[SplitName, RowCount] | None
     report: ReportSpec
@@ -174,6 +176,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     raw = load_examples(raw_result.path)
     if settings.report.scatter_features is not None:
         check_scatter_features(settings.report.scatter_features, raw)
+    source = read_source_rows(raw_result, raw, settings.columns)
     parts, primary = inputs.filtered_sets.parts, settings.report.primary
     filtered = tuple(filtered_set(representation, part) for representation, part in parts.items())
     unreported = validation_splits(settings.evaluators)
@@ -217,14 +220,15 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         ),
         row_facts=read_row_facts(parts, inputs.bias_evidence),
         evidence=(
-            *read_evidence(inputs.bias_evidence),
+            *read_evidence(inputs.bias_evidence, source.named),
             *answer_tables(inputs.evaluator_models, asked),
             *information_tables(information, by_row, filtered),
         ),
         row_information=information,
+        source=source,
         data_maps=data_maps(inputs.evaluator_models, raw, filtered),
         planted=read_planted(inputs.bias_evidence),
-        cues=read_removal_cues(inputs.bias_evidence),
+        cues=read_removal_cues(inputs.bias_evidence, source.named),
         provenance=_provenance(settings, inputs),
         missing_sets=read_challenge_sets(inputs.challenge_sets).missing,
         families=model_families(settings.representations, settings.evaluators),

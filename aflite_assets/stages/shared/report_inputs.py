@@ -1,7 +1,9 @@
 """From published results to the records that reports are made of."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -286,10 +288,19 @@ def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassSimilarit
     return {name: class_similarities(pq.read_table(result.file(file))) for name, file in published.items()}
 
 
-def read_removal_cues(result: PublishedResult) -> dict[str, tuple[Cue, ...]]:
-    """What marks the removed rows, by representation; results of earlier versions have none."""
+def read_removal_cues(result: PublishedResult, named: Callable[[str], str]) -> dict[str, tuple[Cue, ...]]:
+    """What marks the removed rows, by representation; results of earlier versions have none.
+
+    `named` says what the source calls a column of the raw table.
+    """
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
-    return {name: read_cues(pq.read_table(result.file(file))) for name, file in index.get("cues", {}).items()}
+    return {
+        name: tuple(
+            cue if cue.kind == "attribute" else replace(cue, name=named(cue.name))
+            for cue in read_cues(pq.read_table(result.file(file)))
+        )
+        for name, file in index.get("cues", {}).items()
+    }
 
 
 def read_nearest_kept(result: PublishedResult) -> dict[str, pa.Table]:
@@ -309,10 +320,39 @@ def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
     )
 
 
-def read_evidence(result: PublishedResult) -> tuple[EvidenceTable, ...]:
-    """The tables of `bias_evidence`, in their order."""
+def read_evidence(result: PublishedResult, named: Callable[[str], str]) -> tuple[EvidenceTable, ...]:
+    """The tables of `bias_evidence`, in their order, with columns as `named` says that the source calls them."""
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
     return tuple(
-        EvidenceTable(entry["title"], entry["caption"], pq.read_table(result.file(entry["file"])))
+        EvidenceTable(
+            entry["title"],
+            _own_words(entry["caption"], named),
+            _own_columns(pq.read_table(result.file(entry["file"])), named),
+        )
         for entry in index["tables"]
     )
+
+
+_COLUMN = r"(text_pair|text|column \d+)"
+_MARK = re.compile(rf"\b{_COLUMN}(?= alone\b)|(?<=” of ){_COLUMN}\b")
+
+
+def _own_words(caption: str, named: Callable[[str], str]) -> str:
+    """The caption with the marks' columns as the source calls them: "text_pair alone", "the word “not” of text"."""
+    return _MARK.sub(lambda found: named(found[0]), caption)
+
+
+def _own_columns(table: pa.Table, named: Callable[[str], str]) -> pa.Table:
+    """A table of statistics whose `column` (or, of marks that are no attributes, `name`) holds the source's names."""
+    names = table.column_names
+    if "column" in names:
+        values = [None if value is None else named(value) for value in table["column"].to_pylist()]
+        return table.set_column(names.index("column"), "column", pa.array(values, pa.string()))
+    if {"kind", "name", "value"} <= set(names):
+        pairs = zip(table["kind"].to_pylist(), table["name"].to_pylist(), strict=True)
+        values = [name if kind == "attribute" else named(name) for kind, name in pairs]
+        return table.set_column(names.index("name"), "name", pa.array(values, pa.string()))
+    if "text" in names:
+        headings = [named(name) if name in ("text", "text_pair") else name for name in names]
+        return table.rename_columns(headings) if len(set(headings)) == len(headings) else table
+    return table

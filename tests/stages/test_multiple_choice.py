@@ -172,3 +172,35 @@ def test_accuracy_by_answer_is_a_further_table(walk: dict[str, StoredResult]) ->
     assert (row["answers"], row["seeds"]) == (140, 1)
     assert row["most_frequent_class"] == pytest.approx(np.mean(raw.labels == 1))
     assert row["accuracy"] > row["most_frequent_class"]
+
+
+def test_the_browser_of_rows_has_questions_lines_and_who_picked_which_answer(
+    walk: dict[str, StoredResult],
+) -> None:
+    page = walk["benchmark_report"].result.file("report.html").read_text(encoding="utf-8")
+    found = json.loads(page.split('id="rows-data">')[1].split("</script>")[0])
+    assert found["columns"] == ["question", "answer"]
+    rows = {row["id"]: row for row in found["rows"]}
+    raw = load_examples(walk["raw_dataset"].result.path)
+    lines = dict(zip(raw.row_ids.tolist(), _lines(raw.groups), strict=True))
+    for row_id, row in rows.items():
+        assert row["place"].startswith(f"questions_{row['split']}.csv, line {lines[row_id]} ("), row_id
+    right = _right_by_question(walk, "full")
+    groups = dict(zip(raw.row_ids.tolist(), np.asarray(raw.groups).tolist(), strict=True))
+    picked = [
+        (groups[answer["id"]], answer["right"])
+        for question in found["questions"]
+        for answer in question["answers"]
+        if "by" in answer
+    ]
+    assert len(picked) == 40  # of every test question one
+    assert dict(picked) == right
+    assert all(sum(answer["right"] for answer in question["answers"]) == 1 for question in found["questions"])
+    fact = found["filterings"][0]["rows"][0]
+    assert len(fact["picked"]) == len(found["questions"][fact["question"]]["answers"])
+
+
+def _lines(groups: np.ndarray | None) -> list[int]:
+    """The line of each answer's question: groups are numbered by split, after a heading each."""
+    assert groups is not None
+    return [int(group) + 2 if group < 120 else int(group) - 118 for group in groups]

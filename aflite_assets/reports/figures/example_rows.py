@@ -132,9 +132,11 @@ def _texts(inputs: Examples, position: int) -> tuple[str, ...]:
 
 def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
     """The first values of a row of features, with their names where there are any, and how many there are."""
-    numbers = [f"{value:.3g}" for value in values[:_MAX_VALUES].tolist()]
-    if names is not None:
-        numbers = [f"{printable(name)} {number}" for name, number in zip(names, numbers, strict=False)]
+    first = values[:_MAX_VALUES].tolist()
+    if names is None:
+        numbers = [f"{value:.3g}" for value in first]
+    else:
+        numbers = [f"{printable(name)} {value:.6g}" for name, value in zip(names, first, strict=False)]
     rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
     return f"({', '.join(numbers)}{rest})"
 

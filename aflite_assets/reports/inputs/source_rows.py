@@ -81,5 +81,5 @@ def place_text(place: Mapping[str, object]) -> str:
     return f"{place['source_file']}{line} ({row})"
 
 
-NO_SOURCE = SourceRows(SOURCE_PLACES.empty_table())
+NO_SOURCE = SourceRows(pa.Table.from_batches([], SOURCE_PLACES))
 """Of rows whose origin is not known."""

@@ -369,7 +369,7 @@ def _pickers(data: BenchmarkData) -> dict[int, list[str]]:
             of_set[row_id] = name
     return {
         row_id: [
-            f"{who}: {number} of {counted(trainings[who, of_set[row_id]], 'training')}" for who, number in by.items()
+            f"{who} ({number} of {counted(trainings[who, of_set[row_id]], 'training')})" for who, number in by.items()
         ]
         for row_id, by in counts.items()
     }

@@ -11,7 +11,6 @@ from pydantic import TypeAdapter
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.choices import RIGHT
-from aflite_assets.data.loading import content_fingerprint, source_places
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.errors import DataError
 from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
@@ -54,6 +53,8 @@ def _column_names(source: SourceSpec, columns: ColumnsSpec, raw: Examples) -> di
 
 def _in_files(source: SourceSpec, content: Mapping[str, object]) -> dict[str, pa.Table]:
     """By split the places in the files, in the order of the source's rows; empty where they are not known now."""
+    from aflite_assets.data.loading import content_fingerprint, source_places
+
     if not isinstance(source, TableSource | MultipleChoiceSource | FeatureSource):
         return {}
     try:

@@ -288,10 +288,10 @@ def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassSimilarit
     return {name: class_similarities(pq.read_table(result.file(file))) for name, file in published.items()}
 
 
-def read_removal_cues(result: PublishedResult, named: Callable[[str], str]) -> dict[str, tuple[Cue, ...]]:
+def read_removal_cues(result: PublishedResult, named: Callable[[str], str] = str) -> dict[str, tuple[Cue, ...]]:
     """What marks the removed rows, by representation; results of earlier versions have none.
 
-    `named` says what the source calls a column of the raw table.
+    `named` says what the source calls a column of the raw table; default: the same.
     """
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
     return {
@@ -320,8 +320,11 @@ def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
     )
 
 
-def read_evidence(result: PublishedResult, named: Callable[[str], str]) -> tuple[EvidenceTable, ...]:
-    """The tables of `bias_evidence`, in their order, with columns as `named` says that the source calls them."""
+def read_evidence(result: PublishedResult, named: Callable[[str], str] = str) -> tuple[EvidenceTable, ...]:
+    """The tables of `bias_evidence`, in their order, with columns as `named` says that the source calls them.
+
+    Default: as the raw table calls them.
+    """
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
     return tuple(
         EvidenceTable(

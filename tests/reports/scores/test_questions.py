@@ -83,7 +83,9 @@ def _cell(probability: np.ndarray | None) -> Cell:
             "test_set": ["test"] * len(order),
             "row_id": 100 + order,
             "predicted": np.ones(len(order), np.int64),  # by answer it always says wrong
-            "probabilities": pa.array(values or [None] * len(order), pa.list_(pa.float64())),
+            "probabilities": pa.array(values, pa.list_(pa.float64()))
+            if values
+            else pa.nulls(len(order), pa.list_(pa.float64())),
         }
     )
     return Cell("model", "full", None, 0, 10, "done", None, table)

@@ -26,10 +26,16 @@
       return pieces.map(function (piece) { return typeof piece === "string" ? piece : piece[1]; }).join("");
     });
     (row.attributes || []).forEach(function (pair) { parts.push(pair[0] + " " + pair[1]); });
-    if (row.place) { parts.push(row.place); }
     if (row.vector) { parts.push(row.vector); }
     return parts.join("\n").toLowerCase();
   }
+  function placed(place, asked) {
+    // "line 9" is line 9 alone, and no other that begins with it
+    var whole = place.toLowerCase(), short = inFile(whole);
+    return /\d$/.test(asked) ? (" " + short).slice(-asked.length - 1) === " " + asked || whole.slice(0, -1) === asked
+      : whole.indexOf(asked) >= 0;
+  }
+  function inFile(place) { return place.replace(/ \([^()]*\)$/, ""); }
   function field(name) { return form.elements.namedItem(name); }
   function chosen(name) { return field(name) ? field(name).value : ""; }
 
@@ -43,6 +49,7 @@
     var asked = chosen("search").trim().toLowerCase();
     if (!asked) { return true; }
     if (asked === String(row.id) || asked === "row " + row.id) { return true; }
+    if (row.place && placed(row.place, asked)) { return true; }
     if (texts[fact.row] === undefined) { texts[fact.row] = plain(row); }
     return texts[fact.row].indexOf(asked) >= 0;
   }
@@ -84,7 +91,7 @@
       if (left < 0) { line.appendChild(document.createTextNode("…")); }
       box.appendChild(line);
     });
-    if (row.vector) { box.appendChild(element("code", "", row.vector)); }
+    if (row.vector && !(row.values && most === Infinity)) { box.appendChild(element("code", "", row.vector)); }
     var picture = image(row);
     if (picture) { box.appendChild(picture); }
     return box;
@@ -259,7 +266,7 @@
     facts.appendChild(element("span", "", fact.score === undefined ? "never held out" :
       "predictability " + fact.score.toFixed(2)));
     facts.appendChild(element("span", "", row.split + " row " + row.id));
-    if (row.place) { facts.appendChild(element("span", "", row.place.replace(/ \([^()]*\)$/, ""))); }
+    if (row.place) { facts.appendChild(element("span", "", inFile(row.place))); }
     head.appendChild(text(row, 160));
     head.appendChild(facts);
     fold.appendChild(head);

@@ -90,8 +90,8 @@ def test_features_are_shown_by_name_in_the_sources_units(
     make_planted: Callable[..., BenchmarkData], feature_examples: Callable[..., Examples]
 ) -> None:
     examples = feature_examples(1400)
-    scale = {"mean": np.array([100.0, 0.0]), "deviation": np.array([10.0, 1.0])}
-    source = SourceRows(_places(1400), features=("age", "<b>"), **scale)
+    mean, deviation = np.array([100.0, 0.0]), np.array([10.0, 1.0])
+    source = SourceRows(_places(1400), features=("age", "<b>"), mean=mean, deviation=deviation)
     data = make_planted(examples=examples, source=source)
     row = next(row for row in read(data)["rows"] if row["id"] == 7)
     expected = examples.features[7] * [10, 1] + [100, 0]
@@ -101,7 +101,7 @@ def test_features_are_shown_by_name_in_the_sources_units(
     assert "features" not in table.column_names
     assert table["feature.age"][7].as_py() == pytest.approx(expected[0], rel=1e-6)
     assert row_table(data, None).schema == table.schema
-    unnamed = row_table(replace(data, source=SourceRows(_places(1400), **scale)), data.filtered[0])
+    unnamed = row_table(replace(data, source=replace(source, features=None)), data.filtered[0])
     assert unnamed["features"][7].as_py() == pytest.approx(expected.tolist(), rel=1e-6)
 
 

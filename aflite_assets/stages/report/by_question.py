@@ -77,7 +77,8 @@ def answer_tables(models: PublishedResult, sets: Sequence[TestSet]) -> Iterator[
     yield EvidenceTable(
         "Accuracy by answer",
         "Share of answers, each by itself, that a model takes rightly for right or wrong, mean over seeds. Most "
-        "answers are wrong: always saying so reaches most_frequent_class. The other tables of accuracies count questions.",
+        "answers are wrong: always saying so reaches most_frequent_class. The other tables of accuracies "
+        "count questions.",
         means.rename_columns([shown.get(name, name) for name in means.column_names]),
     )
 

@@ -1,6 +1,5 @@
 """The rows that the page can be asked about: a random sample of either side, as JSON under a size. No markup."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.words import WORD
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.example_rows import short_vector
 from aflite_assets.reports.figures.interactive import script_json
@@ -28,7 +28,6 @@ _AT_ONCE = 200
 _THUMBNAIL = 64
 _MOST_CHARACTERS = 2_000
 _MOST_SCORES = 100
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -254,7 +253,7 @@ class _RowParts:
         shown = _short(text or "")
         pieces: list[str | list[Any]] = []
         end = 0
-        for found in _WORD.finditer(shown):
+        for found in WORD.finditer(shown):
             number = self._marked.get((column, found[0].lower()))
             if number is not None:
                 pieces += [shown[end : found.start()], [number, found[0]]]

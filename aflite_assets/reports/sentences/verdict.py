@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.cues import Cue, class_text, cue_text
+from aflite_assets.reports.inputs.cues import Cue, class_text, cue_numbers, cue_text
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.json_values import JsonValue, to_json
@@ -180,7 +180,7 @@ def _removed(data: BenchmarkData, filtered: FilteredSet, verdict: DatasetVerdict
     text = f"Removed: {count(gone)} of {counted(train.num_rows, 'train row')} ({percent(gone / train.num_rows)} %)"
     text += _moved_class(train, data.label_names)
     tested = data.cues.get(filtered.representation, ())
-    marks = _marks([cue for cue in tested if cue.shown], verdict) if tested else ""
+    marks = _marks([cue for cue in tested if cue.shown], verdict, data.label_names) if tested else ""
     return Detail(f"{text}{marks}.", "evidence")
 
 
@@ -200,12 +200,12 @@ def _moved_class(train: pa.Table, label_names: tuple[str, ...]) -> str:
     return f"; {name} went from {percent(before)} to {percent(before + move)} % of the rows"
 
 
-def _marks(cues: list[Cue], verdict: DatasetVerdict) -> str:
+def _marks(cues: list[Cue], verdict: DatasetVerdict, label_names: tuple[str, ...]) -> str:
     if not cues:
-        return "; no word, attribute or input that was tested marks them"
+        return "; no word, length, attribute or input that was tested marks them"
     cues = [cue for cue in cues if cue.counts] or cues
     hints = "" if cues[0].counts else ", which may be the task itself"
-    shown = listed([cue.text for cue in cues[:_MOST_CUES]])
+    shown = listed([f"{cue.text} ({cue_numbers(cue, label_names)})" for cue in cues[:_MOST_CUES]])
     further = f" and {count(len(cues) - _MOST_CUES)} more" if len(cues) > _MOST_CUES else ""
     first = "besides, " if verdict.code in ("nothing_found", "class_balance_only") else ""
     return f"; {first}they are marked by {shown}{further}{hints}"

@@ -54,7 +54,10 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
         "is 11.0 points above random on “hans”."
     )
     removed, costs, gains, use = (detail.text for detail in text.details)
-    assert removed == "Removed: 798 of 1,200 train rows (66.5 %); they are marked by the word “not” of text_pair."
+    assert removed == (
+        "Removed: 798 of 1,200 train rows (66.5 %); they are marked by the word “not” of text_pair "
+        "(500 rows, 20.0 % kept)."
+    )
     assert costs.startswith(
         "Against all rows: trained on filtered instead of full, “linear” is 2.0 points below (95 % ["
     )
@@ -63,6 +66,23 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
     )
     assert "; instead of all rows, 9.0 points above (95 % [" in gains
     assert use == "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
+
+
+def test_a_planted_length_is_named_with_its_numbers(planted: BenchmarkData) -> None:
+    length = replace(
+        WORD, kind="length", name="number of words of text", value="13 or more", class_shares=(0.02, 0.08, 0.9)
+    )
+    text = verdict_text(with_cues(started(planted), length), "roberta")
+    assert text.code == "shortcut_found_helps"
+    assert text.sentence.startswith(
+        "Shortcut found, and filtering helps: the number of words of text (13 or more), with contradiction in 90.0 % "
+        "of its 500 rows, is that of 50.0 % of the removed rows together with this class, and of 30.0 % of as many "
+        "random ones; “linear” is"
+    )
+    assert text.details[0].text.endswith(
+        "they are marked by the number of words of text (13 or more) (500 rows, contradiction 90.0 %, neutral 8.0 %, "
+        "entailment 2.0 %, 20.0 % kept)."
+    )
 
 
 def test_where_all_rows_are_better_still_they_are_recommended(planted: BenchmarkData, done_cell: Any) -> None:
@@ -86,7 +106,10 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
         "But look at the word “not” of text, with contradiction in 99.0 % of its 500 rows: if it should not matter, it "
         "is a shortcut."
     )
-    assert "they are marked by the word “not” of text, which may be the task itself" in text.details[0].text
+    assert (
+        "they are marked by the word “not” of text (500 rows, 20.0 % kept), which may be the task itself"
+        in text.details[0].text
+    )
 
 
 def test_help_that_cannot_be_judged_is_said(planted: BenchmarkData) -> None:

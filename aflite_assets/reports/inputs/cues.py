@@ -19,6 +19,9 @@ LEAST_SHARE = 0.01
 
 _MOST_CLASSES = 3
 
+OF_ITS_QUESTION = "of its question"
+"""Ends the value of a length that is an answer's rank among the answers of its question."""
+
 
 @dataclass(frozen=True)
 class Cue:
@@ -117,10 +120,28 @@ def classes_text(cue: Cue, label_names: Sequence[str]) -> str:
     return ", ".join(parts) + rest
 
 
+def telling(cues: Sequence[Cue]) -> list[Cue]:
+    """Marks to name, in their order, of lengths only one, since all of them say nearly the same.
+
+    It is an answer's rank in its question where that is among them, else the first.
+    """
+    lengths = [cue for cue in cues if cue.kind == "length"]
+    if not lengths:
+        return list(cues)
+    chosen = next((cue for cue in lengths if cue.value.endswith(OF_ITS_QUESTION)), lengths[0])
+    return [chosen if cue is lengths[0] else cue for cue in cues if cue is lengths[0] or cue.kind != "length"]
+
+
 def cue_numbers(cue: Cue, label_names: Sequence[str]) -> str:
     """Rows with a mark, their classes, how many stayed: "284 rows, spam 100.0 %, ham 0.0 %, 3.2 % kept"."""
     classes = f", {classes_text(cue, label_names)}" if cue.class_shares else ""
     return f"{counted(cue.rows, 'row')}{classes}, {percent(cue.share_kept)} % kept"
+
+
+def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
+    """A mark and its numbers in brackets: "the word “not” of text_pair (284 rows, ...)"."""
+    numbers = cue_numbers(cue, label_names)
+    return f"{cue.text.removesuffix(')')}; {numbers})" if cue.kind == "length" else f"{cue.text} ({numbers})"
 
 
 def cue_text(cue: Cue) -> str:

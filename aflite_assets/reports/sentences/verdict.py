@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.cues import Cue, class_text, cue_numbers, cue_text
+from aflite_assets.reports.inputs.cues import Cue, class_text, cue_text, marked_text, telling
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.json_values import JsonValue, to_json
 from aflite_assets.reports.scores.bias_excess import Excess
@@ -143,7 +143,7 @@ def _giveaway(data: BenchmarkData, representation: str) -> str:
 
 def _shortcut(verdict: DatasetVerdict) -> str:
     if verdict.evidence.cues:
-        return cue_text(verdict.evidence.cues[0])
+        return cue_text(telling(verdict.evidence.cues)[0])
     gains = [f"{one.test_set} ({one.evaluator})" for one in verdict.gains]
     return f"models trained on filtered are better than their control on {listed(gains)}, and more so than on test rows"
 
@@ -247,8 +247,10 @@ def _marks(cues: list[Cue], verdict: DatasetVerdict, label_names: tuple[str, ...
         return "; no word, length, attribute or input that was tested marks them"
     cues = [cue for cue in cues if cue.counts] or cues
     hints = "" if cues[0].counts else ", which may be the task itself"
-    shown = listed([f"{cue.text} ({cue_numbers(cue, label_names)})" for cue in cues[:_MOST_CUES]])
-    further = f" and {count(len(cues) - _MOST_CUES)} more" if len(cues) > _MOST_CUES else ""
+    named = telling(cues)
+    shown = listed([marked_text(cue, label_names) for cue in named[:_MOST_CUES]])
+    left = len(cues) - len(named[:_MOST_CUES])
+    further = f" and {count(left)} more" if left else ""
     first = "besides, " if verdict.code in ("nothing_found", "class_balance_only") else ""
     return f"; {first}they are marked by {shown}{further}{hints}"
 

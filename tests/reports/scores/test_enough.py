@@ -28,8 +28,8 @@ def test_few_rows_lack_rows_and_as_many_as_said_would_do() -> None:
 def test_rows_that_belong_together_lack_groups() -> None:
     rng = np.random.default_rng(0)
     groups = np.repeat(np.arange(12), 10)
-    sides = [[rng.random(12)[groups] < 0.5 for _ in range(3)] for _ in range(2)]
-    few = lacking(*sides, groups)
+    first, second = ([rng.random(12)[groups] < 0.5 for _ in range(3)] for _ in range(2))
+    few = lacking(first, second, groups)
     assert few is not None
     assert (few.what, few.present) == ("groups", 12)
     assert few.needed > 12

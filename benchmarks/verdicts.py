@@ -50,7 +50,7 @@ MOST_FALSE, LEAST_FOUND = 0.07, 0.88
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of one split: features, labels, marks (bool, rows x marks), groups and words of each text, either or None."""
+    """Rows of one split: features, labels, marks (bool, rows x marks), groups or None, words per text or None."""
 
     features: np.ndarray
     labels: np.ndarray

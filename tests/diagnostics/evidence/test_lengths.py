@@ -8,6 +8,8 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.cues import removal_cues
 from aflite_assets.diagnostics.evidence.lengths import length_marks
 from aflite_assets.reports.inputs.cues import Cue, cue_text, read_cues
+from aflite_assets.reports.scores.bias_excess import BiasExcess, Excess
+from aflite_assets.reports.scores.dataset_verdict import VerdictEvidence, dataset_verdict
 
 MakeExamples = Callable[..., Examples]
 
@@ -93,6 +95,15 @@ def test_a_planted_length_is_found_though_either_class_has_one(make_examples: Ma
     assert longest.share_kept == pytest.approx(0.42, abs=0.08)
     assert cue_text(longest).startswith(f"the number of words of text ({longest.value}), with yes in ")
     assert "of the removed rows together with this class, and of " in cue_text(longest)
+
+
+@pytest.mark.parametrize(("planted", "code"), [(True, "shortcut_found"), (False, "learnable_no_shortcut_shown")])
+def test_the_verdict_rests_on_a_planted_length(make_examples: MakeExamples, planted: bool, code: str) -> None:
+    rng, labels, long, written = texts(1, planted=planted)
+    removed = rng.random(800) < np.where(long == (labels == 1), 0.7, 0.1) if planted else rng.random(800) < 0.5
+    cues = tuple(cues_of(make_examples(["train"] * 800, labels.tolist(), text=written), removed))
+    surely = Excess(20.0, 18.0, 22.0, 0.7, 0.5, 800, 800.0)
+    assert dataset_verdict(VerdictEvidence(BiasExcess(surely, surely), cues, (), None)).code == code
 
 
 def test_lengths_that_say_nothing_about_the_class_are_rarely_shown(make_examples: MakeExamples) -> None:

@@ -181,8 +181,8 @@ def _reservation(data: BenchmarkData, verdict: DatasetVerdict) -> str:
     against, name = doubts(data, primary.evaluator), f"“{primary.evaluator}”"
     if against.learnt is not None:
         return (
-            f" But {name} is not surely better than {against.learnt.rival} on “{against.learnt.test_set}”, so the primary "
-            "comparison says little."
+            f" But {name} is not surely better than {against.learnt.rival} on “{against.learnt.test_set}”, so the "
+            "primary comparison says little."
         )
     if against.one_answer:
         return (

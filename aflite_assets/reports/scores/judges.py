@@ -11,7 +11,7 @@ from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.reports.scores.accuracy import correct_rows
-from aflite_assets.reports.scores.groups import control, headline_split
+from aflite_assets.reports.scores.groups import cells_of, control, headline_split
 from aflite_assets.reports.scores.questions import is_multiple_choice
 from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 
@@ -156,6 +156,30 @@ def doubts(data: BenchmarkData, evaluator: str) -> Doubts:
         tuple(collapsed),
         tuple(same_kind(data, data.families).get(evaluator, ())),
     )
+
+
+def masters(data: BenchmarkData, evaluator: str, test_set: TestSet) -> bool:
+    """Whether it is surely better on a test set than its largest class, trained on full or on either compared set.
+
+    True where rows are too few to tell.
+
+    Raises:
+        DataError: predictions do not fit the test set.
+    """
+    always = _always_the_largest(test_set)
+    compared = {"full", "filtered", *(control(data, name) for name in data.representations)}
+    asked = False
+    for train_set, representation in dict.fromkeys((c.train_set, c.representation) for c in data.cells):
+        if train_set not in compared:
+            continue
+        trained = cells_of(data, evaluator, train_set, representation)
+        right = [rows for cell in trained if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
+        if right and len(always) >= FEWEST_ROWS:
+            margin = crossed_interval(right, [always] * len(right), test_set.groups)
+            asked = True
+            if margin.low > 0:
+                return True
+    return not asked
 
 
 def judges(data: BenchmarkData) -> tuple[str, ...]:

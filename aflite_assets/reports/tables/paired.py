@@ -12,7 +12,7 @@ from aflite_assets.reports.inputs.train_sets import compared_pairs, control_of
 from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.reports.scores.accuracy import correct_rows
 from aflite_assets.reports.scores.groups import cell_groups
-from aflite_assets.reports.scores.judges import judges
+from aflite_assets.reports.scores.judges import judges, masters
 from aflite_assets.reports.scores.subsets import Subset, subsets_of
 from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Bar, Claim, Family, Verdict, judge
 from aflite_assets.reports.tables.cells import count_cell, difference_cell, part_text, short, text_cell, verdict_text
@@ -85,13 +85,17 @@ def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
 
     The one given, else the first evaluator that can judge (`judges.judges`), on the first challenge set, or without one
     on the first split that did not enter the filter's pool, which shares the shortcuts of its data; None where there is
-    no such evaluator or set.
+    no such evaluator or set. Evaluators that get no more of that set than its largest class, whatever they are trained
+    on, come last: what they have not learnt to do no train set makes better or worse.
     """
     if data.primary is not None:
         return data.primary
     free = free_sets(data)
     able = judges(data) if free else ()
-    return (able[0], free[0]) if able else None
+    if not able:
+        return None
+    test_set = next(one for one in data.test_sets if one.name == free[0])
+    return next((name for name in able if masters(data, name, test_set)), able[0]), free[0]
 
 
 def free_sets(data: BenchmarkData) -> list[str]:

@@ -3,6 +3,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell
@@ -109,6 +110,29 @@ def test_verdicts_are_given_where_the_filter_did_not_choose(planted: BenchmarkDa
     assert (kept.verdict.side, kept.verdict.why, kept.primary) == (None, "chosen by the filter", False)
     # two comparisons on whole sets are left for one family: hans and the full rows of validation
     assert hans.verdict.adjusted_p == pytest.approx(2 * hans.interval.p_value)
+
+
+def test_an_evaluator_that_cannot_do_the_challenge_set_does_not_judge_on_it(planted: BenchmarkData) -> None:
+    linear = [cell for cell in planted.cells if cell.evaluator == "linear"]
+    other = [replace(cell, evaluator="other") for cell in linear]
+    families = {"representations.roberta": "linear", "evaluators.linear": "linear", "evaluators.other": "forest"}
+    data = replace(planted, cells=(*linear, *other), families=families)
+    assert primary_comparison(data) == ("other", "hans")
+    one_class = tuple(_one_class(cell, "hans") if cell.evaluator == "other" else cell for cell in data.cells)
+    assert primary_comparison(replace(data, cells=one_class)) == ("linear", "hans")
+    neither = tuple(_one_class(cell, "hans") for cell in data.cells)
+    assert primary_comparison(replace(data, cells=neither)) == ("other", "hans")
+
+
+def _one_class(cell: Cell, test_set: str) -> Cell:
+    """A cell that gives the rows of one test set one class."""
+    if cell.predictions is None:
+        return cell
+    table = cell.predictions
+    there = pc.equal(table["test_set"], test_set)
+    place = table.column_names.index("predicted")
+    said = pc.if_else(there, pa.scalar(0, pa.int64()), table["predicted"])
+    return replace(cell, predictions=table.set_column(place, "predicted", said))
 
 
 def test_rows_that_entered_the_pool_support_no_verdict(planted: BenchmarkData) -> None:

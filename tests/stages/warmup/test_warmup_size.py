@@ -282,6 +282,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (model_timing, filter_timing):
         monkeypatch.setattr(module, "ENOUGH_SECONDS", 0.001)
     monkeypatch.setattr(cost_estimate, "start_seconds", lambda: 2.5)
+    monkeypatch.setattr(cost_estimate, "few_rows_seconds", lambda: 1.5)  # `test_estimate` runs them
 
 
 def test_the_estimate_counts_what_the_curve_trains(made: tuple[ResultStore, Any, list[str]], quick: None) -> None:

@@ -36,6 +36,8 @@ from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, draw_w
 from tests.forked import forking_context
 from tests.small_datasets import SMALL_TRANSFORMER, template_pairs
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CONTENT = template_pairs(train=2000, test=60, warmup="auto")
 
 

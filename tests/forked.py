@@ -12,6 +12,7 @@ PRELOADED = [
     "torch",
     "transformers",
     "matplotlib.pyplot",
+    "mlflow",
     "plotly.graph_objects",
     *(f"aflite_assets.stages.{name}" for name in STAGES),
     "aflite_assets.stages.evaluation.cell_workers",

@@ -15,6 +15,7 @@ from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation import cell_workers
 from tests.forked import forking_context
 from tests.small_datasets import circles, feature_vectors
+from tests.undrawn import undrawn_figures
 
 CIRCLES = circles(
     "small_circles", evaluators={"linear": {"kind": "linear"}, "rbf_svm": {"kind": "rbf_svm"}}, seeds=[0, 1]
@@ -59,7 +60,8 @@ def first_walk(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any]
     content = feature_vectors(folder)
     from aflite_assets.stages.pipeline import run_pipeline
 
-    run_pipeline(parse_spec(content), store=ResultStore(folder / "results"))
+    with undrawn_figures():
+        run_pipeline(parse_spec(content), store=ResultStore(folder / "results"))
     return content, folder
 
 

@@ -1,13 +1,20 @@
 """What the documents show works: every example file, every piece of YAML and every link in them."""
 
+import contextlib
+import json
 import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
+from PIL import Image
 
 from aflite_assets.command_line.main import main
+from aflite_assets.data.loading import load_source
 from aflite_assets.specs.registry import load_spec, parse_spec
 
 ROOT = Path(__file__).parents[1]
@@ -99,8 +106,8 @@ def _sentences(document: Path) -> list[str]:
 def test_example_is_understood_on_real_data(
     path: Path, example_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if path.stem in ("cells", "my_spam", "my_questions"):
-        pytest.skip("its data are written by the guide or a test below")
+    if path.stem in WITHOUT_DOWNLOAD:
+        pytest.skip("its data are written by a test below")
     monkeypatch.setenv("DATA", str(example_data))
     monkeypatch.setenv("ENCODER", _bert(tmp_path / "bert"))
     assert main(["check", "--no-timing", str(path)]) == 0
@@ -113,16 +120,13 @@ def test_example_is_understood_on_real_data(
         assert re.search(rf"^{split} .* {count:,}$", written, re.MULTILINE), written
 
 
-def test_the_table_of_features_is_written_and_understood_as_the_guide_says(
+def test_the_table_of_features_is_planned_as_the_guide_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (script,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    exec(compile(script, "guide", "exec"), {})
+    _write_cells(tmp_path)
     monkeypatch.setenv("DATA", str(tmp_path))
     assert main(["check", "--no-timing", str(ROOT / "docs" / "examples" / "cells.yaml")]) == 0
     written = capsys.readouterr().out
-    assert "input: feature vectors of width 10" in written
     assert re.search(r"^train +569 +0 +398$", written, re.MULTILINE), written
     assert re.search(r"^test +from train +171$", written, re.MULTILINE), written
     assert "  iterations   27 at most" in written
@@ -145,33 +149,103 @@ def test_the_dataset_of_the_readme_is_understood(
     assert re.search(r"^test +from train +120$", written, re.MULTILINE), written
 
 
-def test_messages_without_a_header_are_understood(
+def _write_messages(folder: Path) -> None:
+    lines = [f'{"spam" if row % 4 == 0 else "ham"},"message {row}, the {row % 7}th"' for row in range(200)]
+    (folder / "spam.csv").write_text("\n".join([*lines, lines[0], lines[1]]))
+
+
+def _write_pairs(folder: Path) -> None:
+    names = ("entailment", "neutral", "contradiction")
+    rows = [f"the premise {row // 3},a hypothesis {row},{names[row % 3]}" for row in range(300)]
+    (folder / "pairs.csv").write_text("\n".join(["premise,hypothesis,label", *rows]))
+
+
+def _write_questions(folder: Path) -> None:
+    rows = [f"what is {row}?,{row} a,{row} b,{row} c,{row} d,{'ABCD'[row % 4]}" for row in range(100)]
+    (folder / "questions.csv").write_text("\n".join(["question,A,B,C,D,key", *rows]))
+
+
+def _write_answers(folder: Path) -> None:
+    rows = [
+        {"question_id": row, "question": f"what is {row}?", "answer": f"{row} {name}", "correct": number == row % 4}
+        for row in range(100)
+        for number, name in enumerate("abcd")
+    ]
+    (folder / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+
+def _write_images(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    for name, rows in (("cat", 60), ("dog", 40)):
+        place = folder / "pictures" / name
+        place.mkdir(parents=True)
+        for row in range(rows):
+            Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(place / f"{row}.png")
+
+
+def _write_cells(folder: Path) -> None:
+    (script,) = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    with contextlib.chdir(folder):
+        exec(compile(script, "guide", "exec"), {})
+
+
+WITHOUT_DOWNLOAD: dict[str, tuple[Callable[[Path], None], dict[str, int], str]] = {
+    "my_spam": (_write_messages, {"train": 130, "test": 40, "fresh": 30}, "input: texts"),
+    "my_pairs": (_write_pairs, {"train": 195, "test": 60, "fresh": 45}, "input: sentence pairs in 100 groups"),
+    "my_questions": (_write_questions, {"train": 260, "test": 80, "fresh": 60}, "input: sentence pairs in 100 groups"),
+    "my_answers": (_write_answers, {"train": 260, "test": 80, "fresh": 60}, "input: sentence pairs in 100 groups"),
+    "my_images": (_write_images, {"train": 65, "test": 20, "fresh": 15}, "input: images"),
+    "cells": (_write_cells, {"train": 398, "test": 171}, "input: feature vectors of width 10"),
+}
+"""By example: what writes its data, the rows of each split, and how `aflite check` describes them."""
+
+
+@pytest.mark.parametrize("name", WITHOUT_DOWNLOAD)
+def test_example_of_each_kind_of_data_needs_no_download(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write, rows, described = WITHOUT_DOWNLOAD[name]
+    write(tmp_path)
+    shutil.copy(ROOT / "docs" / "examples" / f"{name}.yaml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for variable in ("DATA", "ENCODER"):
+        monkeypatch.delenv(variable, raising=False)
+    spec = load_spec(tmp_path / f"{name}.yaml")
+    for model in (*spec.representations.values(), *spec.evaluators.values()):
+        assert getattr(model, "checkpoint", None) is None
+        assert model.kind in ("small_transformer", "timm_image", "identity", "linear", "rbf_svm")
+    assert main(["check", "--no-timing", f"{name}.yaml"]) == 0
+    written = capsys.readouterr().out
+    assert described in written
+    for split, count in rows.items():
+        assert re.search(rf"^{split} .* {count:,}$", written, re.MULTILINE), written
+
+
+def test_messages_that_stand_twice_are_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = [f'{"spam" if row % 4 == 0 else "ham"},"message {row}, the {row % 7}th"' for row in range(200)]
-    (tmp_path / "spam.csv").write_text("\n".join([*lines, lines[0], lines[1]]))
+    _write_messages(tmp_path)
     monkeypatch.setenv("DATA", str(tmp_path))
-    monkeypatch.setenv("ENCODER", _bert(tmp_path / "bert"))
     assert main(["check", "--no-timing", str(ROOT / "docs" / "examples" / "my_spam.yaml")]) == 0
     written = capsys.readouterr().out
     assert "drop_duplicates: 2 rows of train dropped, whose input and label stand before them" in written
-    assert re.search(r"^train +202 +0 +160$", written, re.MULTILINE), written
-    assert re.search(r"^spam +40 +10$", written, re.MULTILINE), written
-    assert "input: texts" in written
+    assert re.search(r"^spam +33 +10 +7$", written, re.MULTILINE), written
 
 
-def test_questions_are_understood(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [f"what is {row}?,{row} a,{row} b,{row} c,{row} d,{'ABCD'[row % 4]}" for row in range(100)]
-    (tmp_path / "questions.csv").write_text("\n".join(["question,A,B,C,D,key", *rows]))
+def test_both_forms_of_multiple_choice_are_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATA", str(tmp_path))
-    monkeypatch.setenv("ENCODER", _bert(tmp_path / "bert"))
-    assert main(["check", "--no-timing", str(ROOT / "docs" / "examples" / "my_questions.yaml")]) == 0
-    written = capsys.readouterr().out
-    assert re.search(r"^train +400 +0 +320$", written, re.MULTILINE), written
-    assert re.search(r"^right +80 +20$", written, re.MULTILINE), written
-    assert "input: sentence pairs in 100 groups" in written
+    _write_questions(tmp_path)
+    _write_answers(tmp_path)
+    specs = (load_spec(ROOT / "docs" / "examples" / f"{name}.yaml") for name in ("my_questions", "my_answers"))
+    columns = ["text", "text_pair", "label"]
+    by_question, by_answer = (load_source(spec.source)["train"].select(columns).to_pylist() for spec in specs)
+    assert len(by_question) == 400
+    assert by_question == by_answer
+
+
+def test_the_examples_without_a_download_are_those_that_the_guide_names() -> None:
+    table = GUIDE.read_text().split("These need no download.")[1].split("These show one thing more")[0]
+    assert set(re.findall(r"\(examples/(\w+)\.yaml\)", table)) == set(WITHOUT_DOWNLOAD)
 
 
 def test_the_guide_names_every_example() -> None:

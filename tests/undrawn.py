@@ -1,25 +1,42 @@
-"""Figures that are put together but not drawn, for what runs pipelines and looks at no picture."""
+"""Dots in place of figures, for what runs pipelines and looks at no picture."""
 
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
 import pytest
 
+FIGURES = {
+    "all_figures": ("filtering_curves", "learning_curve_picture", "scores_by_iteration", "similarity_map"),
+    "representation_figures": ("filtering_curve", "image_grid", "predictability_histogram", "scatter"),
+}
+"""By module of `reports.figures`, the functions that a report calls for the bytes of a figure."""
+
 
 @contextmanager
 def undrawn_figures() -> Iterator[None]:
-    """Each figure's file is a dot, for the block.
+    """Each figure of a report is a dot, for the block; any other is put together, and its file is a dot.
 
-    Drawing is half of what a tiny dataset's report costs; `tests/reports` and the walks without this draw every figure.
+    Figures are most of what a tiny dataset's report costs; `tests/reports` and the walks without this draw every one.
     """
+    from matplotlib.figure import Figure
+    from PIL import Image
+
+    from aflite_assets.reports.figures import drawing, headline_figures
 
     def dot(figure: Any, target: IO[bytes], **options: Any) -> None:
         Image.new("RGB", (1, 1)).save(target, format="png")
 
-    from matplotlib.figure import Figure
-    from PIL import Image
-
+    drawn = io.BytesIO()
+    dot(None, drawn)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Figure, "savefig", dot)
+        for module, names in FIGURES.items():
+            for name in names:
+                place = f"aflite_assets.reports.figures.{module}.{name}"
+                patched.setattr(place, lambda *arguments, **options: drawn.getvalue())
+        for name in ("_overview", "_waterfalls"):
+            picture = drawing.Picture(drawn.getvalue(), "a dot")
+            patched.setattr(headline_figures, name, lambda *arguments, picture=picture, **options: picture)
         yield

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -409,6 +410,7 @@ def environment() -> dict[str, str | int | None]:
     }
 
 
+@cache
 def _installed(name: str) -> str | None:
     try:
         return version(name)

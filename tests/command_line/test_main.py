@@ -97,7 +97,9 @@ def test_a_check_with_timing_ends_with_the_cost(
 ) -> None:
     for module in (model_timing, filter_timing):
         monkeypatch.setattr(module, "ENOUGH_SECONDS", 0.001)
-    monkeypatch.setattr(estimate, "LIBRARIES", "import sys")  # `test_estimate` has those that a stage loads
+    # `test_estimate` loads what a stage loads, and runs all stages on few rows.
+    monkeypatch.setattr(estimate, "LIBRARIES", "import sys")
+    monkeypatch.setattr(estimate, "FEW_ROWS", "print(1.5)")
     code, out, err = _checked(make(), capsys, "--device", "cpu")
     assert code == 0, err
     assert (
@@ -109,6 +111,7 @@ def test_a_check_with_timing_ends_with_the_cost(
     for words in ("warmup_models     small", "embeddings        small", "evaluator_models  pair_only", "total"):
         assert words in cost
     assert re.search(r"^  each stage        its process  +11 starts x [\d.]+ (ms|s) ", cost, re.M)
+    assert re.search(r"^  each stage        what any data need  +1 run of few rows x 1\.5 s ", cost, re.M)
     assert "iterations x" in cost
 
 

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,35 +15,31 @@ from mlflow.entities import Run
 
 from aflite_assets.errors import TrackingError
 from aflite_assets.tracking import MlflowTracker
+from tests.forked import forking_context
 
 RunsOf = Callable[[str], list[Run]]
 
-STARTER = """
-import sys, time
-from pathlib import Path
-import mlflow
-from aflite_assets.tracking import MlflowTracker
 
-mlflow_home, number = Path(sys.argv[1]), sys.argv[2]
-(mlflow_home / f"ready{number}").touch()
-while not (mlflow_home / "go").exists():
-    time.sleep(0.01)
-with MlflowTracker(None, mlflow_home).run("evaluator_models", "snli", "key" + number) as run:
-    run.log_metrics({"accuracy": int(number) / 4})
-"""
+def _start(mlflow_home: Path, number: int) -> None:
+    """Waits until all have arrived, then writes a run of its own."""
+    (mlflow_home / f"ready{number}").touch()
+    while not (mlflow_home / "go").exists():
+        time.sleep(0.01)
+    with MlflowTracker(None, mlflow_home).run("evaluator_models", "snli", f"key{number}") as run:
+        run.log_metrics({"accuracy": number / 4})
 
 
 def test_four_processes_meet_a_new_database_at_once(tmp_path: Path) -> None:
-    workers = [
-        subprocess.Popen([sys.executable, "-c", STARTER, str(tmp_path), str(number)], stderr=subprocess.PIPE, text=True)
-        for number in range(4)
-    ]
+    workers = [forking_context().Process(target=_start, args=(tmp_path, number)) for number in range(4)]
+    for worker in workers:
+        worker.start()
     while not all((tmp_path / f"ready{number}").exists() for number in range(4)):
-        assert all(worker.poll() is None for worker in workers)
+        assert all(worker.is_alive() for worker in workers)
+        time.sleep(0.01)
     (tmp_path / "go").touch()
     for worker in workers:
-        _, errors = worker.communicate(timeout=120)
-        assert worker.returncode == 0, errors
+        worker.join(timeout=120)
+    assert [worker.exitcode for worker in workers] == [0, 0, 0, 0]
 
     client = MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/mlflow/mlflow.db")
     experiments = [each for each in client.search_experiments() if each.name.startswith("aflite/")]

@@ -16,6 +16,8 @@ from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 TABLES = [
     "raw_dataset", "challenge_sets", "warmup_split", "embeddings", "filtered_sets", "control_sets",
     "published_dataset", "evaluator_models",

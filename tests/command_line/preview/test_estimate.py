@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models import ImageModelSpec
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages import pipeline
 from aflite_assets.stages.pipeline import STAGES, run_pipeline
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -224,8 +226,31 @@ def test_each_stage_starts_a_process(digits: Foreseen) -> None:
     assert third.work[0].seconds > 0
 
 
-def test_all_stages_are_really_run_on_few_rows() -> None:
-    assert 0.1 < FEW_ROWS_SECONDS() < 300
+def test_all_stages_are_really_run_on_few_rows(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the process runs, here in this one, which has the libraries loaded."""
+    monkeypatch.setattr(sys, "argv", ["-c", json.dumps(cost_estimate.FEW_ROWS_SPEC)])
+    made: list[str] = []
+    run_stage = pipeline.run_stage
+
+    def noted(name: str, *arguments: Any, **options: Any) -> StoredResult:
+        made.append(name)
+        return run_stage(name, *arguments, **options)
+
+    monkeypatch.setattr(pipeline, "run_stage", noted)
+    exec(cost_estimate.FEW_ROWS, {})
+    assert 0.1 < float(capsys.readouterr().out.split()[-1]) < 300
+    assert made == list(STAGES)
+
+
+def test_few_rows_are_run_in_a_process_that_has_loaded_the_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost_estimate, "LIBRARIES", "loaded = 2.5")
+    monkeypatch.setattr(cost_estimate, "FEW_ROWS", "import sys, json; print(json.loads(sys.argv[1])['name'], loaded)")
+    assert FEW_ROWS_SECONDS() == 2.5
+    monkeypatch.setattr(cost_estimate, "FEW_ROWS", "import sys; sys.exit(1)")
+    with pytest.raises(subprocess.CalledProcessError):
+        FEW_ROWS_SECONDS()
 
 
 def test_what_a_stage_loads_is_there() -> None:

@@ -36,6 +36,8 @@ from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, draw_w
 from tests.forked import forking_context
 from tests.small_datasets import SMALL_TRANSFORMER, template_pairs
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CONTENT = template_pairs(train=2000, test=60, warmup="auto")
 
 
@@ -282,6 +284,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (model_timing, filter_timing):
         monkeypatch.setattr(module, "ENOUGH_SECONDS", 0.001)
     monkeypatch.setattr(cost_estimate, "start_seconds", lambda: 2.5)
+    monkeypatch.setattr(cost_estimate, "few_rows_seconds", lambda: 1.5)  # `test_estimate` runs them
 
 
 def test_the_estimate_counts_what_the_curve_trains(made: tuple[ResultStore, Any, list[str]], quick: None) -> None:

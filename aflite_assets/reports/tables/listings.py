@@ -121,7 +121,7 @@ def settings_table(title: str, values: Mapping[str, object]) -> Table:
 
 
 def check_table(data: BenchmarkData) -> Table:
-    """Every check with its outcome, those that did not pass first."""
+    """Every check with its outcome: those that did not pass first, those that do not apply last."""
     return Table(
         "checks",
         "",
@@ -129,17 +129,17 @@ def check_table(data: BenchmarkData) -> Table:
         ("check",),
         tuple(Column(Heading(text), kind="text") for text in ("about", "outcome", "what it asks", "what was found")),
         pivot(
-            sorted(data.checks, key=lambda check: check.passed),
+            sorted(data.checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome)),
             lambda check: (check.name.replace("_", " "),),
             [
                 lambda check: check.about,
-                lambda check: "passed" if check.passed else "failed",
+                lambda check: check.outcome,
                 lambda check: check.asks,
                 lambda check: check.said or DASH,
             ],
-            lambda check, say: text_cell(say(check), strong=not check.passed and say(check) == "failed"),
+            lambda check, say: text_cell(say(check), strong=check.outcome == "failed" and say(check) == "failed"),
         ),
-        "Of the data, the warm-up, the filter and the evaluators. Checks that do not apply pass and say so.",
+        "Of the data, the warm-up, the filter and the evaluators. Checks that do not apply are skipped and say why.",
         style="free",
     )
 

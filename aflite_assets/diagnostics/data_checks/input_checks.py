@@ -166,7 +166,7 @@ def _group_advice(data: CheckContext, columns: list[str]) -> str:
     if data.examples.groups is None:
         return (
             f"set columns.group to {source}, so that rows of one text are never split between training and held-out "
-            "side; where the two accuracies differ, scores without groups measure the split and not the row"
+            "side. Where the two accuracies differ, scores without groups measure the split and not the row"
         )
     return (
         f"add {source} to the list of columns.group, so that rows that share either are one group: the groups given "

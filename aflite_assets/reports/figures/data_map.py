@@ -50,17 +50,17 @@ def data_map_picture(data_map: DataMap, *, seed: int = 0) -> Picture:
 
 def data_map_alt(data_map: DataMap) -> str:
     """What the picture shows, with the means of both sides."""
-    sides = "; ".join(
+    sides = ". ".join(
         f"{name} rows have mean confidence {_mean(data_map, 'confidence', kept)}, variability "
         f"{_mean(data_map, 'variability', kept)} and correctness {_mean(data_map, 'correctness', kept)}"
-        for name, kept in (("kept", True), ("removed", False))
+        for name, kept in (("Kept", True), ("Removed", False))
     )
     shown = data_map.entered.num_rows
     sampled = f", a random sample of {count(_MOST_POINTS)}" if shown > _MOST_POINTS else ""
     return (
         f"Data map of {data_map.evaluator} trained on full, {counted(shown, 'train row')}{sampled}, confidence against "
         f"variability over {counted(data_map.epochs, 'epoch')}, mean of {counted(data_map.seeds, 'seed')}, "
-        f"representation {data_map.representation}: {sides}"
+        f"representation {data_map.representation}. {sides}"
     )
 
 

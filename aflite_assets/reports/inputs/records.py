@@ -265,7 +265,8 @@ class BenchmarkData:
     `filter_runs`: which run of the filter each seed's `filtered` is of; empty where there is one. `cues`: by
     representation, what marks the rows that filtering removed; `row_facts` likewise, of single rows. `checks`: what was
     checked of the data, the filter and the models, with the outcome. `partial_inputs`: evaluators that see a part of
-    the input only, so that what they learn is not the task.
+    the input only, so that what they learn is not the task. `settings_done`: what settings made of the source's rows,
+    as they were asked to.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -305,6 +306,7 @@ class BenchmarkData:
     partial_inputs: tuple[str, ...] = ()
     data_maps: tuple[DataMap, ...] = ()
     row_information: tuple[RowInformation, ...] = ()
+    settings_done: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")

@@ -100,24 +100,26 @@ def verdict_json(data: BenchmarkData) -> JsonValue:
 def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> str:
     bias = verdict.evidence.bias
     if bias is None:
-        return "the filter's result does not say what chance gives; materialise filtered_sets again."
+        return "the filter's result does not say what shuffled labels give; materialise filtered_sets again."
     rows = bias.rows
     if verdict.code == "nothing_found":
         return (
-            f"linear classifiers predict {percent(rows.bias)} % of the rows, and chance gives {percent(rows.chance)} %."
+            f"linear classifiers predict {percent(rows.bias)} % of the rows, and with shuffled labels "
+            f"{percent(rows.shuffled_labels)} %."
             " They learn nothing from these features, neither a shortcut nor the task."
         )
     if verdict.code == "class_balance_only":
         return (
-            f"linear classifiers predict {percent(rows.bias)} % of the rows, but within a class no more than chance "
-            "gives. What was removed is explained by class."
+            f"linear classifiers predict {percent(rows.bias)} % of the rows, but within a class no more than with "
+            "shuffled labels. What was removed is explained by class."
         )
     if verdict.shortcut:
         return f"{_shortcut(verdict)}{_primary(verdict.evidence.primary, data, representation)}."
     if verdict.shortfalls:
         return _lacking(rows, verdict.shortfalls[0], verdict.evidence.primary)
     return (
-        f"linear classifiers predict {percent(rows.bias)} % of the rows where chance gives {percent(rows.chance)} %. "
+        f"linear classifiers predict {percent(rows.bias)} % of the rows, and with shuffled labels "
+        f"{percent(rows.shuffled_labels)} %. "
         f"{_giveaway(data, representation) or 'The task may simply be easy.'}"
     )
 
@@ -160,7 +162,7 @@ def _lacking(bias: Excess, lacking: Shortfall, primary: Comparison | None) -> st
         return (
             f"of {counted(lacking.present, lacking.what.removesuffix('s'))} linear classifiers predict "
             f"{percent(bias.bias)} %, which lies {signed_points(bias.low)} to {signed_points(bias.high)} points over "
-            f"chance. About {count(lacking.needed)} {lacking.what} would settle it."
+            f"what shuffled labels give. About {count(lacking.needed)} {lacking.what} would settle it."
         )
     where = "" if primary is None else f" ({primary.evaluator} on {primary.test_set})"
     present, needed = counted(lacking.present, lacking.what.removesuffix("s")), count(lacking.needed)
@@ -231,7 +233,7 @@ def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
         whole_difference(data, representation, primary.evaluator, name, primary.test_set) for name in (against, "full")
     )
     if own is not None:
-        beside = "" if whole is None else f"; instead of all rows, {_short(whole)}"
+        beside = "" if whole is None else f". Instead of all rows it is {_short(whole)}"
         sentence = _sentence(primary.evaluator, against, primary.test_set, own)
         yield Detail(f"Against as many random rows: {sentence}{beside}.", "paired")
 

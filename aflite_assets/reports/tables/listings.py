@@ -36,7 +36,7 @@ def iteration_table(filtered: FilteredSet) -> Table:
         ("iteration",),
         tuple(Column(Heading(_ITERATION[name])) for name in names),
         pivot(rows, lambda row: (str(row.iteration),), names, lambda row, name: value_cell(getattr(row, name))),
-        "Pool rows are those that classifiers are trained on and that filtering removes from; the bias is about them, "
+        "Pool rows are those that classifiers are trained on and that filtering removes from. The bias is about them, "
         "and target and stop about the train rows among them."
         + (" Scored rows are never trained on and leave by the same law." if scored else ""),
     )

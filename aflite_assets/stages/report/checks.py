@@ -11,6 +11,8 @@ from aflite_assets.stages.display import raw_findings
 from aflite_assets.stages.shared.published import read_challenge_sets
 from aflite_assets.stages.warmup.findings import cut_texts, encoder_fits
 
+_MOST_NAMED = 4
+
 
 def data_outcomes(raw: PublishedResult, challenges: PublishedResult) -> Iterator[CheckOutcome]:
     """The checks of `diagnostics.data_checks`, and whether all challenge sets were there."""
@@ -84,7 +86,7 @@ def evaluator_outcomes(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> I
         applies=bool(cells),
     )
     collapsed = one_answer_cells(cells, test_sets)
-    said = f"these learnt little, so do not judge by them: {listed(collapsed)}" if collapsed else ""
+    said = f"these learnt little, so do not judge by them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
     asks = f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set."
     judged = natural and any(cell.predictions is not None for cell in cells)
     yield CheckOutcome("evaluators", "more_than_one_answer", asks, not collapsed, said, judged)

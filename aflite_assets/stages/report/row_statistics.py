@@ -69,8 +69,9 @@ def information_tables(
             table = mean_information(values, label_names)
             yield EvidenceTable(
                 f"Usable information of kept and removed test rows ({name})",
-                "Mean pointwise V-information (PVI) in bits under evaluators trained on full: how much more probable "
-                "than its share among the train rows a model makes a row's label once it sees the input. At 0 the "
+                "Mean pointwise V-information (PVI) in bits, under evaluators trained on full. It says how "
+                "much more probable than its share among the train rows a model makes a row's label once it sees the "
+                "input. At 0 the "
                 "input told it nothing, below 0 it misled. Removed rows have more where the evaluator finds easy what "
                 "the filter found easy. Evaluators are not on one scale of ability: overconfident ones pay for their "
                 "mistakes. Lines without a class are over all classes.",

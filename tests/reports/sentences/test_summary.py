@@ -34,7 +34,7 @@ def test_a_verdict_on_rows_of_the_same_data_says_what_it_cannot_show(planted: Be
     said = comparison_sentence(replace(planted, primary=("linear", "test")), "roberta")
     assert (
         "test is drawn from the same data and shares its shortcuts, so a loss there may be the price of leaving them "
-        "out; only a test set where a shortcut is absent or misleads shows a gain."
+        "out. Only a test set where a shortcut is absent or misleads shows a gain."
     ) in said
 
 

@@ -185,4 +185,4 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
     yield from (evidence for evidence in tables if evidence.table.num_rows)
 
 
-BIAS_EVIDENCE = Stage("bias_evidence", "7", BiasEvidenceSettings, BiasEvidenceInputs, run)
+BIAS_EVIDENCE = Stage("bias_evidence", "8", BiasEvidenceSettings, BiasEvidenceInputs, run)

@@ -344,4 +344,4 @@ def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> 
     }
 
 
-FILTERED_SETS = Stage("filtered_sets", "9", FilteredSetsSettings, FilteredSetsInputs, run)
+FILTERED_SETS = Stage("filtered_sets", "10", FilteredSetsSettings, FilteredSetsInputs, run)

@@ -52,6 +52,7 @@ DATA_CHECKS = (
     _check(row_checks.no_groups_across_splits),
     _check(row_checks.few_repeats_in_train),
     _check(row_checks.no_label_conflicts),
+    _check(input_checks.labels_are_not_texts),
     _check(input_checks.repeated_texts_grouped),
     _check(input_checks.no_empty_texts),
     _check(row_checks.classes_balanced),

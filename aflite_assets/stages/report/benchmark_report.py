@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.reports.inputs.checks import failed_lines
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.checks import CheckOutcome, failed_lines
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, RowCount, Seed
@@ -193,25 +193,14 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         label_names=raw.label_names,
         split_rows=raw_result.summary["rows"],
         warmup_rows=inputs.warmup_split.summary["rows"],
-        notes=(
-            *trial_note(raw_result),
-            *unlabelled_note(raw_result),
-            *undecodable_note(raw_result),
-            *annotations_note(raw_result),
-            *earlier_sets_note(inputs.control_sets),
-        ),
+        notes=_notes(inputs),
         settings_done=changed_rows_note(raw_result),
         filtered=filtered,
         cells=cells,
         test_sets=tested,
         examples=raw,
         scatter_features=settings.report.scatter_features,
-        checks=(
-            *data_outcomes(raw_result, inputs.challenge_sets),
-            *warmup_outcomes(inputs.warmup_split, inputs.warmup_models),
-            *filter_outcomes(filtered),
-            *evaluator_outcomes(cells, tested),
-        ),
+        checks=_checks(inputs, filtered, cells, tested),
         row_facts=read_row_facts(parts, inputs.bias_evidence),
         evidence=(
             *read_evidence(inputs.bias_evidence),
@@ -236,6 +225,27 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         primary=None if primary is None else (primary.evaluator, primary.test_set),
         smallest_effect=settings.report.smallest_effect,
         score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},
+    )
+
+
+def _notes(inputs: BenchmarkReportInputs) -> tuple[str, ...]:
+    """What must be read first."""
+    raw = inputs.raw_dataset
+    about_rows = (*trial_note(raw), *unlabelled_note(raw), *undecodable_note(raw), *annotations_note(raw))
+    return (*about_rows, *earlier_sets_note(inputs.control_sets))
+
+
+def _checks(
+    inputs: BenchmarkReportInputs,
+    filtered: tuple[FilteredSet, ...],
+    cells: tuple[Cell, ...],
+    tested: tuple[TestSet, ...],
+) -> tuple[CheckOutcome, ...]:
+    return (
+        *data_outcomes(inputs.raw_dataset, inputs.challenge_sets),
+        *warmup_outcomes(inputs.warmup_split, inputs.warmup_models),
+        *filter_outcomes(filtered),
+        *evaluator_outcomes(cells, tested),
     )
 
 

@@ -22,15 +22,15 @@ def data_outcomes(raw: PublishedResult, challenges: PublishedResult) -> Iterator
     for found in raw_findings(raw):
         said = found.what_to_do if not found.passed else str(found.numbers.get("result", ""))
         yield CheckOutcome("data", found.name, asks[found.name], found.passed, said, found.applies)
-    found = read_challenge_sets(challenges)
-    missing = found.missing
+    named = read_challenge_sets(challenges)
+    missing = named.missing
     yield CheckOutcome(
         "data",
         "challenge_sets_available",
         "Every challenge set that the settings name could be loaded.",
         not missing,
         "; ".join(f"{name}: {reason}" for name, reason in missing.items()),
-        applies=bool(missing or found.sets),
+        applies=bool(missing or named.sets),
     )
 
 

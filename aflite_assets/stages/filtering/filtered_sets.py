@@ -268,8 +268,10 @@ def _published(record: IterationRecord) -> dict[str, object]:
 
 
 def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, folder: Path) -> list[str]:
-    """Publish every embedded row with its fate, the iterations, what chance gives, and how the filter ended; the
-    warnings."""
+    """Publish every embedded row with its fate, the iterations, what permuted labels give, and how the filter ended.
+
+    Returns the warnings.
+    """
     rows, entering, policies = given.rows, given.entering, given.policies
     total = rows.num_rows
     scores = np.full(total, np.nan, np.float32)

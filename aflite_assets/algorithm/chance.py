@@ -65,14 +65,9 @@ def score_permuted(
     rng = generator(seed, Purpose.PERMUTATION, iteration)
     pool = np.arange(len(inputs.labels)) if rows is None else np.asarray(rows)
     chosen = pool[_sample(None if inputs.groups is None else inputs.groups[pool], len(pool), most_rows, rng)]
+    small = _of_share(settings, len(chosen) / len(pool))
     matrix, own, classes = inputs.features[chosen], inputs.labels[chosen], inputs.classes
     own_groups = None if inputs.groups is None else inputs.groups[chosen]
-    share = len(chosen) / len(pool)
-    small = replace(
-        settings,
-        n_partitions=min(settings.n_partitions, MOST_PARTITIONS),
-        train_size=max(2, round(settings.train_size * share)),
-    )
     bias, class_bias = np.empty(passes), np.full((passes, len(classes)), np.nan)
     for number in range(passes):
         permuted = permute_labels(own, own_groups, rng)
@@ -88,6 +83,15 @@ def score_permuted(
         bias[number] = scores.representation_bias
         class_bias[number] = class_means(scores.predictability, permuted, classes)
     return ChanceScores(bias, class_bias, len(chosen))
+
+
+def _of_share(settings: FilterSettings, share: float) -> FilterSettings:
+    """The settings of a pass over this share of the pool."""
+    return replace(
+        settings,
+        n_partitions=min(settings.n_partitions, MOST_PARTITIONS),
+        train_size=max(2, round(settings.train_size * share)),
+    )
 
 
 def permute_labels(labels: np.ndarray, groups: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:

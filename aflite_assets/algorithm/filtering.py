@@ -51,12 +51,8 @@ def filter_dataset(
     `threshold`. It ends when `target_size` is reached (the last slice is cut to fit) or when fewer rows than the
     allowed slice passed (they are still removed). Then the kept rows are scored once more and nothing is removed;
     where the last iteration removed nothing, it is that pass. Ties at the cut-off are drawn at random. A row that
-    an iteration never held out has no score there and stays. With selection="gumbel" a slice is drawn from all rows
-    that were held out, and filtering ends early once no score reaches `threshold` (ICLR 2020 submission, section 2).
-
-    With remove="groups" the rows of a group go together: the group's score is the mean predictability of its rows,
-    a slice is at most `slice_size` rows, and a group too large for what is left of it is passed over; where the
-    target is within reach of a slice, what fits is removed and filtering ends, possibly above the target.
+    an iteration never held out has no score there and stays. What `FilterSettings` calls `selection` and `remove`
+    changes which rows make a slice.
 
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. Never changed.
@@ -88,15 +84,8 @@ def filter_dataset(
             after removals, no group fits into `train_size` any more.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
-    inputs = check_inputs(
-        features,
-        labels,
-        groups=groups,
-        score_only=score_only,
-        memory_limit=memory_limit,
-        counted=counted,
-        copies=copies,
-    )
+    marked = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies}
+    inputs = check_inputs(features, labels, memory_limit=memory_limit, **marked)
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
     return _filtered(run, device, on_iteration, resume)
 

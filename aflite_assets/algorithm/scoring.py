@@ -1,6 +1,7 @@
 """`score_rows`: one iteration of AFLite without removal."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +11,7 @@ from aflite_assets.algorithm.linear.engine import LinearEngine
 from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted, follows_training
 from aflite_assets.algorithm.records import Scores
 from aflite_assets.algorithm.settings import FilterSettings
-from aflite_assets.algorithm.tally import ClassifierFit, tally_partitions
+from aflite_assets.algorithm.tally import ClassifierFit, Tally, tally_partitions
 
 
 def score_rows(
@@ -60,21 +61,14 @@ def score_rows(
         subsets = check_partitions(partitions, inputs)
     unpredicted = _unpredicted(inputs, subsets, seed, drawn=partitions is None)
     pool = np.arange(len(inputs.labels))
-    if fit is None:
-        with LinearEngine(inputs, settings, seed=seed, device=device, memory_limit=memory_limit, pool=pool) as engine:
-            tally = engine.tally(
-                subsets, pool=pool, unpredicted=unpredicted, keep_probabilities=keep_probabilities
-            ).tally
-    else:
-        tally = tally_partitions(
-            inputs,
-            subsets,
-            pool=pool,
-            fits=(fit,),
-            memory_limit=memory_limit,
-            keep_probabilities=keep_probabilities,
-            unpredicted=unpredicted,
-        )
+    given: dict[str, Any] = {"pool": pool, "unpredicted": unpredicted, "keep_probabilities": keep_probabilities}
+    if fit is not None:
+        return _scores(inputs, tally_partitions(inputs, subsets, fits=(fit,), memory_limit=memory_limit, **given))
+    with LinearEngine(inputs, settings, seed=seed, device=device, memory_limit=memory_limit, pool=pool) as engine:
+        return _scores(inputs, engine.tally(subsets, **given).tally)
+
+
+def _scores(inputs: Inputs, tally: Tally) -> Scores:
     return Scores(
         predictability=tally.scores.astype(np.float32),
         held_out_count=tally.held_out,

@@ -29,15 +29,18 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 class FilterSettings:
     """The parameters of AFLite (Algorithm 1, ICML 2020); checked when made, numbers stored as plain int and float.
 
-    `target_size` (n), `train_size` (t), `slice_size` (k) and `n_partitions` (m) are whole numbers of at
-    least 1; `threshold` (tau) lies in [0, 1]. `selection` is "greedy" (greedy slicing, strategy B of the ICLR 2020
-    submission), "gumbel" (slice sampling, its strategy C: from all rows, with probabilities proportional to their
-    predictability; the threshold only ends the run) or "gumbel_over_threshold" (the same among the rows at or over
-    the threshold). `classifier` is "logistic", "linear_svm", or "both": then every partition contributes two
-    predictions per held-out row. `inverse_regularization` is scikit-learn's C, which multiplies the sum of the losses.
-    `remove` says whether a slice is made of single rows or of whole groups. `stop_at_chance` (not in the papers) ends
-    the run after two passes in a row whose bias is at most the highest of passes over permuted labels
-    (`chance.score_permuted`); such a pass removes nothing.
+    `target_size` (n), `train_size` (t), `slice_size` (k) and `n_partitions` (m) are whole numbers of at least 1;
+    `threshold` (tau) lies in [0, 1]. `selection` is "greedy" (greedy slicing, strategy B of the ICLR 2020 submission),
+    "gumbel" (slice sampling, its strategy C: from all rows that were held out, with probabilities proportional to their
+    predictability; the run ends once no score reaches the threshold) or "gumbel_over_threshold" (the same among the
+    rows at or over the threshold). `classifier` is "logistic", "linear_svm", or "both": then every partition
+    contributes two predictions per held-out row. `inverse_regularization` is scikit-learn's C, which multiplies the sum
+    of the losses. `remove` says whether a slice is made of single rows or of whole groups. The rows of a group then go
+    together: the group's score is the mean predictability of its rows, a slice is at most `slice_size` rows, and a
+    group too large for what is left of it is passed over. Where the target is within reach of a slice, what fits is
+    removed and filtering ends, possibly above the target. `stop_at_chance` (not in the papers) ends the run after two
+    passes in a row whose bias is at most the highest of passes over permuted labels (`chance.score_permuted`); such a
+    pass removes nothing.
 
     Raises:
         InvalidInputError: a field has a wrong type or lies outside its range.

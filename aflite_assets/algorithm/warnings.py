@@ -18,22 +18,22 @@ def warnings_of(
 ) -> tuple[str, ...]:
     """Sentences about a run; `records` has the last scoring pass at its end."""
     return (
-        *_bias_under_chance(records[-1]),
+        *_bias_under_guessing(records[-1]),
         *_class_shares(records[0], records[-1], classes),
         *_large_training_sets(records),
         *_ties(records, settings),
     )
 
 
-def _bias_under_chance(last: IterationRecord) -> Iterator[str]:
+def _bias_under_guessing(last: IterationRecord) -> Iterator[str]:
     # Guessing each class as often as it occurs is right with probability sum(share^2): no data are needed for it.
-    chance = float((_class_share(last) ** 2).sum())
-    deviation = (chance * (1 - chance) / last.rows_in) ** 0.5
-    if last.representation_bias < chance - _DEVIATIONS * deviation:
+    guessing = float((_class_share(last) ** 2).sum())
+    deviation = (guessing * (1 - guessing) / last.rows_in) ** 0.5
+    if last.representation_bias < guessing - _DEVIATIONS * deviation:
         yield (
-            f"The kept rows' representation bias, {last.representation_bias:.3f}, is under chance, "
-            f"{chance:.3f}: filtering went on after the linear shortcuts were gone and selected against them. "
-            "Raise target_size or threshold."
+            f"The kept rows' representation bias, {last.representation_bias:.3f}, is under the {guessing:.3f} of "
+            "guessing each class as often as it occurs: filtering went on after the linear shortcuts were gone and "
+            "selected against them. Raise target_size or threshold."
         )
 
 
@@ -58,22 +58,21 @@ def _large_training_sets(records: Sequence[IterationRecord]) -> Iterator[str]:
 
 
 def _ties(records: Sequence[IterationRecord], settings: FilterSettings) -> Iterator[str]:
-    if settings.selection != "greedy":
+    """Ties before the last slice say nothing: rows that share the top score go in a later slice."""
+    removing = [record for record in records if record.cutoff is not None]
+    if settings.selection != "greedy" or not removing or removing[-1].tied_at_cutoff <= settings.slice_size:
         return
-    tied = [record for record in records if record.tied_at_cutoff > settings.slice_size]
-    if tied:
-        most = max(tied, key=lambda record: record.tied_at_cutoff)
-        yield (
-            f"In {len(tied)} of {len(records)} iterations more rows than a slice ({settings.slice_size}) shared "
-            f"the cut-off score, at most {most.tied_at_cutoff} (iteration {most.iteration}, score "
-            f"{most.cutoff:.3f}): chance decided which of them went first. {_remedy(most)}"
-        )
-
-
-def _remedy(tied: IterationRecord) -> str:
-    if tied.cutoff == 1.0:
-        return "Many rows are always predicted. Where target_size stops the filter, lower it, so that they all can go."
-    return "Raise n_partitions, or lower target_size where it stops the filter."
+    last = removing[-1]
+    remedy = (
+        "Those rows are always predicted: lower target_size, so that they all can go."
+        if last.cutoff == 1.0
+        else "Raise n_partitions, or lower target_size."
+    )
+    yield (
+        f"In the last slice (iteration {last.iteration}) {last.tied_at_cutoff} rows, more than a slice "
+        f"({settings.slice_size}), shared the cut-off score of {last.cutoff:.3f}: which of them were removed was drawn "
+        f"at random. {remedy}"
+    )
 
 
 def _class_share(record: IterationRecord) -> np.ndarray:

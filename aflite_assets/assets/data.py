@@ -6,12 +6,13 @@ from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, 
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, CheckResult
+from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.results.damage import find_damage
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.specs.yaml.safe_text import shown_path
 from aflite_assets.stages.display import raw_findings
-from aflite_assets.stages.shared.published import read_challenge_sets
+from aflite_assets.stages.shared.published import ChallengeSets, read_challenge_sets
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _RAW_CHECKS = (
@@ -76,7 +77,9 @@ _SETTINGS_DONE = ("annotations_left_out", "duplicates", "between_splits", "stand
 _CHALLENGE_CHECKS = (("challenge_sets_available", "Every challenge set that the spec names could be loaded.", False),)
 
 
-@dg.asset(**stage_options("challenge_sets", group="data", kinds={"parquet"}, checks=_CHALLENGE_CHECKS))
+@asset_with_optional_checks(
+    **stage_options("challenge_sets", group="data", kinds={"parquet"}, checks=_CHALLENGE_CHECKS)
+)
 def challenge_sets(
     context: dg.AssetExecutionContext,
     result_store: ResultStoreResource,
@@ -99,14 +102,20 @@ def challenge_sets(
         "missing": table({"set": name, "reason": reason} for name, reason in challenges.missing.items()),
         **column_metadata(obtained.result, result_store.open()),
     }
-    available = check(
-        "challenge_sets_available",
+    return materialized(obtained, metadata, [_available(challenges)])
+
+
+def _available(challenges: ChallengeSets) -> dg.AssetCheckResult:
+    name = "challenge_sets_available"
+    if not challenges.sets and not challenges.missing:
+        return check(name, True, warn=True, result=f"{NOT_APPLICABLE}: no challenge set is named")
+    return check(
+        name,
         not challenges.missing,
         warn=True,
         missing=challenges.missing,
         what_to_do="get the files that are named and materialise again" if challenges.missing else "none",
     )
-    return materialized(obtained, metadata, [available])
 
 
 def _raw_checks(

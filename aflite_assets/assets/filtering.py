@@ -23,6 +23,8 @@ from aflite_assets.assets.display.inline import small_lines
 from aflite_assets.assets.display.numbers import filter_numbers
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
+from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
+from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE
 from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.published import report_iterations
@@ -69,7 +71,7 @@ ITERATIONS = dg.MultiPartitionsDefinition(
 )
 
 
-@dg.asset(
+@asset_with_optional_checks(
     **stage_options(
         "filtered_sets",
         group="filtering",
@@ -258,10 +260,13 @@ def _filter_checks(result: PublishedResult) -> list[dg.AssetCheckResult]:
     )
     large_enough = all(kept[name] >= filter_settings["target_size"] for name, filter_settings in settings.items())
     all_alike = all(share.alike for split_shares in shares.values() for share in split_shares)
+    alike: dict[str, Any] = {"kept_shares": _kept_shares(shares)}
+    if not any(shares.values()):
+        alike["result"] = f"{NOT_APPLICABLE}: no split but train was filtered"
     cautions = {name: facts["warnings"] for name, facts in result.summary.items() if facts["warnings"]}
     return [
         check("target_size_kept", large_enough, kept=kept),
         check("removed_rows_predictable", predictable, lowest_predictability_removed=lowest),
-        check("test_kept_like_train", all_alike, warn=True, kept_shares=_kept_shares(shares)),
+        check("test_kept_like_train", all_alike, warn=True, **alike),
         check("no_cautions", not cautions, warn=True, cautions=cautions),
     ]

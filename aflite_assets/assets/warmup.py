@@ -10,10 +10,11 @@ from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
+from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE
 from aflite_assets.reports.inputs.learning_curve import choice_text, curve_rows
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import read_learning_curves
-from aflite_assets.stages.warmup.findings import cut_texts, encoder_fits
+from aflite_assets.stages.warmup.findings import EncoderFits, cut_texts, encoder_fits
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
@@ -70,14 +71,14 @@ def _curve_metadata(result: PublishedResult) -> dict[str, Any]:
 
 def _curves_flatten(facts: Mapping[str, Any] | None) -> dg.AssetCheckResult:
     if facts is None:
-        return check("learning_curves_flatten", True, warn=True, result="not applicable: warmup.size is not auto")
+        return check("learning_curves_flatten", True, warn=True, result=f"{NOT_APPLICABLE}: warmup.size is not auto")
     cautions = "\n".join(facts["cautions"]) or "none"
     return check("learning_curves_flatten", not facts["cautions"], warn=True, cautions=cautions)
 
 
 def _texts_fit(lengths: Mapping[str, Mapping[str, Any]]) -> dg.AssetCheckResult:
     if not lengths:
-        return check("texts_fit_encoders", True, warn=True, result="not applicable: text models only")
+        return check("texts_fit_encoders", True, warn=True, result=f"{NOT_APPLICABLE}: text models only")
     advice = cut_texts(lengths)
     shown = {name: _length_line(length) for name, length in lengths.items()}
     return check("texts_fit_encoders", not advice, warn=True, **shown, what_to_do="\n".join(advice) or "none")
@@ -97,13 +98,15 @@ def _length_line(facts: Mapping[str, Any]) -> str:
     )
 
 
-@dg.asset(
+@asset_with_optional_checks(
     **stage_options(
         "warmup_models",
         group="warmup",
         kinds={"pytorch"},
         pool=GPU_POOL,
-        checks=[("better_than_chance", "Each encoder fits its warm-up rows better than the largest class.", False)],
+        checks=[
+            ("better_than_largest_class", "Each encoder fits its warm-up rows better than the largest class.", False)
+        ],
     )
 )
 def warmup_models(
@@ -118,7 +121,11 @@ def warmup_models(
     rows = result_store.open().current("warmup_split", context.partition_key).summary["rows_per_class"]
     fits = encoder_fits(summary, rows)
     metadata = {"encoders": table({"representation": name, **facts} for name, facts in summary.items())}
-    better = check(
-        "better_than_chance", not fits.at_chance, warn=True, chance=fits.chance, train_accuracy=fits.accuracies
-    )
-    return materialized(obtained, metadata, [better])
+    return materialized(obtained, metadata, [_better_than_largest_class(fits)])
+
+
+def _better_than_largest_class(fits: EncoderFits) -> dg.AssetCheckResult:
+    name = "better_than_largest_class"
+    if not fits.accuracies:
+        return check(name, True, warn=True, result=f"{NOT_APPLICABLE}: trained encoders only")
+    return check(name, not fits.no_better, warn=True, largest_class=fits.largest_class, train_accuracy=fits.accuracies)

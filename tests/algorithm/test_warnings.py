@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aflite_assets.algorithm import FilterSettings, IterationRecord, filter_dataset
+from aflite_assets.algorithm import FilterSettings, IterationRecord, StopReason, filter_dataset
 from aflite_assets.algorithm.warnings import warnings_of
 
 SETTINGS = FilterSettings(target_size=500, train_size=100, slice_size=100)
@@ -52,7 +52,7 @@ def test_bias_under_chance(rows_per_class: tuple[int, int], chance: str) -> None
     first = record(rows_per_class=rows_per_class)
     messages = sentences(first, last(representation_bias=0.46, rows_per_class=rows_per_class))
     assert len(messages) == 1
-    assert f"bias, 0.460, is under chance, {chance}" in messages[0]
+    assert f"bias, 0.460, is under the {chance} of guessing each class as often as it occurs" in messages[0]
     assert sentences(first, last(representation_bias=1.0, rows_per_class=rows_per_class)) == ()
 
 
@@ -79,10 +79,15 @@ def test_training_sets_over_half_of_the_pool() -> None:
 
 def test_more_than_a_slice_tied() -> None:
     messages = sentences(record(tied_at_cutoff=101), record(iteration=1, tied_at_cutoff=250), last())
-    assert len(messages) == 1
-    assert messages[0].startswith(
-        "In 2 of 3 iterations more rows than a slice (100) shared the cut-off score, at most 250"
+    assert messages == (
+        "In the last slice (iteration 1) 250 rows, more than a slice (100), shared the cut-off score of 1.000: which "
+        "of them were removed was drawn at random. Those rows are always predicted: lower target_size, so that they "
+        "all can go.",
     )
+    under = sentences(record(tied_at_cutoff=250, cutoff=0.9), last())
+    assert under[0].endswith("Raise n_partitions, or lower target_size.")
+    assert sentences(record(tied_at_cutoff=250), record(iteration=1, tied_at_cutoff=100), last()) == ()
+    assert sentences(last()) == ()
     drawn = FilterSettings(target_size=500, train_size=100, slice_size=100, selection="gumbel")
     assert sentences(record(tied_at_cutoff=250), last(), settings=drawn) == ()
 
@@ -97,4 +102,15 @@ def test_a_run_carries_its_warnings() -> None:
     )
     assert len(result.warnings) == 2
     assert result.warnings[0].startswith("From iteration 4 on, train_size 35 is over half of the pool (60 rows)")
-    assert result.warnings[1].startswith("In 4 of 5 iterations more rows than a slice (10) shared the cut-off score")
+    assert result.warnings[1].startswith("In the last slice (iteration 3) 70 rows, more than a slice (10), shared the")
+
+
+def test_ties_decide_nothing_where_the_threshold_ends_the_filter() -> None:
+    labels = np.repeat([0, 1], 50)
+    rng = np.random.default_rng(0)
+    clear = np.where(np.arange(100) % 2 == 0, np.where(labels == 1, 5.0, -5.0), rng.normal(size=100))
+    settings = FilterSettings(target_size=20, train_size=15, slice_size=10, n_partitions=8, threshold=0.95)
+    result = filter_dataset(clear[:, None], labels, settings=settings, seed=0)
+    assert result.stop_reason is StopReason.THRESHOLD
+    assert max(record.tied_at_cutoff for record in result.iterations) > 10
+    assert not [text for text in result.warnings if "last slice" in text]

@@ -9,9 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.assets import common, data, warmup
+from aflite_assets.assets.steps.optional_checks import applies
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import Registry, parse_spec
+from aflite_assets.stages.shared.published import ChallengeSets
+from aflite_assets.stages.warmup.findings import EncoderFits
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 BLOCKING = {"files_intact", "row_ids_unique", "labels_known", "features_finite"}
@@ -143,6 +146,21 @@ def test_over_one_percent_of_cut_rows_is_told_with_the_length_to_set(over: int, 
         "near to it as the checkpoint reads"
     )
     assert texts["what_to_do"] == ("none" if passed else advice)
+
+
+def test_what_has_nothing_to_look_at_does_not_apply() -> None:
+    for outcome in (
+        warmup._better_than_largest_class(EncoderFits(0.5, {})),
+        warmup._curves_flatten(None),
+        data._available(ChallengeSets({}, {})),
+    ):
+        assert not applies(outcome.metadata), outcome.check_name
+    for outcome in (
+        warmup._better_than_largest_class(EncoderFits(0.5, {"a": 0.4})),
+        data._available(ChallengeSets({}, {"hans": "no file"})),
+    ):
+        assert applies(outcome.metadata), outcome.check_name
+        assert not outcome.passed
 
 
 def test_datasets_without_text_models_pass() -> None:

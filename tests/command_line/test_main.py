@@ -7,9 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from PIL import Image
+from pyarrow.csv import read_csv
 
 from aflite_assets.command_line.main import _write, main
 from aflite_assets.command_line.preview import data_preview, estimate, filter_timing, model_timing
@@ -67,7 +69,7 @@ def test_a_check_says_what_was_understood(make: Make, capsys: pytest.CaptureFixt
         "train         61           1      60",
         "test          20           0      20",
         "yes       30    10",
-        "row 0 of train: label no",
+        "first row of train (line 2 of 'train.csv'): label no",
         "  text_pair: train hypothesis 0",
         "  attribute.kind: k",
         "challenge sets: none",
@@ -173,7 +175,7 @@ def test_sizes_that_cannot_be_met_are_refused_after_what_was_understood(
 ) -> None:
     code, out, err = _checked(make(filter={"target_size": 500}), capsys)
     assert code == 1
-    assert "row 0 of train" in out
+    assert "first row of train (line 2 of 'train.csv')" in out
     assert "target_size is 500, which is 500 of 50 rows" in err
 
 
@@ -278,10 +280,27 @@ def test_what_a_verdict_will_lack_is_said_before_the_run(make: Make, capsys: pyt
     _, printed, _ = _checked(make(seeds=[0], planted={"kind": ["k", "no such"]}), capsys)
     assert "warning: seeds has one seed, so nothing can be said of training; set seeds: [0, 1, 2]" in printed
     assert "warning: every test row enters the filter's pool, so whether filtering helps cannot be judged" in printed
-    assert "rows to filter may be too few to tell a bias from chance; 1,537 always do" in printed
+    assert "rows to filter may be too few to tell a bias from that of shuffled labels; 1,537 always do" in printed
     assert "warning: planted names kind no such, which no row has; it has k" in printed
     held_out = {"holdout": {"fresh": 0.2}, "filter": {**SPEC["filter"], "evaluation_rows": {"fresh": "kept"}}}
     _, printed, _ = _checked(make(**held_out), capsys)
     assert "seeds has one seed" not in printed
     assert "every test row enters" not in printed
     assert "planted names" not in printed
+
+
+def test_first_rows_are_named_by_their_line_where_that_is_known(
+    make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two = {"format": "csv", "splits": {"train": ["train.csv", "test.csv"], "test": "test.csv"}}
+    _, printed, _ = _checked(make(source=two), capsys)
+    assert "first row of train: label no" in printed
+    with_unlabelled = make(rows=[("lost", "h", "-", "k"), *_rows("train", 60)])
+    _, printed, _ = _checked(with_unlabelled, capsys)
+    assert "first row of train (line 3 of 'train.csv'): label no" in printed
+    make()
+    pq.write_table(read_csv(tmp_path / "train.csv"), tmp_path / "train.parquet")
+    pq.write_table(read_csv(tmp_path / "test.csv"), tmp_path / "test.parquet")
+    files = {"format": "parquet", "splits": {"train": "train.parquet", "test": "test.parquet"}}
+    _, printed, _ = _checked(make(source=files), capsys)
+    assert "first row of train (row 1 of 'train.parquet'): label no" in printed

@@ -12,6 +12,7 @@ from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from tests.compatibility.kept import KEYS, REPORT, all_specs, kept_report, small_specs, stage_keys, unpack_store
+from tests.page_sentences import long_sentences
 
 KEPT = {spec.name: spec for spec in small_specs("kept_specs.yaml")}
 BEFORE_REPORT = [name for name in STAGES if name != "benchmark_report"]
@@ -34,7 +35,9 @@ def test_every_kept_result_is_found_and_its_report_says_the_same(name: str, stor
     report = run_stage("benchmark_report", KEPT[name], store=store).result
     now = json.loads(report.file(REPORT).read_text(encoding="utf-8"))
     assert different(kept_report(name), now) == []
-    assert report.file("report.html").stat().st_size > 100_000
+    page = report.file("report.html").read_text(encoding="utf-8")
+    assert len(page) > 100_000
+    assert long_sentences(page) == []
 
 
 @pytest.mark.parametrize("stage", ["warmup_models", "embeddings", "filtered_sets", "evaluator_models"])

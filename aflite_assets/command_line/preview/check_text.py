@@ -5,6 +5,7 @@ Everything that a dataset holds is cut to a length and made safe for a terminal.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,22 @@ from aflite_assets.command_line.preview.estimate import CostEstimate, Work
 from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.command_line.terminal import duration, escaped, indented, table, truncate_escaped
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.data.images import open_encoded
 from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 from aflite_assets.reports.text import count, counted, listed, percent
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import Count
-from aflite_assets.specs.sources import as_tuple
-from aflite_assets.stages.data.raw_dataset import changes
+from aflite_assets.specs.sources import SourceSpec, TableSource, as_tuple
+from aflite_assets.stages.data.raw_dataset import LoadedTable, changes
 from aflite_assets.stages.shared.published import category_columns
+from aflite_assets.wording import quoted
 
 MOST_CLASSES = 20
 MOST_CATEGORIES = 6
 MOST_NAME_SIGNS = 40
 MOST_TEXT_SIGNS = 100
 MOST_NUMBERS = 6
-FIRST_ROWS = 3
 
 
 def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
@@ -48,7 +50,7 @@ def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     if raw.annotations_left_out is not None:
         yield escaped(raw.annotations_left_out)
     yield ""
-    yield from _first_rows(raw.examples, FIRST_ROWS)
+    yield from _first_rows(spec, raw)
 
 
 def challenge_section(challenges: ChallengePreviews) -> Iterator[str]:
@@ -97,7 +99,8 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
         )
     if plan.pool_rows < WORST_CASE_ROWS:
         yield (
-            f"warning: {counted(plan.pool_rows, 'row')} to filter may be too few to tell a bias from chance; "
+            f"warning: {counted(plan.pool_rows, 'row')} to filter may be too few to tell a bias from that of "
+            f"shuffled labels; "
             f"{count(WORST_CASE_ROWS)} always do"
         )
     columns = data.raw.examples.table
@@ -219,15 +222,37 @@ def _input(examples: Examples) -> str:
     return kind if groups is None else f"{kind} in {counted(len(np.unique(groups)), 'group')}"
 
 
-def _first_rows(examples: Examples, rows: int) -> Iterator[str]:
-    """The first rows, several lines each: id and label, the input, then group, annotators and attributes if any."""
-    for position in range(min(rows, len(examples))):
-        yield from _row_lines(Examples(examples.table.slice(position, 1), examples.label_names))
+def _first_rows(spec: DatasetSpec, raw: LoadedTable) -> Iterator[str]:
+    """The first rows, several lines each: place and label, the input, then group, annotators and attributes if any."""
+    examples = raw.examples
+    for position, ordinal in zip(range(len(examples)), _ORDINALS, strict=False):
+        row = Examples(examples.table.slice(position, 1), examples.label_names)
+        split = row.table["split"][0].as_py()
+        place = _file_place(spec.source, raw.source_rows, int(row.row_ids[0]))
+        yield from _row_lines(row, f"{ordinal} row of {split}{place and f' ({place})'}")
 
 
-def _row_lines(row: Examples) -> Iterator[str]:
+_ORDINALS = ("first", "second", "third")
+
+
+def _file_place(source: SourceSpec, source_rows: Mapping[str, int], row_id: int) -> str:
+    """`line 2 of 'train.csv'`, or of a file without lines its row, both from 1; empty where that is not known."""
+    if not isinstance(source, TableSource):
+        return ""
+    for split, rows in source_rows.items():
+        files = as_tuple(source.splits.get(split, ()))
+        if row_id < rows:
+            if len(files) != 1:
+                return ""
+            line = line_of_row(source, Path(files[0]), row_id)
+            return f"{f'row {row_id + 1}' if line is None else f'line {line}'} of {quoted(Path(files[0]).name, 60)}"
+        row_id -= rows
+    return ""
+
+
+def _row_lines(row: Examples, place: str) -> Iterator[str]:
     label = escaped(row.label_names[int(row.labels[0])])
-    yield f"row {row.row_ids[0]} of {row.table['split'][0].as_py()}: label {label}"
+    yield f"{place}: label {label}"
     yield from (f"  {name}: {value}" for name, value in _row_input(row))
     if row.groups is not None:
         yield f"  group: {row.groups[0]}"

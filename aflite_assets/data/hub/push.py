@@ -131,7 +131,7 @@ def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
             f"{place}: the token may not write there; use one with write access to {place.id.split('/')[0]!r}, or name "
             "an id of your own"
         )
-    except Exception as error:
+    except Exception as error:  # the hub's client, httpx and sockets each have their own for "nobody answers"
         if not unreachable(error):
             raise
         refusal = MissingDataError(

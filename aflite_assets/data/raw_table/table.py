@@ -22,7 +22,8 @@ from aflite_assets.data.raw_table.columns import (
     require_columns,
 )
 from aflite_assets.data.raw_table.copies import DroppedCopies, without_copies
-from aflite_assets.data.raw_table.labels import LabelNames, class_of, read_labels
+from aflite_assets.data.raw_table.labels import LabelNames, Labels, class_of, read_labels
+from aflite_assets.data.raw_table.swapped import swapped_hint
 from aflite_assets.data.raw_table.values import as_texts
 from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample
@@ -120,6 +121,23 @@ def build_raw_table(
         )
 
 
+def _labels(
+    tables: Mapping[str, pa.Table],
+    columns: ColumnsSpec,
+    *,
+    names: LabelNames | None,
+    unlabelled: tuple[LabelValue, ...],
+) -> Labels:
+    try:
+        found = {split: table[columns.label] for split, table in tables.items()}
+        return read_labels(found, names=names, unlabelled=unlabelled)
+    except DataError as error:
+        hint = swapped_hint(tables, columns, names)
+        if hint is None:
+            raise
+        raise DataError(f"{error}; {hint}") from error
+
+
 def _build(
     tables: Mapping[str, pa.Table],
     *,
@@ -138,9 +156,7 @@ def _build(
         if table.num_rows == 0:
             raise DataError(f"split {split!r} has no rows; correct the source or drop the split from the spec")
         require_columns(split, table, columns)
-    labels = read_labels(
-        {split: table[columns.label] for split, table in tables.items()}, names=label_names, unlabelled=unlabelled
-    )
+    labels = _labels(tables, columns, names=label_names, unlabelled=unlabelled)
     if label_names is None:
         _refuse_amounts(columns.label, labels.names)
         label_names = {name: name for name in labels.names}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks import input_checks, row_checks
-from aflite_assets.diagnostics.data_checks.context import CheckContext, Numbers, Outcome
+from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE, CheckContext, Numbers, Outcome
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,11 @@ class CheckResult:
     blocking: bool
     numbers: Numbers
     what_to_do: str
+
+    @property
+    def applies(self) -> bool:
+        """Whether there was anything to look at; a check that has nothing passes."""
+        return not str(self.numbers.get("result", "")).startswith(NOT_APPLICABLE)
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ DATA_CHECKS = (
     _check(row_checks.no_groups_across_splits),
     _check(row_checks.few_repeats_in_train),
     _check(row_checks.no_label_conflicts),
+    _check(input_checks.labels_are_not_texts),
     _check(input_checks.repeated_texts_grouped),
     _check(input_checks.no_empty_texts),
     _check(row_checks.classes_balanced),

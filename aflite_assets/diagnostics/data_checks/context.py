@@ -14,6 +14,9 @@ from aflite_assets.wording import quoted, quoted_list
 
 Numbers = Mapping[str, int | float | str]
 
+NOT_APPLICABLE = "not applicable"
+"""How the text under "result" begins in the numbers of a check that has nothing to look at."""
+
 _SHOWN_CHARACTERS = 80
 _SHOWN_ENTRIES = 20
 
@@ -68,7 +71,7 @@ class CheckContext:
 
 def not_applicable(reason: str) -> Outcome:
     """The answer where a dataset has nothing to check."""
-    return Outcome(True, {"result": f"not applicable: {reason}"})
+    return Outcome(True, {"result": f"{NOT_APPLICABLE}: {reason}"})
 
 
 def quoted_text(text: str) -> str:

@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from aflite_assets.data.raw_table.swapped import seem_swapped
 from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted_text
 from aflite_assets.diagnostics.data_checks.partial_input import FOLDS, TextOnlyAccuracy, text_only_accuracy
 from aflite_assets.diagnostics.data_checks.texts import SharedText, empty_texts, shared_texts
+from aflite_assets.diagnostics.record_tables import text_codes
 
 LARGEST_SHARED_SHARE = 0.05
 """Of the train rows; so many may share a text with a row of another group."""
@@ -119,6 +121,27 @@ def no_empty_texts(data: CheckContext) -> Outcome:
     return Outcome(False, numbers, "fill these texts or drop their rows in the source: a model sees nothing there")
 
 
+def labels_are_not_texts(data: CheckContext) -> Outcome:
+    """The labels do not look like texts beside a text column of few distinct values, as exchanged columns would."""
+    if data.examples.modality != "text":
+        return not_applicable("texts only")
+    rows, labels = len(data.examples), len(np.unique(data.examples.labels))
+    numbers: dict[str, int | float | str] = {"rows": rows, "distinct_labels": labels}
+    suspects = []
+    for column in [name for name in ("text", "text_pair") if name in data.examples.table.column_names]:
+        texts = len(np.unique(text_codes(data.examples.table[column])))
+        numbers[f"{column}.distinct"] = texts
+        suspects += [column] if seem_swapped(rows, labels=labels, texts=texts) else []
+    if not suspects:
+        return Outcome(True, numbers)
+    return Outcome(
+        False,
+        numbers,
+        f"columns.{suspects[0]} and columns.label seem to be exchanged: exchange the two names, unless nearly every "
+        "row is meant to have a class of its own",
+    )
+
+
 def repeated_texts_grouped(data: CheckContext) -> Outcome:
     """At most 5 % of the train rows share a text with a row of another group."""
     if data.examples.modality != "text":
@@ -166,7 +189,7 @@ def _group_advice(data: CheckContext, columns: list[str]) -> str:
     if data.examples.groups is None:
         return (
             f"set columns.group to {source}, so that rows of one text are never split between training and held-out "
-            "side; where the two accuracies differ, scores without groups measure the split and not the row"
+            "side. Where the two accuracies differ, scores without groups measure the split and not the row"
         )
     return (
         f"add {source} to the list of columns.group, so that rows that share either are one group: the groups given "

@@ -71,6 +71,8 @@ def images_decode(data: CheckContext) -> Outcome:
 
 def no_repeats_across_splits(data: CheckContext) -> Outcome:
     """No row outside train stands in train as well."""
+    if data.in_train.all():
+        return not_applicable("splits beside train only")
     across = repeats_across_splits(data.examples, data.codes)
     by_split = {f"{split}.rows": rows for split, rows in across.by_split.items()}
     numbers = {"rows": across.rows, "share": across.share, **by_split}
@@ -89,6 +91,8 @@ def no_groups_across_splits(data: CheckContext) -> Outcome:
     shared = groups_across_splits(data.examples)
     if shared is None:
         return not_applicable("rows with groups only")
+    if data.in_train.all():
+        return not_applicable("splits beside train only")
     numbers: dict[str, int | float | str] = {"groups": shared.groups, "train_rows": shared.train_rows}
     numbers |= {f"{split}.rows": rows for split, rows in shared.by_split.items()}
     if not shared.groups:
@@ -164,18 +168,19 @@ def classes_balanced(data: CheckContext) -> Outcome:
 
 def class_shares_alike(data: CheckContext) -> Outcome:
     """No class's share of another split differs by over five percentage points from its share of train."""
+    if data.in_train.all() or not data.in_train.any():
+        return not_applicable("train and other splits only")
     labels, names = data.examples.labels, data.examples.label_names
     numbers: dict[str, int | float | str] = {"largest_points": LARGEST_SHARE_DIFFERENCE}
     differing = []
-    if data.in_train.any():
-        for split, inside in split_masks(data.examples.table):
-            if split == "train":
-                continue
-            # Rounded, so that five points are five whatever the shares' last digits are.
-            moved = class_shares_moved(labels[data.in_train], labels[inside], classes=len(names)).round(9)
-            most = int(np.abs(moved).argmax())
-            numbers |= {f"{split}.points": float(moved[most]), f"{split}.class": quoted_text(names[most])}
-            differing += [split] if abs(moved[most]) > LARGEST_SHARE_DIFFERENCE else []
+    for split, inside in split_masks(data.examples.table):
+        if split == "train":
+            continue
+        # Rounded, so that five points are five whatever the shares' last digits are.
+        moved = class_shares_moved(labels[data.in_train], labels[inside], classes=len(names)).round(9)
+        most = int(np.abs(moved).argmax())
+        numbers |= {f"{split}.points": float(moved[most]), f"{split}.class": quoted_text(names[most])}
+        differing += [split] if abs(moved[most]) > LARGEST_SHARE_DIFFERENCE else []
     if not differing:
         return Outcome(True, numbers)
     return Outcome(

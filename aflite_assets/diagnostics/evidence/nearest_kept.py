@@ -62,6 +62,20 @@ def nearest_kept(
     asked, choice = np.flatnonzero(removed), np.flatnonzero(kept)
     if len(asked) + len(choice) > most_rows and len(asked) > sample:
         asked = np.sort(np.random.default_rng(seed).choice(asked, sample, replace=False))
+    nearest, similarity = _nearest(features, labels, asked, choice, memory_limit)
+    none = nearest < 0
+    columns = (
+        pa.array(row_ids[asked], pa.int64()),
+        pa.array(row_ids[nearest], pa.int64(), mask=none),
+        pa.array(np.clip(similarity, -1, 1), pa.float32(), mask=none),
+    )
+    return pa.table(list(columns), NEAREST)
+
+
+def _nearest(
+    features: np.ndarray, labels: np.ndarray, asked: np.ndarray, choice: np.ndarray, memory_limit: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The place of the nearest row of `choice` of each row asked about, -1 for none, and their cosine, float32."""
     width = features.shape[1]
     # A quarter of the memory each for the rows asked about, those to choose from, their similarities, and a mask.
     rows_at_once = max(memory_limit // 4 // (4 * width), 1)
@@ -78,13 +92,7 @@ def nearest_kept(
             nearer = value > similarity[inside]
             nearest[inside][nearer] = chosen[best[nearer]]
             similarity[inside][nearer] = value[nearer]
-    none = nearest < 0
-    columns = (
-        pa.array(row_ids[asked], pa.int64()),
-        pa.array(row_ids[nearest], pa.int64(), mask=none),
-        pa.array(np.clip(similarity, -1, 1), pa.float32(), mask=none),
-    )
-    return pa.table(list(columns), NEAREST)
+    return nearest, similarity
 
 
 def _blocks(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:

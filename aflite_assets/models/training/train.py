@@ -130,18 +130,21 @@ def train_classifier(
     )
     with torch_threads_for(classifier.model, device):
         kept = training.run()
-    epoch = training.recorder.epochs[kept - 1]
-    return TrainingResult(
-        training.recorder.table(rows.train.row_ids),
-        {
-            "train_loss": epoch.loss,
-            "train_accuracy": epoch.accuracy,
-            "seconds": time.perf_counter() - started,
-            "rows": float(len(rows.train)),
-            "steps": float(len(training.recorder.epochs) * training_steps(settings, len(rows.train)).per_epoch),
-            **({} if training.stopping is None else training.stopping.metrics()),
-        },
-    )
+    metrics = _metrics(training, kept, len(rows.train), seconds=time.perf_counter() - started)
+    return TrainingResult(training.recorder.table(rows.train.row_ids), metrics)
+
+
+def _metrics(training: "_Training", kept: int, rows: int, *, seconds: float) -> dict[str, float]:
+    """Those of `train_classifier`; `kept` is the epoch whose weights stay, from 1."""
+    epoch, steps = training.recorder.epochs[kept - 1], training_steps(training.classifier.settings, rows)
+    return {
+        "train_loss": epoch.loss,
+        "train_accuracy": epoch.accuracy,
+        "seconds": seconds,
+        "rows": float(rows),
+        "steps": float(len(training.recorder.epochs) * steps.per_epoch),
+        **({} if training.stopping is None else training.stopping.metrics()),
+    }
 
 
 def _early_stopping(

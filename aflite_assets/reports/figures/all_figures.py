@@ -67,8 +67,8 @@ def curves_picture(filtered: tuple[FilteredSet, ...], label_names: tuple[str, ..
     names = listed([one.representation for one in filtered])
     return Picture(
         filtering_curves(filtered, label_names),
-        f"Rows left, representation bias with chance, cut-off score and class shares by iteration, representations "
-        f"{names or 'none'}",
+        "Rows left, representation bias with the largest class, cut-off score and class shares by iteration, "
+        f"representations {names or 'none'}",
     )
 
 

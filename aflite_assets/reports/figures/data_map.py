@@ -42,7 +42,7 @@ def data_map_picture(data_map: DataMap, *, seed: int = 0) -> Picture:
     axes.set(xlim=(-0.01, 0.51), ylim=(-0.02, 1.02))
     axes.set_xlabel("variability of the label's probability over epochs")
     axes.set_ylabel("confidence: its mean")
-    axes.set_title(f"Data map of {data_map.evaluator}", fontsize=12)
+    axes.set_title(data_map.title, fontsize=12)
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
     literal(figure)
     return Picture(png(figure), data_map_alt(data_map))
@@ -50,17 +50,19 @@ def data_map_picture(data_map: DataMap, *, seed: int = 0) -> Picture:
 
 def data_map_alt(data_map: DataMap) -> str:
     """What the picture shows, with the means of both sides."""
-    sides = "; ".join(
+    sides = ". ".join(
         f"{name} rows have mean confidence {_mean(data_map, 'confidence', kept)}, variability "
         f"{_mean(data_map, 'variability', kept)} and correctness {_mean(data_map, 'correctness', kept)}"
-        for name, kept in (("kept", True), ("removed", False))
+        for name, kept in (("Kept", True), ("Removed", False))
     )
     shown = data_map.entered.num_rows
     sampled = f", a random sample of {count(_MOST_POINTS)}" if shown > _MOST_POINTS else ""
+    rows = f"{counted(shown, 'train row')}{sampled}, confidence against variability"
+    if data_map.given:
+        return f"{data_map.title}, {rows}, representation {data_map.representation}. {sides}"
     return (
-        f"Data map of {data_map.evaluator} trained on full, {counted(shown, 'train row')}{sampled}, confidence against "
-        f"variability over {counted(data_map.epochs, 'epoch')}, mean of {counted(data_map.seeds, 'seed')}, "
-        f"representation {data_map.representation}: {sides}"
+        f"{data_map.title} trained on full, {rows} over {counted(data_map.epochs, 'epoch')}, mean of "
+        f"{counted(data_map.seeds, 'seed')}, representation {data_map.representation}. {sides}"
     )
 
 

@@ -23,7 +23,7 @@ from aflite_assets.reports.figures.drawing import (
 from aflite_assets.reports.inputs.learning_curve import LearningCurve, chosen_rows
 from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.reports.inputs.score_counts import ScoreCounts, chosen_iterations
-from aflite_assets.reports.sentences.summary import chance_by_iteration
+from aflite_assets.reports.sentences.summary import largest_class_by_iteration
 from aflite_assets.reports.tables.main_tables import filter_table
 from aflite_assets.reports.text import one_line
 from aflite_assets.wording import truncate
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DEVIATIONS = 2.0
-"""Half the height of the band around chance, in standard deviations of guessing."""
+"""Half the height of the band around the largest class's share, in standard deviations of guessing."""
 
 MOST_CLASSES = 6
 """Classes drawn by themselves; of more those whose shares moved most."""
@@ -41,9 +41,9 @@ _MOST_ACROSS = 3
 
 
 def filtering_curves(filtered: Sequence[FilteredSet], label_names: Sequence[str]) -> bytes:
-    """Rows left, representation bias beside chance and cut-off score, a line per representation; class shares below.
+    """Rows left, bias beside the largest class's share, cut-off score, a line per representation; class shares below.
 
-    The band around chance is `DEVIATIONS` standard deviations of guessing the most frequent class to either side.
+    The band around that share is `DEVIATIONS` standard deviations of guessing the most frequent class to either side.
     """
     across = max(min(len(filtered), _MOST_ACROSS), 1)
     below = -(-len(filtered) // across)
@@ -57,7 +57,7 @@ def filtering_curves(filtered: Sequence[FilteredSet], label_names: Sequence[str]
     rows.set(title="Rows left", ylabel="pool rows")
     rows.set_ylim(bottom=0)
     rows.yaxis.set_major_formatter(thousands)
-    bias.set(title="Representation bias\n(dashed: most frequent class)", ylabel="predictable rows (%)", ylim=(0, 102))
+    bias.set(title="Representation bias\n(dashed: largest class)", ylabel="predictable rows (%)", ylim=(0, 102))
     cutoff.set(title="Cut-off score\n(dashed: threshold)", ylabel="lowest score removed", ylim=(0, 1.02))
     for axes in (rows, bias, cutoff):
         axes.title.set_fontsize(11)
@@ -83,9 +83,9 @@ def class_shares(filtered: FilteredSet, classes: int) -> np.ndarray:
     return np.array(counts).reshape(len(pools), classes)
 
 
-def guessing_deviation(chance: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Standard deviation, in [0, 1], of the share that guesses right with probability `chance` get on so many rows."""
-    return np.sqrt(chance * (1 - chance) / np.maximum(rows, 1))
+def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Standard deviation, in [0, 1], of the share that guesses right with probability `share` get on so many rows."""
+    return np.sqrt(share * (1 - share) / np.maximum(rows, 1))
 
 
 def scores_by_iteration(counts: ScoreCounts, *, threshold: float | None) -> bytes:
@@ -117,12 +117,12 @@ def _style(number: int) -> dict[str, Any]:
 def _one_set(rows: "Axes", bias: "Axes", cutoff: "Axes", one: FilteredSet, style: dict[str, Any]) -> None:
     table = filter_table(one)
     iterations = [row.iteration for row in table]
-    chance = np.array(chance_by_iteration(one))
-    deviation = DEVIATIONS * guessing_deviation(chance, np.array([row.rows_in for row in table]))
+    largest = np.array(largest_class_by_iteration(one))
+    deviation = DEVIATIONS * guessing_deviation(largest, np.array([row.rows_in for row in table]))
     rows.plot(iterations, [row.rows_in for row in table], **style)
     bias.plot(iterations, [100 * row.representation_bias for row in table], **style)
-    bias.plot(iterations, 100 * chance, color=style["color"], ls="--", lw=1.2)
-    band = (100 * (chance - deviation), 100 * (chance + deviation))
+    bias.plot(iterations, 100 * largest, color=style["color"], ls="--", lw=1.2)
+    band = (100 * (largest - deviation), 100 * (largest + deviation))
     bias.fill_between(iterations, *band, color=style["color"], alpha=0.18, lw=0)
     removing = [row for row in table if row.cutoff is not None]
     cutoff.plot([row.iteration for row in removing], [row.cutoff or 0 for row in removing], **style)
@@ -197,7 +197,7 @@ def learning_curve_picture(curves: Sequence[LearningCurve]) -> bytes:
         label = "elbow" if number == len(curves) - 1 else None
         axes.plot(places[at], accuracies[at], "o", ms=14, mfc="none", mec="black", ls="none", label=label)
     guessing = 100 * curves[0].largest_class / curves[0].held_back_rows
-    axes.axhline(guessing, color=GREY, ls="--", label="chance: most frequent class")
+    axes.axhline(guessing, color=GREY, ls="--", label="largest class")
     axes.axvline(chosen_rows(curves), color=GREY, ls=":", label="size chosen")
     axes.set_xscale("log", base=2)
     axes.set(

@@ -5,7 +5,7 @@ from functools import cache
 
 from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.reports.json_values import JsonValue, to_json
-from aflite_assets.reports.sentences.summary import chance_by_iteration
+from aflite_assets.reports.sentences.summary import largest_class_by_iteration
 from aflite_assets.reports.tables.main_tables import filter_table
 
 DRAW_SCRIPT = """
@@ -60,9 +60,9 @@ def curve_figure(filtered: FilteredSet) -> dict[str, JsonValue]:
     traces = [
         _trace("representation bias", iterations, bias, meta="series-bias", hover="%{y:.1%}"),
         _trace(
-            "most frequent class, share of rows",
+            "largest class",
             iterations,
-            chance_by_iteration(filtered),
+            largest_class_by_iteration(filtered),
             meta="series-chance",
             hover="%{y:.1%}",
         )
@@ -70,7 +70,7 @@ def curve_figure(filtered: FilteredSet) -> dict[str, JsonValue]:
         _trace("pool rows left", iterations, left, meta="series-rows", hover="%{y:,} (%{customdata:,} go)")
         | {"yaxis": "y2", "customdata": removed, "line": {"width": 2, "shape": "hv"}},
     ]
-    return {"data": to_json(traces), "layout": _layout(max(left, default=1))}
+    return {"data": to_json(traces), "layout": _layout(max(left, default=1), len(iterations))}
 
 
 def script_json(value: JsonValue) -> str:
@@ -95,7 +95,11 @@ def _trace(name: str, x: object, y: object, *, meta: str, hover: str) -> dict[st
     }
 
 
-def _layout(most_rows: int) -> JsonValue:
+_EACH_TICKED = 12
+"""So many iterations have a tick each; of fewer plotly would draw ticks at fractions."""
+
+
+def _layout(most_rows: int, iterations: int) -> JsonValue:
     plain = {"fixedrange": False, "zeroline": False, "automargin": True, "showline": True}
     return to_json(
         {
@@ -107,7 +111,9 @@ def _layout(most_rows: int) -> JsonValue:
             "hovermode": "x unified",
             "hoverlabel": {"font": {"color": "#17212b"}, "bgcolor": "#ffffff"},
             "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
-            "xaxis": plain | {"title": {"text": "iteration"}, "anchor": "y2", "tickformat": "d", "rangemode": "tozero"},
+            "xaxis": plain
+            | {"title": {"text": "iteration"}, "anchor": "y2", "tickformat": "d", "rangemode": "tozero"}
+            | ({"tickmode": "linear", "tick0": 0, "dtick": 1} if iterations <= _EACH_TICKED else {}),
             "yaxis": plain
             | {"title": {"text": "predictable rows"}, "domain": [0.42, 1], "range": [0, 1.03], "tickformat": ".0%"},
             "yaxis2": plain

@@ -25,7 +25,7 @@ from aflite_assets.reports.figures.drawing import (
 from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.reports.inputs.score_counts import bin_edges, binned
 from aflite_assets.reports.inputs.similarity import ClassSimilarity, SimilarityBlock, lowest_similarity, similarity_text
-from aflite_assets.reports.sentences.summary import chance_by_iteration
+from aflite_assets.reports.sentences.summary import largest_class_by_iteration
 from aflite_assets.reports.tables.main_tables import filter_table
 from aflite_assets.reports.text import one_line
 from aflite_assets.wording import truncate
@@ -41,14 +41,14 @@ _COLOURS = "cividis"
 
 
 def filtering_curve(filtered: FilteredSet) -> bytes:
-    """Representation bias (with the chance line) above, pool rows left below, by iteration."""
-    table, chance = filter_table(filtered), chance_by_iteration(filtered)
+    """Representation bias (with the largest class's share) above, pool rows left below, by iteration."""
+    table, largest = filter_table(filtered), largest_class_by_iteration(filtered)
     figure = new_figure(height=4.4)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     iterations = [row.iteration for row in table]
     bias = [100 * row.representation_bias for row in table]
     upper.plot(iterations, bias, color=BLUE, marker="o", ms=4, label="representation bias")
-    upper.plot(iterations, [100 * c for c in chance], color=GREY, ls="--", label="chance: most frequent class")
+    upper.plot(iterations, [100 * share for share in largest], color=GREY, ls="--", label="largest class")
     upper.set(ylabel="predictable rows (%)", ylim=(0, 102))
     upper.legend(frameon=False, loc="best", fontsize=9)
     lower.step(iterations, [row.rows_in for row in table], color=VERMILION, where="post")

@@ -17,7 +17,8 @@ class DataMap:
     """The data map of an evaluator trained on all train rows, beside what one representation's filter kept.
 
     `table` has `COLUMNS`: guid is the source's id, index the row's place in the table, `kept` null for rows that never
-    entered the filter. `seeds` and `epochs`: trainings averaged over, and epochs of each.
+    entered the filter. `seeds` and `epochs`: trainings averaged over, and epochs of each; 0 for a map that is `given`
+    with the dataset, whose evaluator is none of ours.
 
     Raises:
         InvalidInputError: a column is missing.
@@ -28,6 +29,7 @@ class DataMap:
     seeds: int
     epochs: int
     table: pa.Table
+    given: bool = False
 
     def __post_init__(self) -> None:
         missing = [name for name in COLUMNS if name not in self.table.column_names]
@@ -40,6 +42,11 @@ class DataMap:
     def name(self) -> str:
         """Names its file and its figure."""
         return f"{self.representation}.{self.evaluator}"
+
+    @property
+    def title(self) -> str:
+        """Whose it is."""
+        return "Data map given with the dataset" if self.given else f"Data map of {self.evaluator}"
 
     @property
     def entered(self) -> pa.Table:

@@ -278,6 +278,7 @@ class BenchmarkData:
     representation, what marks the rows that filtering removed; `row_facts` likewise, of single rows. `checks`: what was
     checked of the data, the filter and the models, with the outcome. `partial_inputs`: evaluators that see a part of
     the input only, so that what they learn is not the task. `source`: where the rows stand in the user's files.
+    `settings_done`: what settings made of the source's rows, as they were asked to.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -318,6 +319,7 @@ class BenchmarkData:
     data_maps: tuple[DataMap, ...] = ()
     row_information: tuple[RowInformation, ...] = ()
     source: SourceRows = NO_SOURCE
+    settings_done: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")

@@ -110,7 +110,7 @@ def dataset_card(
         _paragraphs(description),
         *(f"> **Note:** {escape_markdown(note)}\n" for note in notes),
         "## What is inside\n",
-        _config_table(configs, rows),
+        _config_table(configs, rows, unfiltered=_left_alone(filtered)),
         _column_table(source_columns, own_columns, ids_given=ids_given),
         f"Classes, in the order of their numbers: {', '.join(escape_markdown(name) for name in label_names)}.\n",
         "```python\nfrom datasets import load_dataset\n\n"
@@ -169,10 +169,28 @@ def _paragraphs(text: str) -> str:
     return "\n\n".join(line for line in lines if line) + "\n"
 
 
-def _config_table(configs: Sequence[tuple[str, Mapping[str, str]]], rows: Mapping[str, Mapping[str, int]]) -> str:
+def _left_alone(filtered: Sequence[FilteredSet]) -> frozenset[str]:
+    """The splits that no filter touched, by their policy."""
+    policies = [one.settings.get("evaluation_rows") for one in filtered]
+    return frozenset(
+        split for each in policies if isinstance(each, Mapping) for split, policy in each.items() if policy == "kept"
+    )
+
+
+def _config_table(
+    configs: Sequence[tuple[str, Mapping[str, str]]],
+    rows: Mapping[str, Mapping[str, int]],
+    *,
+    unfiltered: frozenset[str],
+) -> str:
+    """`unfiltered`: splits that no filter touched, which is said beside their sizes."""
     lines = ["| configuration | holds | rows |", "| --- | --- | --- |"]
     for name, files in configs:
-        sizes = [f"{escape_markdown(split)} {_size(rows.get(name, {}).get(split))}" for split in files]
+        sizes = [
+            f"{escape_markdown(split)} {_size(rows.get(name, {}).get(split))}"
+            + (" (unfiltered)" if split in unfiltered and name.startswith(("filtered", "hard")) else "")
+            for split in files
+        ]
         lines.append(f"| `{name}` | {_holds(name)} | {', '.join(sizes)} |")
     return "\n".join(lines) + "\n"
 

@@ -10,7 +10,7 @@ from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSe
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
 from aflite_assets.reports.json_values import JsonValue, to_json
 from aflite_assets.reports.sentences.headlines import headlines
-from aflite_assets.reports.sentences.summary import chance_by_iteration, plain_summary
+from aflite_assets.reports.sentences.summary import largest_class_by_iteration, plain_summary
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text
 from aflite_assets.reports.tables.all_tables import LONG_FORMS
 from aflite_assets.reports.tables.falls import falls
@@ -31,7 +31,7 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "schema_version": SCHEMA_VERSION,
         "dataset": _dataset(data),
         "verdict": verdict_json(data),
-        "notes": list(data.notes),
+        "notes": [*data.notes, *data.settings_done],
         "summary": list(plain_summary(data)),
         "representations": {filtered.representation: _representation(data, filtered) for filtered in data.filtered},
         "tables": {form.name: to_json(form.records(data)) for form in LONG_FORMS},
@@ -100,7 +100,7 @@ def _representation(data: BenchmarkData, filtered: FilteredSet) -> dict[str, Jso
         "verdict": to_json(verdict_text(data, filtered.representation)),
         "falls": to_json(falls(data, filtered.representation)),
         "iterations": to_json(filter_table(filtered)),
-        "chance": to_json(chance_by_iteration(filtered)),
+        "largest_class": to_json(largest_class_by_iteration(filtered)),
         "similarity": [_similarity(one) for one in data.similarities.get(filtered.representation, ())],
         "predictability_histogram": to_json({"edges": edges, "kept": kept, "removed": removed}),
         "stop_reason": filtered.stop_reason,

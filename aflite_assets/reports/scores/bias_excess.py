@@ -15,15 +15,15 @@ _LEAST_DEGREES = 1e-3
 class Excess:
     """A bias less that of permuted labels, with its two-sided 95 % interval, in points (hundredths).
 
-    `bias` and `chance`, in [0, 1], are the two; `rows` those that were scored, `groups` how many groups of equal size
-    they are worth.
+    `bias` and `shuffled_labels`, in [0, 1], are the two; `rows` those that were scored, `groups` how many groups of
+    equal size they are worth.
     """
 
     difference: float
     low: float
     high: float
     bias: float
-    chance: float
+    shuffled_labels: float
     rows: int
     groups: float
 

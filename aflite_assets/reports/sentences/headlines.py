@@ -66,7 +66,7 @@ def headline_sentence(headline: Headline) -> str:
     unknown = [step.after for step in fall.steps if step.fall is None]
     if unknown:
         return f"{text} Without a result for {unknown[0]} it is open what this is made of."
-    return f"{text} Step by step, in points: {'; '.join(_step_text(step) for step in fall.steps)}."
+    return f"{text} Step by step, in points: {'. Then '.join(_step_text(step) for step in fall.steps)}."
 
 
 def _step_text(step: FallStep) -> str:

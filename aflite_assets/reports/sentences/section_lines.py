@@ -47,10 +47,15 @@ def section_lines(data: BenchmarkData) -> dict[str, str]:
 
 
 def _checks(data: BenchmarkData) -> str:
-    failed = [one_line(check.name.replace("_", " ")) for check in data.checks if not check.passed]
+    made = [check for check in data.checks if check.applies]
+    failed = [one_line(check.name.replace("_", " ")) for check in made if not check.passed]
+    skipped = len(data.checks) - len(made)
+    left_out = f" {count(skipped)} skipped, as they do not apply." if skipped else ""
     if not failed:
-        return f"All {counted(len(data.checks), 'check')} passed."
-    return f"{count(len(failed))} of {counted(len(data.checks), 'check')} did not pass: {listed(failed, _MOST_NAMED)}."
+        return f"All {counted(len(made), 'check')} passed.{left_out}"
+    return (
+        f"{count(len(failed))} of {counted(len(made), 'check')} did not pass: {listed(failed, _MOST_NAMED)}.{left_out}"
+    )
 
 
 def _filtering(data: BenchmarkData) -> str:

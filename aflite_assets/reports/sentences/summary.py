@@ -63,7 +63,7 @@ def comparison_sentence(data: BenchmarkData, representation: str) -> str:
         if primary.tested_on != "all":
             text += (
                 f" {primary.test_set} is drawn from the same data and shares its shortcuts, so a loss there may be the "
-                "price of leaving them out; only a test set where a shortcut is absent or misleads shows a gain."
+                "price of leaving them out. Only a test set where a shortcut is absent or misleads shows a gain."
             )
     others = [
         difference
@@ -112,8 +112,8 @@ def runs_sentence(filtered: FilteredSet) -> str:
     mean, least, chance = (filtered.kept_jaccard[name] for name in ("mean", "least", "by_chance"))
     return (
         f"Filtering with representation {filtered.representation} was run {filtered.runs} times, with other draws each "
-        f"time: of the train rows that either of two runs kept, {percent(mean)} % were kept by both (least "
-        f"{percent(least)} %; two random sets of these sizes: {percent(chance)} %). Differences count this."
+        f"time. Of the train rows that either of two runs kept, {percent(mean)} % were kept by both (least "
+        f"{percent(least)} %). Two random sets of these sizes share {percent(chance)} %. Differences count this."
     )
 
 
@@ -127,20 +127,20 @@ def filtering_sentence(filtered: FilteredSet) -> str:
     )
     table = filter_table(filtered)
     text += f" and stopped because {stop_text(filtered.stop_reason)}."
-    return f"{text} {_bias_sentence(table, chance_by_iteration(filtered))}" if table else text
+    return f"{text} {_bias_sentence(table, largest_class_by_iteration(filtered))}" if table else text
 
 
-def _bias_sentence(table: Sequence[FilterRow], chance: Sequence[float]) -> str:
+def _bias_sentence(table: Sequence[FilterRow], largest: Sequence[float]) -> str:
     first, last = table[0].representation_bias, table[-1].representation_bias
     verb = "fell" if last < first else "rose" if last > first else "stayed"
     return (
-        f"Over {len(table)} passes representation bias {verb} from {percent(first)} % to {percent(last)} %; "
-        f"the most frequent class makes up {percent(chance[-1])} % of the rows left in the pool."
+        f"Over {len(table)} passes representation bias {verb} from {percent(first)} % to {percent(last)} %. "
+        f"The largest class makes up {percent(largest[-1])} % of the rows left in the pool."
     )
 
 
-def chance_by_iteration(filtered: FilteredSet) -> tuple[float, ...]:
-    """Share in [0, 1] of the most frequent class among the rows of the pool that entered each iteration.
+def largest_class_by_iteration(filtered: FilteredSet) -> tuple[float, ...]:
+    """Share in [0, 1] of the largest class among the rows of the pool that entered each iteration.
 
     These are the rows whose mean predictability is the representation bias.
     """
@@ -163,7 +163,7 @@ def paired_sentence(differences: Sequence[PairedDifference]) -> str | None:
         return None
     return (
         f"{differences[0].evaluator}, trained on filtered against as many random rows ({differences[0].against}), both "
-        f"tested on the same rows: {'; '.join(sentences)}."
+        f"tested on the same rows. {' '.join(sentences)}"
     )
 
 
@@ -175,11 +175,11 @@ def _paired_text(one: PairedDifference, differences: Sequence[PairedDifference])
     if len({part.verdict.side for part in sides}) == 2:
         apart = [f"{paired_text(part.interval)} on {_label(part)}" for part in sides if part.interval is not None]
         return (
-            f"in opposite directions on the gold labels of {one.test_set}, {listed(apart)} (all its rows: "
-            f"{interval_points(one.interval)}, {verdict_text(one.verdict)})"
+            f"The gold labels of {one.test_set} go in opposite directions: {listed(apart)} (all its rows: "
+            f"{interval_points(one.interval)}, {verdict_text(one.verdict)})."
         )
     rows = f"the filtered rows of {one.test_set}" if one.tested_on == "filtered" else one.test_set
-    return f"{paired_text(one.interval)} on {rows} ({verdict_text(one.verdict)})"
+    return f"On {rows}: {paired_text(one.interval)} ({verdict_text(one.verdict)})."
 
 
 def _label(part: PairedDifference) -> str:
@@ -190,10 +190,10 @@ __all__ = [
     "ONE_ANSWER",
     "SMALL_TEST_SET",
     "cautions",
-    "chance_by_iteration",
     "comparison_sentence",
     "filtering_sentence",
     "findings",
+    "largest_class_by_iteration",
     "paired_sentence",
     "plain_summary",
 ]

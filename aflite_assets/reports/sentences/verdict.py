@@ -106,24 +106,26 @@ def verdict_json(data: BenchmarkData) -> JsonValue:
 def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> str:
     bias = verdict.evidence.bias
     if bias is None:
-        return "the filter's result does not say what chance gives; materialise filtered_sets again."
+        return "the filter's result does not say what shuffled labels give; materialise filtered_sets again."
     rows = bias.rows
     if verdict.code == "nothing_found":
         return (
-            f"linear classifiers predict {percent(rows.bias)} % of the rows, and chance gives {percent(rows.chance)} %."
+            f"linear classifiers predict {percent(rows.bias)} % of the rows, and with shuffled labels "
+            f"{percent(rows.shuffled_labels)} %."
             " They learn nothing from these features, neither a shortcut nor the task."
         )
     if verdict.code == "class_balance_only":
         return (
-            f"linear classifiers predict {percent(rows.bias)} % of the rows, but within a class no more than chance "
-            "gives. What was removed is explained by class."
+            f"linear classifiers predict {percent(rows.bias)} % of the rows, but within a class no more than with "
+            "shuffled labels. What was removed is explained by class."
         )
     if verdict.shortcut:
         return f"{_shortcut(verdict)}{_primary(verdict.evidence.primary, data, representation)}."
     if verdict.shortfalls:
         return _lacking(rows, verdict.shortfalls[0], verdict.evidence.primary)
     return (
-        f"linear classifiers predict {percent(rows.bias)} % of the rows where chance gives {percent(rows.chance)} %. "
+        f"linear classifiers predict {percent(rows.bias)} % of the rows, and with shuffled labels "
+        f"{percent(rows.shuffled_labels)} %. "
         f"{_giveaway(data, representation) or 'The task may simply be easy.'}"
     )
 
@@ -202,7 +204,7 @@ def _lacking(bias: Excess, lacking: Shortfall, primary: Comparison | None) -> st
         return (
             f"of {counted(lacking.present, lacking.what.removesuffix('s'))} linear classifiers predict "
             f"{percent(bias.bias)} %, which lies {signed_points(bias.low)} to {signed_points(bias.high)} points over "
-            f"chance. About {count(lacking.needed)} {lacking.what} would settle it."
+            f"what shuffled labels give. About {count(lacking.needed)} {lacking.what} would settle it."
         )
     where = "" if primary is None else f" ({primary.evaluator} on {primary.test_set})"
     present, needed = counted(lacking.present, lacking.what.removesuffix("s")), count(lacking.needed)
@@ -277,7 +279,7 @@ def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
     said = _sentence(data, representation, primary.evaluator, against, primary.test_set)
     whole = _short(data, representation, primary.evaluator, "full", primary.test_set)
     if said is not None:
-        beside = "" if whole is None else f"; instead of all rows, {whole}"
+        beside = "" if whole is None else f". Instead of all rows: {whole}"
         yield Detail(f"Against as many random rows: {said}{beside}.", "paired")
 
 

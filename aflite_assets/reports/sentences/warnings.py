@@ -13,6 +13,8 @@ from aflite_assets.reports.text import count, counted, listed
 SMALL_TEST_SET = 300
 """Test sets with fewer rows are named in the summary: their 95 % interval is over 5 points to either side."""
 
+_MOST_NAMED = 4
+
 
 @cached_per_record
 def cautions(data: BenchmarkData) -> tuple[str, ...]:
@@ -20,8 +22,8 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
     warnings = []
     if any(test.filtered is not None for name in data.representations for test in _natural_columns(data, name)):
         warnings.append(
-            "Filtered test rows were kept because a linear classifier could not predict them, so part of a fall on "
-            "them is built in, and no difference on them is called help or harm."
+            "Filtered test rows are those that filtering left, and it removed what linear classifiers predict best. So "
+            "accuracy on them is lower by construction, and no difference on them is called help or harm."
         )
     pooled = [test.name for test in data.test_sets if test.pooled]
     if pooled:
@@ -49,7 +51,7 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
     if collapsed:
         warnings.append(
             f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, so their accuracy is "
-            f"that class's share and says that they learnt little: {listed(collapsed)}."
+            f"that class's share. They learnt little: {listed(collapsed, _MOST_NAMED)}."
         )
     single = _single_seed_evaluators(data)
     if single:
@@ -89,8 +91,8 @@ def _related_cautions(data: BenchmarkData) -> list[str]:
     warnings = []
     if same:
         warnings.append(
-            "These evaluators have the make of a model that filtered, so the rows were chosen against them and they "
-            f"fall more than others would: {_as_representations(same)}. {_judge_by(data, same)}"
+            "These evaluators have the make of a model that filtered, so the rows were chosen against them: "
+            f"{_as_representations(same)}. They fall more than others would. {_judge_by(data, same)}"
         )
     if near:
         warnings.append(

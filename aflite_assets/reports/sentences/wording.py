@@ -19,15 +19,13 @@ TRAIN_SET_MEANINGS = {
 STOP_REASONS = {
     "target_size": "the target size was reached",
     "threshold": "too few rows were still predictable enough to go",
-    "chance": "its rows were no more predictable than with permuted labels",
+    "chance": "its rows were no more predictable than with shuffled labels",
 }
 
 GLOSSARY = {
     "Accuracy": "Share of test rows for which the predicted class is the right one, in per cent.",
     "Artifact": "A shortcut in the data: something that gives the label away without the task being solved.",
     "Challenge set": "A test set from elsewhere, built to fail models that use shortcuts. It is never filtered.",
-    "Chance": "In the verdict: what the same classifiers reach with permuted labels. In pictures and tables: accuracy "
-    "of always answering the most frequent class of the rows at hand.",
     "Evaluator": "A model trained from scratch, or from its pretrained checkpoint, on one train set and then "
     "tested. It is not the model that filtered.",
     "Filtered": "The rows that AFLite kept. Where the target size ended the filter, some may still be predicted every "
@@ -43,6 +41,7 @@ GLOSSARY = {
     "settings ask for several (filter_seeds).",
     "Iteration": "One pass of filtering: score all rows left, remove a slice of the most predictable. Counted from 0.",
     "Points": "Difference of two accuracies in per cent: from 80 % to 75 % is 5 points.",
+    "Largest class": "The most frequent class of the rows at hand. Its share is the accuracy of always answering it.",
     "Pool": "The rows that classifiers are trained on and that filtering removes from: the train rows left after "
     "warm-up, and the test rows too where the dataset's settings pool them.",
     "Predictability": "Of the times a row was held out from training, the share in which the linear classifier "
@@ -52,6 +51,8 @@ GLOSSARY = {
     "Representation bias": "Mean predictability of the rows that entered an iteration: how much of the data a "
     "linear classifier can solve from this representation.",
     "Seeds' deviation": "Standard deviation of the accuracy over training runs that differ in their seed only.",
+    "Shuffled labels": "What the same classifiers reach when the rows' labels are put in random order: what class "
+    "shares and groups give by themselves.",
     "Target size": "Filtering never keeps fewer train rows than this.",
     "Verdict": "Above or below: filtered differs from its control by more than the choice of test groups and trainings "
     "explains, counting how many comparisons were made. Open: asked and not found. No verdict: it cannot be asked.",

@@ -1,4 +1,4 @@
-"""What a fall in accuracy from full to filtered is made of: terms that add up, each with its interval."""
+"""What a fall or rise in accuracy from full to filtered is made of: terms that add up, each with its interval."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,10 +22,10 @@ Change = Literal["test rows", "fewer train rows", "class sizes", "which train ro
 
 @dataclass(frozen=True)
 class FallStep:
-    """Changing `what` alone, which comes to the train set `after`, and the fall in accuracy that it makes, in points.
+    """Changing `what` alone, which comes to the train set `after`, and the fall in accuracy that it makes.
 
-    `fall` is None where a result is missing. The intervals of one fall's steps are joint: all of them hold at 95 %
-    together (Bonferroni).
+    `fall`: in points, a rise under 0; None where a result is missing. The intervals of one fall's steps are joint: all
+    of them hold at 95 % together (Bonferroni).
     """
 
     what: Change
@@ -126,13 +126,14 @@ def _table(representation: str, found: tuple[Fall, ...]) -> Table:
     return Table(
         f"falls_{representation}",
         found[0].test_set,
-        f"Terms of each fall on {found[0].test_set}, in points, representation {representation}",
+        f"Steps from full to filtered on {found[0].test_set}, in points, representation {representation}",
         ("evaluator",),
         (ends[0], *steps, ends[1]),
         tuple(Row((fall.evaluator,), (_end(fall.start), *map(_term, fall.steps), _end(fall.end))) for fall in found),
-        "They add up from the first accuracy to the last. In brackets the joint 95 % interval: all terms of a fall "
-        "hold together. Test rows: the same model, asked about the filtered rows alone. Fewer train rows: random in "
-        "place of full. Class sizes: random_matched in its place. Which train rows: filtered in place of that.",
+        "They add up from the first accuracy to the last. Below zero is a fall, above zero a rise. In "
+        "brackets the joint 95 % interval: all steps of an evaluator hold together. Test rows: the same model, asked "
+        "about the filtered rows alone. Fewer train rows: random in place of full. Class sizes: random_matched in its "
+        "place. Which train rows: filtered in place of that.",
     )
 
 
@@ -160,4 +161,4 @@ def _records(data: BenchmarkData) -> Iterator[Record]:
 
 _NUMBERS = ("difference", "low", "high", "counts_training")
 FALLS = LongForm("falls", ("representation", "evaluator", "test_set", "change", "after", *_NUMBERS), _records)
-"""By how many points the accuracy falls with each change."""
+"""By how many points the accuracy falls with each change; a rise is under 0."""

@@ -122,18 +122,18 @@ def _table(data: BenchmarkData, test_set: TestSet) -> Table:
 
 
 _FILTERED = (
-    "Random on full rows shows what having fewer train rows costs; the control on filtered rows has as many train "
+    "Random on full rows shows what having fewer train rows costs. The control on filtered rows has as many train "
     "rows and, as random_matched, the class sizes of filtered, so only the choice of train rows differs. "
     "Difference: full on full minus filtered on filtered, in points, for each representation."
 )
 _LEFT_ALONE = (
-    "The settings leave the test rows alone, so all are tested on the same rows; the control (random_matched, or "
+    "The settings leave the test rows alone, so all are tested on the same rows. The control (random_matched, or "
     "random where there is no such set) has as many train rows as filtered. Difference: full minus filtered, in "
     "points, for each representation."
 )
 _HUMAN = (
-    " Human: mean share of a row's single annotators who gave its label; where the label is their majority, more "
-    "than a new annotator would reach."
+    " Human: mean share of a row's single annotators who gave its label. Where the label is their majority, that is "
+    "more than a new annotator would reach."
 )
 
 

@@ -36,7 +36,7 @@ def iteration_table(filtered: FilteredSet) -> Table:
         ("iteration",),
         tuple(Column(Heading(_ITERATION[name])) for name in names),
         pivot(rows, lambda row: (str(row.iteration),), names, lambda row, name: value_cell(getattr(row, name))),
-        "Pool rows are those that classifiers are trained on and that filtering removes from; the bias is about them, "
+        "Pool rows are those that classifiers are trained on and that filtering removes from. The bias is about them, "
         "and target and stop about the train rows among them."
         + (" Scored rows are never trained on and leave by the same law." if scored else ""),
     )
@@ -121,7 +121,7 @@ def settings_table(title: str, values: Mapping[str, object]) -> Table:
 
 
 def check_table(data: BenchmarkData) -> Table:
-    """Every check with its outcome, those that did not pass first."""
+    """Every check with its outcome: those that did not pass first, those that do not apply last."""
     return Table(
         "checks",
         "",
@@ -129,17 +129,17 @@ def check_table(data: BenchmarkData) -> Table:
         ("check",),
         tuple(Column(Heading(text), kind="text") for text in ("about", "outcome", "what it asks", "what was found")),
         pivot(
-            sorted(data.checks, key=lambda check: check.passed),
+            sorted(data.checks, key=lambda check: ("failed", "passed", "skipped").index(check.outcome)),
             lambda check: (check.name.replace("_", " "),),
             [
                 lambda check: check.about,
-                lambda check: "passed" if check.passed else "failed",
+                lambda check: check.outcome,
                 lambda check: check.asks,
                 lambda check: check.said or DASH,
             ],
-            lambda check, say: text_cell(say(check), strong=not check.passed and say(check) == "failed"),
+            lambda check, say: text_cell(say(check), strong=check.outcome == "failed" and say(check) == "failed"),
         ),
-        "Of the data, the warm-up, the filter and the evaluators. Checks that do not apply pass and say so.",
+        "Of the data, the warm-up, the filter and the evaluators. Checks that do not apply are skipped and say why.",
         style="free",
     )
 

@@ -141,11 +141,11 @@ def _keys(data: BenchmarkData, representation: str) -> Iterator[tuple[str, str]]
 
 
 _CAPTION = (
-    "Under each test set, each place: mean over seeds; its deviation over seeds; Wilson's 95 % interval for the "
-    "number of test rows n, or, of rows in groups, for the rows that these are worth. Shaded: full tested on full, "
-    "random on full, filtered on filtered, the papers' comparison. Drop: full minus filtered test rows, same models, "
-    "in points. Own test rows: test rows chosen in the same way as the train set of that line, so that it is trained "
-    "and tested on one distribution; every line has other rows there."
+    "Each place under a test set has the mean over seeds, its deviation over seeds, and Wilson's 95 % interval. The "
+    "interval is for the number of test rows n, or, of rows in groups, for the rows that these are worth. Shaded: full "
+    "tested on full, random on full, filtered on filtered, the papers' comparison. Drop: full minus filtered test "
+    "rows, same models, in points. Own test rows: test rows chosen in the same way as the train set of that line, so "
+    "that it is trained and tested on one distribution. Every line has other rows there."
 )
 
 

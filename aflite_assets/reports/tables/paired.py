@@ -287,7 +287,7 @@ def _paired_note(differences: Sequence[PairedDifference]) -> str:
     against = list(dict.fromkeys(one.against for one in differences if one.verdict.why not in _NO_CONTROL))
     return (
         f"Points of accuracy on the same test rows, against as many random rows ({listed(against)}). The 95 % "
-        "intervals count test groups and trainings as samples (crossed, t quantiles); they hold for this warm-up and "
+        "intervals count test groups and trainings as samples (crossed, t quantiles). They hold for this warm-up and "
         "this filter run, which another seed would draw anew. The primary comparison is judged by itself, all others "
         "on whole sets together (Holm 1979), and so are parts of sets. No verdict: rows that the filter chose or that "
         f"took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups."
@@ -339,7 +339,7 @@ def _part_table(
 
 
 _PARTS = (
-    "Points of accuracy on the rows of each part, with the 95 % interval as above; shaded where there is a "
+    "Points of accuracy on the rows of each part, with the 95 % interval as above. Shaded where there is a "
     "difference by the verdict, which counts all parts of the report. Gold labels that go in opposite directions "
     "are a shift of answers, which the whole set hides."
 )

@@ -55,7 +55,7 @@ def strongest_verdict(data: BenchmarkData) -> str | None:
 
 
 def starting_excess(filtered: FilteredSet) -> BiasExcess | None:
-    """How far the pool's bias lay over chance in the first iteration; None where the result does not say."""
+    """How far the pool's first bias lay over that of shuffled labels; None where the result does not say."""
     if filtered.chance is None or filtered.first_scores is None:
         return None
     pool = filtered.rows.filter(pa.array(filtered.pool))

@@ -51,10 +51,10 @@ def paper_neighbour_tables(
     yield EvidenceTable(
         f"Nearest train rows as sums of similarities ({representation})",
         "Sums of the cosine similarities to the 1, 5, 10 and 50 nearest train rows, in features of a model trained on "
-        f"all train rows: before, {counted(distances.queries, 'row')} of the other splits to all train rows; after, "
+        f"all train rows. Before: {counted(distances.queries, 'row')} of the other splits to all train rows. After: "
         f"the {counted(kept.queries, 'row')} that filtering kept to the train rows that it kept. To stand beside Table "
-        "3 of the ICLR 2020 submission: what it prints as distances grows with the number of neighbours as sums of "
-        f"similarities do and sums of distances cannot; what it sums is not said there.{sampled}",
+        "3 of the ICLR 2020 submission. What it prints as distances grows with the number of neighbours, as sums of "
+        f"similarities do and sums of distances cannot. What it sums is not said there.{sampled}",
         similarity_sums(distances, kept),
     )
 
@@ -98,9 +98,9 @@ def _distance_tables(representation: str, distances: "NeighbourDistances") -> It
     )
     yield EvidenceTable(
         f"Distance to the nearest train rows ({representation})",
-        f"Mean cosine distance from {whose} to their k nearest train rows of the same class and of the others, "
+        f"Mean cosine distance from {whose} to their k nearest train rows of the same class and of the others. "
         f"{_distances(distances.overall)}. What goes beyond the random rows is the filter's doing and not that of "
-        f"fewer rows; the scale is the representation's own and cannot be compared with another's.{sampled}",
+        f"fewer rows. The scale is the representation's own and cannot be compared with another's.{sampled}",
         distances.overall,
     )
     by_class = distances.by_class
@@ -154,12 +154,11 @@ def similarity_tables(representation: str, alike: pa.Table) -> Iterator[Evidence
     whole = alike["rows"].equals(alike["used_rows"])
     yield EvidenceTable(
         f"Similarity of kept and removed rows ({representation})",
-        "Mean cosine similarity over all pairs of a class's train rows; of the classes with most rows on both sides. "
-        "Random is as many rows of the class as were kept: what kept has less than random is the filter's doing and "
-        "not that of fewer rows, which leave this mean as it is. Part of it is built in, for rows that a linear "
-        "classifier gets right lie together in the features it sees, and wrong labels lie apart too; of few rows a "
-        "small difference may be chance."
-        + ("" if whole else " Of sides with more rows than used_rows a random sample."),
+        "Mean cosine similarity over all pairs of a class's train rows, of the classes with most rows on both sides. "
+        "Random is as many rows of the class as were kept. What kept has less than random is the filter's doing and "
+        "not that of fewer rows, which leave this mean as it is. Part of it is built in: rows that a linear classifier "
+        "gets right lie together in the features it sees, and wrong labels lie apart. Of few rows a small difference "
+        "may be luck." + ("" if whole else " Of sides with more rows than used_rows a random sample."),
         alike.select(["label_name", "side", "rows", "used_rows", "mean_similarity"]),
     )
 
@@ -168,7 +167,7 @@ def _distances(overall: pa.Table) -> str:
     means = {row["when"]: row["within_class"] for row in overall.to_pylist() if row["k"] == _NEIGHBOURS_SHOWN}
     before, random, after = (_distance(means[when]) for when in ("before", "random", "after"))
     return (
-        f"within the class at k = {_NEIGHBOURS_SHOWN} {before} before filtering, {after} after it, and {random} among "
+        f"Within the class at k = {_NEIGHBOURS_SHOWN} {before} before filtering, {after} after it, and {random} among "
         "as many train rows drawn at random"
     )
 
@@ -193,10 +192,10 @@ def overlap_tables(filtered: Mapping[str, pa.Table]) -> Iterator[EvidenceTable]:
     )
     yield EvidenceTable(
         "Overlap of the rows that representations removed",
-        f"Of the train rows removed with one representation and with another {overlap}. Little more than chance says "
-        "that what is easy depends on the representation, much more that both find the same rows easy, and neither "
-        "that the rows carry an artifact; tau is the agreement of the two orders by predictability, 1 when they are "
-        "the same.",
+        f"Of the train rows removed with one representation and with another {overlap}. Little more than at random "
+        "says that what is easy depends on the representation, much more that both find the same rows easy. Neither "
+        "says that the rows carry an artifact. tau is the agreement of the two orders by predictability, 1 when they "
+        "are the same.",
         table,
     )
 
@@ -215,8 +214,8 @@ def annotator_tables(representation: str, rows: pa.Table, raw: Examples) -> Iter
         yield EvidenceTable(
             f"Annotators on kept and removed rows ({representation})",
             f"Share of single annotators who gave the row's label: {_agreement(table)}. Where they agree less on kept "
-            "rows, a lower accuracy after filtering is in part doubt about the labels and not difficulty of the task; "
-            "a row's only annotator mostly gave its label and says nothing, so see unanimous, over rows_of_several.",
+            "rows, a lower accuracy after filtering is in part doubt about the labels and not difficulty of the task. "
+            "A row's only annotator mostly gave its label and says nothing, so see unanimous, over rows_of_several.",
             table,
         )
 
@@ -282,15 +281,15 @@ def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Tab
         return
     table = suspect_shares(rows, label_errors)
     taken_out = sum(table["quarantined"].to_pylist())
-    found = "; ".join(
-        f"{_share(row['kept_share'])} of kept and {_share(row['removed_share'])} of removed {row['split']} rows"
+    found = ". ".join(
+        f"Of {row['split']} rows {_share(row['kept_share'])} of kept and {_share(row['removed_share'])} of removed ones"
         for row in table.to_pylist()
     )
     yield EvidenceTable(
         f"Suspected label errors on either side ({representation})",
-        f"Rows that confident learning suspects of a wrong label, by the first iteration's held-out probabilities: "
+        f"Rows that confident learning suspects of a wrong label, by the first iteration's held-out probabilities. "
         f"{found}. The filter removes what is predicted right, so wrong labels tend to stay and make up more of what "
-        "is left; suspects may be hard rows with right labels too."
+        "is left. Suspects may be hard rows with right labels too."
         + (f" Taken out before the first iteration: {counted(taken_out, 'suspect')}." if taken_out else ""),
         table,
     )
@@ -340,8 +339,8 @@ def adversary_tables(filtered: Mapping[str, pa.Table], raw: Examples, *, seed: i
     pool = raw.select(next(iter(trains.values()))["row_id"].to_numpy())
     kept = {name: train.filter(train["kept"])["row_id"].to_numpy() for name, train in trains.items()}
     adversary = unseen_adversary(pool, kept, seed=seed)
-    reached = "; ".join(
-        f"of those kept with {name} {_share(adversary.of('filtered', name)['accuracy'])}, of as many at random "
+    reached = ". ".join(
+        f"Of those kept with {name} {_share(adversary.of('filtered', name)['accuracy'])}, of as many at random "
         f"{_share(adversary.of('random', name)['accuracy'])}"
         for name in kept
     )
@@ -349,9 +348,9 @@ def adversary_tables(filtered: Mapping[str, pa.Table], raw: Examples, *, seed: i
     yield EvidenceTable(
         "A simple model that the filter did not use",
         f"Held-out accuracy, by fifths, of {adversary.name}: {_share(adversary.of('full')['accuracy'])} of all train "
-        f"rows; {reached}. What kept rows lack against random ones is what this model shares with the filter, be it a "
-        "shortcut or the task itself; what it still has over majority_share may be either too. Differences no larger "
-        "than deviation, which is over the five parts, may be chance."
+        f"rows. {reached}. What kept rows lack against random ones is what this model shares with the filter, be it a "
+        "shortcut or the task itself. What it still has over majority_share may be either too. Differences no larger "
+        "than deviation, which is over the five parts, may be luck."
         + (" Larger sets were measured on a random sample of used_rows." if sampled else ""),
         adversary.accuracies,
     )

@@ -46,8 +46,8 @@ def word_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[
     yield EvidenceTable(
         f"Words that go with a class ({filtered.representation})",
         f"The {_WORDS_PER_CLASS} words per class whose rows carry it most beyond its share, by z-statistic (Gardner et "
-        f"al. 2021) among the train rows; by chance no word exceeds {artifacts.line:.1f}. z falls with the number of "
-        f"rows, so z_random is its mean over {DRAWS} random sets with as many rows of each class as were kept, and "
+        f"al. 2021) among the train rows. By chance no word exceeds {artifacts.line:.1f}. z falls with the number of "
+        f"rows, so z_random is its mean over {DRAWS} random sets with as many rows of each class as were kept. "
         "drop_beyond_random is z_random less z_kept: what fewer rows do not explain. A single word's drop of under "
         f"about two random_deviation may be chance. {_mean_z(artifacts)}{groups}",
         artifacts.words.drop_columns(["label"]),
@@ -73,13 +73,13 @@ def _mean_z(artifacts: "WordArtifacts") -> str:
     if means is None:
         return "No word listed exceeds that among all train rows, so nothing can be concluded about filtering."
     numbers = (
-        f"The mean z of the words listed that exceed it among all train rows is {means.full:.1f} there, "
-        f"{means.mean:.1f} ({min(means.random):.1f} to {max(means.random):.1f}) among random rows and {means.kept:.1f} "
-        "among the kept ones, "
+        f"The mean z of the words listed that exceed it among all train rows is {means.full:.1f} there. "
+        f"Among random rows it is {means.mean:.1f} ({min(means.random):.1f} to {max(means.random):.1f}), and among the "
+        f"kept ones {means.kept:.1f}, "
     )
     if means.kept_is_lowest:
         return (
-            f"{numbers}lower than in any random set, which by chance happens at most one time in {DRAWS + 1}: with the "
+            f"{numbers}lower than in any random set, which by chance happens at most one time in {DRAWS + 1}. With the "
             "rows that filtering removed these words lost more of their tie to the class than fewer rows explain. It "
             "does not say whether a word is an artifact or belongs to the task, nor that nothing else gives the class "
             "away."
@@ -89,14 +89,14 @@ def _mean_z(artifacts: "WordArtifacts") -> str:
             f"{numbers}higher than in any random set: among the rows that filtering kept these words are tied to the "
             "class more closely than among as many others."
         )
-    return f"{numbers}no more and no less than random sets have: nothing can be concluded about filtering."
+    return f"{numbers}no more and no less than random sets have. Nothing can be concluded about filtering."
 
 
 def _over_line(artifacts: "WordArtifacts") -> str:
     counts = artifacts.words_over_line
     numbers = (
-        f"Of all train rows {counts.full:,}, of {DRAWS} random sets with as many rows of each class as were kept "
-        f"{_range(counts)}, of the kept rows {counts.kept:,}"
+        f"Of all train rows it is {counts.full:,}. Of {DRAWS} random sets with as many rows of each class as were kept "
+        f"it is {_range(counts)}. Of the kept rows it is {counts.kept:,}"
     )
     if counts.kept_is_lowest:
         return (

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -112,16 +113,7 @@ class FilterInputs:
         """Mean held-out probabilities of every class in the first iteration, rows x classes float32."""
         from aflite_assets.algorithm import score_rows  # loads torch and numba
 
-        scores = score_rows(
-            self.features,
-            self.labels,
-            settings=self.settings,
-            seed=seed,
-            groups=self.groups,
-            score_only=self.score_only if self.score_only.any() else None,
-            device=device.device,
-            keep_probabilities=True,
-        )
+        scores = score_rows(self.features, self.labels, **self._given(seed, device), keep_probabilities=True)
         assert scores.probabilities is not None
         return scores.probabilities
 
@@ -140,17 +132,23 @@ class FilterInputs:
         return filter_dataset(
             self.features,
             self.labels,
-            settings=self.settings,
-            seed=seed,
-            groups=self.groups,
-            score_only=self.score_only if self.score_only.any() else None,
+            **self._given(seed, device),
             counted=self.split == "train",
             copies=self.copies,
-            device=device.device,
             keep_probabilities=keep_probabilities,
             on_iteration=on_iteration,
             resume=resume,
         )
+
+    def _given(self, seed: int, device: DeviceSettings) -> dict[str, Any]:
+        """What scoring and the loop are given alike, beside features and labels."""
+        return {
+            "settings": self.settings,
+            "seed": seed,
+            "groups": self.groups,
+            "score_only": self.score_only if self.score_only.any() else None,
+            "device": device.device,
+        }
 
     def chance(self, seed: int, *, device: DeviceSettings) -> ChanceScores:
         """What the rows of the pool score with permuted labels."""

@@ -129,14 +129,18 @@ def _filter(
         if settings.filter_seeds > 1:
             seeds = range(settings.seed + 1, settings.seed + settings.filter_seeds)
             further = [_run_again(name, given, seed, part.scratch, context=context) for seed in seeds]
-            kept = [given.kept(result), *further]
-            _write_runs(kept, given, part.path)
-            in_train = [rows[given.split == "train"] for rows in kept]
-            jaccard = _kept_jaccard(in_train)
-            kept_train_rows = [int(rows.sum()) for rows in in_train]
-            summary |= {"filter_runs": len(kept), "kept_train_rows": kept_train_rows, "kept_jaccard": jaccard}
-            run.log_metrics({"kept_jaccard_mean": jaccard["mean"]})
+            summary |= _several_runs([given.kept(result), *further], given, part.path, run)
     return summary
+
+
+def _several_runs(kept: list[np.ndarray], given: FilterInputs, folder: Path, tracked: TrackedRun) -> dict[str, object]:
+    """Publish what each run of the filter kept, bool per row entering; how alike they are, for the summary."""
+    _write_runs(kept, given, folder)
+    in_train = [rows[given.split == "train"] for rows in kept]
+    jaccard = _kept_jaccard(in_train)
+    tracked.log_metrics({"kept_jaccard_mean": jaccard["mean"]})
+    kept_train_rows = [int(rows.sum()) for rows in in_train]
+    return {"filter_runs": len(kept), "kept_train_rows": kept_train_rows, "kept_jaccard": jaccard}
 
 
 def _run_again(name: str, given: FilterInputs, seed: int, scratch: Path, *, context: StageContext) -> np.ndarray:
@@ -264,8 +268,10 @@ def _published(record: IterationRecord) -> dict[str, object]:
 
 
 def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, folder: Path) -> list[str]:
-    """Publish every embedded row with its fate, the iterations, what chance gives, and how the filter ended; the
-    warnings."""
+    """Publish every embedded row with its fate, the iterations, what permuted labels give, and how the filter ended.
+
+    Returns the warnings.
+    """
     rows, entering, policies = given.rows, given.entering, given.policies
     total = rows.num_rows
     scores = np.full(total, np.nan, np.float32)
@@ -344,4 +350,4 @@ def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> 
     }
 
 
-FILTERED_SETS = Stage("filtered_sets", "9", FilteredSetsSettings, FilteredSetsInputs, run)
+FILTERED_SETS = Stage("filtered_sets", "10", FilteredSetsSettings, FilteredSetsInputs, run)

@@ -211,4 +211,4 @@ def _with_image_bytes(table: pa.Table, name: str) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, column)
 
 
-PUBLISHED_DATASET = Stage("published_dataset", "3", PublishedDatasetSettings, PublishedDatasetInputs, run)
+PUBLISHED_DATASET = Stage("published_dataset", "4", PublishedDatasetSettings, PublishedDatasetInputs, run)

@@ -1,6 +1,7 @@
 """The stage of `benchmark_report`: one page to read, its figures, its numbers as JSON, Markdown and Parquet."""
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -9,8 +10,8 @@ import pyarrow.parquet as pq
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.choices import RIGHT
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.reports.inputs.checks import failed_lines
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.checks import CheckOutcome, failed_lines
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, ColumnsSpec, RowCount, Seed
@@ -198,27 +199,14 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         label_names=raw.label_names,
         split_rows=raw_result.summary["rows"],
         warmup_rows=inputs.warmup_split.summary["rows"],
-        notes=(
-            *question_note(tested),
-            *(note for one in tested if one.unit == "question" and not one.challenge for note in one.notes),
-            *trial_note(raw_result),
-            *unlabelled_note(raw_result),
-            *undecodable_note(raw_result),
-            *annotations_note(raw_result),
-            *changed_rows_note(raw_result),
-            *earlier_sets_note(inputs.control_sets),
-        ),
+        notes=(*_question_notes(tested), *_notes(inputs)),
+        settings_done=changed_rows_note(raw_result),
         filtered=filtered,
         cells=cells,
         test_sets=tested,
         examples=raw,
         scatter_features=settings.report.scatter_features,
-        checks=(
-            *data_outcomes(raw_result, inputs.challenge_sets),
-            *warmup_outcomes(inputs.warmup_split, inputs.warmup_models),
-            *filter_outcomes(filtered),
-            *evaluator_outcomes(cells, tested, left_out={*partial, *fine_tuned}),
-        ),
+        checks=_checks(inputs, filtered, cells, tested, left_out={*partial, *fine_tuned}),
         row_facts=read_row_facts(parts, inputs.bias_evidence),
         evidence=(
             *read_evidence(inputs.bias_evidence, source.named),
@@ -256,6 +244,35 @@ def _declared(raw_result: PublishedResult, settings: BenchmarkReportSettings, ra
     }
 
 
+def _question_notes(tested: tuple[TestSet, ...]) -> tuple[str, ...]:
+    """That accuracy is by question, and which questions of the dataset's own splits are left out."""
+    own = [one for one in tested if one.unit == "question" and not one.challenge]
+    return (*question_note(tested), *(note for one in own for note in one.notes))
+
+
+def _notes(inputs: BenchmarkReportInputs) -> tuple[str, ...]:
+    """What must be read first."""
+    raw = inputs.raw_dataset
+    about_rows = (*trial_note(raw), *unlabelled_note(raw), *undecodable_note(raw), *annotations_note(raw))
+    return (*about_rows, *earlier_sets_note(inputs.control_sets))
+
+
+def _checks(
+    inputs: BenchmarkReportInputs,
+    filtered: tuple[FilteredSet, ...],
+    cells: tuple[Cell, ...],
+    tested: tuple[TestSet, ...],
+    *,
+    left_out: Collection[str],
+) -> tuple[CheckOutcome, ...]:
+    return (
+        *data_outcomes(inputs.raw_dataset, inputs.challenge_sets),
+        *warmup_outcomes(inputs.warmup_split, inputs.warmup_models),
+        *filter_outcomes(filtered),
+        *evaluator_outcomes(cells, tested, left_out=left_out),
+    )
+
+
 def _provenance(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs) -> dict[str, str]:
     return {
         "seed": str(settings.seed),
@@ -270,4 +287,4 @@ def _libraries(result: PublishedResult) -> dict[str, str]:
     return {name: str(version) for name, version in result.manifest["environment"].items()}
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "12", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "13", BenchmarkReportSettings, BenchmarkReportInputs, run)

@@ -13,6 +13,8 @@ from aflite_assets.stages.display import raw_findings
 from aflite_assets.stages.shared.published import read_challenge_sets
 from aflite_assets.stages.warmup.findings import cut_texts, encoder_fits
 
+_MOST_NAMED = 4
+
 
 def data_outcomes(raw: PublishedResult, challenges: PublishedResult) -> Iterator[CheckOutcome]:
     """The checks of `diagnostics.data_checks`, and whether all challenge sets were there."""
@@ -21,14 +23,16 @@ def data_outcomes(raw: PublishedResult, challenges: PublishedResult) -> Iterator
     asks = {check.name: " ".join(check.description.split()) for check in DATA_CHECKS}
     for found in raw_findings(raw):
         said = found.what_to_do if not found.passed else str(found.numbers.get("result", ""))
-        yield CheckOutcome("data", found.name, asks[found.name], found.passed, said)
-    missing = read_challenge_sets(challenges).missing
+        yield CheckOutcome("data", found.name, asks[found.name], found.passed, said, found.applies)
+    named = read_challenge_sets(challenges)
+    missing = named.missing
     yield CheckOutcome(
         "data",
         "challenge_sets_available",
         "Every challenge set that the settings name could be loaded.",
         not missing,
         "; ".join(f"{name}: {reason}" for name, reason in missing.items()),
+        applies=bool(missing or named.sets),
     )
 
 
@@ -45,13 +49,13 @@ def warmup_outcomes(split: PublishedResult, models: PublishedResult) -> Iterator
         yield CheckOutcome("warm-up", "learning_curves_flatten", asks, not cautions, " ".join(cautions))
     fits = encoder_fits(models.summary, split.summary["rows_per_class"])
     for name, accuracy in fits.accuracies.items():
-        said = f"{percent(accuracy)} % of its warm-up rows; the largest class makes up {percent(fits.chance)} %"
-        failed = name in fits.at_chance
+        said = f"{percent(accuracy)} % of its warm-up rows; the largest class makes up {percent(fits.largest_class)} %"
+        failed = name in fits.no_better
         if failed:
             said += ". What it filters says little: train it longer, or on more rows"
         yield CheckOutcome(
             "warm-up",
-            f"better_than_chance ({name})",
+            f"better_than_largest_class ({name})",
             "An encoder fits its warm-up rows better than the largest class does.",
             not failed,
             said,
@@ -77,6 +81,7 @@ def evaluator_outcomes(
 
     `left_out`: evaluators that need not beat the largest class, for they see a part of the input or went on elsewhere.
     """
+    natural = any(not one.challenge for one in test_sets)
     undone = [cell for cell in cells if cell.status != "done"]
     named = [f"{cell.evaluator} on {cell.train_set}, seed {cell.seed}: {cell.reason or cell.status}" for cell in undone]
     yield CheckOutcome(
@@ -85,14 +90,16 @@ def evaluator_outcomes(
         "Every evaluator was trained on every train set with every seed.",
         not undone,
         "; ".join(named),
+        applies=bool(cells),
     )
     for name, one in over_largest_class(cells, test_sets).items():
         if name not in left_out:
             yield _learnt(one)
     collapsed = one_answer_names(cells, test_sets)
-    said = f"these learnt little, so do not judge by them: {listed(collapsed)}" if collapsed else ""
+    said = f"these learnt little, so do not judge by them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
     asks = f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set."
-    yield CheckOutcome("evaluators", "more_than_one_answer", asks, not collapsed, said)
+    judged = natural and any(cell.predictions is not None for cell in cells)
+    yield CheckOutcome("evaluators", "more_than_one_answer", asks, not collapsed, said, judged)
 
 
 def _learnt(one: OverLargestClass) -> CheckOutcome:

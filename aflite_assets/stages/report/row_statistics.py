@@ -69,46 +69,82 @@ def information_tables(
             table = mean_information(values, label_names)
             yield EvidenceTable(
                 f"Usable information of kept and removed test rows ({name})",
-                "Mean pointwise V-information (PVI) in bits under evaluators trained on full: how much more probable "
-                "than its share among the train rows a model makes a row's label once it sees the input. At 0 the "
-                "input told it nothing, below 0 it misled. Removed rows have more where the evaluator finds easy what "
-                "the filter found easy. Evaluators are not on one scale of ability: overconfident ones pay for their "
-                "mistakes. Lines without a class are over all classes.",
+                "Mean pointwise V-information (PVI) in bits, under evaluators trained on full. It says how much more "
+                "probable than its share among the train rows a model makes a row's label once it sees the input. At 0 "
+                "the input told it nothing, below 0 it misled. Removed rows have more where the evaluator finds easy "
+                "what the filter found easy. Evaluators are not on one scale of ability: overconfident ones pay for "
+                "their mistakes. Lines without a class are over all classes.",
                 table if table.num_rows <= _MOST_ROWS else table.filter(pc.is_null(table["label_name"])),
             )
 
 
 def data_maps(models: PublishedResult, raw: Examples, filtered: tuple[FilteredSet, ...]) -> tuple[DataMap, ...]:
-    """The data map of every evaluator that recorded its training on full, beside each representation's kept rows."""
+    """The data map of every evaluator that recorded its training on full, beside each representation's kept rows.
+
+    Where none did, the map that the dataset's own attributes have (`given_map`).
+    """
     from aflite_assets.diagnostics.evidence.data_map import data_map
 
-    maps = []
+    maps: list[DataMap] = []
     for evaluator, parts in _full_parts(models).items():
         dynamics = [pq.read_table(path) for part in parts if (path := part.path / "dynamics.parquet").is_file()]
         if not dynamics:
             continue
         table = data_map(dynamics)
-        row_ids = table["row_id"].to_numpy()
-        guids = raw.table["source_id"].take(pa.array(_places(raw.row_ids, row_ids)))
         epochs = len(np.unique(dynamics[0]["epoch"].to_numpy()))
-        for one in filtered:
-            maps.append(
-                DataMap(
-                    evaluator,
-                    one.representation,
-                    len(dynamics),
-                    epochs,
-                    pa.table(
-                        {
-                            "guid": guids,
-                            "index": np.arange(len(row_ids)),
-                            **{name: table[name] for name in ("confidence", "variability", "correctness", "row_id")},
-                            "kept": _kept(one.rows, row_ids),
-                        }
-                    ),
-                )
-            )
+        maps += [
+            DataMap(evaluator, one.representation, len(dynamics), epochs, _beside_kept(table, raw, one))
+            for one in filtered
+        ]
+    given = None if maps else given_map(raw)
+    if given is not None:
+        maps = [DataMap(GIVEN, one.representation, 0, 0, _beside_kept(given, raw, one), given=True) for one in filtered]
     return tuple(maps)
+
+
+GIVEN = "attributes"
+"""Stands for the evaluator in the names of maps that the dataset's attributes have."""
+
+
+def given_map(raw: Examples) -> pa.Table | None:
+    """A data map of others, from the attributes confidence, variability and correctness of the train rows.
+
+    Correctness may count epochs, as in the files of Swayamdipta et al. 2020; it is divided by its largest value then.
+    Rows that lack one of the three are left out. None where an attribute is missing, is no number, or is out of the
+    range of a data map: confidence in [0, 1], variability in [0, 0.5], correctness from 0.
+
+    Returns:
+        Columns row_id (ascending), confidence, variability and correctness, all but the first float64.
+    """
+    train = raw.in_split("train").table
+    if any(f"attribute.{name}" not in train.column_names for name in _COORDINATES):
+        return None
+    try:
+        columns = [pc.cast(train[f"attribute.{name}"], pa.float64()) for name in _COORDINATES]
+    except pa.ArrowInvalid:
+        return None
+    table = pa.table([train["row_id"], *columns], ["row_id", *_COORDINATES]).drop_null().sort_by("row_id")
+    confidence, variability, correctness = (table[name].to_numpy() for name in _COORDINATES)
+    inside = (confidence >= 0) & (confidence <= 1) & (variability >= 0) & (variability <= 0.5) & (correctness >= 0)
+    if not len(inside) or not inside.all() or not np.isfinite(correctness).all():
+        return None
+    share = correctness / max(correctness.max(), 1.0)
+    return table.set_column(3, "correctness", pa.array(share))
+
+
+_COORDINATES = ("confidence", "variability", "correctness")
+
+
+def _beside_kept(table: pa.Table, raw: Examples, filtered: FilteredSet) -> pa.Table:
+    row_ids = table["row_id"].to_numpy()
+    return pa.table(
+        {
+            "guid": raw.table["source_id"].take(pa.array(_places(raw.row_ids, row_ids))),
+            "index": np.arange(len(row_ids)),
+            **{name: table[name] for name in (*_COORDINATES, "row_id")},
+            "kept": _kept(filtered.rows, row_ids),
+        }
+    )
 
 
 def write_row_statistics(found: tuple[RowInformation, ...], maps: tuple[DataMap, ...], folder: Path) -> None:

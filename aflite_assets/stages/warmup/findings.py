@@ -22,16 +22,17 @@ def cut_texts(lengths: Mapping[str, Mapping[str, Any]]) -> list[str]:
 class EncoderFits:
     """Accuracy in [0, 1] of each trained encoder on its own warm-up rows, and the share of the largest class there."""
 
-    chance: float
+    largest_class: float
     accuracies: Mapping[str, float]
 
     @property
-    def at_chance(self) -> tuple[str, ...]:
+    def no_better(self) -> tuple[str, ...]:
         """The encoders that fit their rows no better than the largest class does."""
-        return tuple(name for name, accuracy in self.accuracies.items() if accuracy <= self.chance)
+        return tuple(name for name, accuracy in self.accuracies.items() if accuracy <= self.largest_class)
 
 
 def encoder_fits(models: Mapping[str, Mapping[str, Any]], rows_per_class: Mapping[str, int]) -> EncoderFits:
     """From the summary of `warmup_models` and the classes of `warmup_split`."""
-    chance = max(rows_per_class.values(), default=0) / max(sum(rows_per_class.values()), 1)
-    return EncoderFits(chance, {name: facts["train_accuracy"] for name, facts in models.items() if facts["trained"]})
+    largest_class = max(rows_per_class.values(), default=0) / max(sum(rows_per_class.values()), 1)
+    accuracies = {name: facts["train_accuracy"] for name, facts in models.items() if facts["trained"]}
+    return EncoderFits(largest_class, accuracies)

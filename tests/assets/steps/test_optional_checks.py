@@ -80,6 +80,16 @@ def test_what_does_not_apply_is_left_out_and_what_follows_is_made(instance: dg.D
     assert (events[0].tags or {})["dagster/data_version"] == "v1"
 
 
+def test_dagster_does_not_log_a_check_that_was_left_out_as_missing(
+    instance: dg.DagsterInstance, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO"):
+        result = run(instance, "features")
+    logged = [one.user_message for one in instance.all_logs(result.run_id)] + caplog.messages
+    assert logged
+    assert not [line for line in logged if "did not yield or return expected outputs" in line]
+
+
 def test_a_check_that_blocks_is_reported_though_it_does_not_apply(instance: dg.DagsterInstance) -> None:
     assert reported(run(instance, "texts")) == {"ids": True, "finite": True, "no_empty_texts": False}
 

@@ -24,7 +24,7 @@ def failed(findings: tuple[CheckResult, ...]) -> set[str]:
 
 def test_every_check_has_a_name_and_says_what_holds() -> None:
     names = [one.name for one in DATA_CHECKS]
-    assert len(set(names)) == len(names) == 17
+    assert len(set(names)) == len(names) == 18
     assert {one.name for one in DATA_CHECKS if one.blocking} == BLOCKING
     assert all(one.description.endswith(".") and "\n" not in one.description for one in DATA_CHECKS)
 

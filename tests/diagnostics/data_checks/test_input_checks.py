@@ -199,3 +199,16 @@ def test_shared_texts_without_words_have_no_accuracy(data: Data) -> None:
         "text.share_across_groups": 1.0,
         "text.most_frequent": "'' in 2 rows",
     }
+
+
+def test_exchanged_columns_are_suspected(data: Data) -> None:
+    names = tuple(f"this is text {row}" for row in range(40))
+    rows = data(["train"] * 40, list(range(40)), names=names, text=["spam", "ham"] * 20)
+    outcome = input_checks.labels_are_not_texts(rows)
+    assert outcome.numbers == {"rows": 40, "distinct_labels": 40, "text.distinct": 2}
+    assert not outcome.passed
+    assert outcome.what_to_do.startswith("columns.text and columns.label seem to be exchanged: exchange the two names")
+    right = data(["train"] * 40, [0, 1] * 20, text=list(names))
+    assert input_checks.labels_are_not_texts(right).passed
+    of_features = data(["train"] * 2, [0, 1], features=[[1.0], [2.0]])
+    assert input_checks.labels_are_not_texts(of_features).numbers == {"result": "not applicable: texts only"}

@@ -169,7 +169,10 @@ def test_a_test_split_of_one_row_or_no_train_rows(data: Data) -> None:
     outcome = row_checks.class_shares_alike(data(["train", "train", "test"], [0, 1, 1], text=texts(3)))
     assert (outcome.passed, outcome.numbers["test.points"]) == (False, -50.0)
     outcome = row_checks.class_shares_alike(data(["test"], [1], text=["a"]))
-    assert (outcome.passed, outcome.numbers) == (True, {"largest_points": 5.0})
+    assert (outcome.passed, outcome.numbers) == (
+        True,
+        {"result": "not applicable: train and other splits only"},
+    )
 
 
 def annotated(data: Data, labels: list[int], annotators: list[list[int]]) -> CheckContext:
@@ -204,3 +207,11 @@ def test_without_annotators_there_is_nothing_to_agree_on(data: Data) -> None:
     assert outcome.numbers == {"result": "not applicable: rows with annotators' labels only"}
     assert outcome.passed
     assert row_checks.annotators_agree(annotated(data, [0], [[]])).passed
+
+
+@pytest.mark.parametrize("check", ["no_repeats_across_splits", "no_groups_across_splits", "class_shares_alike"])
+def test_what_compares_splits_does_not_apply_to_train_alone(data: Data, check: str) -> None:
+    alone = data(["train"] * 2, [0, 1], text=texts(2), group=[0, 1])
+    outcome = getattr(row_checks, check)(alone)
+    assert outcome.passed
+    assert str(outcome.numbers["result"]).startswith("not applicable: ")

@@ -115,7 +115,7 @@ def test_captions_have_the_numbers(page: str) -> None:
     words = " ".join(unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<script.*?</script>", "", page, flags=re.S))).split())
     assert "Mean cosine similarity: kept \N{MINUS SIGN}0.250 (56 rows), removed 0.500 (1,000 of 1,234 rows)" in words
     assert "The maps show 4 rows of each side at most, drawn at random, kept and removed ones in the order of" in words
-    assert "two standard deviations of such guessing on so many rows" in words
+    assert "two standard deviations of guessing right with that share on so many rows" in words
 
 
 def test_images_of_a_class_stand_side_by_side_with_their_predictability(page: str) -> None:

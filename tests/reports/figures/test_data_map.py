@@ -46,8 +46,8 @@ def test_both_sides_are_drawn_and_said(rows: int) -> None:
         assert drawn > 1.5 * in_legend > 0
     sampled = ", a random sample of 3,000" if rows > 3_000 else ""
     shown = f"Data map of net trained on full, {rows - 1:,} train rows{sampled}, confidence against variability over 5 "
-    assert picture.alt.startswith(f"{shown}epochs, mean of 3 seeds, representation given: kept rows")
-    assert "and correctness 0.50; removed rows have mean confidence 0." in picture.alt
+    assert picture.alt.startswith(f"{shown}epochs, mean of 3 seeds, representation given. Kept rows")
+    assert "and correctness 0.50. Removed rows have mean confidence 0." in picture.alt
     assert picture.alt.endswith("and correctness 1.00")
 
 
@@ -61,7 +61,7 @@ def test_a_map_without_removed_rows_says_none() -> None:
     kept = table.set_column(6, "kept", pa.array([True] * 9))
     one = DataMap("net", "given", 1, 1, kept)
     assert one.mean("confidence", kept=False) is None
-    assert "removed rows have mean confidence none" in data_map_picture(one).alt
+    assert "Removed rows have mean confidence none" in data_map_picture(one).alt
 
 
 def test_a_missing_column_is_named() -> None:

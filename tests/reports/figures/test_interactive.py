@@ -1,4 +1,8 @@
 import json
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
 
 from aflite_assets.reports.figures.interactive import curve_figure, plotly_script, script_json
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
@@ -10,11 +14,20 @@ def test_plotly_knows_every_property_of_the_figure(planted: BenchmarkData) -> No
     figure = go.Figure(curve_figure(planted.filtered[0]))
     assert [trace.name for trace in figure.data] == [
         "representation bias",
-        "most frequent class, share of rows",
+        "largest class",
         "pool rows left",
     ]
     assert figure.data[0].y[0] == 0.82
     assert list(figure.data[2].y) == [1200 - 114 * i for i in range(8)]
+
+
+@pytest.mark.parametrize(("iterations", "each"), [(2, True), (12, True), (13, False)])
+def test_few_iterations_have_a_tick_each(planted: BenchmarkData, iterations: int, each: bool) -> None:
+    one = planted.filtered[0]
+    first = one.iterations.slice(0, 1).to_pylist()[0]
+    rows = pa.Table.from_pylist([first | {"iteration": n} for n in range(iterations)], schema=one.iterations.schema)
+    axis = json.loads(script_json(curve_figure(replace(one, iterations=rows))))["layout"]["xaxis"]
+    assert (axis.get("dtick"), axis.get("tick0")) == ((1, 0) if each else (None, None))
 
 
 def test_no_iteration_is_an_empty_figure(planted: BenchmarkData) -> None:

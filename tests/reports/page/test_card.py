@@ -91,6 +91,12 @@ def test_card_says_what_was_removed_by_class_and_by_which_law(planted: Benchmark
         "- Rows of test (scored): left by the law by which train rows left; no classifier was trained on them." in laws
     )
     assert "- Rows of odd\\_1 (kept): were left alone" in laws
+    whole = [("filtered", {"train": "a", "test": "b", "odd_1": "c"}), ("full_tagged", {"train": "d", "odd_1": "e"})]
+    inside = card(planted, filtered=[scored], configs=whole).splitlines()
+    assert next(line for line in inside if line.startswith("| `filtered`")).endswith(
+        "train 4,020, test 400, odd\\_1 not counted (unfiltered) |"
+    )
+    assert "unfiltered" not in next(line for line in inside if line.startswith("| `full_tagged`"))
     assert "evaluation" not in laws.split("| setting | value |")[1].split("\n\n")[0]
     assert "Settings (the first of 3 runs of the filter" in card(planted, filtered=[replace(filtered, runs=3)])
 

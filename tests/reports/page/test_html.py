@@ -210,6 +210,13 @@ def test_nothing_trained_and_no_iteration_still_make_a_page(make_planted: Any, p
     assert "No evaluator was trained." in Page(render_report(make_planted(cells=(), filtered=()))).words()
 
 
+def test_what_settings_did_is_no_warning(make_planted: Any) -> None:
+    done = "The 3 feature columns were standardised by the train rows."
+    page = render_report(make_planted(notes=("Trial run: look only.",), settings_done=(done,)))
+    assert f'<p class="legend">{done}</p>' in page
+    assert page.count('<aside class="note">') == 1 + page.count("Warning from filtering")
+
+
 def test_scatter_for_chosen_features(make_planted: Any, feature_examples: Any) -> None:
     parsed = Page(render_report(make_planted(examples=feature_examples(1400, 3), scatter_features=(0, 2))))
     alts = [str(image["alt"]) for image in parsed.all("img")]

@@ -7,11 +7,11 @@ from aflite_assets.reports.sentences.wording import GLOSSARY
 
 
 def test_a_term_links_to_its_definition_once() -> None:
-    marked = with_definitions("Two evaluators; the evaluator <b> and an Evaluator's chance.")
+    marked = with_definitions("Two evaluators; the evaluator <b> and an Evaluator's points.")
     assert marked.count('<a class="term" href="#term-evaluator" title="A model trained from scratch') == 1
     assert marked.startswith('Two <a class="term"')
     assert "><dfn>evaluators</dfn></a>; the evaluator &lt;b&gt; and an Evaluator" in marked
-    assert '"#term-chance"' in marked
+    assert '"#term-points"' in marked
 
 
 def test_longer_terms_win_and_parts_of_names_are_none() -> None:
@@ -21,8 +21,8 @@ def test_longer_terms_win_and_parts_of_names_are_none() -> None:
 
 
 def test_markup_links_and_code_are_left_alone() -> None:
-    given = Markup('<p title="chance">At <a href="#x">chance</a>, <code>full</code>; chance again.</p>')
-    assert with_definitions(given).replace(with_definitions("chance"), "chance") == given
+    given = Markup('<p title="points">At <a href="#x">points</a>, <code>full</code>; points again.</p>')
+    assert with_definitions(given).replace(with_definitions("points"), "points") == given
 
 
 def test_definitions_are_escaped_attributes() -> None:

@@ -14,7 +14,7 @@ def chance(*, bias: float = 0.5, classes: int = 2, rows: int = 1_000, deviation:
 def test_the_excess_is_the_bias_less_that_of_permuted_labels() -> None:
     scores, labels = np.tile([1.0, 0.4], 500), np.tile([0, 1], 500)
     excess = bias_excess(scores, labels, chance())
-    assert (excess.rows.bias, excess.rows.chance, excess.rows.difference) == pytest.approx((0.7, 0.5, 20.0))
+    assert (excess.rows.bias, excess.rows.shuffled_labels, excess.rows.difference) == pytest.approx((0.7, 0.5, 20.0))
     half = 1.962 * 100 * 0.3 / 1_000**0.5
     assert (excess.rows.low, excess.rows.high) == pytest.approx((20 - half, 20 + half), abs=0.01)
     assert excess.classes.width == pytest.approx(0.0, abs=1e-9)

@@ -46,8 +46,9 @@ def test_a_fall_in_words(planted: BenchmarkData) -> None:
     assert headline_sentence(headline) == (
         "linear on test: trained and tested on full it is right on 78.0 % of the rows; trained and tested on filtered "
         f"it falls by 8.0 points, to 70.0 %. Step by step, in points: \N{MINUS SIGN}18.0 ({bounds[0]}) as the filtered "
-        f"test rows alone are asked; \N{MINUS SIGN}5.0 ({bounds[1]}) with fewer train rows (random); 0.0 ({bounds[2]}) "
-        f"with the class sizes of filtered (random_matched); 15.0 ({bounds[3]}) with which train rows were kept."
+        f"test rows alone are asked. Then \N{MINUS SIGN}5.0 ({bounds[1]}) with fewer train rows (random). Then 0.0 "
+        f"({bounds[2]}) with the class sizes of filtered (random_matched). Then 15.0 ({bounds[3]}) with which "
+        "train rows were kept."
     )
 
 
@@ -60,7 +61,7 @@ def test_falls_and_rises(make_planted: Any, done_cell: Any, filtered: Any, chang
     shares = {"full": (0.9, 0.9, 0.0), "random": (0.8, 0.8, 0.0), "filtered": filtered}
     sentence = headline_sentence(headlines(benchmark(make_planted, done_cell, shares), "roberta")[0])
     assert f"trained and tested on filtered it {change}, to" in sentence
-    assert "; \N{MINUS SIGN}10.0 (95 % of test rows alone" in sentence
+    assert ". Then \N{MINUS SIGN}10.0 (95 % of test rows alone" in sentence
 
 
 def test_without_random_the_cause_stays_open(make_planted: Any, done_cell: Any) -> None:

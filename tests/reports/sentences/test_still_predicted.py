@@ -60,7 +60,7 @@ def test_the_threshold_itself_is_not_under_it_however_it_is_rounded(filtered: Fi
     ("stop_reason", "settings", "why"),
     [
         ("TARGET_SIZE", {}, "target_size stopped the filter."),
-        ("CHANCE", {}, "the filter stopped because its rows were no more predictable than with permuted labels."),
+        ("CHANCE", {}, "the filter stopped because its rows were no more predictable than with shuffled labels."),
         ("THRESHOLD", {"selection": "gumbel"}, "with selection gumbel the threshold ends the filter and does not"),
         ("THRESHOLD", {"remove": "groups"}, "whole groups leave, by the mean of their rows."),
         ("THRESHOLD", {}, "the last pass, with classifiers of its own, found them among what was left."),

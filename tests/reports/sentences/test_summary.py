@@ -8,10 +8,10 @@ import pytest
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet
 from aflite_assets.reports.sentences.summary import (
     cautions,
-    chance_by_iteration,
     comparison_sentence,
     filtering_sentence,
     findings,
+    largest_class_by_iteration,
     plain_summary,
 )
 from aflite_assets.reports.sentences.wording import paired_text
@@ -34,7 +34,7 @@ def test_a_verdict_on_rows_of_the_same_data_says_what_it_cannot_show(planted: Be
     said = comparison_sentence(replace(planted, primary=("linear", "test")), "roberta")
     assert (
         "test is drawn from the same data and shares its shortcuts, so a loss there may be the price of leaving them "
-        "out; only a test set where a shortcut is absent or misleads shows a gain."
+        "out. Only a test set where a shortcut is absent or misleads shows a gain."
     ) in said
 
 
@@ -84,9 +84,9 @@ def test_pairs_on_the_same_rows_are_put_into_words(by_hand: BenchmarkData) -> No
     words = [paired_text(one.interval) for one in pairs if one.interval is not None]
     assert words[0].startswith("16.7 points below, 95 % [\N{MINUS SIGN}")
     assert said[0] == (
-        "p, trained on filtered against as many random rows (random), both tested on the same rows: "
-        f"{words[0]} on test (no verdict: few rows); {words[1]} on the filtered rows of test (no verdict: chosen by "
-        f"the filter); {words[2]} on odd (no verdict: few rows)."
+        "p, trained on filtered against as many random rows (random), both tested on the same rows. "
+        f"On test: {words[0]} (no verdict: few rows). On the filtered rows of test: {words[1]} (no verdict: chosen by "
+        f"the filter). On odd: {words[2]} (no verdict: few rows)."
     )
 
 
@@ -102,7 +102,7 @@ def test_gold_labels_that_go_opposite_ways_are_not_no_difference(planted: Benchm
     (said,) = [line for line in findings(data) if line.startswith("linear, trained on filtered against")]
     low, high = "[\N{MINUS SIGN}100.0, \N{MINUS SIGN}100.0]", "[100.0, 100.0]"
     assert (
-        "both tested on the same rows: in opposite directions on the gold labels of hans, 100.0 points below, 95 % "
+        "both tested on the same rows. The gold labels of hans go in opposite directions: 100.0 points below, 95 % "
         f"{low} on entailment and 100.0 points above, 95 % {high} on non-entailment (all its rows: 0.0 ["
     ) in said
     assert said.endswith("], open).")
@@ -115,7 +115,7 @@ def test_without_filtered_test_rows_pairs_are_on_all_rows(by_hand: BenchmarkData
     said = findings(data)
     assert any(line.startswith("p, trained on filtered") and "16.7 points below" in line for line in said)
     assert not [line for line in said if "filtered rows" in line or "hard to predict" in line]
-    assert not [line for line in cautions(data) if "built in" in line]
+    assert not [line for line in cautions(data) if "by construction" in line]
 
 
 def test_pairs_without_a_result_are_left_out(planted: BenchmarkData) -> None:
@@ -125,17 +125,17 @@ def test_pairs_without_a_result_are_left_out(planted: BenchmarkData) -> None:
 def test_filtering_sentence(planted: BenchmarkData) -> None:
     assert filtering_sentence(planted.filtered[0]) == (
         "Filtering with representation roberta kept 402 of 1,200 train rows (33.5 %) and stopped because too few rows "
-        "were still predictable enough to go. Over 8 passes representation bias fell from 82.0 % to 40.0 %; the most "
-        "frequent class makes up 33.3 % of the rows left in the pool."
+        "were still predictable enough to go. Over 8 passes representation bias fell from 82.0 % to 40.0 %. The "
+        "largest class makes up 33.3 % of the rows left in the pool."
     )
 
 
-def test_chance_follows_the_rows_left(planted: BenchmarkData) -> None:
+def test_the_largest_class_is_that_of_the_rows_left(planted: BenchmarkData) -> None:
     filtered = planted.filtered[0]
     rows = filtered.rows.to_pylist()
-    for iteration, chance in enumerate(chance_by_iteration(filtered)):
+    for iteration, share in enumerate(largest_class_by_iteration(filtered)):
         left = [row["label"] for row in rows if row["kept"] or row["removed_in_iteration"] >= iteration]
-        assert chance == max(left.count(c) for c in range(3)) / len(left)
+        assert share == max(left.count(c) for c in range(3)) / len(left)
 
 
 def test_cautions_name_single_seeds_small_sets_and_unfinished_cells(planted: BenchmarkData) -> None:
@@ -167,13 +167,13 @@ def test_large_sets_and_many_seeds_need_no_caution(planted: BenchmarkData, make_
     sets = tuple(s for s in planted.test_sets if s.name != "validation")
     calm = make_planted(cells=tuple(c for c in planted.cells if c.evaluator == "linear"), test_sets=sets)
     assert len(cautions(calm)) == 2
-    assert "built in" in cautions(calm)[0]
+    assert "lower by construction" in cautions(calm)[0]
     assert cautions(calm)[1] == "Parts of challenge sets with under 300 test rows: hans (11 of 11 parts)."
 
 
 def test_nothing_trained_still_tells_of_the_filtering(make_planted: Any) -> None:
     said = plain_summary(make_planted(cells=()))
-    assert said[0].startswith("Cannot tell: the filter's result does not say what chance gives")
+    assert said[0].startswith("Cannot tell: the filter's result does not say what shuffled labels give")
     assert any(line.startswith("Filtering with representation roberta") for line in said)
 
 

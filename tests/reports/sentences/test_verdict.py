@@ -37,8 +37,8 @@ def test_nothing_found_is_said_in_one_line(planted: BenchmarkData) -> None:
     text = verdict_text(started(planted, bias=0.33), "roberta")
     assert text.code == "nothing_found"
     assert text.sentence == (
-        "Nothing found: linear classifiers predict 33.0 % of the rows, and chance gives 34.0 %. They learn nothing "
-        "from these features, neither a shortcut nor the task."
+        "Nothing found: linear classifiers predict 33.0 % of the rows, and with shuffled labels 34.0 %. They learn "
+        "nothing from these features, neither a shortcut nor the task."
     )
     assert (
         text.details[-1].text
@@ -65,7 +65,7 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
     assert gains.startswith(
         "Against as many random rows: trained on filtered instead of random, “linear” is 11.0 points above (95 % ["
     )
-    assert "; instead of all rows, 9.0 points above (95 % [" in gains
+    assert ". Instead of all rows it is 9.0 points above (95 % [" in gains
     assert use == "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
 
 

@@ -17,8 +17,8 @@ def test_evaluators_of_the_adversarys_make_are_named(make_by_hand: Any) -> None:
     }
     said = [line for line in cautions(make_by_hand(families=families)) if "have the make" in line]
     assert said == [
-        "These evaluators have the make of a model that filtered, so the rows were chosen against them and they fall "
-        "more than others would: p (as representation a). Judge by the others that see whole inputs: q."
+        "These evaluators have the make of a model that filtered, so the rows were chosen against them: p "
+        "(as representation a). They fall more than others would. Judge by the others that see whole inputs: q."
     ]
     partial = cautions(make_by_hand(families=families, partial_inputs=("q",)))
     assert any(line.endswith("No evaluator of another make saw whole inputs; add one to judge by.") for line in partial)
@@ -41,8 +41,8 @@ def test_other_sizes_of_the_adversarys_architecture_are_named_more_softly(make_b
     }
     said = cautions(make_by_hand(families=families, architectures=alike))
     assert [line for line in said if line.startswith("These evaluators")] == [
-        "These evaluators have the make of a model that filtered, so the rows were chosen against them and they fall "
-        "more than others would: q (as representation a). Judge by the others that see whole inputs: p.",
+        "These evaluators have the make of a model that filtered, so the rows were chosen against them: q "
+        "(as representation a). They fall more than others would. Judge by the others that see whole inputs: p.",
         "These evaluators are of the adversary's family, another size or copy of its architecture, so they may fall "
         "more than others would: p (as representation a).",
     ]

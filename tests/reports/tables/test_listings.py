@@ -5,9 +5,29 @@ import pyarrow as pa
 
 from aflite_assets.reports.inputs.learning_curve import LearningCurve
 from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
-from aflite_assets.reports.tables.listings import curve_table, evidence_table, iteration_table, settings_table
+from aflite_assets.reports.sentences.section_lines import section_lines
+from aflite_assets.reports.tables.listings import (
+    check_table,
+    curve_table,
+    evidence_table,
+    iteration_table,
+    settings_table,
+)
 
 MINUS = "\N{MINUS SIGN}"
+
+
+def test_checks_that_do_not_apply_are_skipped_and_stand_last(with_rows: BenchmarkData) -> None:
+    shown = [(row.headings[0], row.cells[1].text) for row in check_table(with_rows).rows]
+    assert shown == [
+        ("better than largest class (roberta)", "failed"), ("labels known", "passed"), ("images decode", "skipped"),
+    ]  # fmt: skip
+
+
+def test_the_line_of_the_checks_counts_those_that_apply(with_rows: BenchmarkData) -> None:
+    assert section_lines(with_rows)["checks"] == (
+        "1 of 2 checks did not pass: better than largest class (roberta). 1 skipped, as they do not apply."
+    )
 
 
 def test_iterations_name_scored_rows_where_there_are_any(planted: BenchmarkData) -> None:

@@ -75,8 +75,11 @@ def test_planted_cues_drop_beyond_random(raw: Examples) -> None:
     assert (together["words_full"], together["random_least"]) == (4, 4)
     assert together["words_kept"] == sum(row["words_kept"] for row in classes) < 4
     assert set(over_line.table["line"].to_pylist()) == {together["line"]}
-    assert "Of all train rows 4, of 99 random sets with as many rows of each class as were kept 4 " in over_line.caption
-    assert f"of the kept rows {together['words_kept']}: fewer than in any random set" in over_line.caption
+    assert (
+        "Of all train rows it is 4. Of 99 random sets with as many rows of each class as were kept it is 4 "
+        in over_line.caption
+    )
+    assert f"Of the kept rows it is {together['words_kept']}: fewer than in any random set" in over_line.caption
 
 
 def test_rows_kept_at_random_show_nothing(raw: Examples) -> None:
@@ -85,7 +88,7 @@ def test_rows_kept_at_random_show_nothing(raw: Examples) -> None:
     for row in listed(words):
         assert row["z_full"] - row["z_kept"] > 4  # fewer rows alone do this
         assert abs(row["drop_beyond_random"]) < 3 * row["random_deviation"]
-    assert "no more and no less than random sets have: nothing can be concluded about filtering." in words.caption
+    assert "no more and no less than random sets have. Nothing can be concluded about filtering." in words.caption
     assert "as random sets have it, so nothing can be concluded from this count." in over_line.caption
     assert "lower than in any" not in words.caption
     assert "fewer than in any" not in over_line.caption

@@ -5,15 +5,20 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.reports.figures.data_map import data_map_alt
 from aflite_assets.reports.inputs.data_map import COLUMNS
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.report import row_statistics
 from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
+from aflite_assets.stages.report.row_statistics import data_maps, given_map
 from tests.compatibility.kept import small_specs, unpack_store
 
 (SPEC,) = (spec for spec in small_specs("kept_specs.yaml") if spec.name == "kept_pairs")
@@ -92,3 +97,67 @@ def test_data_maps_are_files_and_figures(walk: Walk, data: BenchmarkData) -> Non
     for one in data.data_maps:
         assert pq.read_table(folder / "data_maps" / f"{one.name}.parquet").equals(one.table)
         assert (folder / "figures" / f"data_map.{one.name}.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def rows_of_a_map(**columns: list[str | None]) -> Examples:
+    count = len(next(iter(columns.values())))
+    table = {
+        "row_id": pa.array(range(count), pa.int64()),
+        "source_id": [f"s{row}" for row in range(count)],
+        "split": ["train"] * (count - 1) + ["test"],
+        "label": pa.array([row % 2 for row in range(count)], pa.int64()),
+        "text": [f"text {row}" for row in range(count)],
+        **{f"attribute.{name}": pa.array(values, pa.string()) for name, values in columns.items()},
+    }
+    return Examples(pa.table(table), ("no", "yes"))
+
+
+GIVEN: dict[str, list[str | None]] = {
+    "confidence": ["0.9", "0.25", None, "0.5", "7"],
+    "variability": ["0.1", "0.5", "0", "0.2", "7"],
+    "correctness": ["4", "1", "4", "2", "7"],
+}
+
+
+def test_a_map_of_others_is_read_from_attributes_of_train_rows() -> None:
+    table = given_map(rows_of_a_map(**GIVEN))
+    assert table is not None
+    assert table.to_pydict() == {
+        "row_id": [0, 1, 3],
+        "confidence": [0.9, 0.25, 0.5],
+        "variability": [0.1, 0.5, 0.2],
+        "correctness": [1.0, 0.25, 0.5],
+    }
+    shares = given_map(rows_of_a_map(**GIVEN | {"correctness": ["0.5", "0.25", "1", "0", "7"]}))
+    assert shares is not None
+    assert shares["correctness"].to_pylist() == [0.5, 0.25, 0.0]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"confidence": ["high", "low", None, None, None]}, {"confidence": ["1.1", "0", "0", "0", "0"]},
+     {"variability": ["0.6", "0", "0", "0", "0"]}, {"correctness": ["-1", "0", "0", "0", "0"]},
+     {"correctness": ["nan", "0", "0", "0", "0"]}, {"variability": [None] * 5}],
+)  # fmt: skip
+def test_attributes_that_are_no_map_are_none(changed: dict[str, list[str | None]]) -> None:
+    assert given_map(rows_of_a_map(**GIVEN | changed)) is None
+    assert given_map(rows_of_a_map(confidence=GIVEN["confidence"])) is None
+
+
+def test_a_given_map_is_drawn_where_no_training_was_recorded(walk: Walk, data: BenchmarkData) -> None:
+    raw = load_examples(walk["raw_dataset"].path)
+    columns = {"confidence": "0.75", "variability": "0.25", "correctness": "3"}
+    table = raw.table
+    for name, value in columns.items():
+        table = table.append_column(f"attribute.{name}", pa.array([value] * len(raw), pa.string()))
+    with_map = Examples(table, raw.label_names)
+    assert data_maps(walk["evaluator_models"], with_map, data.filtered)[0].evaluator == "small"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_statistics, "_full_parts", lambda models: {})
+        maps = data_maps(walk["evaluator_models"], with_map, data.filtered)
+    assert [(one.name, one.given) for one in maps] == [("small.attributes", True), ("smaller.attributes", True)]
+    first = maps[0]
+    assert set(first.table["correctness"].to_pylist()) == {1.0}
+    assert first.entered.num_rows == pc.sum(pc.equal(data.filtered[0].rows["split"], "train")).as_py()
+    alt = data_map_alt(first)
+    assert alt.startswith(f"Data map given with the dataset, {first.entered.num_rows} train rows, confidence against")

@@ -1,0 +1,55 @@
+"""Whether the column of the labels and a column of texts seem to be exchanged. The check on data uses the same rule."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.raw_table.labels import LabelNames, label_text
+from aflite_assets.specs.dataset import ColumnsSpec
+
+FEWEST_CLASSES = 20
+"""So few classes, or fewer, are no texts."""
+
+MOST_ROWS_PER_CLASS = 3.0
+"""Mean rows of a class, when classes are texts that hardly repeat."""
+
+LABELS_PER_TEXT = 5
+"""So many times the distinct texts there are distinct labels, at least."""
+
+
+def seem_swapped(rows: int, *, labels: int, texts: int) -> bool:
+    """Whether `labels` distinct labels and `texts` distinct values of one text column, of `rows`, seem exchanged."""
+    many = labels > FEWEST_CLASSES and rows <= MOST_ROWS_PER_CLASS * labels
+    return many and 0 < LABELS_PER_TEXT * texts <= labels
+
+
+def swapped_hint(tables: Mapping[str, pa.Table], columns: ColumnsSpec, names: LabelNames | None) -> str | None:
+    """What to say where labels were refused: that a text column holds what labels would be; None where none does."""
+    for field, name in (("text", columns.text), ("text_pair", columns.text_pair)):
+        texts = set() if name is None else _distinct(tables, name)
+        if names is None:
+            rows = sum(table.num_rows for table in tables.values())
+            holds = seem_swapped(rows, labels=len(_distinct(tables, columns.label)), texts=len(texts))
+        else:
+            holds = bool(texts) and texts <= _values(names)
+        if holds:
+            return (
+                f"columns.{field} and columns.label seem to be exchanged: {name!r} has {len(texts)} distinct values "
+                f"and {columns.label!r} has texts; exchange the two names"
+            )
+    return None
+
+
+def _distinct(tables: Mapping[str, pa.Table], name: str) -> set[str | None]:
+    """The values of a column, as labels are compared; nothing for lists."""
+    columns = [table[name] for table in tables.values() if not pa.types.is_nested(table[name].type)]
+    return {label_text(value) for column in columns for value in pc.unique(column).to_pylist() if value is not None}
+
+
+def _values(names: LabelNames) -> set[str | None]:
+    """What stands for a class."""
+    if not isinstance(names, Mapping):
+        return {label_text(name) for name in names}
+    listed = (values if isinstance(values, tuple) else (values,) for values in names.values())
+    return {label_text(value) for values in listed for value in values}

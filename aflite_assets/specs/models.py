@@ -316,14 +316,48 @@ OneStageSpec = ClassicalModelSpec | NeuralModelSpec
 class FineTuneStage(StrictSpec):
     """Rows that a trained model is trained on next; what is left out is as in the evaluator that it starts from."""
 
-    rows: Name = Field(description="a challenge set with fine_tune, whose rows of that split these are")
+    rows: Name | None = Field(None, description="a challenge set with fine_tune, whose rows of that split these are")
+    forgettables: Name | None = Field(
+        None,
+        description="or train rows that this weak model forgets; the evaluator is then trained on full alone",
+        exclude_if=_unset,
+    )
+    take: Literal["forgettable", "random", "never_learnt", "highest_loss"] = Field(
+        "forgettable",
+        description="with forgettables. random: as many random rows, another draw for each seed; never_learnt: those "
+        "that were never right; highest_loss: as many rows with the highest loss in the last epoch",
+        exclude_if=lambda take: take == "forgettable",
+    )
+    share: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="of the rows, with highest_loss; one that the entry has",
+        exclude_if=_unset,
+    )
     epochs: int | None = Field(None, ge=1, le=10_000)
     batch_size: int | None = Field(None, ge=1)
     learning_rate: float | None = Field(None, gt=0, lt=10)
 
+    @model_validator(mode="after")
+    def _one_kind_of_rows(self) -> Self:
+        if (self.rows is None) == (self.forgettables is None):
+            raise ValueError(
+                "a stage trains on rows (a challenge set's) or on forgettables (train rows that a weak model forgets); "
+                "name one of the two"
+            )
+        if self.rows is not None and self.take != "forgettable":
+            raise ValueError(f"take: {self.take} is about forgettables, but the stage names rows; leave take out")
+        if self.share is not None and self.take != "highest_loss":
+            raise ValueError(f"share is about take: highest_loss, but take is {self.take}; leave share out")
+        return self
+
 
 class FineTunedSpec(StrictSpec):
-    """Another evaluator, trained as that one is, and then on rows of challenge sets in turn (ICML 2020, Table 2)."""
+    """Another evaluator, trained as that one is, and then on other rows in turn.
+
+    Rows of challenge sets: ICML 2020, Table 2. Forgettable rows: Yaghoobzadeh et al. 2021, section 3.
+    """
 
     kind: Literal["fine_tuned"]
     start: Name = Field(description="a neural evaluator of this dataset")

@@ -5,7 +5,7 @@ What a forgotten row is: `models.training.forgetting`. Training on them: `evalua
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +23,7 @@ from aflite_assets.stages.evaluation.base_trainings import weights_key
 from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table, train_weights
 from aflite_assets.stages.evaluation.cell_workers import FAILURES
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, cell_fields, validation_fingerprint
+from aflite_assets.stages.evaluation.weak_model_findings import WeakModelFacts
 from aflite_assets.stages.shared.published import FORGETTABLE_ROWS, FORGETTABLE_SETS_FILE, full_rows
 from aflite_assets.stages.shared.train_sets import TrainSet
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
@@ -91,7 +92,7 @@ def run(
         first = counted[0]
         rows += [each.table() for each in counted]
         sets += _sets(first, entry, full, seed=settings.seed, seeds=settings.seeds)
-        summary[name] = _described(first, full)
+        summary[name] = asdict(_facts(first, full))
         context.progress.log(
             f"{name}: {len(first.taken)} of {len(full)} rows are taken ({int(first.forgetting.forgettable.sum())} are "
             f"forgettable, {int(first.forgetting.never_learnt.sum())} of them never learnt)"
@@ -311,8 +312,7 @@ def _set_table(counted: CountedRows, name: str, seed: int | None, row_ids: np.nd
     )
 
 
-def _described(counted: CountedRows, full: Examples) -> dict[str, object]:
-    """The numbers about a weak model that people look at first; its rows of each class by name."""
+def _facts(counted: CountedRows, full: Examples) -> WeakModelFacts:
     counts, taken = counted.forgetting, np.isin(counted.row_ids, counted.taken)
     by_class = {
         name: {
@@ -323,16 +323,18 @@ def _described(counted: CountedRows, full: Examples) -> dict[str, object]:
         for label, name in enumerate(full.label_names)
         if (inside := counted.labels == label).any()
     }
-    return {
-        "rows": len(counted.row_ids),
-        "forgettable": int(counts.forgettable.sum()),
-        "taken": len(counted.taken),
-        "never_learnt": int(counts.never_learnt.sum()),
-        "events": counts.histogram(),
-        "by_class": by_class,
-        "largest_class": max(Counter(counted.labels.tolist()).values()) / len(counted.labels),
-        **{name: value for name, value in counted.metrics.items() if name.startswith(("accuracy.", "train_accuracy"))},
-    }
+    tested = {name.removeprefix("accuracy."): value for name, value in counted.metrics.items() if "accuracy." in name}
+    return WeakModelFacts(
+        rows=len(counted.row_ids),
+        forgettable=int(counts.forgettable.sum()),
+        taken=len(counted.taken),
+        never_learnt=int(counts.never_learnt.sum()),
+        events=counts.histogram(),
+        by_class=by_class,
+        largest_class=max(Counter(counted.labels.tolist()).values()) / len(counted.labels),
+        train_accuracy=counted.metrics["train_accuracy"],
+        accuracy=tested,
+    )
 
 
 FORGETTABLE_SETS = Stage("forgettable_sets", "1", ForgettableSetsSettings, ForgettableSetsInputs, run)

@@ -68,7 +68,7 @@ def test_an_lstms_texts_are_the_maxima_of_its_outputs() -> None:
     model = _model(LSTM)
     text = [3, 4, 5, 6]
     vectors = model.vectors(torch.tensor([text]))
-    expected = model.encoder.lstm(vectors)[0][0].max(dim=0).values  # type: ignore[operator,union-attr]
+    expected = model.encoder.lstm(vectors)[0][0].max(dim=0).values  # type: ignore[operator]
     padded = _padded([text], 7)
     torch.testing.assert_close(model.encoder(model.vectors(padded), padded != 0)[0], expected, rtol=0, atol=1e-6)
 

@@ -24,7 +24,7 @@ BAG = SiameseBagSpec(
 LSTM = SiameseLstmSpec(
     kind="siamese_lstm", vocabulary=200, vector_width=16, width=16, hidden=16, batch_size=10, learning_rate=1e-2
 )
-KINDS = {"bag": BAG, "lstm": LSTM}
+KINDS: dict[str, SiameseBagSpec | SiameseLstmSpec] = {"bag": BAG, "lstm": LSTM}
 
 
 def _ignore(_: str) -> None:

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -14,7 +16,7 @@ MATRICES = st.tuples(st.integers(1, 9), st.integers(0, 12)).flatmap(lambda shape
 def _by_hand(row: list[bool]) -> tuple[int, bool, int, int]:
     """One row's events, whether it was never right, how often it was, and the first epoch in which it was."""
     events = 0
-    for before, after in zip(row, row[1:], strict=False):
+    for before, after in pairwise(row):
         if before and not after:
             events += 1
     return events, not any(row), sum(row), row.index(True) if any(row) else -1

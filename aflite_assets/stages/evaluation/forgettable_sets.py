@@ -14,9 +14,11 @@ import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.diagnostics.evidence.minorities import attribute_shares, group_means, measure_rows
+from aflite_assets.errors import DataError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.specs.dataset import Seed
-from aflite_assets.specs.forgettables import ForgettablesSpec
+from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec
 from aflite_assets.specs.models import EvaluatorSpec, Name, NeuralModelSpec, validation_splits
 from aflite_assets.specs.recipes import set_name
 from aflite_assets.stages.evaluation.base_trainings import weights_key
@@ -24,12 +26,31 @@ from aflite_assets.stages.evaluation.cell_training import WeightsJob, prediction
 from aflite_assets.stages.evaluation.cell_workers import FAILURES
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, cell_fields, validation_fingerprint
 from aflite_assets.stages.evaluation.weak_model_findings import WeakModelFacts
-from aflite_assets.stages.shared.published import FORGETTABLE_ROWS, FORGETTABLE_SETS_FILE, full_rows
+from aflite_assets.stages.shared.published import (
+    FORGETTABLE_ROWS,
+    FORGETTABLE_SETS_FILE,
+    MINORITIES,
+    ForgettableSet,
+    full_rows,
+)
 from aflite_assets.stages.shared.train_sets import TrainSet
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 if TYPE_CHECKING:
     from aflite_assets.models.training.forgetting import Forgetting
+
+_MINORITIES = pa.schema(
+    [
+        ("weak_model", pa.string()),
+        ("name", pa.string()),
+        ("seed", pa.int64()),
+        ("measure", pa.string()),
+        ("group", pa.string()),
+        ("rows", pa.int64()),
+        ("mean", pa.float64()),
+        ("deviation", pa.float64()),
+    ]
+)
 
 _BALANCE, _RANDOM = 11, 12
 """Streams of the seed."""
@@ -39,6 +60,7 @@ class ForgettableSetsSettings(StageSettings):
     """What `forgettable_sets` reads of a dataset's file."""
 
     forgettables: dict[Name, ForgettablesSpec]
+    minorities: MinoritiesSpec | None
     evaluators: dict[Name, EvaluatorSpec]
     seed: int
     seeds: tuple[Seed, ...]
@@ -80,7 +102,9 @@ def run(
     raw = load_examples(inputs.raw_dataset.path)
     full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
     trainings = _Trainings(settings, inputs, draft, context, raw, full)
-    rows, sets, failed = [], [], {}
+    rows: list[pa.Table] = []
+    sets: list[ForgettableSet] = []
+    failed: dict[str, str] = {}
     summary: dict[str, object] = {}
     for name, entry in settings.forgettables.items():
         try:
@@ -99,7 +123,8 @@ def run(
         )
     if rows:
         pq.write_table(pa.concat_tables(rows), draft.path / FORGETTABLE_ROWS)
-        pq.write_table(pa.concat_tables(sets), draft.path / FORGETTABLE_SETS_FILE)
+        pq.write_table(pa.concat_tables(map(_set_table, sets)), draft.path / FORGETTABLE_SETS_FILE)
+        pq.write_table(minorities_table(full, sets, settings.minorities), draft.path / MINORITIES)
     return {"models": summary, "failed": failed, "incomplete": bool(failed)}
 
 
@@ -269,25 +294,25 @@ def _drawn(row_ids: np.ndarray, labels: np.ndarray, sizes: Mapping[int, int], se
 
 def _sets(
     counted: CountedRows, entry: ForgettablesSpec, full: Examples, *, seed: int, seeds: Sequence[int]
-) -> list[pa.Table]:
+) -> list[ForgettableSet]:
     """What recipes and train sets take from: the taken rows, as many random ones per seed, and those of other rules."""
-    sizes = Counter(full.labels[np.isin(full.row_ids, counted.taken)].tolist())
-    sets = [_set_table(counted, "forgettable", None, counted.taken)]
+    name, sizes = counted.training.name, Counter(full.labels[np.isin(full.row_ids, counted.taken)].tolist())
+    sets = [ForgettableSet(name, "forgettable", None, counted.taken)]
     for each in seeds:
         draw = [seed, _RANDOM, each]
         if entry.balance:
             drawn = _drawn(full.row_ids, full.labels, sizes, draw) if sizes else counted.taken
         else:
             drawn = np.sort(np.random.default_rng(draw).choice(full.row_ids, len(counted.taken), replace=False))
-        sets.append(_set_table(counted, "random", each, drawn))
+        sets.append(ForgettableSet(name, "random", each, drawn))
     classes, never = np.unique(full.labels), counted.forgetting.never_learnt
     never_learnt = _taken(counted.row_ids[never], counted.labels[never], classes, entry.balance, seed)
-    sets.append(_set_table(counted, "never_learnt", None, never_learnt))
-    sets.append(_set_table(counted, "highest_loss", None, _highest_loss(counted, sizes, balance=entry.balance)))
+    sets.append(ForgettableSet(name, "never_learnt", None, never_learnt))
+    sets.append(ForgettableSet(name, "highest_loss", None, _highest_loss(counted, sizes, balance=entry.balance)))
     for share in entry.highest_loss:
         places = np.argsort(counted.last, kind="stable")[: round(share * len(counted.last))]
         highest = _taken(counted.row_ids[places], counted.labels[places], classes, entry.balance, seed)
-        sets.append(_set_table(counted, set_name("highest_loss", share), None, highest))
+        sets.append(ForgettableSet(name, set_name("highest_loss", share), None, highest))
     return sets
 
 
@@ -300,16 +325,47 @@ def _highest_loss(counted: CountedRows, sizes: Mapping[int, int], *, balance: bo
     return np.sort(counted.row_ids[np.concatenate([np.empty(0, np.int64), *places])])
 
 
-def _set_table(counted: CountedRows, name: str, seed: int | None, row_ids: np.ndarray) -> pa.Table:
-    rows = len(row_ids)
+def _set_table(made: ForgettableSet) -> pa.Table:
+    rows = len(made.row_ids)
     return pa.table(
         {
-            "weak_model": pa.array([counted.training.name] * rows, pa.string()),
-            "name": pa.array([name] * rows, pa.string()),
-            "seed": pa.array([seed] * rows, pa.int64()),
-            "row_id": row_ids.astype(np.int64),
+            "weak_model": pa.array([made.weak_model] * rows, pa.string()),
+            "name": pa.array([made.name] * rows, pa.string()),
+            "seed": pa.array([made.seed] * rows, pa.int64()),
+            "row_id": made.row_ids.astype(np.int64),
         }
     )
+
+
+def minorities_table(full: Examples, sets: Sequence[ForgettableSet], settings: MinoritiesSpec | None) -> pa.Table:
+    """Means of `diagnostics.evidence.minorities` for all rows (weak_model and name are null) and for every set.
+
+    Overlap and negations only where `settings` name the classes.
+
+    Raises:
+        DataError: the settings name a class that the dataset lacks.
+    """
+    if settings is not None:
+        measures = measure_rows(full, negation=settings.words)
+        positive, negative = (_class_number(full, settings, field) for field in ("positive", "negative"))
+    lines = []
+    for each in (None, *sets):
+        chosen = np.ones(len(full), dtype=bool) if each is None else np.isin(full.row_ids, each.row_ids)
+        means = attribute_shares(full, chosen)
+        if settings is not None:
+            means = [*group_means(measures, full.labels, chosen, positive=positive, negative=negative), *means]
+        key = {} if each is None else {"weak_model": each.weak_model, "name": each.name, "seed": each.seed}
+        lines += [{**key, **asdict(mean)} for mean in means]
+    return pa.Table.from_pylist(lines, schema=_MINORITIES)
+
+
+def _class_number(full: Examples, settings: MinoritiesSpec, field: str) -> int:
+    named = str(getattr(settings, field))
+    if named not in full.label_names:
+        raise DataError(
+            f"minorities.{field} is {named!r}, which is no class of the dataset; name one of {list(full.label_names)}"
+        )
+    return full.label_names.index(named)
 
 
 def _facts(counted: CountedRows, full: Examples) -> WeakModelFacts:

@@ -37,6 +37,9 @@ FORGETTABLE_ROWS = "rows.parquet"
 FORGETTABLE_SETS_FILE = "sets.parquet"
 """The rows of `ForgettableSet`s; it and the file above are there only where a weak model was trained."""
 
+MINORITIES = "minorities.parquet"
+"""Beside these: overlap, negations and attributes of all rows and of every set."""
+
 FINE_TUNE = "fine_tune"
 """Below a challenge set's folder, the folder of the rows that evaluators may be trained on."""
 

@@ -15,15 +15,17 @@ from torch import nn
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.errors import DataError
 from aflite_assets.models import evaluators
 from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.train import train_classifier
 from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.forgettable_sets import CountedRows, WeakTraining, count_rows
+from aflite_assets.stages.evaluation.forgettable_sets import CountedRows, WeakTraining, count_rows, minorities_table
 from aflite_assets.stages.evaluation.weak_model_findings import WeakModelFacts, findings
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.published import ForgettableSet, read_forgettable_sets
@@ -197,6 +199,7 @@ SMALL: dict[str, Any] = {
         },
     },
     "forgettables": {"bow": BOW, "own": {"evaluator": "net"}},
+    "minorities": {"positive": "entailment", "negative": "contradiction"},
     "seeds": [0, 1],
 }  # fmt: skip
 
@@ -256,6 +259,30 @@ def test_sets_have_the_sizes_that_the_settings_ask_for(made: Made) -> None:
     tenth = _set(result, "bow", "highest_loss_10").row_ids
     by_loss = sorted(bow, key=lambda row: row["last_label_probability"])[:24]
     assert sorted(row["row_id"] for row in by_loss) == tenth.tolist()
+
+
+def test_minorities_are_measured_in_every_set(made: Made) -> None:
+    _, results, _ = made
+    lines = pq.read_table(results["forgettable_sets"].file("minorities.parquet")).to_pylist()
+    found = {(line["weak_model"], line["name"], line["seed"], line["measure"], line["group"]): line for line in lines}
+    raw = load_examples(results["raw_dataset"].path)
+    taken = _set(results["forgettable_sets"], "bow", "forgettable").row_ids
+    cues = raw.select(taken).table["attribute.cue"].to_pylist()
+    line = found["bow", "forgettable", None, "cue = none", "all rows"]
+    assert (line["rows"], line["mean"]) == (len(taken), pytest.approx(cues.count("none") / len(taken)))
+    assert found[None, None, None, "cue = none", "all rows"]["mean"] == pytest.approx(0.4, abs=0.05)
+    overlap = found[None, None, None, "overlap", "positive"]
+    assert (overlap["rows"], overlap["mean"] > found[None, None, None, "overlap", "others"]["mean"]) == (80, True)
+    assert ("own", "random", 1, "negation", "negative") in found
+
+
+def test_a_class_that_the_dataset_lacks_is_refused(made: Made) -> None:
+    _, results, _ = made
+    full = load_examples(results["raw_dataset"].path)
+    with pytest.raises(
+        DataError, match=r"minorities.positive is 'yes', which is no class of the dataset; name one of \["
+    ):
+        minorities_table(full, [], MinoritiesSpec(positive="yes", negative="contradiction"))
 
 
 def test_balanced_sets_have_as_many_rows_of_each_class(made: Made) -> None:
@@ -324,7 +351,7 @@ def test_a_weak_model_that_fails_fails_its_second_phases_alone(made: Made, monke
 
 
 def test_without_forgettables_the_result_is_empty(tmp_path: Path) -> None:
-    content = {**SMALL, "evaluators": {"linear": {"kind": "linear"}}, "forgettables": {}}
+    content = {**SMALL, "evaluators": {"linear": {"kind": "linear"}}, "forgettables": {}, "minorities": None}
     _run(content, ResultStore(tmp_path), until="warmup_split")
     result = run_stage("forgettable_sets", parse_spec(content), store=ResultStore(tmp_path)).result
     assert result.summary == {"nothing_asked": True}

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.data.formats.choices import choice_tables
+from aflite_assets.data.formats.choices import answer_rows, choice_tables
 from aflite_assets.data.formats.image_folders import image_paths, image_table
-from aflite_assets.data.formats.row_places import with_files
+from aflite_assets.data.formats.row_places import places_in_files, with_files
 from aflite_assets.data.formats.tables import read_table_file
 from aflite_assets.data.hub.datasets import load_hub, source_commit
 from aflite_assets.data.synthetic.circles import circles, list_column
@@ -87,6 +87,39 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
             return choice_tables(source, files)
         case TableSource():
             return {split: _file_table(source, split, as_tuple(names)) for split, names in source.splits.items()}
+
+
+def source_places(source: SourceSpec) -> dict[str, pa.Table]:
+    """By split where each row of `load_source` stands in the files: file, file_row and line (`places_in_files`).
+
+    Of multiple choice every answer has the place of its row. Empty for sources that are not files of rows.
+
+    Raises:
+        MissingDataError: a file is missing. DataError: a file cannot be read as its format.
+    """
+    _require_files(source)
+    if isinstance(source, FeatureSource):
+        return {split: _feature_places(files) for split, files in source.splits.items()}
+    if not isinstance(source, TableSource | MultipleChoiceSource):
+        return {}
+    form = source.table if isinstance(source, MultipleChoiceSource) else source
+    tables = {split: _file_table(form, split, as_tuple(names)) for split, names in source.splits.items()}
+    places = {split: known for split, table in tables.items() if (known := places_in_files(table)) is not None}
+    if isinstance(source, TableSource):
+        return places
+    rows = answer_rows(source, tables)
+    return {split: known.take(pa.array(rows[split], pa.int64())) for split, known in places.items()}
+
+
+def _feature_places(files: FeatureFiles) -> pa.Table:
+    rows = len(np.lib.format.open_memmap(files.features, mode="r"))
+    return pa.table(
+        {
+            "file": pa.array([files.features] * rows, pa.string()).dictionary_encode(),
+            "file_row": np.arange(rows, dtype=np.int64),
+            "line": pa.nulls(rows, pa.int64()),
+        }
+    )
 
 
 def at_content(source: SourceSpec, content: Mapping[str, Any]) -> SourceSpec:

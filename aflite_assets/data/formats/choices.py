@@ -46,20 +46,33 @@ def choice_tables(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) 
             exactly one that is right, or `right` holds something that names no answer.
     """
     with naming_lines(tables):
-        listed = {split: _is_list(table, source) for split, table in tables.items()}
-        by_question = len(as_tuple(source.answers)) > 1 or any(listed.values())
-        for split, table in tables.items():
-            _require(split, table, source)
-        if by_question:
-            answers = _by_question(source, tables)
-        elif source.id is None:
-            raise DataError(
-                f"source.answers names one column, {source.answers!r}, so every row is one answer; name the column of "
-                "the question's id as source.id, or all columns of answers as source.answers"
-            )
-        else:
-            answers = {split: _by_answer(split, source, table) for split, table in tables.items()}
+        answers = _all_answers(source, tables)
         return {split: _table(split, source, table, answers[split]) for split, table in tables.items()}
+
+
+def answer_rows(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, list[int]]:
+    """By split the row of the source's table (from 0) that each row of `choice_tables` is of, in their order.
+
+    Raises:
+        DataError: as `choice_tables`.
+    """
+    with naming_lines(tables):
+        return {split: answers.rows for split, answers in _all_answers(source, tables).items()}
+
+
+def _all_answers(source: MultipleChoiceSource, tables: Mapping[str, pa.Table]) -> dict[str, _Answers]:
+    listed = {split: _is_list(table, source) for split, table in tables.items()}
+    by_question = len(as_tuple(source.answers)) > 1 or any(listed.values())
+    for split, table in tables.items():
+        _require(split, table, source)
+    if by_question:
+        return _by_question(source, tables)
+    if source.id is None:
+        raise DataError(
+            f"source.answers names one column, {source.answers!r}, so every row is one answer; name the column of "
+            "the question's id as source.id, or all columns of answers as source.answers"
+        )
+    return {split: _by_answer(split, source, table) for split, table in tables.items()}
 
 
 def _is_list(table: pa.Table, source: MultipleChoiceSource) -> bool:

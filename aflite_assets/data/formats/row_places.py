@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from aflite_assets.errors import DataError
@@ -77,22 +78,53 @@ def _in_file(table: pa.Table, row: int) -> str | None:
     return None
 
 
+def places_in_files(table: pa.Table) -> pa.Table | None:
+    """Where each row of a table stands: file (its path), file_row int64 (from 0) and line int64 (from 1).
+
+    `line` is null for a format without lines. None for a table that is not from files.
+    """
+    noted = files_of(table)
+    if not noted or sum(file["rows"] for file in noted) != table.num_rows:
+        return None
+    files = np.repeat(np.arange(len(noted), dtype=np.int32), [file["rows"] for file in noted])
+    lines = [_lines(file, 0, file["rows"]) for file in noted]
+    known = [
+        pa.array(found, pa.int64())
+        if found is not None and len(found) == file["rows"]
+        else pa.nulls(file["rows"], pa.int64())
+        for found, file in zip(lines, noted, strict=True)
+    ]
+    return pa.table(
+        {
+            "file": pa.DictionaryArray.from_arrays(pa.array(files), pa.array([file["path"] for file in noted])),
+            "file_row": np.concatenate([np.arange(file["rows"], dtype=np.int64) for file in noted]),
+            "line": pa.chunked_array(known, pa.int64()),
+        }
+    )
+
+
 def _line(file: Mapping[str, Any], row: int) -> int | None:
     """The line on which a row begins, from 1; None for a format without lines, or a file that changed meanwhile."""
+    found = _lines(file, row, 1)
+    return found[0] if found else None
+
+
+def _lines(file: Mapping[str, Any], first: int, count: int) -> list[int] | None:
+    """The lines on which `count` rows begin, from `first` on; None for a format without lines or an unreadable file."""
     path, form = Path(file["path"]), file["format"]
     try:
         if form == "parquet":
             return None
         if form == "jsonl":
             with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
-                return _nth(row, (number for number, line in enumerate(stream, 1) if line.strip()))
-        skipped = row + (1 if file["header"] else 0)
+                return _some(first, count, (number for number, line in enumerate(stream, 1) if line.strip()))
+        skipped = first + (1 if file["header"] else 0)
         quoted = form == "csv" if file["quoted"] is None else file["quoted"]
         with path.open(encoding="utf-8-sig", errors="replace", newline="" if quoted else None) as stream:
             if not quoted:
-                return _nth(skipped, (number for number, line in enumerate(stream, 1) if line.strip("\n")))
+                return _some(skipped, count, (number for number, line in enumerate(stream, 1) if line.strip("\n")))
             delimiter = file["delimiter"] or ("\t" if form == "tsv" else ",")
-            return _nth(skipped, _record_lines(csv.reader(stream, delimiter=delimiter)))
+            return _some(skipped, count, _record_lines(csv.reader(stream, delimiter=delimiter)))
     except (OSError, csv.Error):
         return None
 
@@ -106,5 +138,5 @@ def _record_lines(reader: Any) -> Iterator[int]:
         before = reader.line_num
 
 
-def _nth(number: int, lines: Iterator[int]) -> int | None:
-    return next(islice(lines, number, None), None)
+def _some(first: int, count: int, lines: Iterator[int]) -> list[int]:
+    return list(islice(lines, first, first + count))

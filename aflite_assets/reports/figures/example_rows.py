@@ -12,6 +12,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.thumbnails import thumbnail_uri
 from aflite_assets.reports.inputs.records import FilteredSet
+from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.reports.text import MAX_SHOWN_CHARACTERS, printable
 from aflite_assets.wording import truncate
 
@@ -40,11 +41,17 @@ class ExampleRow:
 
 
 def shown_examples(
-    examples: Examples, filtered: FilteredSet, *, kept: bool, seed: int, rows: int | None = None
+    examples: Examples,
+    filtered: FilteredSet,
+    *,
+    kept: bool,
+    seed: int,
+    rows: int | None = None,
+    source: SourceRows = NO_SOURCE,
 ) -> tuple[ExampleRow, ...]:
     """Train rows of one side, drawn at random, classes in turn, so that small classes appear too.
 
-    `rows`: how many at most; default by kind of input.
+    `rows`: how many at most; default by kind of input. `source` gives features their names and units.
 
     Raises:
         DataError: a drawn row is not in `examples`.
@@ -55,7 +62,7 @@ def shown_examples(
     )
     drawn = side.take(_classes_in_turn(side["label"].to_numpy(), wanted, seed))
     inputs = examples.select(drawn["row_id"].to_pylist())
-    return tuple(_example_row(inputs, position, record) for position, record in enumerate(_records(drawn)))
+    return tuple(_example_row(inputs, position, record, source) for position, record in enumerate(_records(drawn)))
 
 
 def shown_rows(examples: Examples, filtered: FilteredSet, row_ids: Sequence[int]) -> tuple[ExampleRow, ...]:
@@ -73,7 +80,7 @@ def shown_rows(examples: Examples, filtered: FilteredSet, row_ids: Sequence[int]
         )
     records = _records(filtered.rows.take(places))
     inputs = examples.select(row_ids)
-    return tuple(_example_row(inputs, position, record) for position, record in enumerate(records))
+    return tuple(_example_row(inputs, position, record, NO_SOURCE) for position, record in enumerate(records))
 
 
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
@@ -96,7 +103,7 @@ def _classes_in_turn(labels: np.ndarray, wanted: int, seed: int) -> np.ndarray:
     return chosen[np.argsort(labels[chosen], kind="stable")]
 
 
-def _example_row(inputs: Examples, position: int, record: dict[str, Any]) -> ExampleRow:
+def _example_row(inputs: Examples, position: int, record: dict[str, Any], source: SourceRows) -> ExampleRow:
     score, iteration = record["predictability"], record["removed_in_iteration"]
     common: dict[str, Any] = {
         "row_id": int(inputs.row_ids[position]),
@@ -107,7 +114,9 @@ def _example_row(inputs: Examples, position: int, record: dict[str, Any]) -> Exa
     if inputs.modality == "text":
         return ExampleRow(**common, texts=_texts(inputs, position))
     if inputs.modality == "features":
-        return ExampleRow(**common, vector=short_vector(inputs.features[position]))
+        return ExampleRow(
+            **common, vector=short_vector(source.original(inputs.features[position]), names=source.features)
+        )
     encoded, problem = _image(inputs, position)
     uri = None if encoded is None else thumbnail_uri(encoded)
     if uri is None and problem is None:
@@ -121,9 +130,13 @@ def _texts(inputs: Examples, position: int) -> tuple[str, ...]:
     return tuple(truncate(printable(value), MAX_SHOWN_CHARACTERS) for value in values if value is not None)
 
 
-def short_vector(values: np.ndarray) -> str:
-    """The first values of a row of features, and how many there are."""
-    numbers = [f"{value:.3g}" for value in values[:_MAX_VALUES].tolist()]
+def short_vector(values: np.ndarray, names: tuple[str, ...] | None = None) -> str:
+    """The first values of a row of features, with their names where there are any, and how many there are."""
+    first = values[:_MAX_VALUES].tolist()
+    if names is None:
+        numbers = [f"{value:.3g}" for value in first]
+    else:
+        numbers = [f"{printable(name)} {value:.6g}" for name, value in zip(names, first, strict=False)]
     rest = f", … ({len(values)} values)" if len(values) > _MAX_VALUES else ""
     return f"({', '.join(numbers)}{rest})"
 

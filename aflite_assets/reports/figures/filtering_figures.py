@@ -57,7 +57,7 @@ def filtering_curves(filtered: Sequence[FilteredSet], label_names: Sequence[str]
     rows.set(title="Rows left", ylabel="pool rows")
     rows.set_ylim(bottom=0)
     rows.yaxis.set_major_formatter(thousands)
-    bias.set(title="Representation bias\n(dashed: chance)", ylabel="predictable rows (%)", ylim=(0, 102))
+    bias.set(title="Representation bias\n(dashed: most frequent class)", ylabel="predictable rows (%)", ylim=(0, 102))
     cutoff.set(title="Cut-off score\n(dashed: threshold)", ylabel="lowest score removed", ylim=(0, 1.02))
     for axes in (rows, bias, cutoff):
         axes.title.set_fontsize(11)

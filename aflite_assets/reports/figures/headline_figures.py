@@ -2,7 +2,7 @@
 narrow."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from aflite_assets.reports.inputs.train_sets import TRAIN_SETS
 from aflite_assets.reports.scores.accuracy import AccuracySummary, correct_rows, score
 from aflite_assets.reports.scores.groups import cell_groups
 from aflite_assets.reports.tables.falls import Fall, falls
-from aflite_assets.reports.text import listed, one_line, signed_points
+from aflite_assets.reports.text import listed, one_line, percent, signed_points
 from aflite_assets.wording import truncate
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ _STEPS = {
     "class sizes": "class\nsizes",
     "which train rows": "which\nrows",
 }
+_CHANCE: dict[str, Any] = {"color": "#17212b", "ls": "--", "lw": 1.1}
+_CHANCE_TEXT = "chance: one over the number of answers"
 _ACROSS = 3
 _WIDE, _NARROW = 3.1, 3.7
 """Inches of a panel's width: beside others, and alone."""
@@ -88,12 +90,15 @@ def _overview(data: BenchmarkData, representation: str, *, across: int) -> Pictu
         found = {(who, name): _summary(cells, test_set) for who, name, cells in groups}
         _dots(panel, found, evaluators, sets)
         panel.set_title(truncate(one_line(test_set.name), 30), fontsize=10)
+        if test_set.chance is not None:
+            panel.axvline(100 * test_set.chance, **_CHANCE)
     panels[0, 0].set_yticks(range(len(evaluators)), [truncate(name, 18) for name in evaluators], fontsize=9)
     panels[0, 0].set_ylim(len(evaluators) - 0.5, -0.5)
+    asked = [one for one in data.test_sets if one.chance is not None]
     for panel in panels[-1]:
-        panel.set_xlabel("accuracy (%)", fontsize=9)
+        panel.set_xlabel(_accuracy_text(data.test_sets), fontsize=9)
     figure.legend(
-        handles=[_handle(name) for name in sets],
+        handles=[*map(_handle, sets), *([_chance_handle()] if asked else [])],
         loc="outside lower center",
         ncols=3 if across > 1 else 2,
         frameon=False,
@@ -103,8 +108,19 @@ def _overview(data: BenchmarkData, representation: str, *, across: int) -> Pictu
     return Picture(
         png(figure),
         f"Accuracy with its 95 % interval of {listed(evaluators, 8)}, trained on {listed(sets)}, on "
-        f"{listed([one_line(one.name) for one in data.test_sets], 8)}, representation {representation}",
+        f"{listed([one_line(one.name) for one in data.test_sets], 8)}, representation {representation}"
+        + (f"; dashed: {_CHANCE_TEXT}, {_chances(asked)}" if asked else ""),
     )
+
+
+def _accuracy_text(test_sets: Sequence[TestSet]) -> str:
+    """What the axis of accuracies says."""
+    units = {one.unit for one in test_sets}
+    return "accuracy by question (%)" if units == {"question"} else "accuracy (%)"
+
+
+def _chances(asked: Sequence[TestSet]) -> str:
+    return listed([f"{percent(one.chance or 0.0)} % on {one_line(one.name)}" for one in asked], 8)
 
 
 def _summary(cells: Sequence[Cell], test_set: TestSet) -> AccuracySummary | None:
@@ -143,6 +159,12 @@ def _dots(
         panel.axhline(line - 0.5, color="#d5dce3", lw=0.8)
 
 
+def _chance_handle() -> "Line2D":
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **_CHANCE, label="chance (1/answers)")
+
+
 def _handle(train_set: str) -> "Line2D":
     from matplotlib.lines import Line2D
 
@@ -162,7 +184,7 @@ def _waterfalls(drawn: Sequence[Fall], *, across: int) -> Picture:
         _waterfall(panel, fall)
     panels[0, 0].set_ylim(0, 104)
     for panel in panels[:, 0]:
-        panel.set_ylabel("accuracy (%)", fontsize=9)
+        panel.set_ylabel("accuracy by question (%)" if drawn[0].unit == "question" else "accuracy (%)", fontsize=9)
     literal(figure)
     return Picture(png(figure), "; ".join(map(_in_words, drawn)))
 

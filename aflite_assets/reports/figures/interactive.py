@@ -51,7 +51,7 @@ def plotly_script() -> str:
 
 
 def curve_figure(filtered: FilteredSet) -> dict[str, JsonValue]:
-    """Data and layout: representation bias and chance above, pool rows left below, on one iteration axis."""
+    """Data and layout: representation bias and the largest class's share above, pool rows left below, by iteration."""
     table = filter_table(filtered)
     iterations = [row.iteration for row in table]
     bias = [row.representation_bias for row in table]
@@ -60,7 +60,7 @@ def curve_figure(filtered: FilteredSet) -> dict[str, JsonValue]:
     traces = [
         _trace("representation bias", iterations, bias, meta="series-bias", hover="%{y:.1%}"),
         _trace(
-            "chance (most frequent class)",
+            "most frequent class, share of rows",
             iterations,
             chance_by_iteration(filtered),
             meta="series-chance",

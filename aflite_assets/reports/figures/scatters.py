@@ -31,7 +31,7 @@ def scatter_pictures(data: BenchmarkData, filtered: FilteredSet) -> tuple[Pictur
         ("Before", np.ones(len(points), dtype=bool), _notes("full", compared, [one.full for one in compared])),
         ("After", kept, _notes("filtered", compared, [one.filtered for one in compared])),
     )
-    x, y = (f"feature {number}" for number in data.scatter_features)
+    x, y = (data.source.feature_title(number) for number in data.scatter_features)
     drawn = []
     for when, mask, notes in sides:
         title = f"{when} filtering: {counted(int(mask.sum()), 'train row')}"

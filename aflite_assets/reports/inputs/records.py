@@ -19,6 +19,7 @@ from aflite_assets.reports.inputs.row_facts import RowFacts
 from aflite_assets.reports.inputs.row_information import RowInformation
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
+from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.reports.inputs.train_sets import TRAIN_SETS, is_train_set
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 CellStatus = Literal["done", "failed", "not run"]
 Collapse = Literal["label", "probability"]
+Unit = Literal["row", "question"]
 
 _PREDICTION_COLUMNS = ("test_set", "row_id", "predicted")
 _ITERATION_COLUMNS = (
@@ -69,7 +71,8 @@ class Cell:
     `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
     number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
     `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
-    their place (`ranks.with_ranks`).
+    their place (`ranks.with_ranks`). Of test sets whose unit is the question it has a row per question
+    (`questions.question_predictions`).
 
     Raises:
         InvalidInputError: the fields contradict each other.
@@ -121,11 +124,14 @@ class TestSet:
     "probability" the probabilities, of which those that count as one class are added up and the largest sum is the
     prediction. `notes`: what must be read beside the numbers. `groups`, int64, one per row: rows with the same number
     belong together (one premise, one template); None where every row is its own. `pooled`: whether the rows entered the
-    filter's pool with the train rows, so that a difference on them is no evidence of help or harm.
+    filter's pool with the train rows, so that a difference on them is no evidence of help or harm. `unit`: what is
+    counted as right or wrong, and so what intervals count: of multiple choice the question, which stands here as the
+    row of its right answer (`questions.question_set`). `chance` in [0, 1]: of a unit of questions the accuracy of
+    guessing, one over the number of answers, mean over questions; else None.
 
     Raises:
         InvalidInputError: lengths or class numbers do not fit, row ids repeat, a challenge set has `kept` or is
-        `pooled`.
+        `pooled`, or `chance` does not fit `unit`.
     """
 
     __test__ = False  # the name starts with "Test", which pytest would collect
@@ -143,6 +149,8 @@ class TestSet:
     groups: np.ndarray | None = None
     pooled: bool = False
     own_kept: Mapping[tuple[str, str], np.ndarray] = field(default_factory=dict)
+    unit: Unit = "row"
+    chance: float | None = None
 
     @property
     def adds_probabilities(self) -> bool:
@@ -160,6 +168,10 @@ class TestSet:
         _require(not (self.challenge and self.kept), f"{where}: challenge sets are not filtered, leave kept empty")
         _require(
             not (self.challenge and self.pooled), f"{where}: challenge sets never enter the pool, leave pooled out"
+        )
+        _require(
+            (self.unit == "question") == (self.chance is not None),
+            f"{where}: unit is {self.unit!r} and chance {self.chance}; questions have a chance, and they alone",
         )
         if self.groups is not None:
             _require(
@@ -265,7 +277,7 @@ class BenchmarkData:
     `filter_runs`: which run of the filter each seed's `filtered` is of; empty where there is one. `cues`: by
     representation, what marks the rows that filtering removed; `row_facts` likewise, of single rows. `checks`: what was
     checked of the data, the filter and the models, with the outcome. `partial_inputs`: evaluators that see a part of
-    the input only, so that what they learn is not the task.
+    the input only, so that what they learn is not the task. `source`: where the rows stand in the user's files.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -305,6 +317,7 @@ class BenchmarkData:
     partial_inputs: tuple[str, ...] = ()
     data_maps: tuple[DataMap, ...] = ()
     row_information: tuple[RowInformation, ...] = ()
+    source: SourceRows = NO_SOURCE
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")
@@ -339,6 +352,12 @@ class BenchmarkData:
         """The plain ones that see whole inputs; all plain ones where none does."""
         whole = tuple(name for name in self.plain_evaluators if name not in self.partial_inputs)
         return whole or self.plain_evaluators
+
+
+def units_text(test_sets: Iterable[TestSet]) -> str:
+    """What the numbers of these test sets count: "rows", "questions", or "rows or questions"."""
+    units = sorted({f"{one.unit}s" for one in test_sets}, reverse=True)
+    return " or ".join(units) or "rows"
 
 
 def _require_tested(name: str, tested: list[str], missing: Collection[str]) -> None:

@@ -119,6 +119,7 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
     name = filtered.representation
     return {
         "filtered": filtered,
+        "answers": any(one.unit == "question" for one in data.test_sets),
         "headline": _headline(data, name),
         "iterations": iteration_table(filtered),
         "settings": settings_table(f"Settings of filtering, representation {name}", filtered.settings),
@@ -127,7 +128,7 @@ def _section(data: BenchmarkData, filtered: FilteredSet, seed: int) -> dict[str,
         "scatter_caption": scatter_caption(data, filtered.representation),
         "similarities": _similarities(data, filtered),
         "examples": [
-            (name, shown_examples(data.examples, filtered, kept=kept, seed=seed))
+            (name, shown_examples(data.examples, filtered, kept=kept, seed=seed, source=data.source))
             for name, kept in (("Kept", True), ("Removed", False))
         ],
     }

@@ -66,6 +66,8 @@ def _dataset(data: BenchmarkData) -> dict[str, JsonValue]:
                 "name": test_set.name,
                 "challenge": test_set.challenge,
                 "rows": len(test_set.row_ids),
+                "unit": test_set.unit,
+                "chance": test_set.chance,
                 "filtered_rows": {name: int(kept.sum()) for name, kept in test_set.kept.items()},
                 "label_names": list(test_set.label_names),
                 "class_map": _class_map(test_set, data.label_names),

@@ -1,6 +1,7 @@
 """The rows that the page can be asked about: a random sample of either side, as JSON under a size. No markup."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -8,16 +9,20 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.rows import rows_at
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.example_rows import short_vector
 from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.reports.figures.thumbnails import thumbnail_uri
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
+from aflite_assets.reports.inputs.source_rows import place_text
 from aflite_assets.reports.json_values import to_json
+from aflite_assets.reports.scores.questions import PICKED
 from aflite_assets.reports.tables.main_tables import filter_table
 from aflite_assets.reports.text import counted, printable, signed_points
 
@@ -28,6 +33,8 @@ _AT_ONCE = 200
 _THUMBNAIL = 64
 _MOST_CHARACTERS = 2_000
 _MOST_SCORES = 100
+_MOST_VALUES = 100
+"""Features of a row that are listed by name; `rows.parquet` has all."""
 _WORD = re.compile(r"\w+")
 
 
@@ -94,8 +101,9 @@ def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST
     frame = to_json(
         {
             "labels": [printable(name) for name in data.label_names],
-            "columns": parts.columns,
+            "columns": [printable(data.source.named(name)) for name in parts.columns],
             "words": parts.words,
+            "questions": parts.questions.shown,
             "filterings": [],
         }
     )
@@ -168,8 +176,13 @@ class _RowParts:
         self.columns = [name for name in ("text", "text_pair") if name in names]
         self._attributes = [name for name in names if name.startswith("attribute.")]
         self.words = _words(data)
+        self.questions = _Questions(data)
+        self._texts = {data.source.named(name): name for name in self.columns}
         self._measured = _measured(data)
-        self._marked = {(word["column"], word["word"]): number for number, word in enumerate(self.words)}
+        self._marked = {
+            (self._texts.get(word["column"], word["column"]), word["word"]): number
+            for number, word in enumerate(self.words)
+        }
 
     def load(self, entries: Sequence[_Entry]) -> list[dict[str, Any]]:
         """Read what these entries are about, at once; what is known of each."""
@@ -189,8 +202,12 @@ class _RowParts:
             if row_id is not None and row_id not in self._loaded
         )
         examples = self._data.examples.select(list(wanted))
+        places = self._data.source.of(examples.row_ids).to_pylist()
         for position, row_id in enumerate(wanted):
-            self._loaded[row_id] = script_json(to_json(self._row(examples, position)))
+            row = self._row(examples, position)
+            if place := place_text(places[position]):
+                row["place"] = printable(place)
+            self._loaded[row_id] = script_json(to_json(row))
         return facts_in_order
 
     def piece(self, entry: _Entry, fact: Mapping[str, Any]) -> tuple[str, int]:
@@ -201,8 +218,13 @@ class _RowParts:
                 self._places[row_id] = len(self.rows)
                 self.rows.append(self._loaded[row_id])
                 size += len(self._loaded[row_id]) + 1
-        piece = script_json(to_json(self._fact(entry, fact)))
-        return piece, size + len(piece) + 1
+        found = self._fact(entry, fact)
+        question, grown = self.questions.of(fact["row_id"])
+        if question is not None:
+            found["question"] = question
+            found["picked"] = self.questions.picked(entry.number, question)
+        piece = script_json(to_json(found))
+        return piece, size + grown + len(piece) + 1
 
     def _fact(self, entry: _Entry, fact: Mapping[str, Any]) -> dict[str, Any]:
         score = fact["predictability"]
@@ -237,7 +259,7 @@ class _RowParts:
         if self.columns:
             row["texts"] = [self._marked_text(name, table[name][position].as_py()) for name in self.columns]
         elif examples.modality == "features":
-            row["vector"] = short_vector(examples.features[position])
+            row |= self._numbers(examples.features[position])
         else:
             row |= _image(examples, position)
         if "annotator_labels" in table.column_names:
@@ -248,6 +270,16 @@ class _RowParts:
         if attributes := [[printable(name), _short(str(value))] for name, value in values if value is not None]:
             row["attributes"] = attributes
         return row
+
+    def _numbers(self, features: np.ndarray) -> dict[str, Any]:
+        """The features in the source's units: in short, and by name where the source has names."""
+        source = self._data.source
+        values = source.original(features)
+        found: dict[str, Any] = {"vector": short_vector(values, names=source.features)}
+        if source.features is not None:
+            named = zip(source.features[:_MOST_VALUES], values.tolist(), strict=False)
+            found["values"] = [[printable(name), f"{value:.6g}"] for name, value in named]
+        return found
 
     def _marked_text(self, column: str, text: str | None) -> list[str | list[Any]]:
         """The text in pieces: as it is, or [number of the word, piece] where a word marks removed rows."""
@@ -260,6 +292,87 @@ class _RowParts:
                 pieces += [shown[end : found.start()], [number, found[0]]]
                 end = found.end()
         return [piece for piece in (*pieces, shown[end:]) if piece]
+
+
+class _Questions:
+    """The questions that rows are answers of, each once, as JSON values: every answer with who picked it."""
+
+    def __init__(self, data: BenchmarkData) -> None:
+        self._data = data
+        self._right = data.source.right
+        self.shown: list[dict[str, Any]] = []
+        self._numbers: dict[int, int] = {}
+        self._members: list[list[int]] = []
+        groups = data.examples.groups
+        self._groups: dict[int, int] = {}
+        self._rows: dict[int, list[int]] = {}
+        if self._right is None or groups is None:
+            return
+        self._groups = dict(zip(data.examples.row_ids.tolist(), groups.tolist(), strict=True))
+        self._places = _places(data.examples.row_ids)
+        for row_id, group in self._groups.items():
+            self._rows.setdefault(group, []).append(row_id)
+        self._pickers = _pickers(data)
+        self._said = [_said_right(one, self._right) for one in data.filtered]
+
+    def of(self, row_id: int) -> tuple[int | None, int]:
+        """The number of the row's question in `shown`, and how many bytes the page grows by it; None without one."""
+        group = self._groups.get(row_id)
+        if group is None:
+            return None, 0
+        if group in self._numbers:
+            return self._numbers[group], 0
+        members = self._rows[group]
+        table = self._data.examples.table
+        name = "text_pair" if "text_pair" in table.column_names else "text"
+        answers = rows_at(table.select([name, "label"]), np.array([self._places[member] for member in members]))
+        question = [
+            {"id": member, "text": _short(text or ""), "right": label == self._right}
+            | ({"by": by} if (by := self._pickers.get(member)) else {})
+            for member, text, label in zip(members, *(answers[one].to_pylist() for one in (name, "label")), strict=True)
+        ]
+        self._numbers[group] = len(self.shown)
+        self.shown.append({"answers": question})
+        self._members.append(members)
+        return self._numbers[group], len(script_json(to_json(question))) + 16
+
+    def picked(self, filtering: int, question: int) -> list[float | None]:
+        """Of each answer how often classifiers of the filter took it for right when it was held out, in [0, 1]."""
+        said = self._said[filtering]
+        return [said.get(member) for member in self._members[question]]
+
+
+def _said_right(filtered: FilteredSet, right: int) -> dict[int, float]:
+    """By row id the share of held-out predictions that said "right", of two classes."""
+    rows = filtered.rows.select(["row_id", "label", "predictability"]).to_pylist()
+    return {
+        row["row_id"]: round(score if row["label"] == right else 1 - score, 3)
+        for row in rows
+        if (score := row["predictability"]) is not None and score == score
+    }
+
+
+def _pickers(data: BenchmarkData) -> dict[int, list[str]]:
+    """By row id of an answer the evaluators trained on full that picked it, each with how many of its trainings."""
+    counts: dict[int, Counter[str]] = {}
+    trainings: Counter[tuple[str, str]] = Counter()
+    asked = {one.name for one in data.test_sets if one.unit == "question" and not one.challenge}
+    of_set: dict[int, str] = {}
+    for cell in data.cells:
+        if cell.train_set != "full" or cell.predictions is None or PICKED not in cell.predictions.column_names:
+            continue
+        picks = cell.predictions.filter(pc.is_valid(cell.predictions[PICKED])).select(["test_set", PICKED])
+        picks = picks.filter(pc.is_in(picks["test_set"], pa.array(sorted(asked), pa.string())))
+        trainings.update((cell.evaluator, name) for name in picks["test_set"].unique().to_pylist())
+        for name, row_id in zip(picks["test_set"].to_pylist(), picks[PICKED].to_pylist(), strict=True):
+            counts.setdefault(row_id, Counter())[cell.evaluator] += 1
+            of_set[row_id] = name
+    return {
+        row_id: [
+            f"{who} ({number} of {counted(trainings[who, of_set[row_id]], 'training')})" for who, number in by.items()
+        ]
+        for row_id, by in counts.items()
+    }
 
 
 def _words(data: BenchmarkData) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.synthetic.circles import list_column
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
 
@@ -31,8 +32,10 @@ def write_rows(data: BenchmarkData, path: Path) -> None:
 def row_table(data: BenchmarkData, filtered: FilteredSet | None) -> pa.Table:
     """The rows of one filtering as people read them; without rows where it is None.
 
-    Columns: representation, row_id, source_id, split, label (the class by name), text and text_pair or features, or
-    image (the path of the image's file, null where the dataset holds the image itself), kept, removed_in_iteration
+    Columns: representation, row_id, source_split, source_row (from 0, as published), source_file and source_line (from
+    1; null where unknown), source_id, split, label (the class by name), text and text_pair, or image (the path of the
+    image's file, null where the dataset holds the image itself), or the features in the source's units: a column
+    feature.<name> each where the source has names, else the list features; kept, removed_in_iteration
     (null: kept), predictability and label_probability (null: never held out), the facts of `RowFacts` with classes by
     name, and where the dataset has them group, annotator_labels (names) and its attributes.
 
@@ -42,12 +45,15 @@ def row_table(data: BenchmarkData, filtered: FilteredSet | None) -> pa.Table:
     rows = filtered.rows if filtered is not None else None
     row_ids = np.empty(0, np.int64) if rows is None else rows["row_id"].to_numpy()
     names = pa.array(data.label_names, pa.string())
-    inputs = _inputs(data.examples, row_ids)
+    inputs = _inputs(data, row_ids)
     facts = _facts(data, filtered).of(row_ids)
     columns: dict[str, pa.Array | pa.ChunkedArray] = {
         "representation": pa.array([filtered.representation if filtered else ""] * len(row_ids), pa.string()),
         "row_id": pa.array(row_ids, pa.int64()),
     }
+    if data.source.places.num_rows:
+        places = data.source.of(row_ids)
+        columns |= {name: places[name] for name in places.column_names}
     for name in inputs.column_names:
         if name not in columns:
             column = inputs[name]
@@ -65,13 +71,28 @@ def _facts(data: BenchmarkData, filtered: FilteredSet | None) -> RowFacts:
     return nothing if filtered is None else data.row_facts.get(filtered.representation, nothing)
 
 
-def _inputs(examples: Examples, row_ids: np.ndarray) -> pa.Table:
-    """The examples' columns for these rows, images as the paths of their files."""
-    table = examples.table
+def _inputs(data: BenchmarkData, row_ids: np.ndarray) -> pa.Table:
+    """The examples' columns for these rows, images as the paths of their files, features in the source's units."""
+    examples, table = data.examples, data.examples.table
+    if examples.modality == "features":
+        return _with_features(data, examples.select(row_ids))
     if "image" in table.column_names:
         place = table.column_names.index("image")
         table = table.set_column(place, "image", pc.struct_field(table["image"], "path"))
     return Examples(table, examples.label_names).select(row_ids).table
+
+
+def _with_features(data: BenchmarkData, rows: Examples) -> pa.Table:
+    source, table = data.source, rows.table
+    width = data.examples.features.shape[1]
+    values = source.original(rows.features.reshape(-1, width)).astype(np.float32)
+    place = table.column_names.index("features")
+    if source.features is None:
+        return table.set_column(place, "features", list_column(values))
+    table = table.remove_column(place)
+    for number, name in enumerate(source.features):
+        table = table.add_column(place + number, f"feature.{name}", pa.array(np.ascontiguousarray(values[:, number])))
+    return table
 
 
 def _named(column: pa.Array | pa.ChunkedArray, names: pa.Array) -> pa.Array:

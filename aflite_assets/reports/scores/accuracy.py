@@ -12,6 +12,7 @@ from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import Cell, TestSet
 from aflite_assets.reports.intervals import Interval, effective_rows, wilson_interval
 from aflite_assets.reports.scores.predictions import MatchedPredictions, MissingScore, match_predictions
+from aflite_assets.reports.scores.questions import question_credit
 from aflite_assets.reports.scores.ranks import gold_ranks
 
 
@@ -74,6 +75,9 @@ def summarise(
 def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
     """Which rows of the test set the cell predicted right: bool, in the test set's row order; or why unknown.
 
+    Of a set of questions the credit for each, float64 in [0, 1]: 1 where the right answer is found likeliest. Here
+    alone predictions become right or wrong; tables, intervals and verdicts count what this says.
+
     Predictions are mapped through `test_set.class_map` before they are compared, by label or by probability as
     `test_set.collapse` says; of equal sums of probabilities the lowest class number wins.
 
@@ -81,6 +85,8 @@ def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
         DataError: some rows are predicted twice or not at all, a prediction is no class of the dataset, or
             probabilities are not finite or not of the dataset's classes.
     """
+    if test_set.unit == "question":
+        return question_credit(cell, test_set)
     if test_set.adds_probabilities:
         ranks = gold_ranks(cell, test_set)
         return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks == 0)

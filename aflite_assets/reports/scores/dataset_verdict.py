@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aflite_assets.reports.inputs.cues import Cue
+from aflite_assets.reports.inputs.records import Unit
 from aflite_assets.reports.intervals import CONFIDENCE
 from aflite_assets.reports.scores.bias_excess import BiasExcess, Excess
 from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Verdict
@@ -35,7 +36,7 @@ Code = Literal[
 class Shortfall:
     """What there is too little of, how much there is, and how much would settle it."""
 
-    what: Literal["rows", "groups", "test rows", "test groups", "seeds"]
+    what: Literal["rows", "groups", "test rows", "test questions", "test groups", "seeds"]
     present: int
     needed: int
 
@@ -47,6 +48,7 @@ class Comparison:
     `difference`: points, None where it was not run. `test_rows`, `groups` (worth of groups of equal size) and `seeds`
     (the fewer of the two sides) are what it rests on. `beyond_natural`: of a challenge set, how many points more
     than on the dataset's own test rows, and the p-value of that (Holm over challenge sets); None where it is unknown.
+    `unit`: what `test_rows` counts, as in `TestSet`.
     """
 
     evaluator: str
@@ -58,6 +60,7 @@ class Comparison:
     groups: float
     seeds: int
     beyond_natural: tuple[float, float] | None = None
+    unit: Unit = "row"
 
 
 @dataclass(frozen=True)
@@ -146,7 +149,8 @@ def shortfalls(comparison: Comparison) -> tuple[Shortfall, ...]:
     if comparison.seeds < 2:
         lacking.append(Shortfall("seeds", comparison.seeds, 2))
     if comparison.test_rows < FEWEST_ROWS:
-        lacking.append(Shortfall("test rows", comparison.test_rows, FEWEST_ROWS))
+        what: Literal["test rows", "test questions"] = "test rows" if comparison.unit == "row" else "test questions"
+        lacking.append(Shortfall(what, comparison.test_rows, FEWEST_ROWS))
     elif comparison.groups < FEWEST_GROUPS:
         lacking.append(Shortfall("test groups", math.floor(comparison.groups), FEWEST_GROUPS))
     return tuple(lacking)

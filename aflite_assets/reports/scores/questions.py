@@ -1,13 +1,23 @@
 """Multiple choice scored by question: whether the right answer is the one that a model finds likeliest.
 
-Rows are answers, right or wrong; accuracy by row is in `accuracy`.
+Rows are answers, right or wrong. A test set of answers becomes one of questions, and the predictions of its rows become
+predictions of questions; from there on `accuracy` and all tables count these.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.inputs.records import Cell, TestSet
+from aflite_assets.reports.scores.predictions import MissingScore, match_predictions
+
+CREDIT = "credit"
+"""Column of a predictions table with a row per question: float64 in [0, 1], null without probabilities."""
+
+PICKED = "picked"
+"""The row id of the answer found likeliest, the first of several; null without probabilities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,3 +82,93 @@ def question_scores(probability: np.ndarray, right: np.ndarray, groups: np.ndarr
     sharing = np.bincount(question, weights=among_highest)
     credit = np.bincount(question, weights=among_highest & right) / sharing
     return QuestionScores(questions, credit, 1 / answers)
+
+
+def question_set(test_set: TestSet, right: int) -> TestSet:
+    """The same test set with the question as its unit, each as the row of its right answer; `right` is its class.
+
+    A question counts as kept where all its answers are, so that it can be answered as it was asked. Those that are not
+    whole (fewer than two answers, or not one right one) are left out, which the notes say.
+
+    Raises:
+        InvalidInputError: the rows have no groups, or no group is a question.
+    """
+    is_right, groups = test_set.labels == right, test_set.groups
+    if groups is None or not (whole := whole_questions(is_right, groups)).any():
+        raise InvalidInputError(
+            f"test set {test_set.name!r} has no question with two answers or more, one of them right"
+        )
+    left_out = len(np.unique(groups)) - len(np.unique(groups[whole]))
+    chosen = np.flatnonzero(whole & is_right)
+    chosen = chosen[np.argsort(groups[chosen], kind="stable")]
+
+    def all_answers(kept: np.ndarray) -> np.ndarray:
+        return whole_questions(is_right, groups, kept)[chosen]
+
+    _, answers = np.unique(groups[whole], return_counts=True)
+    note = f"Questions without two answers or more, one of them right, are left out: {left_out:,}."
+    return replace(
+        test_set,
+        row_ids=test_set.row_ids[chosen],
+        labels=test_set.labels[chosen],
+        kept={name: all_answers(kept) for name, kept in test_set.kept.items()},
+        own_kept={name: all_answers(kept) for name, kept in test_set.own_kept.items()},
+        categories={name: values[chosen] for name, values in test_set.categories.items()},
+        notes=(*test_set.notes, note) if left_out else test_set.notes,
+        groups=None,
+        unit="question",
+        chance=float((1 / answers).mean()),
+    )
+
+
+def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
+    """A cell's predictions of a test set of answers as predictions of its questions.
+
+    `test_set`: by answer; `right`: the class of right answers. Columns test_set, row_id (of the right answer),
+    predicted (the class of the answer that was picked; without probabilities 0), `CREDIT` and `PICKED`.
+
+    Raises:
+        DataError: predictions and rows do not match.
+        InvalidInputError: the cell has no predictions of the set, or no group is a question.
+    """
+    matched = match_predictions(cell, test_set)
+    if isinstance(matched, MissingScore):
+        raise InvalidInputError(f"{cell.evaluator!r} has no predictions of {test_set.name!r}: {matched.status}")
+    asked = question_set(test_set, right)
+    column = matched.table["probabilities"].combine_chunks()
+    count = len(asked.row_ids)
+    names = pa.array([test_set.name] * count, pa.string())
+    if column.null_count:
+        nothing = pa.nulls(count)
+        values = [names, asked.row_ids, np.zeros(count, np.int64), nothing.cast(pa.float64()), nothing.cast(pa.int64())]
+        return pa.table(dict(zip(_COLUMNS, values, strict=True)))
+    probability = column.flatten().to_numpy().reshape(len(column), -1)[matched.positions, right]
+    is_right = test_set.labels == right
+    groups = test_set.groups
+    assert groups is not None  # question_set refuses a set without
+    whole = np.flatnonzero(whole_questions(is_right, groups))
+    scores = question_scores(probability[whole], is_right[whole], groups[whole])
+    # by question, then the likeliest first, then in the set's order
+    order = np.lexsort((whole, -probability[whole], groups[whole]))
+    firsts = whole[order][np.unique(groups[whole][order], return_index=True)[1]]
+    values = [names, asked.row_ids, test_set.labels[firsts], scores.credit, test_set.row_ids[firsts]]
+    return pa.table(dict(zip(_COLUMNS, values, strict=True)))
+
+
+_COLUMNS = ("test_set", "row_id", "predicted", CREDIT, PICKED)
+
+
+def question_credit(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
+    """The credit of each question of a set by question, float64 in [0, 1], in its order; or why it is unknown.
+
+    Raises:
+        DataError: predictions and questions do not match.
+    """
+    matched = match_predictions(cell, test_set)
+    if isinstance(matched, MissingScore):
+        return matched
+    if CREDIT not in matched.table.column_names or matched.table[CREDIT].null_count:
+        return MissingScore("no probabilities", f"{cell.evaluator} gives none to choose an answer by")
+    credit = matched.table[CREDIT].to_numpy()[matched.positions]
+    credit.setflags(write=False)
+    return credit

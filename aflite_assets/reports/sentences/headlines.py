@@ -60,8 +60,8 @@ def headline_sentence(headline: Headline) -> str:
     if fall.start is None or fall.end is None:
         return f"{where}: nothing to compare yet, because there is no result for {listed(missing)}."
     text = (
-        f"{where}: trained and tested on full it is right on {percent(fall.start)} % of the rows; trained and tested "
-        f"on filtered it {_changes(100 * (fall.start - fall.end))}, to {percent(fall.end)} %."
+        f"{where}: trained and tested on full it is right on {percent(fall.start)} % of the {fall.unit}s; trained and "
+        f"tested on filtered it {_changes(100 * (fall.start - fall.end))}, to {percent(fall.end)} %."
     )
     unknown = [step.after for step in fall.steps if step.fall is None]
     if unknown:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet, units_text
 from aflite_assets.reports.scores.subsets import subsets_of
 from aflite_assets.reports.tables.main_tables import TestColumns, main_table
 from aflite_assets.reports.text import count, counted, listed
@@ -59,7 +59,9 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
         )
     small = _small_test_sets(data)
     if small:
-        warnings.append(f"Under {SMALL_TEST_SET} test rows, so wide intervals: {listed(small)}.")
+        warnings.append(
+            f"Under {SMALL_TEST_SET} test {units_text(data.test_sets)}, so wide intervals: {listed(small)}."
+        )
     parts = _small_parts(data)
     if parts:
         warnings.append(f"Parts of challenge sets with under {SMALL_TEST_SET} test rows: {listed(parts)}.")

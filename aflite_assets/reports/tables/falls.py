@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
+from aflite_assets.reports.inputs.records import BenchmarkData, TestSet, Unit
 from aflite_assets.reports.intervals import CONFIDENCE, CrossedInterval, chosen_interval, crossed_interval
 from aflite_assets.reports.scores.groups import cells_of, control
 from aflite_assets.reports.tables.cells import NOTHING, difference_cell
@@ -41,6 +41,7 @@ class Fall:
     """One evaluator on one natural test set, from full on all rows to filtered on the filtered rows.
 
     `start` and `end` are mean accuracies in [0, 1], None without a result. The steps add up to their difference.
+    `unit`: what is right or wrong, as in `TestSet`.
     """
 
     representation: str
@@ -49,6 +50,7 @@ class Fall:
     start: float | None
     end: float | None
     steps: tuple[FallStep, ...]
+    unit: Unit = "row"
 
     @property
     def complete(self) -> bool:
@@ -105,7 +107,7 @@ def _fall(data: BenchmarkData, representation: str, evaluator: str, test_set: Te
         )
         steps.append(FallStep(_change(after), after, between))
     end = _mean([rows[kept] for rows in trained["filtered"]])
-    return Fall(representation, evaluator, test_set.name, _mean(trained["full"]), end, tuple(steps))
+    return Fall(representation, evaluator, test_set.name, _mean(trained["full"]), end, tuple(steps), test_set.unit)
 
 
 def _change(after: str) -> Change:

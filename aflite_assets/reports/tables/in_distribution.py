@@ -173,10 +173,11 @@ IN_DISTRIBUTION = LongForm("in_distribution", (*TESTED, *SCORE, "difference"), i
 def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | None:
     """Per row the share of its annotators that gave its label, float64 in [0, 1], NaN without annotators.
 
-    None where no row has any. Where the label is the majority of the same annotators, as in SNLI, each of them had a
-    say in it, so this is more than a new annotator would reach.
+    None where no row has any, and of questions, of which annotators saw single answers. Where the label is the
+    majority of the same annotators, as in SNLI, each of them had a say in it, so this is more than a new annotator
+    would reach.
     """
-    if "annotator_labels" not in data.examples.table.column_names:
+    if test_set.unit == "question" or "annotator_labels" not in data.examples.table.column_names:
         return None
     examples = data.examples.select(test_set.row_ids)
     column = examples.table["annotator_labels"]

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet, units_text
 from aflite_assets.reports.inputs.train_sets import compared_pairs, control_of
 from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.reports.scores.accuracy import correct_rows
@@ -218,11 +218,11 @@ def paired_tables(data: BenchmarkData) -> tuple[Table, ...]:
     """
     found = ((name, paired_differences(data, name)) for name in data.representations)
     return tuple(
-        table for name, all_of in found if all_of for table in (_whole_sets(name, all_of), *_parts(name, all_of))
+        table for name, all_of in found if all_of for table in (_whole_sets(data, name, all_of), *_parts(name, all_of))
     )
 
 
-def _whole_sets(representation: str, differences: Sequence[PairedDifference]) -> Table:
+def _whole_sets(data: BenchmarkData, representation: str, differences: Sequence[PairedDifference]) -> Table:
     cells: list[Callable[[PairedDifference], TableCell]] = [
         lambda one: count_cell(one.test_rows),
         lambda one: difference_cell(one.interval, test_rows=one.test_rows),
@@ -235,7 +235,7 @@ def _whole_sets(representation: str, differences: Sequence[PairedDifference]) ->
         f"Filtered minus its control, representation {representation}",
         ("evaluator", "trained on", "tested on"),
         (
-            Column(Heading("rows")),
+            Column(Heading(units_text(data.test_sets))),
             Column(Heading("difference", ("points",))),
             Column(Heading("verdict"), kind="text"),
             Column(Heading("seeds")),

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet, TestSet
+from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet, TestSet, Unit
 from aflite_assets.reports.intervals import CrossedInterval, contrast_interval, crossed_interval, holm
 from aflite_assets.reports.scores.bias_excess import BiasExcess, bias_excess
 from aflite_assets.reports.scores.dataset_verdict import (
@@ -89,6 +89,7 @@ def _comparisons(data: BenchmarkData, representation: str) -> tuple[tuple[Compar
     """Filtered against its control on the whole sets outside the pool, of models trained on a train set alone."""
     against = control(data, representation)
     pooled = {one.name for one in data.test_sets if one.pooled}
+    units = {one.name: one.unit for one in data.test_sets}
     differences = [
         one
         for one in paired_differences(data, representation)
@@ -105,16 +106,16 @@ def _comparisons(data: BenchmarkData, representation: str) -> tuple[tuple[Compar
     }
     adjusted = dict(zip(contrasts, holm([p_value for _, p_value in contrasts.values()]), strict=True))
     comparisons = [
-        replace(_comparison(one), beyond_natural=(contrasts[place][0], adjusted[place]))
+        replace(_comparison(one, units[one.test_set]), beyond_natural=(contrasts[place][0], adjusted[place]))
         if place in contrasts
-        else _comparison(one)
+        else _comparison(one, units[one.test_set])
         for place, one in enumerate(differences)
     ]
     primary = next((one for one, of in zip(comparisons, differences, strict=True) if of.primary), None)
     return tuple(comparisons), primary
 
 
-def _comparison(one: PairedDifference) -> Comparison:
+def _comparison(one: PairedDifference, unit: Unit) -> Comparison:
     interval = one.interval
     return Comparison(
         one.evaluator,
@@ -125,6 +126,7 @@ def _comparison(one: PairedDifference) -> Comparison:
         one.test_rows,
         0.0 if interval is None else interval.effective_groups,
         min(one.filtered_seeds, one.random_seeds),
+        unit=unit,
     )
 
 

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.choices import RIGHT
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs.checks import failed_lines
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.dataset import ChallengeSpec, RowCount, Seed
+from aflite_assets.specs.dataset import ChallengeSpec, ColumnsSpec, RowCount, Seed
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
 from aflite_assets.specs.report_settings import ReportSpec
-from aflite_assets.stages.report.by_question import SCHEMA, by_question, choice_sets, question_tables
+from aflite_assets.specs.sources import MultipleChoiceSource
+from aflite_assets.stages.report.by_question import answer_tables, choice_sets, question_note
 from aflite_assets.stages.report.checks import (
     data_outcomes,
     evaluator_outcomes,
@@ -34,6 +37,7 @@ from aflite_assets.stages.report.row_statistics import (
     row_information,
     write_row_statistics,
 )
+from aflite_assets.stages.report.source_rows import read_source_rows
 from aflite_assets.stages.shared.published import (
     full_rows,
     read_challenge_sets,
@@ -67,6 +71,7 @@ class BenchmarkReportSettings(StageSettings):
 
     title: str
     description: str
+    columns: ColumnsSpec
     challenge_sets: dict[Name, ChallengeSpec]
     limit: dict[SplitName, RowCount] | None
     report: ReportSpec
@@ -113,10 +118,6 @@ def run(
     write_rows(data, draft.path / ROWS_FILE)
     write_tables(data, draft.path)
     write_pictures(data, draft.path)
-    chosen = choice_sets(data.test_sets, data.label_names)
-    if chosen:
-        answered = by_question(inputs.evaluator_models, chosen, data.label_names)
-        pq.write_table(answered, draft.path / "tables" / "by_question.parquet")
     context.tracker.log_metrics(accuracies(data))
     context.tracker.log_parameters({"report_page": str(draft.target / "report.html")})
     context.tracker.log_artifact(draft.path / "report.json")
@@ -168,24 +169,27 @@ def accuracies(data: BenchmarkData) -> dict[str, float]:
 
 def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, name: str) -> BenchmarkData:
     """Everything that the report of one dataset shows."""
+    from aflite_assets.reports.scores.questions import question_set
     from aflite_assets.reports.scores.ranks import is_ranked
 
     raw_result = inputs.raw_dataset
     raw = load_examples(raw_result.path)
     if settings.report.scatter_features is not None:
         check_scatter_features(settings.report.scatter_features, raw)
+    source = read_source_rows(raw_result, raw, settings.columns)
     parts, primary = inputs.filtered_sets.parts, settings.report.primary
     filtered = tuple(filtered_set(representation, part) for representation, part in parts.items())
     unreported = validation_splits(settings.evaluators)
     fine_tuned = fine_tuned_evaluators(settings.evaluators)
     controls = read_control_sets(inputs.control_sets)
-    tested = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
+    by_row = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
+    asked = choice_sets(by_row, raw.label_names, declared=_declared(raw_result, settings, raw))
+    right = raw.label_names.index(RIGHT) if asked else 0
+    tested = tuple(question_set(one, right) if one in asked else one for one in by_row)
     full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
-    information = row_information(inputs.evaluator_models, full, tested, left_out=fine_tuned)
-    choices = choice_sets(tested, raw.label_names)
-    answered = by_question(inputs.evaluator_models, choices, raw.label_names) if choices else SCHEMA.empty_table()
+    information = row_information(inputs.evaluator_models, full, by_row, left_out=fine_tuned)
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
-    cells = read_cells(inputs.evaluator_models, ranked=ranked)
+    cells = read_cells(inputs.evaluator_models, ranked=ranked, asked=asked, right=right)
     return BenchmarkData(
         name=name,
         title=settings.title or name,
@@ -194,6 +198,8 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         split_rows=raw_result.summary["rows"],
         warmup_rows=inputs.warmup_split.summary["rows"],
         notes=(
+            *question_note(tested),
+            *(note for one in tested if one.unit == "question" and not one.challenge for note in one.notes),
             *trial_note(raw_result),
             *unlabelled_note(raw_result),
             *undecodable_note(raw_result),
@@ -214,14 +220,15 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         ),
         row_facts=read_row_facts(parts, inputs.bias_evidence),
         evidence=(
-            *read_evidence(inputs.bias_evidence),
-            *question_tables(answered),
-            *information_tables(information, tested, filtered),
+            *read_evidence(inputs.bias_evidence, source.named),
+            *answer_tables(inputs.evaluator_models, asked),
+            *information_tables(information, by_row, filtered),
         ),
         row_information=information,
+        source=source,
         data_maps=data_maps(inputs.evaluator_models, raw, filtered),
         planted=read_planted(inputs.bias_evidence),
-        cues=read_removal_cues(inputs.bias_evidence),
+        cues=read_removal_cues(inputs.bias_evidence, source.named),
         provenance=_provenance(settings, inputs),
         missing_sets=read_challenge_sets(inputs.challenge_sets).missing,
         families=model_families(settings.representations, settings.evaluators),
@@ -239,6 +246,15 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     )
 
 
+def _declared(raw_result: PublishedResult, settings: BenchmarkReportSettings, raw: Examples) -> set[str]:
+    """The test sets whose source says that it is multiple choice."""
+    own = raw_result.manifest["made_from"]["fields"]["source"]["format"] == "multiple_choice"
+    natural = set(raw.table["split"].unique().to_pylist()) if own else set()
+    return natural | {
+        name for name, spec in settings.challenge_sets.items() if isinstance(spec.source, MultipleChoiceSource)
+    }
+
+
 def _provenance(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs) -> dict[str, str]:
     return {
         "seed": str(settings.seed),
@@ -253,4 +269,4 @@ def _libraries(result: PublishedResult) -> dict[str, str]:
     return {name: str(version) for name, version in result.manifest["environment"].items()}
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "10", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "11", BenchmarkReportSettings, BenchmarkReportInputs, run)

@@ -1,118 +1,94 @@
-"""Multiple choice in the report: every cell's accuracy by question, a row per cell, test set and part of it."""
+"""Multiple choice in the report: which test sets are judged by question, what is said, accuracy by answer."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.data.formats.choices import RIGHT
-from aflite_assets.errors import DataError
 from aflite_assets.reports.inputs.records import EvidenceTable, TestSet
-from aflite_assets.reports.intervals import wilson_interval
-from aflite_assets.reports.scores.questions import is_multiple_choice, question_scores, whole_questions
+from aflite_assets.reports.scores.questions import is_multiple_choice, whole_questions
+from aflite_assets.reports.text import counted, listed, one_line, percent
 from aflite_assets.results import PublishedResult
 
-SCHEMA = pa.schema(
-    [
-        ("evaluator", pa.string()),
-        ("train_set", pa.string()),
-        ("representation", pa.string()),
-        ("seed", pa.int64()),
-        ("test_set", pa.string()),
-        ("part", pa.string()),
-        ("questions", pa.int64()),
-        ("accuracy", pa.float64()),
-        ("low", pa.float64()),
-        ("high", pa.float64()),
-        ("chance", pa.float64()),
-    ]
-)
-"""`part`: all, or the name of the representation whose filter kept the question. Shares in [0, 1]; `low` and `high` are
-a Wilson interval of 95 %, with questions as units."""
 
+def choice_sets(
+    test_sets: Sequence[TestSet], label_names: tuple[str, ...], *, declared: Collection[str] = ()
+) -> list[TestSet]:
+    """The test sets, by answer, whose groups are questions, in the dataset's own classes.
 
-def choice_sets(test_sets: Sequence[TestSet], label_names: tuple[str, ...]) -> list[TestSet]:
-    """The test sets whose groups are questions with one right answer, in the dataset's own classes."""
+    Those are sets of which every group is a question with one right answer, and the sets in `declared`, whose source
+    says that they are multiple choice, where any group is.
+    """
     if RIGHT not in label_names or len(label_names) != 2:
         return []
     number = label_names.index(RIGHT)
-    return [one for one in test_sets if one.class_map is None and is_multiple_choice(one.labels == number, one.groups)]
+
+    def asks(one: TestSet) -> bool:
+        right = one.labels == number
+        if one.name in declared and one.groups is not None:
+            return bool(whole_questions(right, one.groups).any())
+        return is_multiple_choice(right, one.groups)
+
+    return [one for one in test_sets if one.class_map is None and asks(one)]
 
 
-def by_question(models: PublishedResult, sets: Sequence[TestSet], label_names: tuple[str, ...]) -> pa.Table:
-    """`SCHEMA`'s rows for every finished cell that gives probabilities, from its stored predictions.
+def question_note(test_sets: Sequence[TestSet]) -> tuple[str, ...]:
+    """What is counted, and what guessing gives, where test sets are judged by question."""
+    asked = [one for one in test_sets if one.chance is not None]
+    if not asked:
+        return ()
+    chances = listed(
+        [
+            f"{percent(one.chance or 0.0)} % on {one_line(one.name)} ({counted(len(one.row_ids), 'question')})"
+            for one in asked
+        ]
+    )
+    only = "" if len(asked) == len(test_sets) else f" on {listed([one_line(one.name) for one in asked])}"
+    return (
+        f"Accuracy{only} is by question: the share of questions whose right answer a model finds likeliest of all its "
+        f"answers. Chance is one over the number of answers: {chances}. The filter and its curve are about answers: "
+        "there, a row is one answer, right or wrong.",
+    )
 
-    Raises:
-        DataError: predictions do not match a test set's rows one to one.
-    """
-    number = label_names.index(RIGHT)
-    cells = pq.read_table(models.file("cells.parquet")).to_pylist()
-    rows = [
-        {name: cell[name] for name in ("evaluator", "train_set", "representation", "seed")} | scored
+
+def answer_tables(models: PublishedResult, sets: Sequence[TestSet]) -> Iterator[EvidenceTable]:
+    """Accuracy by answer of test sets that are judged by question, means over seeds; nothing where there is none."""
+    cells = [cell for cell in pq.read_table(models.file("cells.parquet")).to_pylist() if cell["status"] == "done"]
+    records = [
+        {name: cell[name] for name in ("evaluator", "train_set", "representation", "seed")}
+        | {"test_set": one.name, "answers": len(one.row_ids), "accuracy": accuracy, "most_frequent_class": share}
+        for one in sets
+        for share in [float(np.bincount(one.labels).max() / len(one.labels))]
         for cell in cells
-        if cell["status"] == "done"
-        for test_set in sets
-        for scored in _scored(models.part(cell["name"]), test_set, number)
+        if (accuracy := _accuracy(models.part(cell["name"]), one)) is not None
     ]
-    return pa.Table.from_pylist(rows, SCHEMA)
-
-
-def question_tables(scores: pa.Table) -> Iterator[EvidenceTable]:
-    """The means over seeds for the page; nothing where there is none."""
-    if not scores.num_rows:
+    if not records:
         return
-    keys = ["evaluator", "train_set", "representation", "test_set", "part"]
-    means = scores.group_by(keys, use_threads=False).aggregate(
-        [("accuracy", "mean"), ("chance", "mean"), ("questions", "max"), ("seed", "count")]
+    keys = ["evaluator", "train_set", "representation", "test_set", "answers", "most_frequent_class"]
+    means = (
+        pa.Table.from_pylist(records)
+        .group_by(keys, use_threads=False)
+        .aggregate([("accuracy", "mean"), ("seed", "count")])
     )
-    names = {"accuracy_mean": "accuracy", "chance_mean": "chance", "questions_max": "questions", "seed_count": "seeds"}
+    shown = {"accuracy_mean": "accuracy", "seed_count": "seeds"}
     yield EvidenceTable(
-        "Accuracy by question",
-        "Share of questions whose right answer a model finds likeliest, mean over seeds; chance is one over the number "
-        "of answers. Part: all questions, or those that a representation's filter kept whole.",
-        means.rename_columns([names.get(name, name) for name in means.column_names]),
+        "Accuracy by answer",
+        "Share of answers, each by itself, that a model takes rightly for right or wrong, mean over seeds. Most "
+        "answers are wrong: always saying so reaches most_frequent_class. The other tables of accuracies "
+        "count questions.",
+        means.rename_columns([shown.get(name, name) for name in means.column_names]),
     )
 
 
-def _scored(part: PublishedResult, test_set: TestSet, number: int) -> Iterator[dict[str, object]]:
-    probability = _probability(part, test_set, number)
-    if probability is None:
-        return
-    right, groups = test_set.labels == number, test_set.groups
-    assert groups is not None
-    for name, kept in (("all", None), *test_set.kept.items()):
-        chosen = whole_questions(right, groups, kept)
-        if not chosen.any():
-            continue
-        scores = question_scores(probability[chosen], right[chosen], groups[chosen])
-        interval = wilson_interval(scores.accuracy, len(scores.questions))
-        yield {
-            "test_set": test_set.name,
-            "part": name,
-            "questions": len(scores.questions),
-            "accuracy": scores.accuracy,
-            "low": interval.low,
-            "high": interval.high,
-            "chance": float(scores.chance.mean()),
-        }
-
-
-def _probability(part: PublishedResult, test_set: TestSet, number: int) -> np.ndarray | None:
-    """Of the class `RIGHT`, in the test set's row order; None where the evaluator gives no probabilities."""
-    columns = ["row_id", "probabilities"]
+def _accuracy(part: PublishedResult, test_set: TestSet) -> float | None:
+    """Of the stored predictions of a test set's rows; None without any."""
     said = pq.read_table(
-        part.file("predictions.parquet"), columns=columns, filters=[("test_set", "=", test_set.name)]
-    ).sort_by("row_id")
-    if not said.num_rows or said["probabilities"].null_count:
+        part.file("predictions.parquet"), columns=["row_id", "predicted"], filters=[("test_set", "=", test_set.name)]
+    )
+    if not said.num_rows:
         return None
-    order = np.argsort(test_set.row_ids, kind="stable")
-    if not np.array_equal(said["row_id"].to_numpy(), test_set.row_ids[order]):
-        raise DataError(
-            f"{said.num_rows} predictions of test set {test_set.name!r} do not match its {len(order)} rows one to one; "
-            "they come from different versions, materialise evaluator_models again"
-        )
-    values = said["probabilities"].combine_chunks().flatten().to_numpy().reshape(len(order), -1)
-    probability = np.empty(len(order))
-    probability[order] = values[:, number]
-    return probability
+    places = pc.index_in(said["row_id"], value_set=pa.array(test_set.row_ids))
+    return float((said["predicted"].to_numpy() == test_set.labels[places.to_numpy()]).mean())

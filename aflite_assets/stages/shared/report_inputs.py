@@ -1,7 +1,9 @@
 """From published results to the records that reports are made of."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,6 +19,7 @@ from aflite_assets.reports.inputs.planted import PlantedRemoval
 from aflite_assets.reports.inputs.records import Cell, EvidenceTable, FilteredSet, FineTuned, TestSet, fine_tuned_note
 from aflite_assets.reports.inputs.score_counts import ScoreCounts, count_scores
 from aflite_assets.reports.inputs.similarity import ClassSimilarity, class_similarities
+from aflite_assets.reports.scores.questions import question_predictions
 from aflite_assets.reports.scores.ranks import with_ranks
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
@@ -115,26 +118,36 @@ def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def read_cells(result: PublishedResult, *, ranked: Sequence[TestSet] = ()) -> tuple[Cell, ...]:
+def read_cells(
+    result: PublishedResult, *, ranked: Sequence[TestSet] = (), asked: Sequence[TestSet] = (), right: int = 0
+) -> tuple[Cell, ...]:
     """Every cell of the grid, with its predictions where it is done.
 
     For the sets in `ranked` the probabilities are read too, one cell and set at a time, and kept as each row's rank of
-    its own class (`ranks.RANK`): all cells' probabilities of many rows and classes are more than memory holds.
+    its own class (`ranks.RANK`): all cells' probabilities of many rows and classes are more than memory holds. The sets
+    in `asked`, by answer, are read likewise and become predictions of questions; `right` is the class of right answers.
     """
-    return tuple(_cell(result, row, ranked) for row in pq.read_table(result.file("cells.parquet")).to_pylist())
+    rows = pq.read_table(result.file("cells.parquet")).to_pylist()
+    return tuple(_cell(result, row, ranked, asked, right) for row in rows)
 
 
-def _cell(result: PublishedResult, row: Mapping[str, Any], ranked: Sequence[TestSet]) -> Cell:
+def _cell(
+    result: PublishedResult, row: Mapping[str, Any], ranked: Sequence[TestSet], asked: Sequence[TestSet], right: int
+) -> Cell:
     cell = partial(Cell, **{name: value for name, value in row.items() if name != "name"})
     if row["status"] != "done":
         return cell(predictions=None)
     path = result.part(row["name"]).file("predictions.parquet")
-    names = [test_set.name for test_set in ranked]
+    names = [test_set.name for test_set in (*ranked, *asked)]
     tables = [pq.read_table(path, columns=_PREDICTED, filters=[("test_set", "not in", names)] if names else None)]
-    for test_set in ranked:
+    for test_set in (*ranked, *asked):
         said = pq.read_table(path, columns=[*_PREDICTED, "probabilities"], filters=[("test_set", "=", test_set.name)])
-        if said.num_rows:
-            tables.append(with_ranks(cell(predictions=said), test_set))
+        if not said.num_rows:
+            continue
+        known = cell(predictions=said)
+        tables.append(
+            question_predictions(known, test_set, right) if test_set in asked else with_ranks(known, test_set)
+        )
     return cell(predictions=pa.concat_tables(tables, promote_options="default"))
 
 
@@ -275,10 +288,19 @@ def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassSimilarit
     return {name: class_similarities(pq.read_table(result.file(file))) for name, file in published.items()}
 
 
-def read_removal_cues(result: PublishedResult) -> dict[str, tuple[Cue, ...]]:
-    """What marks the removed rows, by representation; results of earlier versions have none."""
+def read_removal_cues(result: PublishedResult, named: Callable[[str], str] = str) -> dict[str, tuple[Cue, ...]]:
+    """What marks the removed rows, by representation; results of earlier versions have none.
+
+    `named` says what the source calls a column of the raw table; default: the same.
+    """
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
-    return {name: read_cues(pq.read_table(result.file(file))) for name, file in index.get("cues", {}).items()}
+    return {
+        name: tuple(
+            cue if cue.kind == "attribute" else replace(cue, name=named(cue.name))
+            for cue in read_cues(pq.read_table(result.file(file)))
+        )
+        for name, file in index.get("cues", {}).items()
+    }
 
 
 def read_nearest_kept(result: PublishedResult) -> dict[str, pa.Table]:
@@ -298,10 +320,42 @@ def read_planted(result: PublishedResult) -> tuple[PlantedRemoval, ...]:
     )
 
 
-def read_evidence(result: PublishedResult) -> tuple[EvidenceTable, ...]:
-    """The tables of `bias_evidence`, in their order."""
+def read_evidence(result: PublishedResult, named: Callable[[str], str] = str) -> tuple[EvidenceTable, ...]:
+    """The tables of `bias_evidence`, in their order, with columns as `named` says that the source calls them.
+
+    Default: as the raw table calls them.
+    """
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
     return tuple(
-        EvidenceTable(entry["title"], entry["caption"], pq.read_table(result.file(entry["file"])))
+        EvidenceTable(
+            entry["title"],
+            _own_words(entry["caption"], named),
+            _own_columns(pq.read_table(result.file(entry["file"])), named),
+        )
         for entry in index["tables"]
     )
+
+
+_COLUMN = r"(text_pair|text|column \d+)"
+_MARK = re.compile(rf"\b{_COLUMN}(?= alone\b)|(?<=” of ){_COLUMN}\b")
+
+
+def _own_words(caption: str, named: Callable[[str], str]) -> str:
+    """The caption with the marks' columns as the source calls them: "text_pair alone", "the word “not” of text"."""
+    return _MARK.sub(lambda found: named(found[0]), caption)
+
+
+def _own_columns(table: pa.Table, named: Callable[[str], str]) -> pa.Table:
+    """A table of statistics whose `column` (or, of marks that are no attributes, `name`) holds the source's names."""
+    names = table.column_names
+    if "column" in names:
+        values = [None if value is None else named(value) for value in table["column"].to_pylist()]
+        return table.set_column(names.index("column"), "column", pa.array(values, pa.string()))
+    if {"kind", "name", "value"} <= set(names):
+        pairs = zip(table["kind"].to_pylist(), table["name"].to_pylist(), strict=True)
+        values = [name if kind == "attribute" else named(name) for kind, name in pairs]
+        return table.set_column(names.index("name"), "name", pa.array(values, pa.string()))
+    if "text" in names:
+        headings = [named(name) if name in ("text", "text_pair") else name for name in names]
+        return table.rename_columns(headings) if len(set(headings)) == len(headings) else table
+    return table

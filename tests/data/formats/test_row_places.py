@@ -2,11 +2,20 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.data.formats.row_places import BadRowError, line_of_row, naming_lines, with_files
-from aflite_assets.specs.sources import TableSource
+from aflite_assets.data.formats.row_places import (
+    BadRowError,
+    line_of_row,
+    naming_lines,
+    places_in_files,
+    with_files,
+)
+from aflite_assets.data.loading import source_places
+from aflite_assets.specs.sources import FeatureSource, TableSource
 
 CONTENTS = {
     "csv": b'a,b\n"x\n\ny",1\n\nz,2\n',
@@ -54,3 +63,32 @@ def test_rows_of_parquet_files_have_a_number_and_no_line() -> None:
     table = with_files(pa.table({"a": [1, 2]}), _form("parquet"), [("p", 2)])
     with pytest.raises(BadRowError, match="row 2 is row 2 of 'p'"), naming_lines({"train": table}):
         raise BadRowError("bad", place="split 'train'", row=1)
+
+
+def test_every_row_of_several_files_has_its_file_and_line(tmp_path: Path) -> None:
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.write_text('text,label\n"two\nlines",x\n\nplain,y\n', encoding="utf-8")
+    second.write_text("text,label\nother,x\n", encoding="utf-8")
+    source = TableSource.model_validate({"format": "csv", "splits": {"train": [str(first), str(second)]}})
+    places = source_places(source)["train"]
+    assert places["file"].to_pylist() == [str(first), str(first), str(second)]
+    assert places["file_row"].to_pylist() == [0, 1, 0]
+    assert places["line"].to_pylist() == [2, 5, 2]
+
+
+def test_files_without_lines_have_rows_alone(tmp_path: Path) -> None:
+    table = pa.table({"text": ["a", "b"], "label": [0, 1]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    source = TableSource.model_validate({"format": "parquet", "splits": {"train": str(tmp_path / "a.parquet")}})
+    places = source_places(source)["train"]
+    assert (places["file_row"].to_pylist(), places["line"].null_count) == ([0, 1], 2)
+    assert places_in_files(table) is None
+
+
+def test_feature_files_have_rows_alone(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((3, 2), np.float32))
+    np.save(tmp_path / "y.npy", np.array([0, 1, 0]))
+    files = {"features": str(tmp_path / "x.npy"), "labels": str(tmp_path / "y.npy")}
+    places = source_places(FeatureSource.model_validate({"format": "features", "splits": {"train": files}}))["train"]
+    assert places["file"].to_pylist() == [str(tmp_path / "x.npy")] * 3
+    assert (places["file_row"].to_pylist(), places["line"].null_count) == ([0, 1, 2], 3)

@@ -10,7 +10,7 @@ def test_plotly_knows_every_property_of_the_figure(planted: BenchmarkData) -> No
     figure = go.Figure(curve_figure(planted.filtered[0]))
     assert [trace.name for trace in figure.data] == [
         "representation bias",
-        "chance (most frequent class)",
+        "most frequent class, share of rows",
         "pool rows left",
     ]
     assert figure.data[0].y[0] == 0.82

@@ -1,12 +1,17 @@
 """The page driven as a reader would: folding, sorting, definitions, the browser of rows; hostile text stays text."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.reports.page.html import render_report
 
 pytestmark = pytest.mark.browser
@@ -110,7 +115,9 @@ def test_a_removed_row_is_found_and_says_why(open_page: Open, report: str) -> No
     assert {text.lower() for text in page.locator("#rows-list mark").all_inner_texts()} == {"dogs"}
     marked = page.locator("#rows-list li:has(mark)").first
     marked.locator("summary").click()
-    assert "“dogs” is in 31.3 % of the removed rows" in " ".join(marked.locator(".row-detail").inner_text().split())
+    assert "“dogs” of text_pair is in 31.3 % of the removed rows" in " ".join(
+        marked.locator(".row-detail").inner_text().split()
+    )
     page.select_option("select[name=suspected]", "yes")
     page.fill("input[name=search]", "")
     status(page, "1 of 1,200 rows on this page match.")
@@ -183,4 +190,41 @@ def test_hostile_rows_are_text(open_page: Open, hostile: BenchmarkData) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     open_section(page, "checks")
     assert "<script>alert(1)</script>" in page.locator(".checks").inner_text()
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_row_is_found_by_its_line_and_shows_its_whole_question(
+    open_page: Open, with_rows: BenchmarkData, make_planted: Any, width: int
+) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    table = with_rows.examples.table
+    labels = pa.array((np.arange(1400) % 3 != 1).astype(np.int64))  # of three answers the second is right, class 0
+    answers = pa.array([f"answer {row} {evil}" for row in range(1400)])
+    table = table.set_column(3, "label", labels).set_column(5, "text_pair", answers)
+    table = table.append_column("group", pa.array(np.arange(1400) // 3))
+    ids = np.arange(1400)
+    places = pa.table([ids, ["train"] * 1400, ids, ["my.csv"] * 1400, ids + 2], schema=SOURCE_PLACES)
+    source = SourceRows(places, {"text": "question", "text_pair": f"answer {evil}"}, right=0)
+    examples = Examples(table, ("right", "wrong"))
+    one = with_rows.filtered[0]
+    binary = one.rows.set_column(one.rows.column_names.index("label"), "label", labels[:1200])
+    kept = (replace(one, rows=binary),)
+    names = ("right", "wrong")
+    data = make_planted(examples=examples, source=source, filtered=kept, cells=(), test_sets=(), label_names=names)
+    page = open_page(render_report(data), address="#rows", viewport={"width": width, "height": 900})
+    page.fill("input[name=search]", "my.csv, line 9")  # and not lines 90 to 99
+    status(page, "1 of 1,200 rows on this page match.")
+    page.locator("#rows-list summary").first.click()
+    words = " ".join(page.locator(".row-detail").inner_text().split())
+    assert "In your files my.csv, line 9 (train, source row 7)" in words
+    assert f"answer {evil} answer 7 {evil}" in words  # the column's name above its text
+    lines = page.locator(".row-detail .answers li").all_inner_texts()
+    assert [line.split("\n")[0] for line in lines] == ["✗ wrong", "✓ right", "✗ wrong"]
+    assert [f"answer {row} {evil}" in line for row, line in zip((6, 7, 8), lines, strict=True)] == [True] * 3
+    assert ["this row" in line for line in lines] == [False, True, False]
+    assert all("taken for right" in line for line in lines)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.fill("input[name=search]", "source row 7")
+    status(page, "1 of 1,200 rows on this page match.")
     page.context.close()

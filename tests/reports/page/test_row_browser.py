@@ -12,6 +12,7 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.page.row_table import row_table, write_rows
@@ -61,6 +62,76 @@ def test_words_that_mark_removed_rows_stand_by_themselves(with_rows: BenchmarkDa
     assert texts == {'[["Children play in the garden."], ["Two ", [0, "dogs"], " is sleeping on a couch."]]'}
     plain = [row for row in found["rows"] if row["id"] == 1]
     assert plain[0]["texts"][0] == ["Two dogs run along the beach."]
+
+
+def _places(rows: int) -> pa.Table:
+    """Row n is line n + 2 of the train file."""
+    ids = np.arange(rows)
+    return pa.table([ids, ["train"] * rows, ids, ["my.csv"] * rows, ids + 2], schema=SOURCE_PLACES)
+
+
+def test_rows_say_where_they_stand_and_what_the_source_calls_their_columns(with_rows: BenchmarkData) -> None:
+    (cue,) = with_rows.cues["roberta"]
+    source = SourceRows(_places(1400), {"text": "premise", "text_pair": "hypothesis"})
+    named = replace(with_rows, source=source, cues={"roberta": (replace(cue, name="hypothesis"),)})
+    found = read(named)
+    assert found["columns"] == ["premise", "hypothesis"]
+    assert found["words"][0]["column"] == "hypothesis"
+    row = next(row for row in found["rows"] if row["id"] == 3)
+    assert row["place"] == "my.csv, line 5 (train, source row 3)"
+    # the word is marked in the raw table's text_pair
+    assert row["texts"] == [["Children play in the garden."], ["Two ", [0, "dogs"], " is sleeping on a couch."]]
+    table = row_table(named, named.filtered[0]).slice(3, 1).to_pylist()[0]
+    place = [table[name] for name in ("source_split", "source_row", "source_file", "source_line")]
+    assert place == ["train", 3, "my.csv", 5]
+
+
+def test_features_are_shown_by_name_in_the_sources_units(
+    make_planted: Callable[..., BenchmarkData], feature_examples: Callable[..., Examples]
+) -> None:
+    examples = feature_examples(1400)
+    mean, deviation = np.array([100.0, 0.0]), np.array([10.0, 1.0])
+    source = SourceRows(_places(1400), features=("age", "<b>"), mean=mean, deviation=deviation)
+    data = make_planted(examples=examples, source=source)
+    row = next(row for row in read(data)["rows"] if row["id"] == 7)
+    expected = examples.features[7] * [10, 1] + [100, 0]
+    assert row["values"] == [["age", f"{expected[0]:.6g}"], ["<b>", f"{expected[1]:.6g}"]]
+    assert row["vector"] == f"(age {expected[0]:.6g}, <b> {expected[1]:.6g})"
+    table = row_table(data, data.filtered[0])
+    assert "features" not in table.column_names
+    assert table["feature.age"][7].as_py() == pytest.approx(expected[0], rel=1e-6)
+    assert row_table(data, None).schema == table.schema
+    unnamed = row_table(replace(data, source=replace(source, features=None)), data.filtered[0])
+    assert unnamed["features"][7].as_py() == pytest.approx(expected.tolist(), rel=1e-6)
+
+
+def test_a_row_of_multiple_choice_has_its_whole_question_and_who_picked_what(
+    make_planted: Callable[..., BenchmarkData], with_rows: BenchmarkData
+) -> None:
+    table = with_rows.examples.table
+    labels = pa.array(np.arange(1400) % 3 != 1, pa.bool_()).cast(pa.int64())  # the second of three is right, class 0
+    groups = pa.array(np.arange(1400) // 3, pa.int64())
+    table = table.set_column(3, "label", labels).append_column("group", groups)
+    examples = Examples(table, ("right", "wrong"))
+    source = SourceRows(_places(1400), right=0)
+    data = make_planted(examples=examples, source=source, cells=(), test_sets=(), label_names=("right", "wrong"))
+    one = data.filtered[0]
+    names = one.rows.column_names
+    binary = one.rows.set_column(names.index("label"), "label", labels[:1200])
+    data = replace(data, filtered=(replace(one, rows=binary),))
+    found = read(data, most=100)
+    fact = found["filterings"][0]["rows"][0]
+    row = found["rows"][fact["row"]]
+    first = row["id"] // 3 * 3
+    answers = found["questions"][fact["question"]]["answers"]
+    assert [answer["id"] for answer in answers] == [first, first + 1, first + 2]
+    assert [answer["right"] for answer in answers] == [False, True, False]
+    assert answers[0]["text"] == examples.table["text_pair"][first].as_py()
+    scores = one.rows["predictability"].to_pylist()[first : first + 3]
+    taken = [1 - scores[0], scores[1], 1 - scores[2]]
+    assert fact["picked"] == pytest.approx(taken, abs=0.001)
+    numbers = [fact["question"] for fact in found["filterings"][0]["rows"]]
+    assert len(found["questions"]) == len(set(numbers)) < len(numbers)  # each question once
 
 
 def test_a_random_sample_of_either_side_is_shown_and_said(with_rows: BenchmarkData) -> None:

@@ -29,6 +29,13 @@
     if (row.vector) { parts.push(row.vector); }
     return parts.join("\n").toLowerCase();
   }
+  function placed(place, asked) {
+    // "line 9" is line 9 alone, and no other that begins with it
+    var whole = place.toLowerCase(), short = inFile(whole);
+    return /\d$/.test(asked) ? (" " + short).slice(-asked.length - 1) === " " + asked || whole.slice(0, -1) === asked
+      : whole.indexOf(asked) >= 0;
+  }
+  function inFile(place) { return place.replace(/ \([^()]*\)$/, ""); }
   function field(name) { return form.elements.namedItem(name); }
   function chosen(name) { return field(name) ? field(name).value : ""; }
 
@@ -42,6 +49,7 @@
     var asked = chosen("search").trim().toLowerCase();
     if (!asked) { return true; }
     if (asked === String(row.id) || asked === "row " + row.id) { return true; }
+    if (row.place && placed(row.place, asked)) { return true; }
     if (texts[fact.row] === undefined) { texts[fact.row] = plain(row); }
     return texts[fact.row].indexOf(asked) >= 0;
   }
@@ -64,10 +72,11 @@
   function text(row, most) {
     // the row's own texts, with the words marked that are shown to mark removed rows
     var box = element("div", "texts"), left = most;
-    (row.texts || []).forEach(function (pieces) {
+    (row.texts || []).forEach(function (pieces, place) {
       if (left <= 0) { return; }
       var line = element("p");
       line.dir = "auto";
+      if (most === Infinity && data.columns.length > 1) { line.appendChild(element("small", "column", data.columns[place])); }
       pieces.forEach(function (piece) {
         if (left <= 0) { return; }
         var words = typeof piece === "string" ? piece : piece[1];
@@ -82,7 +91,7 @@
       if (left < 0) { line.appendChild(document.createTextNode("…")); }
       box.appendChild(line);
     });
-    if (row.vector) { box.appendChild(element("code", "", row.vector)); }
+    if (row.vector && !(row.values && most === Infinity)) { box.appendChild(element("code", "", row.vector)); }
     var picture = image(row);
     if (picture) { box.appendChild(picture); }
     return box;
@@ -161,12 +170,40 @@
         seen[piece[0]] = true;
         var word = said(piece), fact = word && word.said[String(filtering)];
         if (!fact) { return; }
-        names.push("“" + word.word + "” is in " + percent(fact.shares[0]) + " of the removed rows and would be in " +
+        names.push("“" + word.word + "” of " + word.column + " is in " + percent(fact.shares[0]) + " of the removed rows and would be in " +
           percent(fact.shares[1]) + " of as many random ones" +
           (fact.label === null ? "" : "; it goes with " + fact.label) + (fact.counts ? "." : "; it may be the task itself."));
       });
     });
     return names;
+  }
+
+  function question(fact) {
+    // every answer of the row's question: whether it is right, and how often it was taken for right
+    var rows = element("ul", "plain answers");
+    data.questions[fact.question].answers.forEach(function (answer, place) {
+      var line = element("li", answer.right ? "right" : ""), words = element("span", "", answer.text), said = [];
+      words.dir = "auto";
+      line.appendChild(element("b", "", answer.right ? "✓ right" : "✗ wrong"));
+      line.appendChild(words);
+      if (answer.id === data.rows[fact.row].id) { said.push("this row"); }
+      if (fact.picked[place] !== null) { said.push("taken for right " + percent(fact.picked[place]) + " of the time"); }
+      (answer.by || []).forEach(function (by) { said.push("picked by " + by); });
+      if (said.length) { line.appendChild(element("small", "", said.join("; "))); }
+      rows.appendChild(line);
+    });
+    return rows;
+  }
+
+  function values(row) {
+    var box = element("div", "values");
+    row.values.forEach(function (pair) {
+      var one = element("span");
+      one.appendChild(element("small", "", pair[0]));
+      one.appendChild(document.createTextNode(pair[1]));
+      box.appendChild(one);
+    });
+    return box;
   }
 
   function detail(fact, one) {
@@ -175,6 +212,9 @@
     box.appendChild(text(row, Infinity));
     var pairs = element("dl", "row-facts");
     entry(pairs, "Row", "row id " + row.id + ", split " + row.split);
+    if (row.place) { entry(pairs, "In your files", row.place); }
+    if (row.values) { entry(pairs, "Values, as in the source", values(row)); }
+    if (fact.question !== undefined) { entry(pairs, "The whole question", question(fact)); }
     entry(pairs, "Label", named(row.label));
     if (fact.scores && fact.scores.length) { entry(pairs, "Predictability by iteration", sparkline(fact, one)); }
     if (fact.instead) {
@@ -226,6 +266,7 @@
     facts.appendChild(element("span", "", fact.score === undefined ? "never held out" :
       "predictability " + fact.score.toFixed(2)));
     facts.appendChild(element("span", "", row.split + " row " + row.id));
+    if (row.place) { facts.appendChild(element("span", "", inFile(row.place))); }
     head.appendChild(text(row, 160));
     head.appendChild(facts);
     fold.appendChild(head);

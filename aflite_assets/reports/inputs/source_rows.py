@@ -1,0 +1,85 @@
+"""How a report's rows are found in the user's own files: file and line, the source's column names and its numbers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.text import one_line
+
+SOURCE_PLACES = pa.schema(
+    [
+        ("row_id", pa.int64()),
+        ("source_split", pa.string()),
+        ("source_row", pa.int64()),
+        ("source_file", pa.string()),
+        ("source_line", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceRows:
+    """Where rows come from.
+
+    `places` has the columns `SOURCE_PLACES`, a line per row: its split in the source, its number there from 0 (as in
+    the published folder), the file, and its line there from 1; null where that is unknown. `columns`: by the raw
+    table's name (text, text_pair) the source's. `features`: the names of feature columns; None where the source has
+    none. `mean`, `deviation` float64 (width,): what features were standardised by; None where they are as they came.
+    `right`: the class of right answers where rows are answers of questions; None where they are not.
+
+    Raises:
+        InvalidInputError: the columns of `places` are others, or only one of mean and deviation is given.
+    """
+
+    places: pa.Table
+    columns: Mapping[str, str] = field(default_factory=dict)
+    features: tuple[str, ...] | None = None
+    mean: np.ndarray | None = None
+    deviation: np.ndarray | None = None
+    right: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.places.schema.equals(SOURCE_PLACES):
+            raise InvalidInputError(f"places have the schema {self.places.schema}; it must be {SOURCE_PLACES}")
+        if (self.mean is None) != (self.deviation is None):
+            raise InvalidInputError("mean and deviation of standardised features are given together or not at all")
+
+    def of(self, row_ids: np.ndarray) -> pa.Table:
+        """The places of these rows, in their order; nulls for rows without one."""
+        found = self.places.take(pc.index_in(pa.array(row_ids, pa.int64()), value_set=self.places["row_id"]))
+        return found.set_column(0, "row_id", pa.array(row_ids, pa.int64()))
+
+    def named(self, column: str) -> str:
+        """The source's name of a column of the raw table, or of a feature column, "column 3" (from 0)."""
+        number = column.removeprefix("column ")
+        if self.features is not None and number != column and number.isdecimal() and int(number) < len(self.features):
+            return self.features[int(number)]
+        return self.columns.get(column, column)
+
+    def feature_title(self, number: int) -> str:
+        """What a feature column is called in figures: its name, else "feature 3" (from 0)."""
+        return f"feature {number}" if self.features is None else one_line(self.features[number])
+
+    def original(self, features: np.ndarray) -> np.ndarray:
+        """Features (rows x width, or of one row) in the source's units, float64."""
+        values = features.astype(np.float64)
+        return values if self.mean is None or self.deviation is None else values * self.deviation + self.mean
+
+
+def place_text(place: Mapping[str, object]) -> str:
+    """One line of `SourceRows.of` in words: "train.csv, line 18 (train, source row 16)"; empty without a place."""
+    if place["source_row"] is None:
+        return ""
+    row = f"{place['source_split']}, source row {place['source_row']}"
+    if place["source_file"] is None:
+        return row
+    line = "" if place["source_line"] is None else f", line {place['source_line']}"
+    return f"{place['source_file']}{line} ({row})"
+
+
+NO_SOURCE = SourceRows(pa.Table.from_batches([], SOURCE_PLACES))
+"""Of rows whose origin is not known."""

@@ -1,0 +1,74 @@
+"""What the report calls the source's columns where `bias_evidence` has the raw table's names."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from aflite_assets.results import PublishedResult
+from aflite_assets.stages.shared.report_inputs import read_evidence, read_removal_cues
+
+NAMES = {"text": "question", "text_pair": "answer", "column 3": "age"}
+
+
+def _named(column: str) -> str:
+    return NAMES.get(column, column)
+
+
+@pytest.fixture
+def evidence(tmp_path: Path) -> PublishedResult:
+    marks = {
+        "kind": ["partial input", "word", "column", "attribute"],
+        "name": ["text_pair", "text", "column 3", "text"],
+        "value": ["", "not", "", "text_pair"],
+        "label_name": ["a", "a", None, None],
+        "class_share": [0.9, 0.9, None, None],
+        "rows": [40] * 4,
+        "removed_rows": [30] * 4,
+        "share_removed": [0.5] * 4,
+        "share_expected": [0.25] * 4,
+        "p_value": [0.001] * 4,
+        "counts": [True, True, False, True],
+    }
+    tables = {
+        "marks": pa.table(marks),
+        "words": pa.table({"column": ["text", "text_pair", None], "word": ["not", "text_pair", "x"]}),
+        "suspects": pa.table({"row_id": [1], "text": ["text"], "text_pair": ["b"]}),
+    }
+    for name, table in tables.items():
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    captions = ["Most telling: text_pair alone, the word “not” of text, column 3 alone.", "", ""]
+    index = {
+        "tables": [
+            {"title": name, "caption": caption, "file": f"{name}.parquet"}
+            for name, caption in zip(tables, captions, strict=True)
+        ],
+        "cues": {"small": "marks.parquet"},
+    }
+    (tmp_path / "evidence.json").write_text(json.dumps(index), encoding="utf-8")
+    return PublishedResult("bias_evidence", "own", "key", tmp_path)
+
+
+def test_marks_have_the_sources_names_and_attributes_keep_theirs(evidence: PublishedResult) -> None:
+    cues = read_removal_cues(evidence, _named)["small"]
+    assert [(cue.kind, cue.name) for cue in cues] == [
+        ("partial input", "answer"),
+        ("word", "question"),
+        ("column", "age"),
+        ("attribute", "text"),
+    ]
+    assert cues[1].text == "the word “not” of question"
+    assert read_removal_cues(evidence)["small"][0].name == "text_pair"
+
+
+def test_tables_of_evidence_have_the_sources_names(evidence: PublishedResult) -> None:
+    marks, words, suspects = read_evidence(evidence, _named)
+    assert marks.table["name"].to_pylist() == ["answer", "question", "age", "text"]
+    assert marks.table["value"].to_pylist() == ["", "not", "", "text_pair"]
+    assert marks.caption == "Most telling: answer alone, the word “not” of question, age alone."
+    assert words.table["column"].to_pylist() == ["question", "answer", None]
+    assert words.table["word"].to_pylist() == ["not", "text_pair", "x"]
+    assert suspects.table.column_names == ["row_id", "question", "answer"]
+    assert [one.table.column_names for one in read_evidence(evidence)][2] == ["row_id", "text", "text_pair"]

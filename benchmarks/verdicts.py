@@ -12,6 +12,8 @@ without a shortcut      random labels, also with classes of 70, 20 and 10 % and 
                         clean task whose challenge set is of another kind (weaker, shifted)
 with one                a cue on 30, 50 or 70 % of the rows that names the label (94 % rightly), its mark seen as a word
                         among noise; the same with 50 and 70 % and no mark seen, so that only the challenge set can tell
+lengths of texts        of 5 to 29 words: of any length, where longer texts are easier (no shortcut); and on 40 or 60 %
+                        of the rows long for one class and short for the other, so that the length is the cue
 
 On the challenge set the cue misleads. Printed: the share of each code per case. Goals: a shortcut is said in at most
 7 % of the draws without one, and in at least 88 % of those with a mark that is seen.
@@ -27,13 +29,15 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+import pyarrow as pa
 from scipy.sparse import csc_array
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from aflite_assets.algorithm import FilterSettings, filter_dataset, score_permuted
-from aflite_assets.diagnostics.evidence.cues import enrichment, label_ties
-from aflite_assets.reports.inputs.cues import Cue
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.evidence.cues import enrichment, label_ties, removal_cues
+from aflite_assets.reports.inputs.cues import Cue, read_cues
 from aflite_assets.reports.intervals import contrast_interval, crossed_interval, holm
 from aflite_assets.reports.scores.bias_excess import bias_excess
 from aflite_assets.reports.scores.dataset_verdict import Comparison, VerdictEvidence, dataset_verdict
@@ -46,12 +50,13 @@ MOST_FALSE, LEAST_FOUND = 0.07, 0.88
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of one split: features, labels, marks (bool, rows x marks) and groups or None."""
+    """Rows of one split: features, labels, marks (bool, rows x marks), groups or None, words per text or None."""
 
     features: np.ndarray
     labels: np.ndarray
     marks: np.ndarray
     groups: np.ndarray | None
+    words: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -66,11 +71,13 @@ class Case:
     cue: float = 0.0
     marked: bool = True
     shifted: bool = False
+    texts: bool = False
+    long: float = 0.0
 
     @property
     def planted(self) -> bool:
         """Whether there is a shortcut to find."""
-        return self.cue > 0
+        return self.cue > 0 or self.long > 0
 
 
 CASES = (
@@ -87,6 +94,9 @@ CASES = (
     Case("cue on 70 %, seen", apart=0.6, cue=0.7),
     Case("cue on 50 %, not seen", apart=0.6, cue=0.5, marked=False),
     Case("cue on 70 %, not seen", apart=0.6, cue=0.7, marked=False),
+    Case("clean task, texts of any length", texts=True),
+    Case("length follows the class on 40 %", apart=0.6, texts=True, long=0.4),
+    Case("length follows the class on 60 %", apart=0.6, texts=True, long=0.6),
 )
 
 
@@ -104,7 +114,12 @@ def draw_rows(case: Case, rows: int, rng: np.random.Generator, *, misleading: bo
         noise = 0.7 * noise + 0.7 * rng.normal(size=(int(groups.max()) + 1, WIDTH))[groups]
     features = centres[labels] + noise
     marks = rng.random((rows, MARKS)) < 0.1
-    if case.planted:
+    words = None
+    if case.texts:
+        words = draw_words(case, labels, rng, misleading=misleading)
+        features = (centres[labels] if case.long else centres[labels] * words[:, None] / 17) + noise
+        features = np.column_stack([features, (words - 17) / 4])
+    if case.cue > 0:
         present = rng.random(rows) < case.cue
         right = rng.random(rows) < (0.0 if misleading else 0.94)
         named = np.where(right, labels, (labels + rng.integers(1, classes, rows)) % classes)
@@ -114,7 +129,16 @@ def draw_rows(case: Case, rows: int, rng: np.random.Generator, *, misleading: bo
     given = labels.copy()
     wrong = rng.random(rows) < case.wrong
     given[wrong] = (labels[wrong] + rng.integers(1, classes, int(wrong.sum()))) % classes
-    return Rows(features.astype(np.float32), given, marks, groups)
+    return Rows(features.astype(np.float32), given, marks, groups, words)
+
+
+def draw_words(case: Case, labels: np.ndarray, rng: np.random.Generator, *, misleading: bool) -> np.ndarray:
+    """From 5 to 29; where the length is told, 18 or more of one class and fewer of the other."""
+    words = rng.integers(5, 30, len(labels))
+    told = rng.random(len(labels)) < case.long
+    long = (labels == 1) != misleading
+    words[told] = np.where(long[told], rng.integers(18, 30, int(told.sum())), rng.integers(5, 18, int(told.sum())))
+    return words
 
 
 def verdict_code(case: Case, seed: int) -> str:
@@ -122,7 +146,7 @@ def verdict_code(case: Case, seed: int) -> str:
     rng = np.random.default_rng(seed)
     train, holdout = draw_rows(case, TRAIN, rng), draw_rows(case, TEST, rng)
     challenge = draw_rows(case, TEST, rng, misleading=True)
-    target = round(TRAIN * max(0.25, 1 - case.cue)) if case.planted else TRAIN // 2
+    target = round(TRAIN * max(0.25, 1 - max(case.cue, case.long))) if case.planted else TRAIN // 2
     settings = FilterSettings(
         target_size=target, train_size=TRAIN // 10, slice_size=TRAIN // 10, n_partitions=PARTITIONS
     )
@@ -205,6 +229,8 @@ def _matched(labels: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) ->
 def _cues(train: Rows, removed: np.ndarray) -> tuple[Cue, ...]:
     if not removed.any():
         return ()
+    if train.words is not None:
+        return _length_cues(train.words, train.labels, removed)
     present = csc_array(train.marks.astype(np.float64))
     enriched = enrichment(present, removed, train.labels, train.groups)
     ties = label_ties(present, train.labels, train.groups)
@@ -217,6 +243,14 @@ def _cues(train: Rows, removed: np.ndarray) -> tuple[Cue, ...]:
         for number, adjusted in enumerate(holm(p_values))
     )  # fmt: skip
     return tuple(cue for cue in cues if cue.shown)
+
+
+def _length_cues(words: np.ndarray, labels: np.ndarray, removed: np.ndarray) -> tuple[Cue, ...]:
+    rows = np.arange(len(labels))
+    columns = {"row_id": rows, "label": labels, "text": ["w " * count for count in words.tolist()]}
+    train = pa.table({"row_id": rows, "kept": ~removed})
+    marks = removal_cues(train, Examples(pa.table(columns), ("one", "other")), planted={}, seed=0)
+    return tuple(cue for cue in read_cues(marks) if cue.counts and cue.shown)
 
 
 def _codes(work: tuple[Case, int, int]) -> Counter[str]:

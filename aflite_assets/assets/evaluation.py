@@ -4,12 +4,14 @@ import dagster as dg
 import pyarrow.parquet as pq
 from pydantic import Field
 
+from aflite_assets.assets import common
 from aflite_assets.assets.common import check, first_rows, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.numbers import grid_numbers
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import NOT_APPLICABLE, asset_with_optional_checks
+from aflite_assets.results import PublishedResult
 from aflite_assets.stages.evaluation.weak_model_findings import CHECKS, WeakModelFacts, findings
 from aflite_assets.stages.stage import CellFilter
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
@@ -24,7 +26,14 @@ class CellChoice(dg.Config):
     seeds: list[int] = Field(default=[], description="seeds of the spec; empty: all")
 
 
-_CHECKS = [("all_cells_done", "Every evaluator, train set and seed was trained and tested.", False)]
+_CHECKS = [
+    ("all_cells_done", "Every evaluator, train set and seed was trained and tested.", False),
+    (
+        "better_than_largest_class",
+        "Each evaluator trained on full is better than the largest class of the natural test set, by its interval.",
+        False,
+    ),
+]
 
 
 @dg.asset(
@@ -55,7 +64,24 @@ def evaluator_models(
         "fitted": 0 if obtained.cached else summary["fitted"],
         **column_metadata(obtained.result, result_store.open()),
     }
-    return materialized(obtained, metadata, [check("all_cells_done", not undone, warn=True, undone=undone)])
+    done = check("all_cells_done", not undone, warn=True, undone=undone)
+    return materialized(obtained, metadata, [done, _learnt(context.partition_key, obtained.result, result_store)])
+
+
+def _learnt(dataset: str, models: PublishedResult, result_store: ResultStoreResource) -> dg.AssetCheckResult:
+    from aflite_assets.stages.evaluation.learnt import learnt_on_full
+
+    raw = result_store.open().current("raw_dataset", dataset)
+    found = learnt_on_full(models, raw, common.REGISTRY[dataset].evaluators)
+    shown = {
+        name: f"{one.accuracy:.1%} of {one.test_set}, largest class {one.largest:.1%}, difference "
+        f"{one.margin.low:.1f} to {one.margin.high:.1f} points"
+        for name, one in found.items()
+    }
+    behind = [name for name, one in found.items() if not one.beaten]
+    return check(
+        "better_than_largest_class", not behind, warn=True, behind=", ".join(behind) or "none", evaluators=shown
+    )
 
 
 @asset_with_optional_checks(

@@ -142,6 +142,13 @@ def test_materialising_twice(
     assert first.success
     failed = {evaluation.check_name for evaluation in first.get_asset_check_evaluations() if not evaluation.passed}
     assert failed <= {"no_cautions", "all_rows_labelled"}
+    learnt = next(
+        one for one in first.get_asset_check_evaluations() if one.check_name == "better_than_largest_class"
+        and one.asset_key.path[-1] == "evaluator_models"
+    )  # fmt: skip
+    assert learnt.severity == dg.AssetCheckSeverity.WARN
+    assert learnt.metadata["behind"].value == "none"
+    assert str(learnt.metadata["evaluators"].value).startswith("linear: ")
 
     iterations = _iteration_events(instance)
     assert [key["iteration"] for key in iterations] == [f"{number:03d}" for number in range(len(iterations))]

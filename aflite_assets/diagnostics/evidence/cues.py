@@ -1,4 +1,4 @@
-"""What marks the rows that filtering removed: words, attributes, partial inputs and columns, each tested; no drawing.
+"""What marks the rows that filtering removed: words, lengths, attributes, partial inputs, columns; tests, no drawing.
 
 A mark is shown where rows that have it were removed more often than class-matched random draws would remove them, and
 where it goes with a label by itself (unless the dataset's file says that it was planted). Tests count groups of rows.
@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.data_checks.partial_input import held_out_right
+from aflite_assets.diagnostics.evidence.lengths import length_marks
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
 from aflite_assets.diagnostics.record_tables import factorize, table_of
 
-Kind = Literal["attribute", "partial input", "word", "column"]
+Kind = Literal["attribute", "partial input", "word", "length", "column"]
 
 FEWEST_ROWS = 20
 """Marks in fewer rows are not tested: the tests are about sums of many."""
@@ -45,6 +46,7 @@ CUES = pa.schema(
         ("share_expected", pa.float64()),
         ("p_value", pa.float64()),
         ("counts", pa.bool_()),
+        ("class_shares", pa.list_(pa.float64())),
     ]
 )
 
@@ -56,7 +58,9 @@ class Marks:
     `present`: scipy CSC matrix rows x marks of 0 and 1, float64. `rows`: positions of these rows among the train rows;
     None for all. `planted`: bool per mark; such a mark need not go with a label. `at_chance`: for partial inputs the
     share of rows that are right by chance, which being right must exceed; None for marks that must go with a label.
-    `counts`: whether such a mark alone is a shortcut; else it is a hint, which may be the task itself.
+    `counts`: whether such a mark alone is a shortcut; else it is a hint, which may be the task itself. `of_its_class`:
+    only rows that have the class the mark goes with are asked whether they were removed. Every row has some length, so
+    that where long texts of one class and short ones of the other go, lengths alone would cancel out.
     """
 
     kind: Kind
@@ -66,13 +70,14 @@ class Marks:
     rows: np.ndarray | None = None
     planted: np.ndarray | None = None
     at_chance: float | None = None
+    of_its_class: bool = False
 
 
 def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, Collection[str]], seed: int) -> pa.Table:
     """Every mark that was tested, most telling first.
 
-    Attributes, what one text of a pair gives away alone, and words of pairs count as shortcuts; words of single texts
-    and feature columns are hints, since a word may name the topic and a column may be the task.
+    Attributes, lengths of texts, what one text of a pair gives away alone, and words of pairs count as shortcuts; words
+    of single texts and feature columns are hints, since a word may name the topic and a column may be the task.
 
     Args:
         train: the filtered set's train rows, with `row_id` and `kept`.
@@ -81,11 +86,12 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
         seed: of the folds of partial inputs and columns.
 
     Returns:
-        Columns kind, name (of the attribute, text column or feature), value (of the attribute, or the word; empty for
-        others), label_name (the class that the mark goes with, null where there is none, and for planted attributes,
-        partial inputs and columns), class_share (of the rows with the mark, those of that class), rows and
-        removed_rows (with the mark), share_removed (of the removed rows, those with the mark), share_expected (the same
-        of as many random rows of each class), p_value (one-sided, of one test by itself) and counts.
+        Columns kind, name (of the attribute, text column, length or feature), value (of the attribute or length, or the
+        word; empty for others), label_name (the class that the mark goes with, null where there is none, and for
+        planted attributes, partial inputs and columns), class_share (of the rows with the mark, those of that class),
+        rows and removed_rows (with the mark), share_removed (of the removed rows, those with the mark; of lengths those
+        that also have its class), share_expected (the same of as many random rows of each class), p_value (one-sided,
+        of one test by itself), counts, and class_shares (of the rows with the mark, those of each class, in order).
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)
@@ -101,6 +107,8 @@ def _all_marks(rows: Examples, planted: Mapping[str, Collection[str]], seed: int
     yield from _attributes(rows, planted)
     if rows.modality == "text":
         yield from _words(rows)
+        names, present = length_marks(rows)
+        yield Marks("length", names, _matrix(present), counts=True, of_its_class=True)
         if "text_pair" in rows.table.column_names:
             yield from _partial_inputs(rows, seed)
     if rows.modality == "features":
@@ -113,33 +121,63 @@ def _records(marks: Marks, removed: np.ndarray, rows: Examples) -> Iterator[tupl
     groups = None if rows.groups is None else rows.groups[places]
     if not len(marks.names) or not gone.any() or gone.all():
         return
-    enriched = enrichment(marks.present, gone, labels, groups)
     tied = label_ties(marks.present, labels, groups) if marks.at_chance is None else None
+    asked = _of_class(marks.present, labels, tied.labels) if tied and marks.of_its_class else marks.present
+    enriched = enrichment(asked, gone, labels, groups)
+    by_class = _rows_by_class(marks.present, labels, len(rows.label_names))
+    left = np.asarray(marks.present.T @ gone.astype(np.float64)).ravel()
     for number, (name, value) in enumerate(marks.names):
         if not FEWEST_ROWS <= enriched.rows[number] <= len(gone) - FEWEST_ROWS:
             continue
-        p_value, label, class_share = float(enriched.p_values[number]), None, None
-        if tied is not None:
-            if marks.planted is None or not marks.planted[number]:
-                if tied.p_values[number] < _TIED:
-                    label, class_share = rows.label_names[tied.labels[number]], float(tied.shares[number])
-                p_value = max(p_value, float(tied.p_values[number]))
-        elif marks.at_chance is not None:
-            right = np.asarray(marks.present[:, [number]].todense()).ravel()
-            p_value = max(p_value, _over(right, marks.at_chance, groups))
+        p_value, label, class_share = _goes_with(marks, number, tied, groups)
+        having = by_class[number]
         yield (
             marks.kind,
             name,
             value,
-            label,
+            None if label is None else rows.label_names[label],
             class_share,
-            int(enriched.rows[number]),
-            int(enriched.removed[number]),
+            int(having.sum()),
+            int(left[number]),
             float(enriched.removed[number] / gone.sum()),
             float(enriched.expected[number] / gone.sum()),
-            p_value,
+            max(float(enriched.p_values[number]), p_value),
             marks.counts,
+            (having / having.sum()).tolist(),
         )
+
+
+def _goes_with(
+    marks: Marks, number: int, tied: "LabelTies | None", groups: np.ndarray | None
+) -> tuple[float, int | None, float | None]:
+    """p-value of a mark giving the label away by itself; the class that it goes with, if any, and its share."""
+    if tied is None:
+        assert marks.at_chance is not None
+        right = np.asarray(marks.present[:, [number]].todense()).ravel()
+        return _over(right, marks.at_chance, groups), None, None
+    if marks.planted is not None and marks.planted[number]:
+        return 0.0, None, None
+    p_value = float(tied.p_values[number])
+    if p_value >= _TIED:
+        return p_value, None, None
+    return p_value, int(tied.labels[number]), float(tied.shares[number])
+
+
+def _of_class(present: Any, labels: np.ndarray, classes: np.ndarray) -> Any:
+    """The marks of rows whose label is the mark's own of `classes` alone."""
+    from scipy.sparse import csc_array
+
+    entries = present.tocoo()
+    inside = labels[entries.row] == classes[entries.col]
+    return csc_array((entries.data[inside], (entries.row[inside], entries.col[inside])), shape=present.shape)
+
+
+def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray:
+    """Rows with each mark, marks x classes."""
+    from scipy.sparse import csr_array
+
+    in_classes = csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(classes, len(labels)))
+    return np.asarray((in_classes @ csr_array(present)).toarray().T)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.words import character_counts, word_counts
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement
 from aflite_assets.diagnostics.record_tables import factorize, split_masks, table_of
 from aflite_assets.errors import InvalidInputError
@@ -40,7 +41,15 @@ _MEANS = [
     ("kept_rows", pa.int64()),
     ("removed_rows", pa.int64()),
 ]
-_TEXT_LENGTHS = pa.schema([("split", pa.string()), ("column", pa.string()), *_MEANS])
+_TEXT_LENGTHS = pa.schema(
+    [
+        ("split", pa.string()),
+        ("column", pa.string()),
+        ("measure", pa.string()),
+        ("label_name", pa.string()),
+        *_MEANS,
+    ]
+)
 _MEAN_SCORES = pa.schema([("split", pa.string()), ("score", pa.string()), *_MEANS])
 
 Score = Literal["predictability", "label_probability"]
@@ -112,22 +121,29 @@ def attribute_shares(rows: pa.Table, examples: Examples, *, most_values: int = 5
 
 
 def text_lengths(rows: pa.Table, examples: Examples) -> pa.Table:
-    r"""Mean number of words of the kept and of the removed rows' texts.
-
-    A word is a run of letters, digits and underscores of any script.
+    """Mean number of words and of characters of the kept and of the removed rows' texts, by class.
 
     Returns:
-        Columns split, column (text, text_pair), kept_mean, removed_mean (words), kept_rows, removed_rows
-        (rows that have a text). No rows when the examples have no texts.
+        Columns split, column (text, text_pair), measure (words, as `data.words` counts them, or characters), label_name
+        (null: all classes), kept_mean, removed_mean, kept_rows, removed_rows (rows that have a text). No rows when the
+        examples have no texts.
 
     Raises:
         DataError: a row of `rows` is not among the examples.
     """
+    labels = rows["label"].to_numpy()
+    classes: list[tuple[str | None, np.ndarray]] = [(None, np.ones(len(labels), dtype=bool))]
+    classes += [(name, labels == label) for label, name in enumerate(examples.label_names)]
     records = []
     for column in [name for name in ("text", "text_pair") if name in examples.table.column_names]:
-        words = pc.count_substring_regex(_column_of(rows, examples, column), r"[\p{L}\p{N}_]+")
-        for split, inside, kept in _splits(rows):
-            records.append((split, column, *_means(_floats(words), inside, kept)))
+        texts = _column_of(rows, examples, column)
+        measures = (("words", word_counts(texts)), ("characters", character_counts(texts)))
+        records += [
+            (split, column, measure, name, *_means(lengths, inside & of_class, kept))
+            for split, inside, kept in _splits(rows)
+            for measure, lengths in measures
+            for name, of_class in classes
+        ]
     return table_of(records, _TEXT_LENGTHS)
 
 

@@ -12,7 +12,6 @@ z grows with the square root of n, so that any smaller set has smaller z. What f
 random sets that have as many rows of each class as were kept. The random sets are ours, not the paper's.
 """
 
-import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,10 +21,9 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.record_tables import table_of
 from aflite_assets.errors import InvalidInputError
-
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ def word_artifacts(
 ) -> WordArtifacts:
     r"""Test every word of the full set for every label, again in the kept set and in random sets of its class sizes.
 
-    Words are the lower-cased `\w+` runs of a text, counted once per row; the same word in `text` and in
+    Words are the lower-cased words of a text (`data.words.WORD`), counted once per row; the same word in `text` and in
     `text_pair` is two words. Random sets are rows of `examples` drawn one by one within each class: where rows left in
     whole groups, the random sets differ from each other by less than sets of groups would.
 
@@ -378,7 +376,7 @@ def occurrences(examples: Examples) -> Occurrences:
         if column in examples.table.column_names:
             seen: dict[str, int] = {}
             for text in examples.table[column].to_pylist():
-                present = dict.fromkeys(_WORD.findall((text or "").lower()))
+                present = dict.fromkeys(WORD.findall((text or "").lower()))
                 words_per_row.append(len(present))
                 words.extend([seen.setdefault(word, len(numbers) + len(seen)) for word in present])
             numbers |= {(column, word): number for word, number in seen.items()}

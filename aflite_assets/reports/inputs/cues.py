@@ -7,7 +7,7 @@ from typing import Literal
 import pyarrow as pa
 
 from aflite_assets.reports.intervals import CONFIDENCE, holm
-from aflite_assets.reports.text import count, one_line, percent
+from aflite_assets.reports.text import count, counted, one_line, percent
 from aflite_assets.wording import truncate
 
 LEAST_LIFT = 1.05
@@ -17,17 +17,25 @@ LEAST_SHARE = 0.01
 """And when at least this share of the removed rows has it."""
 
 
+_MOST_CLASSES = 3
+
+OF_ITS_QUESTION = "of its question"
+"""Ends the value of a length that is an answer's rank among the answers of its question."""
+
+
 @dataclass(frozen=True)
 class Cue:
     """A mark of rows that was tested: who has it goes, more often than class-matched random draws.
 
-    `kind`: attribute, partial input (one text of a pair tells the label), word, or column (of features). `counts`:
-    whether such a mark alone is a shortcut; a hint otherwise, which may be the task itself. `label_name`: the class
-    that it goes with, `class_share` the share of its rows that have it. The other shares are of the removed rows. All
-    lie in [0, 1]; `adjusted_p` is Holm's over all that count, or over all hints.
+    `kind`: attribute, partial input (one text of a pair tells the label), word, length (of texts), or column (of
+    features). `counts`: whether such a mark alone is a shortcut; a hint otherwise, which may be the task itself.
+    `label_name`: the class that it goes with, `class_share` the share of its rows that have it, `class_shares` that of
+    every class in the dataset's order (empty in results of earlier versions). The other shares are of the removed rows,
+    those of a length counting rows of its class alone. All lie in [0, 1]; `adjusted_p` is Holm's over all that count,
+    or over all hints.
     """
 
-    kind: Literal["attribute", "partial input", "word", "column"]
+    kind: Literal["attribute", "partial input", "word", "length", "column"]
     name: str
     value: str
     label_name: str | None
@@ -39,6 +47,12 @@ class Cue:
     p_value: float
     adjusted_p: float
     counts: bool
+    class_shares: tuple[float, ...] = ()
+
+    @property
+    def share_kept(self) -> float:
+        """Of the rows that have it, those that filtering kept."""
+        return 1 - self.removed_rows / self.rows
 
     @property
     def shown(self) -> bool:
@@ -51,13 +65,16 @@ class Cue:
 
     @property
     def text(self) -> str:
-        """What it is, in words: "the word “not” of text_pair", "mark = right", "text_pair alone"."""
+        """What it is, in words: "the word “not” of text_pair", "mark = right", "text_pair alone".
+
+        Of lengths "the number of words of text (13 or more)".
+        """
         value = truncate(one_line(self.value), 40)
         if self.kind == "word":
             return f"the word “{value}” of {self.name}"
         if self.kind == "attribute":
             return f"{truncate(one_line(self.name), 40)} = {value}"
-        return f"{self.name} alone"
+        return f"the {self.name} ({value})" if self.kind == "length" else f"{self.name} alone"
 
 
 def read_cues(table: pa.Table) -> tuple[Cue, ...]:
@@ -68,7 +85,10 @@ def read_cues(table: pa.Table) -> tuple[Cue, ...]:
         places = [place for place, row in enumerate(rows) if row["counts"] is counts]
         for place, p_value in zip(places, holm([rows[place]["p_value"] for place in places]), strict=True):
             adjusted[place] = p_value
-    return tuple(Cue(**row, adjusted_p=p_value) for row, p_value in zip(rows, adjusted, strict=True))
+    return tuple(
+        Cue(**{**row, "class_shares": tuple(row.get("class_shares") or ())}, adjusted_p=p_value)
+        for row, p_value in zip(rows, adjusted, strict=True)
+    )
 
 
 def cues_caption(cues: Sequence[Cue]) -> str:
@@ -76,9 +96,10 @@ def cues_caption(cues: Sequence[Cue]) -> str:
     shown = [cue for cue in cues if cue.shown]
     first = f" Most telling: {cue_text(shown[0])}." if shown else ""
     return (
-        f"{len(cues):,} marks were tested, {len(shown):,} are shown (Holm, 5 %).{first} Shares are of the removed "
-        "train rows; share_expected is what as many random rows of each class would have. Where counts is false the "
-        "mark is a hint: the word of a single text, or a feature, may be the task itself."
+        f"{len(cues):,} marks were tested, {len(shown):,} are shown (Holm, 5 %).{first} rows have the mark, classes "
+        "says of which classes they are, and share_kept how many of them stayed. share_removed is of the removed train "
+        "rows, share_expected of as many random rows of each class; of a length both count rows of its class alone. "
+        "Where counts is false the mark is a hint: the word of a single text, or a feature, may be the task."
     )
 
 
@@ -88,9 +109,49 @@ def class_text(cue: Cue) -> str:
     return f"with {name} in {percent(cue.class_share or 0.0)} % of its {count(cue.rows)} rows"
 
 
+def classes_text(cue: Cue, label_names: Sequence[str]) -> str:
+    """Of which classes the rows with a mark are, the largest shares first: "spam 91.0 %, ham 9.0 %"."""
+    order = sorted(range(len(cue.class_shares)), key=lambda label: -cue.class_shares[label])
+    parts = [
+        f"{truncate(one_line(label_names[label]), 40)} {percent(cue.class_shares[label])} %"
+        for label in order[:_MOST_CLASSES]
+    ]
+    rest = f" and {count(len(order) - _MOST_CLASSES)} more" if len(order) > _MOST_CLASSES else ""
+    return ", ".join(parts) + rest
+
+
+def telling(cues: Sequence[Cue]) -> list[Cue]:
+    """Marks to name, in their order, of lengths only one, since all of them say nearly the same.
+
+    It is an answer's rank in its question where that is among them, else the first.
+    """
+    lengths = [cue for cue in cues if cue.kind == "length"]
+    if not lengths:
+        return list(cues)
+    chosen = next((cue for cue in lengths if cue.value.endswith(OF_ITS_QUESTION)), lengths[0])
+    return [chosen if cue is lengths[0] else cue for cue in cues if cue is lengths[0] or cue.kind != "length"]
+
+
+def cue_numbers(cue: Cue, label_names: Sequence[str]) -> str:
+    """Rows with a mark, their classes, how many stayed: "284 rows, spam 100.0 %, ham 0.0 %, 3.2 % kept"."""
+    classes = f", {classes_text(cue, label_names)}" if cue.class_shares else ""
+    return f"{counted(cue.rows, 'row')}{classes}, {percent(cue.share_kept)} % kept"
+
+
+def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
+    """A mark and its numbers in brackets: "the word “not” of text_pair (284 rows, ...)"."""
+    numbers = cue_numbers(cue, label_names)
+    return f"{cue.text.removesuffix(')')}; {numbers})" if cue.kind == "length" else f"{cue.text} ({numbers})"
+
+
 def cue_text(cue: Cue) -> str:
     """One mark with its numbers."""
     with_class = "" if cue.label_name is None or cue.class_share is None else f", {class_text(cue)},"
+    if cue.kind == "length" and with_class:
+        return (
+            f"{cue.text}{with_class} is that of {percent(cue.share_removed)} % of the removed rows together with this "
+            f"class, and of {percent(cue.share_expected)} % of as many random ones"
+        )
     verb = "is right for" if cue.kind in ("partial input", "column") else "marks"
     return (
         f"{cue.text}{with_class} {verb} {percent(cue.share_removed)} % of the removed rows and "

@@ -1,6 +1,5 @@
 """The rows that the page can be asked about: a random sample of either side, as JSON under a size. No markup."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
+from aflite_assets.data.words import WORD
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.example_rows import short_vector
 from aflite_assets.reports.figures.interactive import script_json
@@ -35,7 +35,6 @@ _MOST_CHARACTERS = 2_000
 _MOST_SCORES = 100
 _MOST_VALUES = 100
 """Features of a row that are listed by name; `rows.parquet` has all."""
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -286,7 +285,7 @@ class _RowParts:
         shown = _short(text or "")
         pieces: list[str | list[Any]] = []
         end = 0
-        for found in _WORD.finditer(shown):
+        for found in WORD.finditer(shown):
             number = self._marked.get((column, found[0].lower()))
             if number is not None:
                 pieces += [shown[end : found.start()], [number, found[0]]]

@@ -8,6 +8,9 @@ from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.inputs.train_sets import control_of, in_order
 
+HEADLINE_SPLITS = ("test", "validation")
+"""The natural test set that is spoken of is the first of these that there is, else the first of all."""
+
 _ALWAYS_SHOWN = ("full", "random", "filtered")
 
 
@@ -52,6 +55,11 @@ def cells_of(data: BenchmarkData, evaluator: str, train_set: str, representation
 def control(data: BenchmarkData, representation: str) -> str:
     """The train set that filtered is judged against: random_matched where there is a cell of it, else random."""
     return control_of("filtered", {cell.train_set for cell in data.cells if cell.representation == representation})
+
+
+def headline_split(names: list[str]) -> str | None:
+    """The one of these natural test sets that sentences are about."""
+    return next((name for name in HEADLINE_SPLITS if name in names), names[0] if names else None)
 
 
 def train_rows(cells: Sequence[Cell]) -> tuple[int, ...]:

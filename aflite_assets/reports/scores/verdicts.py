@@ -17,7 +17,7 @@ FEWEST_GROUPS = 10
 """With fewer groups of test rows (as many of equal size, `intervals.effective_groups`) there is no verdict."""
 
 Family = Literal["primary", "whole sets", "parts of sets"]
-Bar = Literal["not run", "not the control", "took part in the filter", "chosen by the filter"]
+Bar = Literal["not run", "not the control", "about weights", "took part in the filter", "chosen by the filter"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
 
 def _bar(claim: Claim) -> str | None:
     """Why there is no verdict, whatever the numbers; None where there is one."""
-    if claim.interval is None and claim.bar != "not the control":
+    if claim.interval is None and claim.bar not in ("not the control", "about weights"):
         return "no rows" if not claim.test_rows else "not run"
     if claim.bar is not None or claim.interval is None:
         return claim.bar

@@ -8,15 +8,15 @@ import pyarrow.compute as pc
 
 from aflite_assets.reports.inputs.planted import planted_sentence
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.scores.groups import control
+from aflite_assets.reports.scores.groups import control, headline_split
+from aflite_assets.reports.scores.judges import ONE_ANSWER
 from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
-from aflite_assets.reports.sentences.verdict import verdict_texts
-from aflite_assets.reports.sentences.warnings import ONE_ANSWER, SMALL_TEST_SET, cautions
+from aflite_assets.reports.sentences.verdict import no_primary, verdict_texts
+from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
 from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text
 from aflite_assets.reports.tables.cells import verdict_text
-from aflite_assets.reports.tables.falls import headline_split
 from aflite_assets.reports.tables.main_tables import FilterRow, filter_table
-from aflite_assets.reports.tables.paired import PairedDifference, paired_differences, primary_comparison
+from aflite_assets.reports.tables.paired import PairedDifference, free_sets, paired_differences
 from aflite_assets.reports.text import count, listed, one_line, percent
 from aflite_assets.wording import truncate
 
@@ -74,14 +74,12 @@ def comparison_sentence(data: BenchmarkData, representation: str) -> str:
 
 
 def _no_primary(data: BenchmarkData) -> str:
-    if primary_comparison(data) is None and data.test_sets and data.plain_evaluators:
+    if data.primary is None and data.test_sets and data.plain_evaluators and not free_sets(data):
         return (
             "the rows of every test set took part in the filter; a challenge set can be judged, or a split with "
             "evaluation_rows: kept"
         )
-    if data.primary is not None and data.primary[1] in data.missing_sets:
-        return f"the primary comparison is on {data.primary[1]}, which is not available"
-    return "nothing was trained that could be compared"
+    return no_primary(data)
 
 
 def _others(others: Sequence[PairedDifference]) -> str:

@@ -7,20 +7,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.cues import Cue, class_text, cue_text
+from aflite_assets.reports.inputs.cues import Cue, class_text, cue_text, marked_text, telling
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.json_values import JsonValue, to_json
 from aflite_assets.reports.scores.bias_excess import Excess
 from aflite_assets.reports.scores.dataset_verdict import Code, Comparison, DatasetVerdict, Shortfall
-from aflite_assets.reports.scores.groups import control
+from aflite_assets.reports.scores.groups import control, headline_split
+from aflite_assets.reports.scores.judges import doubts, judges
 from aflite_assets.reports.sentences.wording import bounds_text
-from aflite_assets.reports.tables.falls import headline_split
-from aflite_assets.reports.tables.verdict_evidence import filtering_verdict, strongest_verdict, whole_difference
+from aflite_assets.reports.tables.paired import free_sets
+from aflite_assets.reports.tables.verdict_evidence import (
+    filtering_verdict,
+    strongest_verdict,
+    whole_difference,
+    whole_lacking,
+)
 from aflite_assets.reports.text import count, counted, listed, one_line, percent, signed_points
 from aflite_assets.wording import truncate
 
 _MOST_CUES = 3
+_TOO_FEW = "too few"
 _GIVES_AWAY = 0.98
 """A word that stands with one class in so large a share of its rows is named in the verdict's line."""
 
@@ -62,7 +68,7 @@ def verdict_text(data: BenchmarkData, representation: str) -> VerdictText:
     """
     verdict = filtering_verdict(data, representation)
     filtered = next(one for one in data.filtered if one.representation == representation)
-    sentence = f"{_OPENINGS[verdict.code]}: {_because(data, representation, verdict)}"
+    sentence = f"{_OPENINGS[verdict.code]}: {_because(data, representation, verdict)}{_reservation(data, verdict)}"
     details = (
         _removed(data, filtered, verdict),
         *_cost(data, representation, verdict),
@@ -137,7 +143,7 @@ def _giveaway(data: BenchmarkData, representation: str) -> str:
 
 def _shortcut(verdict: DatasetVerdict) -> str:
     if verdict.evidence.cues:
-        return cue_text(verdict.evidence.cues[0])
+        return cue_text(telling(verdict.evidence.cues)[0])
     gains = [f"{one.test_set} ({one.evaluator})" for one in verdict.gains]
     return f"models trained on filtered are better than their control on {listed(gains)}, and more so than on test rows"
 
@@ -145,7 +151,7 @@ def _shortcut(verdict: DatasetVerdict) -> str:
 def _primary(primary: Comparison | None, data: BenchmarkData, representation: str) -> str:
     """What the primary comparison adds; that help cannot be judged where there is none."""
     if primary is None:
-        return "; whether filtering helps cannot be judged, as all test rows took part in the filter"
+        return f"; whether filtering helps cannot be judged, as {no_primary(data)}"
     if primary.verdict.side in ("above", "below") and primary.difference is not None:
         points = signed_points(abs(primary.difference))
         against = control(data, representation)
@@ -153,6 +159,42 @@ def _primary(primary: Comparison | None, data: BenchmarkData, representation: st
     if primary.verdict.side == "open":
         return f"; whether filtering helps is open ({primary.evaluator} on {primary.test_set})"
     return f"; whether filtering helps cannot be judged ({primary.verdict.why or 'not run'})"
+
+
+def no_primary(data: BenchmarkData) -> str:
+    """Why there is no primary comparison."""
+    if data.primary is not None and data.primary[1] in data.missing_sets:
+        return f"the primary comparison is on {data.primary[1]}, which is not available"
+    if data.primary is None and data.test_sets and data.plain_evaluators:
+        if not free_sets(data):
+            return "all test rows took part in the filter"
+        if not judges(data):
+            return "no evaluator learnt enough to judge by, as the checks say"
+    return "nothing was trained that could be compared"
+
+
+def _reservation(data: BenchmarkData, verdict: DatasetVerdict) -> str:
+    """What speaks against the evaluator of the primary comparison; nothing where nothing does."""
+    primary = verdict.evidence.primary
+    if primary is None:
+        return ""
+    against, name = doubts(data, primary.evaluator), f"“{primary.evaluator}”"
+    if against.learnt is not None:
+        return (
+            f" But {name} is not surely better than {against.learnt.rival} on “{against.learnt.test_set}”, so the "
+            "primary comparison says little."
+        )
+    if against.one_answer:
+        return (
+            f" But {name} gives nearly all rows one class when trained on {listed(against.one_answer)}, so the primary "
+            "comparison says little."
+        )
+    if against.made_of and verdict.shortcut:
+        return (
+            f" But {name} has the make of the model that filtered (as {listed(against.made_of)}), so rows were chosen "
+            "against it: judge by an evaluator of another make."
+        )
+    return ""
 
 
 def _lacking(bias: Excess, lacking: Shortfall, primary: Comparison | None) -> str:
@@ -180,7 +222,7 @@ def _removed(data: BenchmarkData, filtered: FilteredSet, verdict: DatasetVerdict
     text = f"Removed: {count(gone)} of {counted(train.num_rows, 'train row')} ({percent(gone / train.num_rows)} %)"
     text += _moved_class(train, data.label_names)
     tested = data.cues.get(filtered.representation, ())
-    marks = _marks([cue for cue in tested if cue.shown], verdict) if tested else ""
+    marks = _marks([cue for cue in tested if cue.shown], verdict, data.label_names) if tested else ""
     return Detail(f"{text}{marks}.", "evidence")
 
 
@@ -200,13 +242,15 @@ def _moved_class(train: pa.Table, label_names: tuple[str, ...]) -> str:
     return f"; {name} went from {percent(before)} to {percent(before + move)} % of the rows"
 
 
-def _marks(cues: list[Cue], verdict: DatasetVerdict) -> str:
+def _marks(cues: list[Cue], verdict: DatasetVerdict, label_names: tuple[str, ...]) -> str:
     if not cues:
-        return "; no word, attribute or input that was tested marks them"
+        return "; no word, length, attribute or input that was tested marks them"
     cues = [cue for cue in cues if cue.counts] or cues
     hints = "" if cues[0].counts else ", which may be the task itself"
-    shown = listed([cue.text for cue in cues[:_MOST_CUES]])
-    further = f" and {count(len(cues) - _MOST_CUES)} more" if len(cues) > _MOST_CUES else ""
+    named = telling(cues)
+    shown = listed([marked_text(cue, label_names) for cue in named[:_MOST_CUES]])
+    left = len(cues) - len(named[:_MOST_CUES])
+    further = f" and {count(left)} more" if left else ""
     first = "besides, " if verdict.code in ("nothing_found", "class_balance_only") else ""
     return f"; {first}they are marked by {shown}{further}{hints}"
 
@@ -215,11 +259,14 @@ def _cost(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
     """Filtered against all train rows, on the dataset's own test rows."""
     natural = headline_split([one.name for one in data.test_sets if not one.challenge])
     evaluator = _evaluator(data, verdict)
-    if natural is None or evaluator is None:
+    if natural is None or not data.judging_evaluators:
         return
-    difference = whole_difference(data, representation, evaluator, "full", natural)
-    if difference is not None:
-        yield Detail(f"Against all rows: {_sentence(evaluator, 'full', natural, difference)}.", "accuracy")
+    if evaluator is None:
+        yield Detail("Against all rows: no evaluator learnt enough to compare, as the checks say.", "checks")
+        return
+    said = _sentence(data, representation, evaluator, "full", natural)
+    if said is not None:
+        yield Detail(f"Against all rows: {said}.", "accuracy")
 
 
 def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> Iterator[Detail]:
@@ -227,18 +274,16 @@ def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
     primary, against = verdict.evidence.primary, control(data, representation)
     if primary is None:
         return
-    own, whole = (
-        whole_difference(data, representation, primary.evaluator, name, primary.test_set) for name in (against, "full")
-    )
-    if own is not None:
-        beside = "" if whole is None else f"; instead of all rows, {_short(whole)}"
-        sentence = _sentence(primary.evaluator, against, primary.test_set, own)
-        yield Detail(f"Against as many random rows: {sentence}{beside}.", "paired")
+    said = _sentence(data, representation, primary.evaluator, against, primary.test_set)
+    whole = _short(data, representation, primary.evaluator, "full", primary.test_set)
+    if said is not None:
+        beside = "" if whole is None else f"; instead of all rows, {whole}"
+        yield Detail(f"Against as many random rows: {said}{beside}.", "paired")
 
 
 def _evaluator(data: BenchmarkData, verdict: DatasetVerdict) -> str | None:
     primary = verdict.evidence.primary
-    return primary.evaluator if primary is not None else next(iter(data.judging_evaluators), None)
+    return primary.evaluator if primary is not None else next(iter(judges(data)), None)
 
 
 def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> str:
@@ -264,19 +309,32 @@ def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> s
         return "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
     if code == "shortcut_found_harms":
         return "Use: all rows for training; the filtered test rows show how much a model leans on the shortcut."
-    return (
-        "Use: the filtered test rows to see how much a model leans on the shortcut. To judge training, add a challenge "
-        "set or hold rows out of the filter (evaluation_rows: kept)."
-        if primary is None
-        else "Use: the filtered test rows to see how much a model leans on the shortcut; for training nothing is shown."
-    )
+    use = "Use: the filtered test rows to see how much a model leans on the shortcut"
+    if primary is not None:
+        return f"{use}; for training nothing is shown."
+    if free_sets(data):
+        return f"{use}. To judge training, add an evaluator that learns the task."
+    return f"{use}. To judge training, add a challenge set or hold rows out of the filter (evaluation_rows: kept)."
 
 
-def _sentence(evaluator: str, against: str, test_set: str, interval: CrossedInterval) -> str:
-    return f"trained on filtered instead of {against}, “{evaluator}” is {_short(interval)} on “{test_set}”"
+def _sentence(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str | None:
+    """Filtered against a train set on a test set; None without a result."""
+    said = _short(data, representation, evaluator, against, test_set)
+    if said is None:
+        return None
+    if said.startswith(_TOO_FEW):
+        return f"on “{test_set}” “{evaluator}” has {said}"
+    return f"trained on filtered instead of {against}, “{evaluator}” is {said} on “{test_set}”"
 
 
-def _short(interval: CrossedInterval) -> str:
+def _short(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str | None:
+    """The difference with its interval; where that says nothing, what there is too little of."""
+    interval = whole_difference(data, representation, evaluator, against, test_set)
+    if interval is None:
+        return None
+    few = whole_lacking(data, representation, evaluator, against, test_set)
+    if few is not None:
+        return f"{_TOO_FEW} {few.what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
     difference = round(interval.difference, 1)
     if difference == 0:
         return f"as good ({bounds_text(interval)})"

@@ -3,17 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-import pyarrow.compute as pc
-
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet, units_text
+from aflite_assets.reports.scores.judges import ONE_ANSWER, judges, one_answer_cells, over_largest_class, same_kind
 from aflite_assets.reports.scores.subsets import subsets_of
 from aflite_assets.reports.tables.main_tables import TestColumns, main_table
 from aflite_assets.reports.text import count, counted, listed
-
-ONE_ANSWER = 0.95
-"""A model that gives one class to this share of a test set is named in the cautions."""
 
 SMALL_TEST_SET = 300
 """Test sets with fewer rows are named in the summary: their 95 % interval is over 5 points to either side."""
@@ -45,7 +40,12 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
     ]
     for filtered in data.filtered:
         warnings += [f"Filter with {filtered.representation}: {warning}" for warning in filtered.warnings]
-    collapsed = one_answer_cells(data.cells, data.test_sets)
+    behind = [one for one in over_largest_class(data.cells, data.test_sets).values() if not one.beaten]
+    behind = [one for one in behind if one.evaluator in data.judging_evaluators]
+    if behind:
+        names = [f"{one.evaluator} (on {one.test_set})" for one in behind]
+        warnings.append(f"Trained on full, not surely better than {behind[0].rival}: {listed(names)}.")
+    collapsed = one_answer_names(data.cells, data.test_sets)
     if collapsed:
         warnings.append(
             f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, so their accuracy is "
@@ -80,10 +80,10 @@ def _natural_columns(data: BenchmarkData, representation: str) -> tuple[TestColu
 
 def _related_cautions(data: BenchmarkData) -> list[str]:
     """Evaluators that are what a representation was made with, then those that only share its architecture."""
-    same = _related(data, data.families)
+    same = same_kind(data, data.families)
     near = {
         name: others
-        for name, found in _related(data, data.architectures).items()
+        for name, found in same_kind(data, data.architectures).items()
         if (others := [one for one in found if one not in same.get(name, ())])
     }
     warnings = []
@@ -101,25 +101,13 @@ def _related_cautions(data: BenchmarkData) -> list[str]:
 
 
 def _judge_by(data: BenchmarkData, related: Mapping[str, list[str]]) -> str:
-    others = [name for name in data.judging_evaluators if name not in related and name not in data.partial_inputs]
-    if not others:
+    whole = [name for name in data.judging_evaluators if name not in related and name not in data.partial_inputs]
+    if not whole:
         return "No evaluator of another make saw whole inputs; add one to judge by."
+    others = [name for name in judges(data) if name in whole]
+    if not others:
+        return "The others that see whole inputs learnt too little to judge by."
     return f"Judge by the others that see whole inputs: {listed(others)}."
-
-
-def _related(data: BenchmarkData, kinds: Mapping[str, str]) -> dict[str, list[str]]:
-    """Evaluators with the representations that `kinds` has the same text for."""
-    related = {}
-    for name in data.evaluators:
-        kind = kinds.get(f"evaluators.{name}")
-        adversaries = [
-            representation
-            for representation in data.representations
-            if kind and kinds.get(f"representations.{representation}") == kind
-        ]
-        if adversaries:
-            related[name] = adversaries
-    return related
 
 
 def _as_representations(related: Mapping[str, list[str]]) -> str:
@@ -146,18 +134,14 @@ def _small_parts(data: BenchmarkData) -> list[str]:
     return found
 
 
-def one_answer_cells(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> list[str]:
+def one_answer_names(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> list[str]:
     """Evaluators and train sets with a seed that answers a natural test set of several classes with one class."""
-    mixed = {one.name for one in test_sets if not one.challenge and len(np.unique(one.labels)) > 1}
-    cells = []
-    for cell in trained:
-        if (table := cell.predictions) is None:
-            continue
-        for name in sorted(mixed):
-            answers = table.filter(pc.equal(table["test_set"], name))["predicted"].to_numpy()
-            if len(answers) and np.bincount(answers).max() >= ONE_ANSWER * len(answers):
-                cells.append(" ".join([cell.evaluator, "trained on", cell.train_set, *_of(cell.representation)]))
-    return list(dict.fromkeys(cells))
+    return list(
+        dict.fromkeys(
+            " ".join([cell.evaluator, "trained on", cell.train_set, *_of(cell.representation)])
+            for cell in one_answer_cells(trained, test_sets)
+        )
+    )
 
 
 def _of(representation: str | None) -> list[str]:

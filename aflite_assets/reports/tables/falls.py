@@ -10,15 +10,12 @@ import numpy as np
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, TestSet, Unit
 from aflite_assets.reports.intervals import CONFIDENCE, CrossedInterval, chosen_interval, crossed_interval
-from aflite_assets.reports.scores.groups import cells_of, control
+from aflite_assets.reports.scores.groups import cells_of, control, headline_split
 from aflite_assets.reports.tables.cells import NOTHING, difference_cell
 from aflite_assets.reports.tables.long_form import LongForm, Record
 from aflite_assets.reports.tables.paired import finished_trainings
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell
 from aflite_assets.reports.text import percent
-
-HEADLINE_SPLITS = ("test", "validation")
-"""The natural test set that is spoken of is the first of these that there is, else the first of all."""
 
 Change = Literal["test rows", "fewer train rows", "class sizes", "which train rows"]
 
@@ -75,11 +72,6 @@ def falls(data: BenchmarkData, representation: str) -> tuple[Fall, ...]:
         return ()
     test_set = next(one for one in natural if one.name == name)
     return tuple(_fall(data, representation, evaluator, test_set) for evaluator in data.plain_evaluators)
-
-
-def headline_split(names: list[str]) -> str | None:
-    """The one of these natural test sets that sentences are about."""
-    return next((name for name in HEADLINE_SPLITS if name in names), names[0] if names else None)
 
 
 def _fall(data: BenchmarkData, representation: str, evaluator: str, test_set: TestSet) -> Fall:

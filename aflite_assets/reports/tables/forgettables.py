@@ -7,7 +7,7 @@ from typing import Any
 from aflite_assets.reports.inputs.forgettables import Forgettables, WeakModelFacts
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.intervals import upper_quantile, wilson_interval
-from aflite_assets.reports.tables.cells import NOTHING, count_cell, text_cell
+from aflite_assets.reports.tables.cells import NOTHING, count_cell
 from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell, pivot
 from aflite_assets.reports.text import percent
@@ -35,7 +35,10 @@ def _sizes(forgettables: Forgettables) -> Table:
         name, facts = item
         record = {
             "weak_model": name,
-            **{field: getattr(facts, field) for field in ("rows", "forgettable", "taken", "never_learnt", "largest_class")},
+            **{
+                field: getattr(facts, field)
+                for field in ("rows", "forgettable", "taken", "never_learnt", "largest_class")
+            },
         }
         if key.startswith("test:"):
             value = facts.accuracy.get(key.removeprefix("test:"))
@@ -48,7 +51,14 @@ def _sizes(forgettables: Forgettables) -> Table:
         return TableCell(count_cell(number).text, (f"{percent(number / max(facts.rows, 1))} %",), number)
 
     keys = ("rows", "forgettable", "never_learnt", "taken", "largest_class", "train_accuracy")
-    headings = ("train rows", "forgettable", "of these never learnt", "taken", "largest class (%)", "train accuracy (%)")
+    headings = (
+        "train rows",
+        "forgettable",
+        "of these never learnt",
+        "taken",
+        "largest class (%)",
+        "train accuracy (%)",
+    )
     return Table(
         "forgettables",
         "",
@@ -223,7 +233,6 @@ def _interval(line: Mapping[str, Any]) -> tuple[float, float]:
     return mean - half, mean + half
 
 
-
 FORGETTABLES = LongForm(
     "forgettables",
     ("weak_model", "rows", "forgettable", "taken", "never_learnt", "largest_class"),
@@ -241,5 +250,3 @@ FORGETTABLE_AGREEMENT = LongForm(
 MINORITIES = LongForm(
     "minorities", ("weak_model", "set", "measure", "group", "rows", "mean", "low", "high"), forgettable_tables
 )
-
-

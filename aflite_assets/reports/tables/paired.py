@@ -12,6 +12,7 @@ from aflite_assets.reports.inputs.train_sets import compared_pairs, control_of
 from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.reports.scores.accuracy import correct_rows
 from aflite_assets.reports.scores.groups import cell_groups
+from aflite_assets.reports.scores.judges import judges
 from aflite_assets.reports.scores.subsets import Subset, subsets_of
 from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Bar, Claim, Family, Verdict, judge
 from aflite_assets.reports.tables.cells import count_cell, difference_cell, part_text, short, text_cell, verdict_text
@@ -26,10 +27,10 @@ class PairedDifference:
     """Accuracy trained on `train_set` minus trained on `against`, on the same `test_rows` rows.
 
     `train_set` is filtered or filtered_<name>, `against` its control (`train_sets.control_of`) or other random rows of
-    its size. `tested_on` is "full" or "filtered" rows of a natural test set, "all" of a challenge set or of its part;
-    `column`, `category` and `label` say which, as in `tables.ChallengePart`, all None for the whole set.
-    `filtered_seeds` and `random_seeds` count finished seeds of the two sides. `interval` is None where either has none
-    or no row is left.
+    its size; or it is weighted, and `against` full or the control of filtered. `tested_on` is "full" or "filtered" rows
+    of a natural test set, "all" of a challenge set or of its part; `column`, `category` and `label` say which, as in
+    `tables.ChallengePart`, all None for the whole set. `filtered_seeds` and `random_seeds` count finished seeds of the
+    two sides. `interval` is None where either has none or no row is left.
     """
 
     representation: str
@@ -68,7 +69,8 @@ def paired_differences(data: BenchmarkData, representation: str) -> tuple[Paired
 
     Of natural test sets the full and the filtered rows; challenge sets whole and then by `compared_subsets`. Where the
     control is random_matched, random is compared too, on whole sets and without a verdict: it differs from filtered in
-    the shares of classes as well. Verdicts are given over all representations together (`verdicts.judge`).
+    the shares of classes as well. So is weighted, against full and against the control of filtered, without a verdict:
+    verdicts are about removal. Verdicts are given over all representations together (`verdicts.judge`).
 
     Raises:
         InvalidInputError: the dataset was not filtered with `representation`.
@@ -81,15 +83,20 @@ def paired_differences(data: BenchmarkData, representation: str) -> tuple[Paired
 def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
     """Evaluator and test set whose whole comparison with the control is judged by itself, for each representation.
 
-    The one given, else the first evaluator that sees whole inputs and was trained on a train set alone, on the first
-    challenge set, or without one on
-    the first split that did not enter the filter's pool, which shares the shortcuts of its data; None where
-    there is no such evaluator or set.
+    The one given, else the first evaluator that can judge (`judges.judges`), on the first challenge set, or without one
+    on the first split that did not enter the filter's pool, which shares the shortcuts of its data; None where there is
+    no such evaluator or set.
     """
     if data.primary is not None:
         return data.primary
-    free = [one.name for one in sorted(data.test_sets, key=lambda one: not one.challenge) if not one.pooled]
-    return (data.judging_evaluators[0], free[0]) if free and data.plain_evaluators else None
+    free = free_sets(data)
+    able = judges(data) if free else ()
+    return (able[0], free[0]) if able else None
+
+
+def free_sets(data: BenchmarkData) -> list[str]:
+    """The test sets whose rows did not enter the filter's pool, challenge sets first."""
+    return [one.name for one in sorted(data.test_sets, key=lambda one: not one.challenge) if not one.pooled]
 
 
 @cached_per_record
@@ -102,7 +109,7 @@ def _judged(data: BenchmarkData) -> tuple[PairedDifference, ...]:
 def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[PairedDifference, Claim]]:
     cells = {(evaluator, train_set): seeds for evaluator, train_set, seeds in cell_groups(data, representation)}
     names = list(dict.fromkeys(name for _, name in cells))
-    pairs = [pair for pair in compared_pairs(names) if pair[1] != "full"]
+    pairs = [pair for pair in compared_pairs(names) if pair[1] != "full"] + _weighted_pairs(names)
     primary = primary_comparison(data)
     for evaluator in data.evaluators:
         for train_set, against in pairs:
@@ -112,9 +119,15 @@ def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[Paired
                     finished_trainings(data, cells[evaluator, train_set], test_set),
                     finished_trainings(data, cells[evaluator, against], test_set),
                     test_set,
-                    control=against == control_of(train_set, names),
+                    control=train_set != "weighted" and against == control_of(train_set, names),
                     primary=train_set == "filtered" and (evaluator, test_set.name) == primary,
                 )
+
+
+def _weighted_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """All rows with weights, against the same rows without, and against the control, which has fewer."""
+    others = dict.fromkeys(("full", control_of("filtered", names)))
+    return [("weighted", against) for against in others if "weighted" in names and against in names]
 
 
 def _compared(
@@ -137,14 +150,17 @@ def _compared(
         family: Family = "whole sets" if one.whole else "parts of sets"
         if primary and control and one.whole and tested_on != "filtered":
             family = "primary"
-        yield one, Claim(interval, rows, family, _barred(test_set, tested_on, control=control))
+        bar = _barred(test_set, tested_on, control=control, weighted=one.train_set == "weighted")
+        yield one, Claim(interval, rows, family, bar)
 
 
 _UNJUDGED = Verdict(None, "not judged")
 
 
-def _barred(test_set: TestSet, tested_on: str, *, control: bool) -> Bar | None:
+def _barred(test_set: TestSet, tested_on: str, *, control: bool, weighted: bool) -> Bar | None:
     """Filtered rows were chosen by what chose the train rows, so a gain on them says that the two are alike."""
+    if weighted:
+        return "about weights"
     if not control:
         return "not the control"
     if test_set.pooled:
@@ -259,17 +275,26 @@ def _pair_text(one: PairedDifference) -> str:
     return f"{one.train_set} minus {one.against}"
 
 
+_NO_CONTROL = ("not the control", "about weights")
+
+
 def _paired_note(differences: Sequence[PairedDifference]) -> str:
     """How the intervals and verdicts of differences are to be read."""
-    against = list(dict.fromkeys(one.against for one in differences if one.verdict.why != "not the control"))
+    against = list(dict.fromkeys(one.against for one in differences if one.verdict.why not in _NO_CONTROL))
     return (
         f"Points of accuracy on the same test rows, against as many random rows ({listed(against)}). The 95 % "
         "intervals count test groups and trainings as samples (crossed, t quantiles); they hold for this warm-up and "
         "this filter run, which another seed would draw anew. The primary comparison is judged by itself, all others "
         "on whole sets together (Holm 1979), and so are parts of sets. No verdict: rows that the filter chose or that "
         f"took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups."
+        + (_WEIGHTED_NOTE if any(one.train_set == "weighted" for one in differences) else "")
     )
 
+
+_WEIGHTED_NOTE = (
+    " weighted minus full is what the weights do on the same rows; against the control it has more rows as well. "
+    "Verdicts are about removal, so there is none on weights."
+)
 
 _Part = tuple[str | None, str | None, str | None]
 

@@ -14,11 +14,12 @@ from aflite_assets.reports.scores.dataset_verdict import (
     Code,
     Comparison,
     DatasetVerdict,
+    Shortfall,
     VerdictEvidence,
     dataset_verdict,
 )
-from aflite_assets.reports.scores.groups import cells_of, control
-from aflite_assets.reports.tables.falls import headline_split
+from aflite_assets.reports.scores.enough import lacking
+from aflite_assets.reports.scores.groups import cells_of, control, headline_split
 from aflite_assets.reports.tables.paired import PairedDifference, finished_trainings, paired_differences
 
 _STRONGEST_FIRST: tuple[Code, ...] = (
@@ -75,6 +76,21 @@ def whole_difference(
 
     None where either has no result, or there is no such test set.
     """
+    found = _whole(data, representation, evaluator, against, test_set)
+    return None if found is None else crossed_interval(*found)
+
+
+def whole_lacking(
+    data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str
+) -> Shortfall | None:
+    """What this difference has too little of to say anything; None where it says something or is not there."""
+    found = _whole(data, representation, evaluator, against, test_set)
+    return None if found is None else lacking(*found)
+
+
+def _whole(
+    data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str
+) -> tuple[list[np.ndarray], list[np.ndarray], np.ndarray | None] | None:
     test = next((one for one in data.test_sets if one.name == test_set), None)
     if test is None or not len(test.row_ids):
         return None
@@ -82,7 +98,7 @@ def whole_difference(
         finished_trainings(data, cells_of(data, evaluator, name, None if name == "full" else representation), test)
         for name in ("filtered", against)
     )
-    return crossed_interval(first, second, test.groups) if first and second else None
+    return (first, second, test.groups) if first and second else None
 
 
 def _comparisons(data: BenchmarkData, representation: str) -> tuple[tuple[Comparison, ...], Comparison | None]:

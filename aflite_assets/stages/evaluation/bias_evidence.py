@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass
 from itertools import chain
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs.planted import PlantedRemoval
-from aflite_assets.reports.inputs.records import EvidenceTable
+from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.reports.text import counted
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
@@ -70,62 +71,76 @@ def run(
     own. Every table goes to the tracker whole and number by number, a representation's to a nested run.
     """
     raw = load_examples(inputs.raw_dataset.path)
-    embeddings = inputs.embeddings
-    sets = {name: filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()}
-    filtered = {name: filter_result.rows for name, filter_result in sets.items()}
-    everything = None
-    if settings.distance_encoder is not None:
-        everything = distance_features(
-            settings.distance_encoder,
-            raw,
-            draft,
-            seed=settings.seed,
-            raw_version=inputs.raw_dataset.data_version,
-            context=context,
-        )
-    planted = {attribute: as_tuple(values) for attribute, values in settings.planted.items()}
+    filtered = {name: filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()}
+    work = _Work(settings, inputs, raw, _everything(settings, inputs, raw, draft, context), draft)
     index: list[dict[str, str]] = []
-    pairs: dict[str, str] = {}
-    marks: dict[str, str] = {}
-    nearest: dict[str, str] = {}
     all_removals: list[PlantedRemoval] = []
     summary: dict[str, object] = {}
-    names = raw.label_names
-    for name, rows in filtered.items():
+    for name, one in filtered.items():
         with context.tracker.child(name) as tracked:
-            alike = similarities(rows, embeddings.part(name), names, seed=settings.seed)
-            pairs[name] = f"{name}-similarities.parquet"
-            pq.write_table(alike, draft.path / pairs[name])
-            cues = removal_marks(rows, raw, planted, seed=settings.seed)
-            marks[name] = f"{name}-cues.parquet"
-            pq.write_table(cues, draft.path / marks[name])
-            nearest[name] = f"{name}-nearest_kept.parquet"
-            near = nearest_rows(rows, embeddings.part(name), seed=settings.seed)
-            pq.write_table(near, draft.path / nearest[name])
-            tables = chain(
-                cue_tables(name, cues),
-                planted_tables(name, rows, raw, planted),
-                _own_tables(name, rows, raw),
-                word_tables(sets[name], raw, seed=settings.seed),
-                neighbour_tables(name, rows, embeddings.part(name), names, seed=settings.seed),
-                () if everything is None else paper_neighbour_tables(name, rows, everything, names, seed=settings.seed),
-                similarity_tables(name, alike),
-                annotator_tables(name, rows, raw),
-                suspect_tables(name, rows, raw),
-                label_noise_tables(name, rows, label_errors(inputs.filtered_sets.part(name))),
-            )
-            published = _publish(name, tables, draft, tracked, context.progress)
-        removals = planted_removals(name, rows, raw, planted)
+            published = _publish(name, _tables(work, one), draft, tracked, context.progress)
+        removals = planted_removals(name, one.rows, raw, work.planted)
         all_removals += removals
         summary[name] = {"tables": len(published), **_described(removals)}
         index += published
-    overall = chain(overlap_tables(filtered), adversary_tables(filtered, raw, seed=settings.seed))
+    rows = {name: one.rows for name, one in filtered.items()}
+    overall = chain(overlap_tables(rows), adversary_tables(rows, raw, seed=settings.seed))
     index += _publish(_OVERALL, overall, draft, context.tracker, context.progress)
     of_planted = {"planted": [asdict(removal) for removal in all_removals]} if all_removals else {}
-    files = {"similarities": pairs, "cues": marks, "nearest_kept": nearest}
+    files = {what: {name: _file(name, what) for name in filtered} for what in ("similarities", "cues", "nearest_kept")}
     write_json(draft.path / "evidence.json", {"tables": index, **files, **of_planted})
     context.tracker.log_artifact(draft.path / "evidence.json")
     return summary
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What the tables of every representation are made from; `everything`: rows embedded anew, None where unasked."""
+
+    settings: BiasEvidenceSettings
+    inputs: BiasEvidenceInputs
+    raw: Examples
+    everything: PublishedResult | None
+    draft: Draft
+
+    @property
+    def planted(self) -> dict[str, tuple[str, ...]]:
+        return {attribute: as_tuple(values) for attribute, values in self.settings.planted.items()}
+
+
+def _everything(
+    settings: BiasEvidenceSettings, inputs: BiasEvidenceInputs, raw: Examples, draft: Draft, context: StageContext
+) -> PublishedResult | None:
+    if settings.distance_encoder is None:
+        return None
+    version, seed = inputs.raw_dataset.data_version, settings.seed
+    return distance_features(settings.distance_encoder, raw, draft, seed=seed, raw_version=version, context=context)
+
+
+def _file(representation: str, what: str) -> str:
+    return f"{representation}-{what}.parquet"
+
+
+def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
+    """The tables of one representation; similarities, marks and nearest kept rows are written whole beside them."""
+    name, rows, raw, seed = filtered.representation, filtered.rows, work.raw, work.settings.seed
+    names, embedded, planted = raw.label_names, work.inputs.embeddings.part(name), work.planted
+    alike = similarities(rows, embedded, names, seed=seed)
+    marks = removal_marks(rows, raw, planted, seed=seed)
+    whole = {"similarities": alike, "cues": marks, "nearest_kept": nearest_rows(rows, embedded, seed=seed)}
+    for what, table in whole.items():
+        pq.write_table(table, work.draft.path / _file(name, what))
+    yield from cue_tables(name, marks, names)
+    yield from planted_tables(name, rows, raw, planted)
+    yield from _own_tables(name, rows, raw)
+    yield from word_tables(filtered, raw, seed=seed)
+    yield from neighbour_tables(name, rows, embedded, names, seed=seed)
+    if work.everything is not None:
+        yield from paper_neighbour_tables(name, rows, work.everything, names, seed=seed)
+    yield from similarity_tables(name, alike)
+    yield from annotator_tables(name, rows, raw)
+    yield from suspect_tables(name, rows, raw)
+    yield from label_noise_tables(name, rows, label_errors(work.inputs.filtered_sets.part(name)))
 
 
 def _described(removals: Sequence[PlantedRemoval]) -> dict[str, object]:
@@ -178,11 +193,18 @@ def _own_tables(representation: str, rows: pa.Table, raw: Examples) -> Iterator[
         ),
         EvidenceTable(
             f"Text lengths ({representation})",
-            "Mean number of words of kept and removed rows.",
-            text_lengths(rows, raw),
+            "Mean number of words and characters of kept and removed rows, of all classes together and of each. "
+            "Whether a length gives the label away is tested among the marks of removed rows.",
+            _named_classes(text_lengths(rows, raw)),
         ),
     ]
     yield from (evidence for evidence in tables if evidence.table.num_rows)
 
 
-BIAS_EVIDENCE = Stage("bias_evidence", "7", BiasEvidenceSettings, BiasEvidenceInputs, run)
+def _named_classes(table: pa.Table) -> pa.Table:
+    """With a name for the rows of all classes."""
+    place = table.column_names.index("label_name")
+    return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
+
+
+BIAS_EVIDENCE = Stage("bias_evidence", "8", BiasEvidenceSettings, BiasEvidenceInputs, run)

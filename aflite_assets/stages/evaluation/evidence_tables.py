@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.cues import cues_caption, read_cues
+from aflite_assets.reports.inputs.cues import classes_text, cues_caption, read_cues
 from aflite_assets.reports.inputs.planted import PlantedRemoval, planted_sentence
 from aflite_assets.reports.inputs.records import EvidenceTable
 from aflite_assets.reports.text import counted, percent
@@ -255,15 +255,22 @@ def removal_marks(rows: pa.Table, raw: Examples, planted: Mapping[str, tuple[str
     return removal_cues(rows.filter(_in_train(rows)), raw, planted=planted, seed=seed)
 
 
-def cue_tables(representation: str, marks: pa.Table) -> Iterator[EvidenceTable]:
+def cue_tables(representation: str, marks: pa.Table, label_names: tuple[str, ...]) -> Iterator[EvidenceTable]:
     """The marks most telling of removal; nothing where none could be tested."""
     if not marks.num_rows:
         return
     cues = read_cues(marks)
-    adjusted = pa.array([cue.adjusted_p for cue in cues], pa.float64())
-    table = marks.append_column("adjusted_p", adjusted).append_column("shown", pa.array([cue.shown for cue in cues]))
+    shown = marks.drop_columns(["class_shares"])
+    columns = {
+        "classes": pa.array([classes_text(cue, label_names) for cue in cues], pa.string()),
+        "share_kept": pa.array([cue.share_kept for cue in cues], pa.float64()),
+        "adjusted_p": pa.array([cue.adjusted_p for cue in cues], pa.float64()),
+        "shown": pa.array([cue.shown for cue in cues]),
+    }
+    for name, column in columns.items():
+        shown = shown.append_column(name, column)
     yield EvidenceTable(
-        f"What marks the removed rows ({representation})", cues_caption(cues), table.slice(0, _MOST_ROWS)
+        f"What marks the removed rows ({representation})", cues_caption(cues), shown.slice(0, _MOST_ROWS)
     )
 
 

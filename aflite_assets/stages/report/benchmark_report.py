@@ -190,6 +190,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     information = row_information(inputs.evaluator_models, full, by_row, left_out=fine_tuned)
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
     cells = read_cells(inputs.evaluator_models, ranked=ranked, asked=asked, right=right)
+    partial = partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else ()
     return BenchmarkData(
         name=name,
         title=settings.title or name,
@@ -216,7 +217,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
             *data_outcomes(raw_result, inputs.challenge_sets),
             *warmup_outcomes(inputs.warmup_split, inputs.warmup_models),
             *filter_outcomes(filtered),
-            *evaluator_outcomes(cells, tested),
+            *evaluator_outcomes(cells, tested, left_out={*partial, *fine_tuned}),
         ),
         row_facts=read_row_facts(parts, inputs.bias_evidence),
         evidence=(
@@ -236,7 +237,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         held_back=held_back_shares(settings.evaluators),
         published=settings.report.published,
         fine_tuned=fine_tuned,
-        partial_inputs=partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else (),
+        partial_inputs=partial,
         warmup_curves=read_learning_curves(inputs.warmup_split),
         similarities=read_similarities(inputs.bias_evidence),
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
@@ -269,4 +270,4 @@ def _libraries(result: PublishedResult) -> dict[str, str]:
     return {name: str(version) for name, version in result.manifest["environment"].items()}
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "11", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "12", BenchmarkReportSettings, BenchmarkReportInputs, run)

@@ -1,10 +1,12 @@
 """Every check on the way to a report with its outcome: of the data, the warm-up, the filter and the evaluators."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.inputs.records import Cell, FilteredSet, TestSet
-from aflite_assets.reports.sentences.warnings import ONE_ANSWER, one_answer_cells
+from aflite_assets.reports.scores.judges import ONE_ANSWER, OverLargestClass, over_largest_class
+from aflite_assets.reports.sentences.warnings import one_answer_names
+from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.reports.text import listed, percent
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.display import raw_findings
@@ -68,8 +70,13 @@ def filter_outcomes(filtered: Sequence[FilteredSet]) -> Iterator[CheckOutcome]:
         )
 
 
-def evaluator_outcomes(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> Iterator[CheckOutcome]:
-    """Whether every evaluator was trained, and none answers with one class alone."""
+def evaluator_outcomes(
+    cells: Sequence[Cell], test_sets: Sequence[TestSet], *, left_out: Collection[str] = ()
+) -> Iterator[CheckOutcome]:
+    """Whether every evaluator was trained and learnt something, and none answers with one class alone.
+
+    `left_out`: evaluators that need not beat the largest class, for they see a part of the input or went on elsewhere.
+    """
     undone = [cell for cell in cells if cell.status != "done"]
     named = [f"{cell.evaluator} on {cell.train_set}, seed {cell.seed}: {cell.reason or cell.status}" for cell in undone]
     yield CheckOutcome(
@@ -79,7 +86,24 @@ def evaluator_outcomes(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> I
         not undone,
         "; ".join(named),
     )
-    collapsed = one_answer_cells(cells, test_sets)
+    for name, one in over_largest_class(cells, test_sets).items():
+        if name not in left_out:
+            yield _learnt(one)
+    collapsed = one_answer_names(cells, test_sets)
     said = f"these learnt little, so do not judge by them: {listed(collapsed)}" if collapsed else ""
     asks = f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set."
     yield CheckOutcome("evaluators", "more_than_one_answer", asks, not collapsed, said)
+
+
+def _learnt(one: OverLargestClass) -> CheckOutcome:
+    said = (
+        f"{percent(one.accuracy)} % of {one.test_set}; {one.rival} gets {percent(one.largest)} %, difference "
+        f"{bounds_text(one.margin)}"
+    )
+    return CheckOutcome(
+        "evaluators",
+        f"better_than_largest_class ({one.evaluator})",
+        "An evaluator trained on full is better than the largest class, by the whole interval.",
+        one.beaten,
+        said if one.beaten else f"{said}. Do not judge by it: train it longer, on more seeds or on more rows",
+    )

@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,12 +95,23 @@ def test_text_lengths_by_hand() -> None:
         text_pair=[None, None, None, "x y", None, None, None, None],
     )
     table = text_lengths(rows_of(), examples)
-    assert records(table, "split", "column", "kept_mean", "removed_mean", "kept_rows", "removed_rows") == [
-        ("train", "text", 1.5, (2 + 3 + 2) / 3, 2, 3),
-        ("test", "text", 1.0, None, 1, 0),
-        ("train", "text_pair", 2.0, None, 1, 0),
-        ("test", "text_pair", None, None, 0, 0),
+    names = ("split", "column", "label_name", "kept_mean", "removed_mean", "kept_rows", "removed_rows")
+    words = table.filter(pc.equal(table["measure"], "words"))
+    assert records(words, *names) == [
+        ("train", "text", None, 1.5, (2 + 3 + 2) / 3, 2, 3),
+        ("train", "text", "no", 3.0, 2.5, 1, 2),
+        ("train", "text", "yes", 0.0, 2.0, 1, 1),
+        ("test", "text", None, 1.0, None, 1, 0),
+        ("test", "text", "no", None, None, 0, 0),
+        ("test", "text", "yes", 1.0, None, 1, 0),
+        ("train", "text_pair", None, 2.0, None, 1, 0),
+        ("train", "text_pair", "no", None, None, 0, 0),
+        ("train", "text_pair", "yes", 2.0, None, 1, 0),
+        *(("test", "text_pair", name, None, None, 0, 0) for name in (None, "no", "yes")),
     ]
+    characters = table.filter(pc.equal(table["measure"], "characters"))
+    assert records(characters, *names)[0] == ("train", "text", None, (7 + 0) / 2, (4 + 18 + 5) / 3, 2, 3)
+    assert table.num_rows == 2 * 2 * 2 * 3
 
 
 def test_mean_scores_leave_out_rows_without_a_score() -> None:

@@ -202,6 +202,12 @@ def test_the_same_word_in_premise_and_hypothesis_is_two_words() -> None:
     }
 
 
+def test_what_hyphens_join_is_one_word() -> None:
+    examples = examples_of([0, 1, 0, 1], ["Buy xz-17 now", "xz 17-", "well\u2010known--xz", "-17"])
+    found = word_artifacts(examples, np.arange(4), seed=0, min_rows=1)
+    assert set(found.words["word"].to_pylist()) == {"buy", "xz-17", "now", "xz", "17", "well\u2010known"}
+
+
 def test_rare_words_are_not_tested() -> None:
     examples = examples_of([0, 0, 1], ["a b", "a b", "a c"])
     found = word_artifacts(examples, np.arange(3), seed=0, min_rows=2)
@@ -230,6 +236,16 @@ ROWS = st.lists(
 )
 
 
+def words_of(text: str) -> list[str]:
+    """Character by character: a hyphen between two characters of words belongs to the word."""
+    lower = text.lower()
+    inside = [re.fullmatch(r"\w", character) is not None for character in lower]
+    for place in range(1, len(lower) - 1):
+        if lower[place] in "-\u2010\u2011" and inside[place - 1] and re.fullmatch(r"\w", lower[place + 1]):
+            inside[place] = True
+    return "".join(c if kept else " " for c, kept in zip(lower, inside, strict=True)).split(" ")
+
+
 @given(ROWS, st.data())
 def test_counts_are_those_found_one_by_one(rows: list[tuple[int, str]], data: st.DataObject) -> None:
     kept = data.draw(st.lists(st.sampled_from(range(len(rows))), unique=True))
@@ -237,7 +253,7 @@ def test_counts_are_those_found_one_by_one(rows: list[tuple[int, str]], data: st
     found = word_artifacts(examples, np.array(kept, dtype=np.int64), seed=0, draws=2, min_rows=1, top=10**6)
     for entry in found.words.to_pylist():
         for name, inside in (("full", range(len(rows))), ("kept", kept)):
-            holding = [row for row in inside if entry["word"] in re.findall(r"\w+", rows[row][1].lower())]
+            holding = [row for row in inside if entry["word"] in words_of(rows[row][1])]
             assert entry[f"rows_{name}"] == len(holding)
             with_label = sum(rows[row][0] == entry["label"] for row in holding)
             assert entry[f"share_{name}"] == (with_label / len(holding) if holding else None)

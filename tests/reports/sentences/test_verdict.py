@@ -1,5 +1,6 @@
 """The verdict in words, from planted benchmarks with planted starting scores."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -54,7 +55,10 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
         "is 11.0 points above random on “hans”."
     )
     removed, costs, gains, use = (detail.text for detail in text.details)
-    assert removed == "Removed: 798 of 1,200 train rows (66.5 %); they are marked by the word “not” of text_pair."
+    assert removed == (
+        "Removed: 798 of 1,200 train rows (66.5 %); they are marked by the word “not” of text_pair "
+        "(500 rows, 20.0 % kept)."
+    )
     assert costs.startswith(
         "Against all rows: trained on filtered instead of full, “linear” is 2.0 points below (95 % ["
     )
@@ -63,6 +67,34 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
     )
     assert "; instead of all rows, 9.0 points above (95 % [" in gains
     assert use == "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
+
+
+def test_a_planted_length_is_named_with_its_numbers(planted: BenchmarkData) -> None:
+    length = replace(
+        WORD, kind="length", name="number of words of text", value="13 or more", class_shares=(0.02, 0.08, 0.9)
+    )
+    text = verdict_text(with_cues(started(planted), length), "roberta")
+    assert text.code == "shortcut_found_helps"
+    assert text.sentence.startswith(
+        "Shortcut found, and filtering helps: the number of words of text (13 or more), with contradiction in 90.0 % "
+        "of its 500 rows, is that of 50.0 % of the removed rows together with this class, and of 30.0 % of as many "
+        "random ones; “linear” is"
+    )
+    assert text.details[0].text.endswith(
+        "they are marked by the number of words of text (13 or more; 500 rows, contradiction 90.0 %, neutral 8.0 %, "
+        "entailment 2.0 %, 20.0 % kept)."
+    )
+
+
+def test_of_many_lengths_one_is_named(planted: BenchmarkData) -> None:
+    words = replace(WORD, kind="length", name="number of words of text_pair", value="13 or more")
+    longest = replace(words, name="length of text_pair", value="longest of its question")
+    text = verdict_text(with_cues(started(planted), words, WORD, longest), "roberta")
+    assert "filtering helps: the length of text_pair (longest of its question), with" in text.sentence
+    assert text.details[0].text.endswith(
+        "they are marked by the length of text_pair (longest of its question; 500 rows, 20.0 % kept) and the word "
+        "“not” of text_pair (500 rows, 20.0 % kept) and 1 more."
+    )
 
 
 def test_where_all_rows_are_better_still_they_are_recommended(planted: BenchmarkData, done_cell: Any) -> None:
@@ -86,7 +118,10 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
         "But look at the word “not” of text, with contradiction in 99.0 % of its 500 rows: if it should not matter, it "
         "is a shortcut."
     )
-    assert "they are marked by the word “not” of text, which may be the task itself" in text.details[0].text
+    assert (
+        "they are marked by the word “not” of text (500 rows, 20.0 % kept), which may be the task itself"
+        in text.details[0].text
+    )
 
 
 def test_help_that_cannot_be_judged_is_said(planted: BenchmarkData) -> None:
@@ -95,6 +130,83 @@ def test_help_that_cannot_be_judged_is_said(planted: BenchmarkData) -> None:
     assert text.code == "shortcut_found"
     assert text.sentence.endswith("whether filtering helps cannot be judged, as all test rows took part in the filter.")
     assert "hold rows out of the filter (evaluation_rows: kept)" in text.details[-1].text
+
+
+def other_evaluator(planted: BenchmarkData, *, learnt: bool) -> BenchmarkData:
+    """`small`, which stands first and may have learnt nothing, and `linear` behind it."""
+    linear = [cell for cell in planted.cells if cell.evaluator == "linear"]
+    small = [replace(cell, evaluator="small") for cell in linear]
+    if not learnt:
+        small = [replace(cell, predictions=one_class(cell.predictions)) for cell in small]
+    return replace(planted, cells=(*small, *linear))
+
+
+def one_class(predictions: pa.Table | None) -> pa.Table:
+    assert predictions is not None
+    return predictions.set_column(2, "predicted", pa.array(np.zeros(predictions.num_rows, np.int64)))
+
+
+def test_the_verdict_rests_on_a_model_that_learnt_something(planted: BenchmarkData) -> None:
+    assert "“small” is 11.0 points above" in (
+        verdict_text(with_cues(started(other_evaluator(planted, learnt=True)), WORD), "roberta").sentence
+    )
+    torn = with_cues(started(other_evaluator(planted, learnt=False)), WORD)
+    text = verdict_text(torn, "roberta")
+    assert text.code == "shortcut_found_helps"
+    assert text.sentence.endswith("“linear” is 11.0 points above random on “hans”.")
+    assert all("small" not in detail.text for detail in text.details)
+
+
+def test_a_named_model_that_learnt_nothing_is_kept_and_doubted_in_the_line(planted: BenchmarkData) -> None:
+    torn = replace(other_evaluator(planted, learnt=False), primary=("small", "hans"))
+    text = verdict_text(with_cues(started(torn), WORD), "roberta")
+    assert text.sentence.endswith(
+        "; whether filtering helps is open (small on hans). But “small” is not surely better than the largest class on "
+        "“test”, so the primary comparison says little."
+    )
+    easy = verdict_text(started(replace(torn, primary=("small", "validation"))), "roberta")
+    assert "so the primary comparison says little." in easy.sentence
+
+
+def test_where_nobody_learnt_anything_help_cannot_be_judged(planted: BenchmarkData) -> None:
+    torn = other_evaluator(planted, learnt=False)
+    alone = replace(torn, cells=tuple(cell for cell in torn.cells if cell.evaluator == "small"))
+    text = verdict_text(with_cues(started(alone), WORD), "roberta")
+    assert text.code == "shortcut_found"
+    assert text.sentence.endswith(
+        "; whether filtering helps cannot be judged, as no evaluator learnt enough to judge by, as the checks say."
+    )
+    assert text.details[1].text == "Against all rows: no evaluator learnt enough to compare, as the checks say."
+    assert text.details[-1].text.endswith("To judge training, add an evaluator that learns the task.")
+
+
+def test_a_model_of_the_filters_own_make_is_doubted_where_there_is_no_other(planted: BenchmarkData) -> None:
+    families = {"representations.roberta": "net", "evaluators.small": "net", "evaluators.linear": "linear"}
+    both = replace(other_evaluator(planted, learnt=True), families=families)
+    assert "“linear” is 11.0 points above" in verdict_text(with_cues(started(both), WORD), "roberta").sentence
+    alone = replace(both, cells=tuple(cell for cell in both.cells if cell.evaluator == "small"))
+    assert verdict_text(with_cues(started(alone), WORD), "roberta").sentence.endswith(
+        "But “small” has the make of the model that filtered (as roberta), so rows were chosen against it: judge by an "
+        "evaluator of another make."
+    )
+
+
+def test_intervals_that_say_nothing_are_left_to_the_tables(planted: BenchmarkData, done_cell: Any) -> None:
+    sets = planted.test_sets
+    shares = {"full": (0.9, 0.9), "random": (0.55, 0.85), "filtered": (0.8, 0.55)}
+    cells = tuple(
+        done_cell(sets, (share,) * 3, evaluator="linear", train_set=name, seed=seed, train_rows=400)
+        for name, pair in shares.items()
+        for seed, share in enumerate(pair)
+    )
+    text = verdict_text(with_cues(started(replace(planted, cells=cells)), WORD), "roberta")
+    costs, gains = text.details[1].text, text.details[2].text
+    assert re.fullmatch(
+        "Against all rows: on “test” “linear” has too few seeds \\(n = 2\\) to tell; about [0-9]+ would do\\.", costs
+    )
+    assert gains.startswith("Against as many random rows: on “hans” “linear” has too few seeds (n = 2) to tell; about ")
+    assert gains.count("would do") == 2
+    assert not any("95 %" in detail.text for detail in text.details)
 
 
 def test_one_seed_without_a_shortcut_cannot_tell(planted: BenchmarkData) -> None:

@@ -1,7 +1,10 @@
 from dataclasses import replace
 from typing import Any
 
-from aflite_assets.reports.inputs.records import BenchmarkData
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell
 from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
 
 
@@ -72,3 +75,17 @@ def test_small_sets_and_parts_are_named(by_hand: BenchmarkData) -> None:
 def test_what_the_filter_warns_of_is_kept_in_mind(by_hand: BenchmarkData) -> None:
     warned = replace(by_hand, filtered=tuple(replace(one, warnings=("Class 0 moved.",)) for one in by_hand.filtered))
     assert "Filter with a: Class 0 moved." in cautions(warned)
+
+
+def test_models_that_do_not_beat_the_largest_class_are_named(planted: BenchmarkData) -> None:
+    def one_class(cell: Cell) -> Cell:
+        if cell.predictions is None or cell.train_set != "full":
+            return cell
+        said = pa.array(np.zeros(cell.predictions.num_rows, np.int64))
+        return replace(cell, predictions=cell.predictions.set_column(2, "predicted", said))
+
+    torn = replace(planted, cells=tuple(map(one_class, planted.cells)))
+    assert "Trained on full, not surely better than the largest class: linear (on test) and forest (on test)." in (
+        cautions(torn)
+    )
+    assert not any("largest class" in line for line in cautions(planted))

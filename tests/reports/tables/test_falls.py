@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.tables.falls import falls, headline_split
+from aflite_assets.reports.scores.groups import headline_split
+from aflite_assets.reports.tables.falls import falls
 from aflite_assets.reports.tables.paired import paired_differences
 
 

@@ -155,6 +155,35 @@ def test_random_rows_of_the_same_class_sizes_are_the_control(planted: BenchmarkD
     assert {one.verdict.family for one in parts} == {"parts of sets"}
 
 
+def test_weights_are_compared_with_the_same_rows_and_with_the_control(planted: BenchmarkData) -> None:
+    linear = [cell for cell in planted.cells if cell.evaluator == "linear"]
+    matched = [replace(cell, train_set="random_matched") for cell in linear if cell.train_set == "random"]
+    weighted = [
+        replace(cell, train_set="weighted", representation="roberta") for cell in linear if cell.train_set == "full"
+    ]
+    plain = replace(planted, cells=(*linear, *matched))
+    data = replace(plain, cells=(*plain.cells, *weighted))
+    found = {
+        (one.against, one.test_set, one.tested_on): one
+        for one in paired_differences(data, "roberta")
+        if one.train_set == "weighted"
+    }
+    assert {against for against, _, _ in found} == {"full", "random_matched"}
+    same, fewer = found["full", "test", "full"], found["random_matched", "test", "full"]
+    assert same.interval is not None
+    assert fewer.interval is not None
+    assert (same.interval.difference, same.interval.trainings) == (0.0, (3, 3))
+    assert fewer.interval.difference == pytest.approx(100 * (0.6 * 0.04 + 0.4 * 0.05), abs=0.1)
+    assert {(one.verdict.side, one.verdict.why) for one in found.values()} == {(None, "about weights")}
+    # the families of verdicts on removal stay as they are
+    filtered = [one for one in paired_differences(data, "roberta") if one.train_set == "filtered"]
+    assert filtered == list(paired_differences(plain, "roberta"))
+    table = paired_tables(data)[0]
+    assert ("linear", "weighted minus full") in [shared for shared, _ in table.bodies]
+    assert "there is none on weights" in table.notes[0]
+    assert "there is none on weights" not in paired_tables(plain)[0].notes[0]
+
+
 def test_parts_of_challenge_sets_are_compared_too(by_hand: BenchmarkData) -> None:
     parts = [one for one in paired_differences(by_hand, "a") if one.evaluator == "p" and not one.whole]
     assert {one.test_set for one in parts} == {"odd"}

@@ -1,0 +1,70 @@
+"""Marks of rows by the lengths of their texts: short or long among the rows, longest or shortest in a question."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.choices import RIGHT, WRONG
+from aflite_assets.data.words import character_counts, word_counts
+
+_SHORT, _LONG = (0.25, 0.5), (0.5, 0.75)
+"""Quantiles up to which a length is short, and over which it is long."""
+
+_COLUMNS = ("text", "text_pair")
+
+
+def length_marks(rows: Examples) -> tuple[list[tuple[str, str]], np.ndarray]:
+    """Marks of the rows by length: (name, value) of each, and which rows have it, bool of shape (rows, marks).
+
+    A length is a text's number of words or of characters, and for pairs how many more the second text has than the
+    first. The marks are its shortest quarter and half and its longest half and quarter, each row in as many as apply;
+    the value says which: "at most 4", "13 or more". Of multiple choice also whether an answer has more or fewer
+    characters than any other of its question. A row without the text has no mark of it; a length that never varies
+    gives none.
+    """
+    names: list[tuple[str, str]] = []
+    present: list[np.ndarray] = []
+    for name, lengths in _lengths(rows):
+        for value, inside in _short_and_long(lengths):
+            names.append((name, value))
+            present.append(inside)
+    for value, inside in _ranks(rows):
+        names.append(("length of text_pair", value))
+        present.append(inside)
+    return names, np.stack(present, axis=1) if present else np.zeros((len(rows), 0), dtype=bool)
+
+
+def _lengths(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
+    columns = [column for column in _COLUMNS if column in rows.table.column_names]
+    for unit, counts in (("words", word_counts), ("characters", character_counts)):
+        each = [counts(rows.table[column]) for column in columns]
+        for column, lengths in zip(columns, each, strict=True):
+            yield f"number of {unit} of {column}", lengths
+        if len(each) == 2:
+            yield f"difference in {unit}, text_pair less text", each[1] - each[0]
+
+
+def _short_and_long(lengths: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """From the shortest; fewer than four where many rows share a length."""
+    known = lengths[~np.isnan(lengths)]
+    if not len(known):
+        return
+    for most in np.unique(np.quantile(known, _SHORT, method="inverted_cdf")):
+        if most < known.max():
+            yield f"at most {int(most)}", lengths <= most
+    for below in np.unique(np.quantile(known, _LONG, method="inverted_cdf")):
+        if below < known.max():
+            yield f"{int(known[known > below].min())} or more", lengths > below
+
+
+def _ranks(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
+    if set(rows.label_names) != {RIGHT, WRONG} or rows.groups is None or "text_pair" not in rows.table.column_names:
+        return
+    _, question = np.unique(rows.groups, return_inverse=True)
+    lengths = np.nan_to_num(character_counts(rows.table["text_pair"]))
+    for value, sign in (("longest of its question", 1.0), ("shortest of its question", -1.0)):
+        extreme = np.full(int(question.max(initial=-1)) + 1, -np.inf)
+        np.maximum.at(extreme, question, sign * lengths)
+        among = sign * lengths == extreme[question]
+        yield value, among & (np.bincount(question, weights=among)[question] == 1)

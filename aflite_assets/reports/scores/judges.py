@@ -1,0 +1,168 @@
+"""Which evaluators can judge a filter: those that learnt something, and have not the make of the filter's own model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+
+from aflite_assets.data.formats.choices import RIGHT
+from aflite_assets.reports.cached_per_record import cached_per_record
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
+from aflite_assets.reports.scores.accuracy import correct_rows
+from aflite_assets.reports.scores.groups import control, headline_split
+from aflite_assets.reports.scores.questions import is_multiple_choice
+from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS
+
+ONE_ANSWER = 0.95
+"""A model that gives one class to this share of a test set is named in the cautions."""
+
+
+@dataclass(frozen=True)
+class OverLargestClass:
+    """How far evaluators trained on full are over always answering the largest class of a natural test set.
+
+    Of questions, whose labels do not vary, over guessing one of the answers. `largest`: how often that is right, in
+    [0, 1]; `margin`: in points.
+    """
+
+    evaluator: str
+    test_set: str
+    largest: float
+    margin: CrossedInterval
+    questions: bool = False
+
+    @property
+    def rival(self) -> str:
+        """What it is compared with, in words."""
+        return "guessing an answer" if self.questions else "the largest class"
+
+    @property
+    def accuracy(self) -> float:
+        """Mean over the trainings, in [0, 1]."""
+        return self.largest + self.margin.difference / 100
+
+    @property
+    def beaten(self) -> bool:
+        """Whether the whole interval lies over it."""
+        return self.margin.low > 0
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """What speaks against judging by an evaluator; nothing where all is empty.
+
+    `learnt`: None where it beats the largest class, or where that cannot be asked. `one_answer`: the train sets of the
+    comparison after which it gives one class almost alone. `made_of`: the representations whose model has its make.
+    """
+
+    learnt: OverLargestClass | None
+    one_answer: tuple[str, ...]
+    made_of: tuple[str, ...]
+
+    @property
+    def disqualified(self) -> bool:
+        """Whether nothing can be concluded from it; its make alone is a reservation."""
+        return self.learnt is not None or bool(self.one_answer)
+
+
+def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> dict[str, OverLargestClass]:
+    """Of every evaluator trained on full how far it is over the largest class of the natural test set of headlines.
+
+    Left out are evaluators without a finished training on full. Empty where there is no natural test set or under
+    20 rows or 10 groups, which cannot tell; and of answers of questions that are not asked by question, where the
+    largest class is no rival.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    natural = [one for one in test_sets if not one.challenge]
+    test_set = next((one for one in natural if one.name == headline_split([each.name for each in natural])), None)
+    if test_set is None or len(test_set.row_ids) < FEWEST_ROWS or _asks_for_answers(test_set):
+        return {}
+    always = _always_the_largest(test_set)
+    found = {}
+    for name in dict.fromkeys(cell.evaluator for cell in cells):
+        full = [cell for cell in cells if (cell.evaluator, cell.train_set) == (name, "full")]
+        right = [rows for cell in full if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
+        if right:
+            margin = crossed_interval(right, [always] * len(right), test_set.groups)
+            if margin.effective_groups >= FEWEST_GROUPS:
+                asked = test_set.unit == "question"
+                found[name] = OverLargestClass(name, test_set.name, float(always.mean()), margin, asked)
+    return found
+
+
+def _always_the_largest(test_set: TestSet) -> np.ndarray:
+    """Which rows that answer gets right; of questions the share of guesses."""
+    if test_set.chance is not None:
+        return np.full(len(test_set.row_ids), test_set.chance)
+    return np.asarray(test_set.labels == np.bincount(test_set.labels).argmax())
+
+
+def _asks_for_answers(test_set: TestSet) -> bool:
+    """Whether rows are answers of questions, of which several may be right, or labels do not vary."""
+    if test_set.unit == "question":
+        return False
+    if RIGHT in test_set.label_names:
+        right = test_set.labels == test_set.label_names.index(RIGHT)
+        if is_multiple_choice(right, test_set.groups):
+            return True
+    return len(np.unique(test_set.labels)) < 2
+
+
+def one_answer_cells(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> list[Cell]:
+    """Cells that answer a natural test set with one class almost alone, where no class is so frequent in it."""
+    mixed = {one.name for one in test_sets if not one.challenge and _largest_share(one.labels) < ONE_ANSWER}
+    cells = []
+    for cell in trained:
+        if (table := cell.predictions) is None:
+            continue
+        answers = [table.filter(pc.equal(table["test_set"], name))["predicted"].to_numpy() for name in sorted(mixed)]
+        if any(len(each) and np.bincount(each).max() >= ONE_ANSWER * len(each) for each in answers):
+            cells.append(cell)
+    return cells
+
+
+def _largest_share(labels: np.ndarray) -> float:
+    return float(np.bincount(labels).max() / len(labels)) if len(labels) else 1.0
+
+
+def same_kind(data: BenchmarkData, kinds: Mapping[str, str]) -> dict[str, list[str]]:
+    """Evaluators with the representations that `kinds` (`BenchmarkData.families`, say) has the same text for."""
+    related = {}
+    for name in data.evaluators:
+        kind = kinds.get(f"evaluators.{name}")
+        adversaries = [
+            representation
+            for representation in data.representations
+            if kind and kinds.get(f"representations.{representation}") == kind
+        ]
+        if adversaries:
+            related[name] = adversaries
+    return related
+
+
+@cached_per_record
+def doubts(data: BenchmarkData, evaluator: str) -> Doubts:
+    """What speaks against judging the filters by this evaluator."""
+    behind = over_largest_class(data.cells, data.test_sets).get(evaluator)
+    compared = {"full", "filtered", *(control(data, name) for name in data.representations)}
+    own = [cell for cell in data.cells if cell.evaluator == evaluator and cell.train_set in compared]
+    collapsed = dict.fromkeys(cell.train_set for cell in one_answer_cells(own, data.test_sets))
+    return Doubts(
+        None if behind is None or behind.beaten else behind,
+        tuple(collapsed),
+        tuple(same_kind(data, data.families).get(evaluator, ())),
+    )
+
+
+def judges(data: BenchmarkData) -> tuple[str, ...]:
+    """The evaluators to judge by, the best placed first, of those that see whole inputs and learnt something.
+
+    Those of another make than the models that filtered come first, otherwise in their order; none where all are
+    disqualified.
+    """
+    fit = [name for name in data.judging_evaluators if not doubts(data, name).disqualified]
+    return tuple(sorted(fit, key=lambda name: bool(doubts(data, name).made_of)))

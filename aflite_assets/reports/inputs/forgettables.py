@@ -37,8 +37,10 @@ class WeakModelFacts:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far two trainings forget the same rows: counts, and the Jaccard index beside its mean for random sets of these
-    sizes; None where both are empty."""
+    """How far two trainings forget the same rows: counts, and the Jaccard index beside its mean for random sets.
+
+    The random sets have the same sizes; both are None where no row is forgettable.
+    """
 
     first: str
     second: str

@@ -1,4 +1,4 @@
-"""Which rows weak models forget, in numbers: sizes, classes, events, agreement, minorities (EACL 2021, Tables 1 to 3)."""
+"""Which rows weak models forget: sizes, classes, events, agreement and minorities (EACL 2021, Tables 1 to 3)."""
 
 import math
 from collections.abc import Mapping
@@ -10,7 +10,10 @@ from aflite_assets.reports.intervals import upper_quantile, wilson_interval
 from aflite_assets.reports.tables.cells import NOTHING, count_cell
 from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell, pivot
-from aflite_assets.reports.text import percent
+from aflite_assets.reports.text import DASH, percent
+
+
+_SIZE_COLUMNS = ("rows", "forgettable", "taken", "never_learnt", "largest_class")
 
 
 def forgettable_tables(data: BenchmarkData) -> tuple[Table, ...]:
@@ -78,8 +81,9 @@ def _sizes(forgettables: Forgettables) -> Table:
 
 
 _SIZES = (
-    "A row is forgettable where it was right in one epoch and wrong in the next, or never right. Taken: those that second "
-    "phases train on, every class cut to the smallest one where the settings say balance. Train accuracy is as presented."
+    "A row is forgettable where it was right in one epoch and wrong in the next, or never right. Taken: those that "
+    "second phases train on, every class cut to the smallest one where the settings say balance. Train accuracy is as "
+    "presented."
 )
 
 
@@ -163,12 +167,12 @@ def _agreement(forgettables: Forgettables) -> Table:
         ("first", "second"),
         tuple(map(Column, map(Heading, headings))),
         rows,
-        "Rows in both over rows in either, of all forgettable rows; beside it the mean of random sets of the same sizes.",
+        "Rows in both over rows in either, of all forgettable rows. Beside it the mean of random sets of these sizes.",
     )
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+    return DASH if value is None else f"{value:.3f}"
 
 
 def _minorities(forgettables: Forgettables) -> Table:
@@ -200,9 +204,9 @@ def _minorities(forgettables: Forgettables) -> Table:
 
 
 _MINORITIES = (
-    "Overlap: mean Jaccard index of both texts' words. Negation: per cent of rows whose second text has one of the words. "
-    "Attributes: per cent of rows with the value. In brackets 95 % intervals. Random rows, as many and of the same class "
-    "sizes, show what size alone does."
+    "Overlap: mean Jaccard index of both texts' words. Negation: per cent of rows whose second text has one of the "
+    "words. Attributes: per cent of rows with the value. In brackets 95 % intervals. Random rows, as many and of the "
+    "same class sizes, show what size alone does."
 )
 
 

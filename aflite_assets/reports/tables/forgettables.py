@@ -12,7 +12,6 @@ from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell, pivot
 from aflite_assets.reports.text import DASH, percent
 
-
 _SIZE_COLUMNS = ("rows", "forgettable", "taken", "never_learnt", "largest_class")
 
 
@@ -186,8 +185,8 @@ def _minorities(forgettables: Forgettables) -> Table:
         if line is None or math.isnan(line["mean"]):
             return NOTHING
         shown = (lambda value: f"{value:.3f}") if key[0] == "overlap" else percent
-        bounds = f"[{shown(line['low'])}, {shown(line['high'])}]"
-        return TableCell(shown(line["mean"]), (bounds,), line["mean"], form="minorities", record=line)
+        bounds = () if line["low"] is None else (f"[{shown(line['low'])}, {shown(line['high'])}]",)
+        return TableCell(shown(line["mean"]), bounds, line["mean"], form="minorities", record=line)
 
     return Table(
         "minorities",
@@ -205,8 +204,8 @@ def _minorities(forgettables: Forgettables) -> Table:
 
 _MINORITIES = (
     "Overlap: mean Jaccard index of both texts' words. Negation: per cent of rows whose second text has one of the "
-    "words. Attributes: per cent of rows with the value. In brackets 95 % intervals. Random rows, as many and of the "
-    "same class sizes, show what size alone does."
+    "words. Attributes: per cent of rows with the value. In brackets 95 % intervals. As many random rows show what "
+    "size alone does."
 )
 
 
@@ -225,16 +224,16 @@ def _minority_lines(forgettables: Forgettables) -> list[dict[str, Any]]:
     return sorted(found.values(), key=lambda line: (models.index(line["weak_model"]), order[line["set"]]))
 
 
-def _interval(line: Mapping[str, Any]) -> tuple[float, float]:
-    """Wilson's for shares, the t interval for mean overlaps."""
+def _interval(line: Mapping[str, Any]) -> tuple[float, float] | tuple[None, None]:
+    """Wilson's for shares, the t interval for mean overlaps; none of a single row."""
     rows, mean = line["rows"], line["mean"]
     if rows < 2:
-        return math.nan, math.nan
+        return None, None
     if line["measure"] != "overlap":
         interval = wilson_interval(min(mean, 1.0), rows)
         return interval.low, interval.high
     half = upper_quantile(rows - 1) * line["deviation"] / math.sqrt(rows)
-    return mean - half, mean + half
+    return max(mean - half, 0.0), min(mean + half, 1.0)
 
 
 FORGETTABLES = LongForm(

@@ -16,6 +16,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.minorities import attribute_shares, group_means, measure_rows
 from aflite_assets.errors import DataError
+from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.specs.dataset import Seed
 from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec
@@ -25,7 +26,6 @@ from aflite_assets.stages.evaluation.base_trainings import weights_key
 from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table, train_weights
 from aflite_assets.stages.evaluation.cell_workers import FAILURES
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, cell_fields, validation_fingerprint
-from aflite_assets.stages.evaluation.weak_model_findings import WeakModelFacts
 from aflite_assets.stages.shared.published import (
     FORGETTABLE_ROWS,
     FORGETTABLE_SETS_FILE,

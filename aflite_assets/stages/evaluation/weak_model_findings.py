@@ -1,7 +1,8 @@
-"""What is known of a weak model and its rows in numbers, what these say against it, and what to do about it."""
+"""What the numbers of a weak model say against it or its rows, and what to do about it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 
 MOST_SHARE, LEAST_SHARE = 0.6, 0.01
 """Of the rows; outside of these, forgettable rows are hardly a choice."""
@@ -13,31 +14,6 @@ CHECKS: Mapping[str, str] = {
     "balancing_keeps_half": "Cutting every class to the smallest one keeps half of the forgettable rows or more.",
 }
 """The checks by name, and what each asks; none blocks."""
-
-
-@dataclass(frozen=True)
-class WeakModelFacts:
-    """One weak model's numbers, of its first seed; as JSON in the summary of `forgettable_sets`.
-
-    `rows`: presented in training; of these `forgettable`, `never_learnt`, and `taken` (after balancing). `events`: rows
-    by forgetting events, and those never learnt. `by_class`: rows, forgettable and taken by class. Shares in [0, 1]:
-    `largest_class` of the rows, `train_accuracy` as presented, `accuracy` on splits that were not trained on.
-    """
-
-    rows: int
-    forgettable: int
-    taken: int
-    never_learnt: int
-    events: Mapping[str, int]
-    by_class: Mapping[str, Mapping[str, int]]
-    largest_class: float
-    train_accuracy: float
-    accuracy: Mapping[str, float]
-
-    @property
-    def share(self) -> float:
-        """Of the rows that are forgettable."""
-        return self.forgettable / max(self.rows, 1)
 
 
 def findings(models: Mapping[str, WeakModelFacts], failed: Mapping[str, str]) -> dict[str, dict[str, str]]:

@@ -21,12 +21,13 @@ from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.train import train_classifier
+from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation.forgettable_sets import CountedRows, WeakTraining, count_rows, minorities_table
-from aflite_assets.stages.evaluation.weak_model_findings import WeakModelFacts, findings
+from aflite_assets.stages.evaluation.weak_model_findings import findings
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.published import ForgettableSet, read_forgettable_sets
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress

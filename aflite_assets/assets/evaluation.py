@@ -10,7 +10,10 @@ from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.numbers import grid_numbers
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
+from aflite_assets.assets.steps.optional_checks import NOT_APPLICABLE, asset_with_optional_checks
+from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import PublishedResult
+from aflite_assets.stages.evaluation.weak_model_findings import CHECKS, findings
 from aflite_assets.stages.stage import CellFilter
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -80,6 +83,42 @@ def _learnt(dataset: str, models: PublishedResult, result_store: ResultStoreReso
     return check(
         "better_than_largest_class", not behind, warn=True, behind=", ".join(behind) or "none", evaluators=shown
     )
+
+
+@asset_with_optional_checks(
+    **stage_options(
+        "forgettable_sets",
+        group="evaluation",
+        kinds={"pytorch", "parquet"},
+        pool=GPU_POOL,
+        checks=[(name, asks, False) for name, asks in CHECKS.items()],
+    )
+)
+def forgettable_sets(
+    context: dg.AssetExecutionContext,
+    result_store: ResultStoreResource,
+    experiment_tracker: ExperimentTracker,
+    compute_device: ComputeDevice,
+) -> dg.MaterializeResult:
+    """Train rows that weak models forget or never learn, and others to compare them with; empty unless asked for.
+
+    Evaluators of kind `fine_tuned` may be trained on them after full (`forgettables` in a stage).
+    """
+    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
+    summary = obtained.result.summary
+    if summary.get("nothing_asked"):
+        skipped = [check(name, True, warn=True, result=f"{NOT_APPLICABLE}: no forgettables") for name in CHECKS]
+        return materialized(obtained, {"why_empty": "the dataset's file has no forgettables"}, skipped)
+    metadata = {
+        "weak_models": table(
+            {"weak_model": name, **{field: value for field, value in facts.items() if not isinstance(value, dict)}}
+            for name, facts in summary["models"].items()
+        ),
+        **column_metadata(obtained.result, result_store.open()),
+    }
+    models = {name: WeakModelFacts(**facts) for name, facts in summary["models"].items()}
+    found = findings(models, summary["failed"])
+    return materialized(obtained, metadata, [check(name, not said, warn=True, **said) for name, said in found.items()])
 
 
 @dg.asset(

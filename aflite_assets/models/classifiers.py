@@ -17,13 +17,17 @@ from aflite_assets.models.global_state import quiet_libraries
 from aflite_assets.models.image.inputs import ImageInputs
 from aflite_assets.models.image.timm_models import new_image_model, saved_image_model
 from aflite_assets.models.image.transforms import image_preparation
-from aflite_assets.models.text.inputs import tokenize
+from aflite_assets.models.siamese.saved_models import new_siamese, saved_siamese
+from aflite_assets.models.text.inputs import text_columns, tokenize
 from aflite_assets.models.text.pretrained import TextModel, pretrained_text_model
 from aflite_assets.models.text.small_transformer import new_small_text_model
 from aflite_assets.specs.models import (
     EsimSpec,
     ImageModelSpec,
     NeuralModelSpec,
+    SiameseBagSpec,
+    SiameseLstmSpec,
+    SiameseSpec,
     SmallTransformerSpec,
     TextModelSpec,
 )
@@ -48,7 +52,7 @@ class ModelInputs(Protocol):
 class NeuralClassifier:
     """A model with one output per label, and what turns examples into its inputs.
 
-    For texts that is `tokenizer`: a checkpoint's, or an ESIM's `WordReader` or `PieceReader`.
+    For texts that is `tokenizer`: a checkpoint's, or the `WordReader` or `PieceReader` of a model that reads words.
     """
 
     model: Any
@@ -71,6 +75,9 @@ class NeuralClassifier:
             )
         if isinstance(self.settings, EsimSpec):
             return self.tokenizer.inputs(examples, max_length=self.settings.max_length)
+        if isinstance(self.settings, SiameseSpec):
+            columns = text_columns(examples, self.settings.inputs)
+            return self.tokenizer.inputs(examples, max_length=self.settings.max_length, columns=columns)
         rng = None if augmentation_seed is None else np.random.default_rng(augmentation_seed)
         return ImageInputs(examples, image_preparation(self.settings), augmentation=rng)
 
@@ -87,7 +94,7 @@ def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[st
 
     Raises:
         ModelError: the checkpoint or the architecture cannot be used.
-        DataError: a small transformer's or an ESIM's texts have no words, or its word vectors cannot be read.
+        DataError: the texts of a model that makes its vocabulary have no words, or word vectors cannot be read.
     """
     names = train.label_names
     if isinstance(settings, ImageModelSpec):
@@ -105,10 +112,14 @@ def new_classifier(settings: NeuralModelSpec, train: Examples, log: Callable[[st
 
 
 def _new_text_model(
-    settings: TextModelSpec | SmallTransformerSpec | EsimSpec, train: Examples, log: Callable[[str], None]
+    settings: TextModelSpec | SmallTransformerSpec | EsimSpec | SiameseBagSpec | SiameseLstmSpec,
+    train: Examples,
+    log: Callable[[str], None],
 ) -> TextModel:
     if isinstance(settings, EsimSpec):
         return new_esim(settings, train, log)
+    if isinstance(settings, SiameseSpec):
+        return new_siamese(settings, train, log)
     if isinstance(settings, SmallTransformerSpec):
         return new_small_text_model(settings, train)
     return pretrained_text_model(
@@ -132,6 +143,9 @@ def saved_classifier(settings: NeuralModelSpec, folder: Path, label_names: Seque
         return NeuralClassifier(text.model, settings, len(label_names), text.tokenizer)
     if isinstance(settings, EsimSpec):
         text = saved_esim(folder)
+        model, tokenizer = text.model, text.tokenizer
+    elif isinstance(settings, SiameseSpec):
+        text = saved_siamese(folder)
         model, tokenizer = text.model, text.tokenizer
     else:
         model, tokenizer = saved_image_model(folder), None

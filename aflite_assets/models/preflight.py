@@ -11,6 +11,9 @@ from aflite_assets.specs.models import (
     IdentityEncoderSpec,
     ImageModelSpec,
     MaxPpmiSpec,
+    SiameseBagSpec,
+    SiameseLstmSpec,
+    SiameseSpec,
     SmallTransformerSpec,
     TextModelSpec,
 )
@@ -19,6 +22,8 @@ MODALITY_OF = {
     TextModelSpec: "text",
     SmallTransformerSpec: "text",
     EsimSpec: "text",
+    SiameseBagSpec: "text",
+    SiameseLstmSpec: "text",
     MaxPpmiSpec: "text",
     ImageModelSpec: "image",
     IdentityEncoderSpec: "features",
@@ -40,8 +45,12 @@ def check_model(settings: EncoderSpec | EvaluatorSpec, examples: Examples) -> No
         from aflite_assets.models.text.pretrained import check_text_checkpoint
 
         check_text_checkpoint(settings.checkpoint, revision=settings.revision, max_length=settings.max_length)
-    if isinstance(settings, EsimSpec):
-        _check_vectors(settings)
+    if isinstance(settings, EsimSpec | SiameseSpec):
+        _check_vectors(settings.vectors)
+    if isinstance(settings, EsimSpec) and settings.contextual is not None:
+        from aflite_assets.models.esim.contextual_vectors import check_contextual_checkpoint
+
+        check_contextual_checkpoint(settings.contextual, revision=settings.revision, max_length=settings.max_length)
     if isinstance(settings, ImageModelSpec):
         from aflite_assets.models.image.timm_models import check_image_model
 
@@ -92,16 +101,12 @@ def _check_features(columns: tuple[int, ...] | None, examples: Examples) -> None
         )
 
 
-def _check_vectors(settings: EsimSpec) -> None:
-    if settings.vectors is not None and not Path(settings.vectors).is_file():
+def _check_vectors(file: str | None) -> None:
+    if file is not None and not Path(file).is_file():
         raise ModelError(
-            f"vectors {settings.vectors!r} is no file; give the path of a text file of word vectors such as GloVe's, "
+            f"vectors {file!r} is no file; give the path of a text file of word vectors such as GloVe's, "
             "or leave vectors out to learn them from the train texts"
         )
-    if settings.contextual is not None:
-        from aflite_assets.models.esim.contextual_vectors import check_contextual_checkpoint
-
-        check_contextual_checkpoint(settings.contextual, revision=settings.revision, max_length=settings.max_length)
 
 
 def _fitting(modality: str) -> str:
@@ -110,6 +115,6 @@ def _fitting(modality: str) -> str:
     if modality == "image":
         return "'timm_image', or 'linear' or 'rbf_svm' as evaluator"
     return (
-        "'huggingface_text', 'small_transformer' or, for pairs of texts, 'esim', "
+        "'huggingface_text', 'small_transformer', 'siamese_bag', 'siamese_lstm' or, for pairs of texts, 'esim', "
         "or 'linear', 'rbf_svm' or 'max_ppmi' as evaluator"
     )

@@ -221,6 +221,29 @@ def crossed_interval(
     return _interval(difference, spread, trainings, len(sizes), effective, confidence)
 
 
+def paired_interval(
+    first: Sequence[np.ndarray],
+    second: Sequence[np.ndarray],
+    groups: np.ndarray | None = None,
+    *,
+    confidence: float = CONFIDENCE,
+) -> CrossedInterval:
+    """As `crossed_interval`, of trainings in pairs, such as models before and after more training.
+
+    Args:
+        first, second: of equal length; the trainings at one place have a seed, or a first phase, in common.
+        groups: codes, one per row; None where every row is its own.
+        confidence: in (0, 1).
+
+    Raises:
+        InvalidInputError: as `crossed_interval`, or the sides have not as many trainings.
+    """
+    if len(first) != len(second):
+        raise InvalidInputError(f"pairs need as many trainings on both sides, got {len(first)} and {len(second)}")
+    gaps = [np.asarray(one, dtype=np.float64) - other for one, other in zip(first, second, strict=True)]
+    return crossed_interval(gaps, [np.zeros_like(gap) for gap in gaps], groups, confidence=confidence)
+
+
 def chosen_interval(
     trained: Sequence[np.ndarray],
     chosen: np.ndarray,

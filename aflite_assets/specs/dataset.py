@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from aflite_assets.specs.filter import Count, FilterSpec
+from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec, check_forgettables
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, StrictSpec
 from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
@@ -251,6 +252,18 @@ class DatasetSpec(StrictSpec):
     )
     full_includes_warmup: bool = Field(False, description="whether the full train set has the warm-up rows (paper's D)")
     challenge_sets: dict[Name, ChallengeSpec] = Field(default_factory=dict)
+    forgettables: dict[Name, ForgettablesSpec] = Field(
+        default_factory=dict,
+        description="models whose forgotten rows are found: train rows that were right in one epoch and wrong in the "
+        "next, or never right",
+        exclude_if=lambda weak_models: not weak_models,  # so that results which it does not concern are found again
+    )
+    minorities: MinoritiesSpec | None = Field(
+        None,
+        description="the classes whose overlap of texts and share of negations is compared between all rows, random "
+        "ones and forgettable ones",
+        exclude_if=lambda minorities: minorities is None,
+    )
     distance_encoder: EncoderSpec | None = Field(
         None,
         description="an encoder trained on all train rows, the warm-up's too, in whose features distances to the "
@@ -313,7 +326,13 @@ class DatasetSpec(StrictSpec):
         self._check_early_stopping(splits)
         self._check_primary(splits)
         self._check_planted()
-        check_recipes(self.evaluators, {name: challenge.fine_tune for name, challenge in self.challenge_sets.items()})
+        check_forgettables(self.forgettables, self.evaluators, seeds=self.seeds)
+        check_recipes(
+            self.evaluators,
+            {name: challenge.fine_tune for name, challenge in self.challenge_sets.items()},
+            {name: settings.highest_loss for name, settings in self.forgettables.items()},
+        )
+        self._check_minorities()
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
         if self.annotations is not None and self.columns.annotators is not None:
@@ -368,6 +387,21 @@ class DatasetSpec(StrictSpec):
                     f"planted names the attribute {attribute!r}, but the rows carry {list(known)}; correct it, or add "
                     "the column to columns.attributes"
                 )
+
+    def _check_minorities(self) -> None:
+        if self.minorities is None:
+            return
+        if not self.forgettables:
+            raise ValueError("minorities is about forgettable rows, but forgettables names no model; add one")
+        if self.columns.text_pair is None and self.source.format not in ("template_nli", "multiple_choice"):
+            raise ValueError("minorities compares two texts, but columns names no text_pair; leave minorities out")
+        if self.labels is not None:
+            for field in ("positive", "negative"):
+                named = getattr(self.minorities, field)
+                if named not in self.labels:
+                    raise ValueError(
+                        f"minorities.{field} is {named!r}, which is no class; name one of {list(self.labels)}"
+                    )
 
     def _check_early_stopping(self, splits: tuple[str, ...]) -> None:
         for field in ("representations", "evaluators"):

@@ -67,6 +67,10 @@ class TrainingSpec(StrictSpec):
     )
     early_stopping: EarlyStoppingSpec | None = None
 
+    def for_rows(self, n_rows: int) -> Self:
+        """The settings with which so many rows are trained on: what depends on their number is filled in."""
+        return self
+
     @model_validator(mode="after")
     def _whole_parts(self) -> Self:
         if self.batch_size % self.gradient_accumulation:
@@ -135,6 +139,61 @@ class EsimSpec(TrainingSpec):
         if self.vectors is not None and self.contextual is not None:
             raise ValueError("vectors and contextual both say where word vectors come from; keep one")
         return self
+
+
+LARGE_BATCH_ROWS = 50_000
+"""From so many train rows on siamese models are trained with the paper's large batches."""
+
+
+class SiameseSpec(TrainingSpec):
+    """What the two siamese models have in common (Yaghoobzadeh et al. 2021); they read words, each text apart."""
+
+    vectors: str | None = Field(
+        None, min_length=1, description="file of word vectors, a word and its numbers per line (GloVe's text format)"
+    )
+    vector_width: int = Field(300, ge=8, le=4096, description="of vectors learnt from scratch")
+    train_vectors: bool = Field(True, description="whether vectors from a file go on learning")
+    vocabulary: int = Field(30_000, ge=100, le=10_000_000, description="words at most, the most frequent")
+    hidden: int = Field(200, ge=8, le=4096, description="units of the layer before the last")
+    dropout: float = Field(0.0, ge=0, lt=1)
+    max_length: int = Field(128, ge=4, le=4096, description="words of each text; the rest is cut")
+    inputs: TextInputs | None = Field(
+        None, description="text columns the model sees; default all (a subset is a partial-input model)"
+    )
+    epochs: int = Field(5, ge=1, le=10_000, description="passes over the train rows")
+    batch_size: int = Field(
+        0,
+        ge=0,
+        description=f"rows per optimiser step; 0: 256 from {LARGE_BATCH_ROWS:,} train rows on, else 32",
+    )
+    weight_decay: float = Field(0.0, ge=0, lt=1)
+    warmup_share: float = Field(0.0, ge=0, lt=1, description="share of the steps spent raising the rate")
+
+    def for_rows(self, n_rows: int) -> Self:
+        """With the batch size for so many rows where the file names none."""
+        if self.batch_size:
+            return self
+        return self.model_copy(update={"batch_size": 256 if n_rows >= LARGE_BATCH_ROWS else 32})
+
+
+class SiameseBagSpec(SiameseSpec):
+    """A siamese bag of words: each text is the mean or maximum of its words' projected vectors."""
+
+    kind: Literal["siamese_bag"]
+    pooling: Literal["mean", "max"] = Field("mean", description="over the words of a text")
+    projection: Annotated[int, Field(ge=8, le=4096)] | None = Field(
+        512, description="units that word vectors are projected to; null: none"
+    )
+    learning_rate: float = Field(1e-3, gt=0, lt=10, description="peak of the linear schedule")
+
+
+class SiameseLstmSpec(SiameseSpec):
+    """A siamese LSTM: each text is the maximum over its words of the top layer's outputs."""
+
+    kind: Literal["siamese_lstm"]
+    width: int = Field(200, ge=8, le=4096, description="hidden units of each direction")
+    layers: int = Field(2, ge=1, le=8)
+    learning_rate: float = Field(5e-4, gt=0, lt=10, description="peak of the linear schedule")
 
 
 class RandAugmentSpec(StrictSpec):
@@ -237,13 +296,19 @@ class MaxPpmiSpec(StrictSpec):
 
 
 EncoderSpec = Annotated[
-    TextModelSpec | SmallTransformerSpec | EsimSpec | ImageModelSpec | IdentityEncoderSpec,
+    TextModelSpec
+    | SmallTransformerSpec
+    | EsimSpec
+    | SiameseBagSpec
+    | SiameseLstmSpec
+    | ImageModelSpec
+    | IdentityEncoderSpec,
     Field(discriminator="kind"),
 ]
 ClassicalModelSpec = LinearModelSpec | RbfSvmSpec | MaxPpmiSpec
 """Models without randomness: the same for every seed."""
 
-NeuralModelSpec = TextModelSpec | SmallTransformerSpec | EsimSpec | ImageModelSpec
+NeuralModelSpec = TextModelSpec | SmallTransformerSpec | EsimSpec | SiameseBagSpec | SiameseLstmSpec | ImageModelSpec
 OneStageSpec = ClassicalModelSpec | NeuralModelSpec
 """Evaluators that are trained on a train set and nothing else."""
 
@@ -251,14 +316,48 @@ OneStageSpec = ClassicalModelSpec | NeuralModelSpec
 class FineTuneStage(StrictSpec):
     """Rows that a trained model is trained on next; what is left out is as in the evaluator that it starts from."""
 
-    rows: Name = Field(description="a challenge set with fine_tune, whose rows of that split these are")
+    rows: Name | None = Field(None, description="a challenge set with fine_tune, whose rows of that split these are")
+    forgettables: Name | None = Field(
+        None,
+        description="or train rows that this weak model forgets; the evaluator is then trained on full alone",
+        exclude_if=_unset,
+    )
+    take: Literal["forgettable", "random", "never_learnt", "highest_loss"] = Field(
+        "forgettable",
+        description="with forgettables. random: as many random rows, another draw for each seed; never_learnt: those "
+        "that were never right; highest_loss: as many rows with the highest loss in the last epoch",
+        exclude_if=lambda take: take == "forgettable",
+    )
+    share: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="of the rows, with highest_loss; one that the entry has",
+        exclude_if=_unset,
+    )
     epochs: int | None = Field(None, ge=1, le=10_000)
     batch_size: int | None = Field(None, ge=1)
     learning_rate: float | None = Field(None, gt=0, lt=10)
 
+    @model_validator(mode="after")
+    def _one_kind_of_rows(self) -> Self:
+        if (self.rows is None) == (self.forgettables is None):
+            raise ValueError(
+                "a stage trains on rows (a challenge set's) or on forgettables (train rows that a weak model forgets); "
+                "name one of the two"
+            )
+        if self.rows is not None and self.take != "forgettable":
+            raise ValueError(f"take: {self.take} is about forgettables, but the stage names rows; leave take out")
+        if self.share is not None and self.take != "highest_loss":
+            raise ValueError(f"share is about take: highest_loss, but take is {self.take}; leave share out")
+        return self
+
 
 class FineTunedSpec(StrictSpec):
-    """Another evaluator, trained as that one is, and then on rows of challenge sets in turn (ICML 2020, Table 2)."""
+    """Another evaluator, trained as that one is, and then on other rows in turn.
+
+    Rows of challenge sets: ICML 2020, Table 2. Forgettable rows: Yaghoobzadeh et al. 2021, section 3.
+    """
 
     kind: Literal["fine_tuned"]
     start: Name = Field(description="a neural evaluator of this dataset")

@@ -1,6 +1,6 @@
 """Evaluators of several stages: what each stage trains with, and which recipes are refused. Training is in `models`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, FineTuneStage, NeuralModelSpec
@@ -8,11 +8,23 @@ from aflite_assets.wording import did_you_mean
 
 
 @dataclass(frozen=True)
+class ForgettableRows:
+    """Which set of a weak model's a stage trains on: the names of the model and of the set."""
+
+    weak_model: str
+    set_name: str
+
+
+@dataclass(frozen=True)
 class RecipeStage:
-    """One later stage: the challenge set whose fine-tune rows it trains on, and the settings that it trains with."""
+    """One later stage: what it trains on, and the settings that it trains with.
+
+    `rows` names the rows for people; of a challenge set it is its name. `forgettable` is None for a challenge set.
+    """
 
     rows: str
     settings: NeuralModelSpec
+    forgettable: ForgettableRows | None = None
 
 
 @dataclass(frozen=True)
@@ -26,7 +38,12 @@ class Recipe:
     @property
     def sets(self) -> tuple[str, ...]:
         """The challenge sets trained on, each once, in the stages' order."""
-        return tuple(dict.fromkeys(stage.rows for stage in self.stages))
+        return tuple(dict.fromkeys(stage.rows for stage in self.stages if stage.forgettable is None))
+
+    @property
+    def forgettable(self) -> tuple[ForgettableRows, ...]:
+        """The sets of weak models trained on; where there are any, the recipe begins with full alone."""
+        return tuple(stage.forgettable for stage in self.stages if stage.forgettable is not None)
 
 
 def recipes_of(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, Recipe]:
@@ -36,9 +53,24 @@ def recipes_of(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, Recipe]:
         if isinstance(settings, FineTunedSpec):
             start = evaluators[settings.start]
             assert isinstance(start, NeuralModelSpec)
-            stages = tuple(RecipeStage(stage.rows, _stage_settings(start, stage)) for stage in settings.stages)
-            recipes[name] = Recipe(settings.start, start, stages)
+            recipes[name] = Recipe(
+                settings.start, start, tuple(_recipe_stage(start, stage) for stage in settings.stages)
+            )
     return recipes
+
+
+def _recipe_stage(start: NeuralModelSpec, stage: FineTuneStage) -> RecipeStage:
+    settings = _stage_settings(start, stage)
+    if stage.forgettables is None:
+        assert stage.rows is not None
+        return RecipeStage(stage.rows, settings)
+    chosen = ForgettableRows(stage.forgettables, set_name(stage.take, stage.share))
+    return RecipeStage(f"{chosen.set_name} rows of {chosen.weak_model}", settings, chosen)
+
+
+def set_name(take: str, share: float | None = None) -> str:
+    """What a set of a weak model's is called: forgettable, random, never_learnt, highest_loss, highest_loss_10 (%)."""
+    return take if share is None else f"{take}_{100 * share:g}".replace(".", "_")
 
 
 def _stage_settings(start: NeuralModelSpec, stage: FineTuneStage) -> NeuralModelSpec:
@@ -46,12 +78,19 @@ def _stage_settings(start: NeuralModelSpec, stage: FineTuneStage) -> NeuralModel
 
     The start stops by rows of the dataset, which say nothing of another set's.
     """
-    changes = stage.model_dump(exclude={"rows"}, exclude_none=True)
+    changes = stage.model_dump(include={"epochs", "batch_size", "learning_rate"}, exclude_none=True)
     return start.model_copy(update={"early_stopping": None, **changes})
 
 
-def check_recipes(evaluators: Mapping[str, EvaluatorSpec], fine_tune: Mapping[str, str | None]) -> None:
-    """Refuse recipes that cannot be followed; `fine_tune` is the split to train on of every challenge set, or None.
+def check_recipes(
+    evaluators: Mapping[str, EvaluatorSpec],
+    fine_tune: Mapping[str, str | None],
+    highest_loss: Mapping[str, Sequence[float]],
+) -> None:
+    """Refuse recipes that cannot be followed.
+
+    `fine_tune` is the split to train on of every challenge set, or None; `highest_loss` the shares that each weak
+    model's sets are made for.
 
     Raises:
         ValueError: a start or rows that are unknown or cannot serve, or a batch that its parts do not divide.
@@ -61,8 +100,26 @@ def check_recipes(evaluators: Mapping[str, EvaluatorSpec], fine_tune: Mapping[st
             start = _check_start(f"evaluators.{name}.start", settings.start, evaluators)
             for number, stage in enumerate(settings.stages):
                 place = f"evaluators.{name}.stages.{number}"
-                _check_rows(f"{place}.rows", stage.rows, fine_tune)
+                if stage.rows is not None:
+                    _check_rows(f"{place}.rows", stage.rows, fine_tune)
+                else:
+                    _check_forgettables(place, stage, highest_loss)
                 _check_batch(place, stage, start)
+
+
+def _check_forgettables(place: str, stage: FineTuneStage, highest_loss: Mapping[str, Sequence[float]]) -> None:
+    name = stage.forgettables
+    assert name is not None
+    if name not in highest_loss:
+        raise ValueError(
+            f"{place}.forgettables names {name!r}, which forgettables lacks (it has {list(highest_loss)}); add it there"
+            f"{did_you_mean(name, list(highest_loss))}"
+        )
+    if stage.share is not None and stage.share not in highest_loss[name]:
+        raise ValueError(
+            f"{place}.share is {stage.share}, but forgettables.{name}.highest_loss has "
+            f"{list(highest_loss[name])}; add it there, or leave share out for as many rows as are forgettable"
+        )
 
 
 def _check_start(place: str, name: str, evaluators: Mapping[str, EvaluatorSpec]) -> NeuralModelSpec:

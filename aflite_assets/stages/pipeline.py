@@ -18,6 +18,7 @@ from aflite_assets.stages.data.raw_dataset import RAW_DATASET
 from aflite_assets.stages.embedding.embeddings import EMBEDDINGS
 from aflite_assets.stages.evaluation.bias_evidence import BIAS_EVIDENCE
 from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
+from aflite_assets.stages.evaluation.forgettable_sets import FORGETTABLE_SETS
 from aflite_assets.stages.filtering.control_sets import CONTROL_SETS
 from aflite_assets.stages.filtering.filtered_sets import FILTERED_SETS
 from aflite_assets.stages.filtering.published_dataset import PUBLISHED_DATASET
@@ -40,6 +41,7 @@ STAGES: Mapping[str, Stage] = {
         FILTERED_SETS,
         CONTROL_SETS,
         PUBLISHED_DATASET,
+        FORGETTABLE_SETS,
         EVALUATOR_MODELS,
         BIAS_EVIDENCE,
         BENCHMARK_REPORT,
@@ -57,7 +59,12 @@ def stage_key(
     """
     hashes = content_hashes(spec, stage.reads) if contents is None else contents.of(stage.reads)
     fields = {**stage.settings.as_json(spec), "contents": hashes}
-    return ResultKey(stage.code_version, fields, {name: result.data_version for name, result in inputs.items()})
+    return ResultKey(stage.code_version, fields, input_versions(inputs))
+
+
+def input_versions(inputs: Mapping[str, PublishedResult]) -> dict[str, str]:
+    """The inputs' data versions; a result that holds nothing, since the file asks for nothing, is no input."""
+    return {name: result.data_version for name, result in inputs.items() if not result.summary.get("nothing_asked")}
 
 
 def run_stage(
@@ -174,7 +181,7 @@ def record_if_whole(store: ResultStore, dataset: str, *, made: Iterable[str], wh
     except StoreError:
         return None  # a stage was never made
     for name, stage in STAGES.items():
-        versions = {input_name: current[input_name].data_version for input_name in stage.input_names}
+        versions = input_versions({input_name: current[input_name] for input_name in stage.input_names})
         if current[name].manifest["made_from"]["inputs"] != versions:
             return None  # a stage before it was made anew, and this one not yet
     return record_refresh(store, current.values(), made=list(made), what=what)

@@ -27,6 +27,7 @@ GROUPS = {
     "iteration_sets": "filtering",
     "control_sets": "filtering",
     "published_dataset": "filtering",
+    "forgettable_sets": "evaluation",
     "evaluator_models": "evaluation",
     "bias_evidence": "evaluation",
     "benchmark_report": "report",
@@ -76,8 +77,8 @@ def test_assets_that_compute_on_a_card_share_the_pool_gpu() -> None:
     graph = definitions.defs.resolve_asset_graph()
     pools = {key.path[-1]: set(graph.get(key).pools or ()) for key in graph.get_all_asset_keys()}
     assert {name for name, pool in pools.items() if pool} == {
-        "warmup_split", "warmup_models", "embeddings", "filtered_sets", "evaluator_models",
-        "bias_evidence",
+        "warmup_split", "warmup_models", "embeddings", "filtered_sets", "forgettable_sets",
+        "evaluator_models", "bias_evidence",
     }  # fmt: skip
     assert set.union(*pools.values()) == {"gpu"}
 

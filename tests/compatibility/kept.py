@@ -27,7 +27,7 @@ class KnownContents(FieldContents):
 
     def of(self, fields: Iterable[str]) -> dict[str, Any]:
         """A content for each field that has one."""
-        unset = {"distance_encoder"} if self._spec.distance_encoder is None else set()
+        unset = {field for field in ("distance_encoder", "forgettables") if not getattr(self._spec, field)}
         return {field: {"content": field} for field in fields if field in CONTENT_FIELDS and field not in unset}
 
 
@@ -52,11 +52,16 @@ def stage_keys(spec: DatasetSpec) -> dict[str, str]:
     """
     hashes = {}
     for name, stage in STAGES.items():
-        inputs = {one: cast(PublishedResult, SimpleNamespace(data_version=one)) for one in stage.input_names}
+        inputs = {one: _named_result(one, spec) for one in stage.input_names}
         key = stage_key(stage, spec, inputs, contents=KnownContents(spec))
         text = json.dumps(key.as_json(), separators=(",", ":")).replace(str(BUNDLED), "<bundled>")
         hashes[name] = hashlib.sha256(text.encode()).hexdigest()[:20]
     return hashes
+
+
+def _named_result(stage: str, spec: DatasetSpec) -> PublishedResult:
+    summary = {"nothing_asked": True} if stage == "forgettable_sets" and not spec.forgettables else {}
+    return cast(PublishedResult, SimpleNamespace(data_version=stage, summary=summary))
 
 
 def unpack_store(folder: Path) -> Path:

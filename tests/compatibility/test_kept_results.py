@@ -31,7 +31,10 @@ def test_every_stage_has_the_key_that_it_had(spec: DatasetSpec) -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_every_kept_result_is_found_and_its_report_says_the_same(name: str, store: ResultStore) -> None:
     for stage in BEFORE_REPORT:
-        assert run_stage(stage, KEPT[name], store=store).cached, stage
+        kept = (store.root / stage).is_dir()
+        obtained = run_stage(stage, KEPT[name], store=store)
+        # A stage that came later may only be one that these datasets ask nothing of.
+        assert obtained.cached if kept else obtained.result.summary == {"nothing_asked": True}, stage
     report = run_stage("benchmark_report", KEPT[name], store=store).result
     now = json.loads(report.file(REPORT).read_text(encoding="utf-8"))
     assert different(kept_report(name), now) == []
@@ -42,6 +45,8 @@ def test_every_kept_result_is_found_and_its_report_says_the_same(name: str, stor
 
 @pytest.mark.parametrize("stage", ["warmup_models", "embeddings", "filtered_sets", "evaluator_models"])
 def test_kept_parts_are_found_when_their_stage_runs_again(stage: str, store: ResultStore) -> None:
+    if not (store.root / "forgettable_sets").is_dir():
+        run_stage("forgettable_sets", KEPT["kept_pairs"], store=store)
     before = store.current(stage, "kept_pairs")
     parts = part_folders(before)
     shutil.rmtree(before.path)

@@ -11,7 +11,7 @@ import yaml
 
 from aflite_assets.errors import SpecError
 from aflite_assets.specs.models import SmallTransformerSpec
-from aflite_assets.specs.recipes import recipes_of
+from aflite_assets.specs.recipes import ForgettableRows, recipes_of
 from aflite_assets.specs.registry import parse_spec
 
 TABLES = {"format": "csv", "splits": {"test": "a.csv", "more": "b.csv"}}
@@ -23,6 +23,7 @@ def content(spec_content: dict[str, Any]) -> dict[str, Any]:
     """Two neural evaluators, a classical one, a set to train on and one without rows for it."""
     return copy.deepcopy(spec_content) | {
         "evaluators": {"net": {**NET, "early_stopping": {}}, "other": NET, "linear": {"kind": "linear"}},
+        "forgettables": {"bow": {"model": {"kind": "siamese_bag"}, "highest_loss": [0.1]}},
         "challenge_sets": {"hard": {"source": TABLES, "fine_tune": "more"}, "asked": {"source": TABLES}},
     }
 
@@ -46,6 +47,21 @@ def test_a_stage_trains_as_the_start_but_for_what_it_says(content: dict[str, Any
     first, second = (stage.settings for stage in recipe.stages)
     assert first == SmallTransformerSpec.model_validate(NET)
     assert second == SmallTransformerSpec.model_validate({**NET, "epochs": 1, "learning_rate": 1e-5, "batch_size": 8})
+
+
+def test_a_stage_may_train_on_rows_that_a_weak_model_forgets(content: dict[str, Any]) -> None:
+    stages = (
+        {"forgettables": "bow", "epochs": 1},
+        {"forgettables": "bow", "take": "random"},
+        {"forgettables": "bow", "take": "highest_loss", "share": 0.1},
+        {"rows": "hard"},
+    )
+    recipe = recipes_of(parse_spec(_recipe(content, *stages)).evaluators)["tuned"]
+    names = ("forgettable", "random", "highest_loss_10")
+    assert recipe.forgettable == tuple(ForgettableRows("bow", name) for name in names)
+    assert recipe.sets == ("hard",)
+    assert [stage.rows for stage in recipe.stages] == [*(f"{name} rows of bow" for name in names), "hard"]
+    assert recipe.stages[0].settings == SmallTransformerSpec.model_validate({**NET, "epochs": 1})
 
 
 @pytest.mark.parametrize(
@@ -74,7 +90,15 @@ def test_a_start_that_is_no_neural_evaluator_is_refused(content: dict[str, Any],
          "gradient_accumulation 4 of the evaluator that it starts from; choose one"),
         ({"rows": "hard", "epochs": 0}, "evaluators.tuned.stages.0.epochs: must be at least 1"),
         ({"rows": "hard", "early_stopping": {}}, "evaluators.tuned.stages.0.early_stopping: unknown key"),
-        ({}, "evaluators.tuned.stages.0.rows is missing; add it"),
+        ({}, "evaluators.tuned.stages.0: a stage trains on rows (a challenge set's) or on forgettables (train rows "
+         "that a weak model forgets); name one of the two"),
+        ({"rows": "hard", "forgettables": "bow"}, "name one of the two"),
+        ({"rows": "hard", "take": "random"}, "take: random is about forgettables, but the stage names rows"),
+        ({"forgettables": "bow", "share": 0.1}, "share is about take: highest_loss, but take is forgettable"),
+        ({"forgettables": "boww"}, "evaluators.tuned.stages.0.forgettables names 'boww', which forgettables lacks (it "
+         "has ['bow']); add it there; did you mean 'bow'?"),
+        ({"forgettables": "bow", "take": "highest_loss", "share": 0.2}, "evaluators.tuned.stages.0.share is 0.2, but "
+         "forgettables.bow.highest_loss has [0.1]; add it there, or leave share out"),
     ],
 )  # fmt: skip
 def test_stages_that_cannot_be_trained_are_refused(

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from aflite_assets.data.raw_table.storage import examples_schema
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.shared.published import FINE_TUNE, open_features, read_challenge_sets
+from aflite_assets.stages.shared.published import FINE_TUNE, FORGETTABLE_ROWS, open_features, read_challenge_sets
 
 Types = dict[str, str]
 """A table's columns in order, each with its type."""
@@ -87,6 +87,13 @@ _COMES_FROM: Mapping[str, Mapping[str, Sources]] = {
             ("filtered_sets", "kept"),
             ("filtered_sets", "predictability"),
             ("embeddings", "warmup_label_probability"),
+        ),
+    },
+    "forgettable_sets": {
+        "row_id": (("raw_dataset", "row_id"),),
+        "label": (("raw_dataset", "label"),),
+        **dict.fromkeys(
+            ("forgetting_events", "never_learnt", "forgettable", "taken"), (*_RAW_INPUTS, ("raw_dataset", "label"))
         ),
     },
     "published_dataset": {
@@ -206,6 +213,7 @@ _TABLES: Mapping[str, Callable[[PublishedResult], Iterable[pa.Schema]]] = {
     "embeddings": _of_parts("rows.parquet"),
     "filtered_sets": _of_parts("rows.parquet"),
     "control_sets": lambda result: [pq.read_schema(result.file("sets.parquet"))],
+    "forgettable_sets": lambda result: [pq.read_schema(path) for path in result.path.glob(FORGETTABLE_ROWS)],
     "published_dataset": lambda result: map(pq.read_schema, sorted(result.path.glob("data/full_tagged*/*.parquet"))),
     "evaluator_models": _of_parts("predictions.parquet"),
 }

@@ -336,4 +336,4 @@ def _work(timing: NeuralTiming | None, **counts: int) -> tuple[Work, ...]:
 
 
 def _steps(settings: NeuralModelSpec, rows: int) -> int:
-    return settings.epochs * math.ceil(rows / settings.batch_size)
+    return settings.epochs * math.ceil(rows / settings.for_rows(rows).batch_size)

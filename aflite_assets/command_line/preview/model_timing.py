@@ -96,6 +96,7 @@ def measure_neural(
     Raises:
         ModelError: the model cannot be trained.
     """
+    settings = settings.for_rows(len(train))
     started = time.perf_counter()
     _train_and_predict(settings, sample(train, FEW_ROWS), sample(tests, FEW_ROWS), epochs=1, device=device)
     first, steps = time.perf_counter() - started, 1

@@ -1,1 +1,1 @@
-"""ESIM and its word vectors: pairs of texts read by LSTMs. Other models of texts: `text`."""
+"""ESIM: pairs of texts read by LSTMs with attention between them. Words and their vectors: `words`."""

@@ -12,7 +12,6 @@ from transformers import AutoConfig, AutoModel
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.hub.datasets import model_commit
 from aflite_assets.errors import ModelError
-from aflite_assets.models.esim.word_inputs import NO_PIECE, PAIR, SIDES, PairInputs, ragged, word_spans
 from aflite_assets.models.global_state import quiet_libraries
 from aflite_assets.models.text.inputs import TOKENIZED_AT_ONCE
 from aflite_assets.models.text.pretrained import (
@@ -22,6 +21,7 @@ from aflite_assets.models.text.pretrained import (
     load_tokenizer,
     unusable,
 )
+from aflite_assets.models.words.word_inputs import NO_PIECE, PAIR, SIDES, PairInputs, ragged, word_spans
 
 ENCODER_FOLDER = "contextual"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 from torch import nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from aflite_assets.models.esim.contextual_vectors import ContextualVectors, LayerMix
-from aflite_assets.models.esim.word_inputs import NO_PIECE, NO_WORD
+from aflite_assets.models.words.padded_texts import run_lstm, stacked
+from aflite_assets.models.words.word_inputs import NO_PIECE, NO_WORD
 
 CONFIGURATION_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
@@ -26,23 +26,6 @@ class EsimConfiguration:
     words: int | None
     width: int
     dropout: float
-
-
-class LearntVectors(nn.Module):
-    """A table with a vector for each word."""
-
-    def __init__(self, words: int, width: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(words, width, padding_idx=NO_WORD)
-
-    @property
-    def width(self) -> int:
-        """Numbers per word."""
-        return self.table.embedding_dim
-
-    def forward(self, words: torch.Tensor) -> torch.Tensor:
-        """`words` rows x longest int64; rows x longest x width."""
-        return self.table(words)
 
 
 class Esim(nn.Module):
@@ -81,16 +64,16 @@ class Esim(nn.Module):
         second_pieces: torch.Tensor | None = None,
     ) -> SequenceClassifierOutput:
         """Logits, rows x classes, of rows x longest int64 words (and word pieces, for contextual vectors)."""
-        words = _stacked(first_words, second_words, NO_WORD)
+        words = stacked(first_words, second_words, NO_WORD)
         if first_pieces is None or second_pieces is None:
             vectors = self.vectors(words)
         else:
-            vectors = self.mix(self.vectors(words, _stacked(first_pieces, second_pieces, NO_PIECE)))
+            vectors = self.mix(self.vectors(words, stacked(first_pieces, second_pieces, NO_PIECE)))
         present = words != NO_WORD
-        encoded = _run(self.encoder, self.dropout(vectors), present)
+        encoded = run_lstm(self.encoder, self.dropout(vectors), present)
         attended = _attended(encoded, present)
         compared = torch.cat([encoded, attended, encoded - attended, encoded * attended], dim=2)
-        composed = _run(self.composer, self.dropout(torch.relu(self.projection(compared))), present)
+        composed = run_lstm(self.composer, self.dropout(torch.relu(self.projection(compared))), present)
         pooled = torch.cat(_pooled(composed, present).chunk(2), dim=1)
         hidden = torch.tanh(self.hidden(self.dropout(pooled)))
         return SequenceClassifierOutput(logits=self.output(self.dropout(hidden)))
@@ -105,20 +88,6 @@ class Esim(nn.Module):
             self.vectors.save_pretrained(folder)
             weights = {name: value for name, value in weights.items() if not name.startswith("vectors.")}
         save_file(weights, folder / WEIGHTS_FILE)
-
-
-def _stacked(first: torch.Tensor, second: torch.Tensor, padding: int) -> torch.Tensor:
-    """First texts, then second texts, equally long: what is done to both alike is then done once."""
-    longest = max(first.shape[1], second.shape[1])
-    return torch.cat([nn.functional.pad(side, (0, longest - side.shape[1]), value=padding) for side in (first, second)])
-
-
-def _run(lstm: nn.LSTM, inputs: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
-    """Outputs of both directions, zero beyond a text's end; float32, as not every device has half-precision LSTMs."""
-    with torch.autocast(inputs.device.type, enabled=False):
-        packed = pack_padded_sequence(inputs.float(), present.sum(dim=1).cpu(), batch_first=True, enforce_sorted=False)
-        outputs, _ = pad_packed_sequence(lstm(packed)[0], batch_first=True, total_length=inputs.shape[1])
-    return outputs
 
 
 def _attended(encoded: torch.Tensor, present: torch.Tensor) -> torch.Tensor:

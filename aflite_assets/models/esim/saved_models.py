@@ -10,13 +10,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import DataError, ModelError
+from aflite_assets.errors import ModelError
 from aflite_assets.models.esim.contextual_vectors import ENCODER_FOLDER, pretrained_vectors
-from aflite_assets.models.esim.network import CONFIGURATION_FILE, WEIGHTS_FILE, Esim, EsimConfiguration, LearntVectors
-from aflite_assets.models.esim.word_inputs import PAIR, UNKNOWN_WORD, WordReader, frequent_words, is_one_word
-from aflite_assets.models.esim.word_vectors import WordVectors, read_word_vectors
+from aflite_assets.models.esim.network import CONFIGURATION_FILE, WEIGHTS_FILE, Esim, EsimConfiguration
 from aflite_assets.models.text.pretrained import TextModel
 from aflite_assets.models.weights_files import reading_problem
+from aflite_assets.models.words.word_inputs import PAIR, WordReader
+from aflite_assets.models.words.word_tables import LearntVectors, fill, read_words
 from aflite_assets.specs.models import EsimSpec
 
 READING_ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError)
@@ -38,15 +38,12 @@ def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) ->
         vectors, pieces = pretrained_vectors(settings.contextual, revision=settings.revision)
         log(f"word vectors: {vectors.layers} layers of {settings.contextual}, {vectors.width} wide, mixed; not trained")
         return TextModel(Esim(_configuration(settings, train, vectors.width, None), vectors), pieces)
-    counts = _train_words(settings, train)
-    if settings.vectors is None:
-        reader = WordReader(list(counts))
-        table = LearntVectors(len(reader), settings.vector_width)
-        log(f"vocabulary: {len(counts)} words of the train texts, vectors learnt from them")
-    else:
-        read = _vectors(Path(settings.vectors), counts, settings.vocabulary, log)
-        reader = WordReader(list(dict.fromkeys([*counts, *read.words])))
-        table = _filled(reader, read, learning=settings.train_vectors)
+    texts = (text for column in PAIR for text in train.texts(column))
+    words = read_words(texts, rows=len(train), file=settings.vectors, vocabulary=settings.vocabulary, log=log)
+    reader = words.reader()
+    table = LearntVectors(len(reader), settings.vector_width if words.vectors is None else words.vectors.width)
+    if words.vectors is not None:
+        fill(table.table.weight.requires_grad_(settings.train_vectors), reader, words.vectors)
     return TextModel(Esim(_configuration(settings, train, table.width, len(reader)), table), reader)
 
 
@@ -91,33 +88,3 @@ def _with_weights(model: Esim, weights: Mapping[str, torch.Tensor], *, apart: st
     if missing or report.unexpected_keys:
         raise ValueError(f"{WEIGHTS_FILE} lacks {missing} and has {report.unexpected_keys}")
     return model
-
-
-def _train_words(settings: EsimSpec, train: Examples) -> dict[str, int]:
-    counts = frequent_words((text for column in PAIR for text in train.texts(column)), settings.vocabulary)
-    if not counts:
-        raise DataError(
-            f"text and text_pair of {len(train)} train rows hold no words to make a vocabulary from; check the source"
-        )
-    return counts
-
-
-def _vectors(path: Path, counts: Mapping[str, int], most: int, log: Callable[[str], None]) -> WordVectors:
-    vectors = read_word_vectors(path, counts.keys(), most_others=most - len(counts), is_word=is_one_word)
-    covered = [word for word in vectors.words if word in counts]
-    share = sum(counts[word] for word in covered) / sum(counts.values())
-    log(
-        f"{path.name}: vectors of {len(covered)} of {len(counts)} words of the train texts ({share:.1%} of their "
-        f"occurrences) and of {len(vectors.words) - len(covered)} other words, {vectors.width} wide"
-    )
-    return vectors
-
-
-def _filled(reader: WordReader, vectors: WordVectors, *, learning: bool) -> LearntVectors:
-    table = LearntVectors(len(reader), vectors.width)
-    weights = table.table.weight.requires_grad_(learning)
-    numbers = torch.tensor([reader.number(word) for word in vectors.words])
-    with torch.no_grad():
-        weights[UNKNOWN_WORD:] *= float(vectors.values.std())
-        weights[numbers] = torch.from_numpy(vectors.values)
-    return table

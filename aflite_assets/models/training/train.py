@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +73,7 @@ class TrainingSteps:
 
 def training_steps(settings: TrainingSpec, n_rows: int) -> TrainingSteps:
     """An epoch's last batch may have fewer rows than the others."""
+    settings = settings.for_rows(n_rows)
     per_epoch = math.ceil(n_rows / settings.batch_size)
     total = settings.epochs * per_epoch
     return TrainingSteps(per_epoch, total, int(settings.warmup_share * total))
@@ -111,6 +112,7 @@ def train_classifier(
     if not len(examples):
         raise DataError("there are no rows to train on; give the dataset more rows or a smaller warm-up share")
     started = time.perf_counter()
+    classifier = replace(classifier, settings=classifier.settings.for_rows(len(examples)))
     settings = classifier.settings
     rows = training_rows(examples, settings.early_stopping, held_back, seed=seed, weights=row_weights)
     start = copied_weights(classifier.model)

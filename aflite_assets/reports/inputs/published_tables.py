@@ -10,7 +10,10 @@ from typing import Literal
 
 from aflite_assets.errors import InvalidInputError
 
-Kind = Literal["zero_shot", "fine_tuned", "in_distribution", "top_k"]
+Kind = Literal[
+    "zero_shot", "fine_tuned", "in_distribution", "top_k", "forgettables", "minorities", "two_phase",
+    "forgettables_alone", "by_overlap",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

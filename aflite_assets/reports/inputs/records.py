@@ -14,13 +14,14 @@ from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.inputs.cues import Cue
 from aflite_assets.reports.inputs.data_map import DataMap
+from aflite_assets.reports.inputs.forgettables import Forgettables
 from aflite_assets.reports.inputs.planted import PlantedRemoval
 from aflite_assets.reports.inputs.row_facts import RowFacts
 from aflite_assets.reports.inputs.row_information import RowInformation
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
 from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows
-from aflite_assets.reports.inputs.train_sets import TRAIN_SETS, is_train_set
+from aflite_assets.reports.inputs.train_sets import TRAIN_SETS, is_forgettable_set, is_train_set
 
 if TYPE_CHECKING:
     from aflite_assets.reports.inputs.learning_curve import LearningCurve
@@ -91,11 +92,11 @@ class Cell:
         where = f"cell {self.evaluator!r}, train set {self.train_set!r}, seed {self.seed}"
         _require(
             is_train_set(self.train_set),
-            f"{where}: train set must be one of {TRAIN_SETS}, or filtered_<name> or random_<name>",
+            f"{where}: train set must be one of {TRAIN_SETS}, or filtered_<name>, random_<name> or forgettable_<name>",
         )
         _require(
-            (self.representation is None) == (self.train_set == "full"),
-            f"{where}: representation is {self.representation!r}; only 'full' has none",
+            (self.representation is None) == (self.train_set == "full" or is_forgettable_set(self.train_set)),
+            f"{where}: representation is {self.representation!r}; only 'full' and forgettable rows have none",
         )
         _require(
             self.status in ("done", "failed", "not run"),
@@ -279,6 +280,7 @@ class BenchmarkData:
     checked of the data, the filter and the models, with the outcome. `partial_inputs`: evaluators that see a part of
     the input only, so that what they learn is not the task. `source`: where the rows stand in the user's files.
     `settings_done`: what settings made of the source's rows, as they were asked to.
+    `forgettables`: rows that weak models forget, and second phases on them; None where the file names no weak model.
 
     Raises:
         InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
@@ -320,6 +322,7 @@ class BenchmarkData:
     row_information: tuple[RowInformation, ...] = ()
     source: SourceRows = NO_SOURCE
     settings_done: tuple[str, ...] = ()
+    forgettables: Forgettables | None = None
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")

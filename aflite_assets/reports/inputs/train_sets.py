@@ -21,7 +21,12 @@ def earlier_name(train_set: str) -> str | None:
 
 def is_train_set(name: str) -> bool:
     """Whether a train set may have this name."""
-    return name in TRAIN_SETS or earlier_name(name) is not None
+    return name in TRAIN_SETS or earlier_name(name) is not None or is_forgettable_set(name)
+
+
+def is_forgettable_set(name: str) -> bool:
+    """Whether it is a set of rows that a weak model forgets, or of as many random rows; it belongs to no filtering."""
+    return name.startswith(("forgettable_", "random_forgettable_"))
 
 
 def control_of(train_set: str, names: Collection[str]) -> str:

@@ -4,6 +4,7 @@ import base64
 import hashlib
 from functools import cache
 from importlib.resources import files
+from typing import get_args
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
@@ -17,7 +18,7 @@ from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure,
 from aflite_assets.reports.figures.scatters import scatter_caption
 from aflite_assets.reports.figures.thumbnails import png_or_jpeg_uri
 from aflite_assets.reports.inputs.learning_curve import choice_text
-from aflite_assets.reports.inputs.published_tables import published_tables
+from aflite_assets.reports.inputs.published_tables import Kind, published_tables
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.similarity import SimilarityBlock, means_text
 from aflite_assets.reports.inputs.train_sets import in_order
@@ -95,7 +96,7 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
             checks=check_table(data),
             papers={
                 kind: [paper_table(one) for one in published_tables(data.published) if one.kind == kind]
-                for kind in ("in_distribution", "top_k", "zero_shot", "fine_tuned")
+                for kind in get_args(Kind)
             },
             sections=[
                 _section(data, filtered, seed)

@@ -5,6 +5,7 @@ from aflite_assets.reports.sentences.warnings import cautions
 from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
 from aflite_assets.reports.tables.main_tables import filter_table
 from aflite_assets.reports.tables.paired import paired_differences
+from aflite_assets.reports.tables.two_phase import best_line
 from aflite_assets.reports.text import count, counted, listed, one_line
 
 _MOST_NAMED = 4
@@ -40,6 +41,8 @@ def section_lines(data: BenchmarkData) -> dict[str, str]:
         "checks": _checks(data),
         "accuracy": f"{listed(names, _MOST_NAMED) or 'No evaluator'}{tested}, for every train set.",
         "challenge": f"{listed(challenges, _MOST_NAMED) or 'None available'}, whole and in parts.",
+        "forgettable": _forgettable(data),
+        "second-phase": best_line(data) or "Models that went on, or were trained, with forgettable rows.",
         "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",
         "filtering": _filtering(data),
         "evidence": f"{counted(len(data.evidence), 'table')} about what marks the rows that went.",
@@ -56,6 +59,12 @@ def _checks(data: BenchmarkData) -> str:
     return (
         f"{count(len(failed))} of {counted(len(made), 'check')} did not pass: {listed(failed, _MOST_NAMED)}.{left_out}"
     )
+
+
+def _forgettable(data: BenchmarkData) -> str:
+    models = {} if data.forgettables is None else data.forgettables.models
+    said = [f"{name} forgets {count(facts.forgettable)} of {count(facts.rows)} rows" for name, facts in models.items()]
+    return f"{'; '.join(said) or 'No weak model was trained'}."
 
 
 def _filtering(data: BenchmarkData) -> str:

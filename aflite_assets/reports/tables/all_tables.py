@@ -5,6 +5,14 @@ from collections.abc import Callable, Mapping
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.tables.challenge_sets import CHALLENGE_SETS, challenge_tables
 from aflite_assets.reports.tables.falls import FALLS, fall_tables
+from aflite_assets.reports.tables.forgettables import (
+    FORGETTABLE_AGREEMENT,
+    FORGETTABLES,
+    FORGETTABLES_BY_CLASS,
+    FORGETTING_EVENTS,
+    MINORITIES,
+    forgettable_tables,
+)
 from aflite_assets.reports.tables.in_distribution import IN_DISTRIBUTION, in_distribution_tables
 from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, WARMUP_CURVE
 from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
@@ -13,6 +21,13 @@ from aflite_assets.reports.tables.published import PUBLISHED, paper_tables
 from aflite_assets.reports.tables.table import Table
 from aflite_assets.reports.tables.top_k import TOP_5, top_k_tables
 from aflite_assets.reports.tables.transfer import TRANSFER, TRANSFER_DIFFERENCES, transfer_tables
+from aflite_assets.reports.tables.two_phase import (
+    FORGETTABLES_ALONE,
+    TWO_PHASE,
+    TWO_PHASE_DIFFERENCES,
+    alone_tables,
+    two_phase_tables,
+)
 from aflite_assets.reports.tables.zero_shot import ZERO_SHOT, ZERO_SHOT_DIFFERENCES, zero_shot_tables
 
 SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
@@ -22,6 +37,9 @@ SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
     "zero_shot": zero_shot_tables,
     "transfer": transfer_tables,
     "paired": paired_tables,
+    "forgettables": forgettable_tables,
+    "two_phase": two_phase_tables,
+    "forgettables_alone": alone_tables,
     "top_5": top_k_tables,
     "published": paper_tables,
     "challenge_sets": challenge_tables,
@@ -30,7 +48,8 @@ SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
 
 LONG_FORMS = (
     ACCURACY, CHALLENGE_SETS, ZERO_SHOT, ZERO_SHOT_DIFFERENCES, IN_DISTRIBUTION, TOP_5, PAIRED, PREDICTABILITY,
-    WARMUP_CURVE, TRANSFER, TRANSFER_DIFFERENCES, PLANTED, PUBLISHED, FALLS,
+    WARMUP_CURVE, TRANSFER, TRANSFER_DIFFERENCES, PLANTED, PUBLISHED, FALLS, FORGETTABLES, FORGETTABLES_BY_CLASS,
+    FORGETTING_EVENTS, FORGETTABLE_AGREEMENT, MINORITIES, TWO_PHASE, TWO_PHASE_DIFFERENCES, FORGETTABLES_ALONE,
 )  # fmt: skip
 """In the order of `report.json`."""
 

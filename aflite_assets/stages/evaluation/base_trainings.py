@@ -1,24 +1,28 @@
-"""What evaluators of several stages start from: trainings that cells share, and rows of challenge sets. Trains nothing.
+"""What evaluators of several stages start from: trainings that cells share, and rows of later stages. Trains nothing.
 
 An evaluator that recipes start from is trained once per train set and seed: its own cell is asked with these weights,
 and every recipe goes on from them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.results import PublishedResult, ResultKey
 from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, NeuralModelSpec, OneStageSpec
 from aflite_assets.specs.recipes import Recipe, recipes_of
 from aflite_assets.stages.evaluation.grid import (
+    TRAINING_CODE,
     GridCell,
     cell_fields,
     input_fingerprint,
     recipe_fields,
+    row_fingerprint,
     validation_fingerprint,
 )
-from aflite_assets.stages.shared.published import fine_tune_examples, read_challenge_sets
+from aflite_assets.stages.shared.published import fine_tune_examples, read_challenge_sets, read_forgettable_sets
 
 
 @dataclass(frozen=True)
@@ -36,15 +40,32 @@ class BaseTraining:
 
 
 @dataclass(frozen=True)
-class FineTuneSets:
-    """Fingerprints of the rows to train on by challenge set, None where there are none, and then why."""
+class StageRows:
+    """What recipes' later stages train on, by what the stages call their rows.
 
-    rows: Mapping[str, str | None]
+    `challenge_sets`: fingerprints of the rows of challenge sets, None where there are none. `weak_models`: by those
+    names and seed, the ids (int64) of train rows; a set without a seed is there for each. `problems`: why rows are
+    missing.
+    """
+
+    challenge_sets: Mapping[str, str | None]
+    weak_models: Mapping[tuple[str, int], np.ndarray]
     problems: Mapping[str, str]
 
     def problem(self, recipe: Recipe) -> str | None:
         """Why the recipe cannot be followed; None where it can."""
-        return next((self.problems[name] for name in recipe.sets if name in self.problems), None)
+        return next((self.problems[stage.rows] for stage in recipe.stages if stage.rows in self.problems), None)
+
+    def fingerprints(self, seed: int) -> dict[str, str | None]:
+        """Of all rows that a recipe may name with this seed; None where they are missing."""
+        weak = {name: row_fingerprint(row_ids) for (name, each), row_ids in self.weak_models.items() if each == seed}
+        return dict.fromkeys(self.problems) | dict(self.challenge_sets) | weak
+
+    def row_ids(self, recipe: Recipe, seed: int) -> dict[str, np.ndarray]:
+        """The train rows of the recipe's stages on weak models' sets, by what the stages call them."""
+        return {
+            stage.rows: self.weak_models[stage.rows, seed] for stage in recipe.stages if stage.forgettable is not None
+        }
 
 
 @dataclass(frozen=True)
@@ -54,12 +75,12 @@ class CellPlans:
     keys: Mapping[str, ResultKey]
     base_trainings: Mapping[str, BaseTraining]
     recipes: Mapping[str, Recipe]
-    sets: FineTuneSets
+    stage_rows: StageRows
 
     def problem(self, cell: GridCell) -> str | None:
         """Why the cell cannot be trained at all; None where it can."""
         recipe = self.recipes.get(cell.evaluator)
-        return None if recipe is None else self.sets.problem(recipe)
+        return None if recipe is None else self.stage_rows.problem(recipe)
 
 
 def plan_cells(
@@ -68,27 +89,39 @@ def plan_cells(
     raw: Examples,
     tests: Mapping[str, Examples],
     challenges: PublishedResult,
+    forgettables: PublishedResult,
     *,
-    code_version: str,
     raw_version: str,
 ) -> CellPlans:
-    """Keys of all cells and of the trainings that they share."""
+    """Keys of all cells and of the trainings that they share.
+
+    An evaluator's own training whose forgetting was counted, and which `forgettables` therefore holds, is shared too.
+    """
     recipes = recipes_of(evaluators)
-    sets = _fine_tune_sets(challenges, recipes)
+    rows = _stage_rows(challenges, forgettables, recipes, {cell.seed for cell in grid})
+    trained = {part.key for part in forgettables.parts.values()}
     validation = {name: validation_fingerprint(settings, raw) for name, settings in evaluators.items()}
     versions = {"raw_dataset": raw_version, "tests": input_fingerprint(tests)}
-    shared = {recipe.start: recipe.settings for recipe in recipes.values()}
+    shared = {recipe.start for recipe in recipes.values()}
     keys, base_trainings = {}, {}
     for cell in grid:
         recipe, settings = recipes.get(cell.evaluator), evaluators[cell.evaluator]
         base = cell if recipe is None else replace(cell, evaluator=recipe.start)
         own = cell_fields(first_settings(settings, recipe), base, validation[base.evaluator])
-        fields = own if recipe is None else recipe_fields(recipe, base, validation[base.evaluator], sets.rows)
-        keys[cell.name] = ResultKey(code_version, fields, versions)
-        if base.evaluator in shared:
-            base_key = ResultKey(code_version, {**own, "kept": "weights"}, {"raw_dataset": raw_version})
-            base_trainings[cell.name] = BaseTraining(base, shared[base.evaluator], base_key)
-    return CellPlans(keys, base_trainings, recipes, sets)
+        stage_rows = rows.fingerprints(cell.seed)
+        fields = own if recipe is None else recipe_fields(recipe, base, validation[base.evaluator], stage_rows)
+        keys[cell.name] = ResultKey(TRAINING_CODE, fields, versions)
+        base_key = weights_key(own, raw_version)
+        if base.evaluator in shared or base_key.digest in trained:
+            first = first_settings(settings, recipe)
+            assert isinstance(first, NeuralModelSpec)
+            base_trainings[cell.name] = BaseTraining(base, first, base_key)
+    return CellPlans(keys, base_trainings, recipes, rows)
+
+
+def weights_key(fields: Mapping[str, object], raw_version: str) -> ResultKey:
+    """Of the part that holds the weights of a training with these `cell_fields`."""
+    return ResultKey(TRAINING_CODE, {**fields, "kept": "weights"}, {"raw_dataset": raw_version})
 
 
 def first_settings(settings: EvaluatorSpec, recipe: Recipe | None) -> OneStageSpec:
@@ -99,7 +132,41 @@ def first_settings(settings: EvaluatorSpec, recipe: Recipe | None) -> OneStageSp
     return settings
 
 
-def _fine_tune_sets(challenges: PublishedResult, recipes: Mapping[str, Recipe]) -> FineTuneSets:
+def _stage_rows(
+    challenges: PublishedResult, forgettables: PublishedResult, recipes: Mapping[str, Recipe], seeds: Collection[int]
+) -> StageRows:
+    fingerprints, problems = _fine_tune_sets(challenges, recipes)
+    sets = {(each.weak_model, each.name, each.seed): each.row_ids for each in read_forgettable_sets(forgettables)}
+    weak_models: dict[tuple[str, int], np.ndarray] = {}
+    for stage in (stage for recipe in recipes.values() for stage in recipe.stages):
+        if stage.forgettable is None:
+            continue
+        weak_model, name = stage.forgettable.weak_model, stage.forgettable.set_name
+        for seed in seeds:
+            row_ids = sets.get((weak_model, name, seed), sets.get((weak_model, name, None)))
+            if row_ids is None:
+                problems[stage.rows] = _no_forgettable_rows(forgettables, weak_model, name)
+            else:
+                weak_models[stage.rows, seed] = row_ids
+    return StageRows(fingerprints, weak_models, problems)
+
+
+def _no_forgettable_rows(forgettables: PublishedResult, weak_model: str, name: str) -> str:
+    failed = forgettables.summary.get("failed", {}).get(weak_model)
+    if failed is not None:
+        return f"forgettables.{weak_model} failed: {failed}"
+    if weak_model not in forgettables.summary.get("models", {}):
+        return f"forgettable_sets was made before the spec named {weak_model!r}; materialise it again"
+    return (
+        f"forgettables.{weak_model} has no {name} rows to train on (with balance: a class without any leaves none); "
+        "see its check in forgettable_sets, or set balance: false or fewer epochs there"
+    )
+
+
+def _fine_tune_sets(
+    challenges: PublishedResult, recipes: Mapping[str, Recipe]
+) -> tuple[dict[str, str | None], dict[str, str]]:
+    """Fingerprints of the rows to train on by challenge set, None where there are none, and then why."""
     published = read_challenge_sets(challenges)
     rows: dict[str, str | None] = {}
     problems: dict[str, str] = {}
@@ -112,4 +179,4 @@ def _fine_tune_sets(challenges: PublishedResult, recipes: Mapping[str, Recipe]) 
         problems[name] = "there are no rows to fine-tune on: " + published.missing.get(
             name, f"challenge_sets was made before the spec asked for those of {name!r}; materialise it again"
         )
-    return FineTuneSets(rows, problems)
+    return rows, problems

@@ -5,7 +5,7 @@ Cells that begin with the same training share its weights, which are then a work
 
 import shutil
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,8 +52,9 @@ class CellJob:
     """Everything a process needs to train one cell: settings, rows, where the data are and where the files go.
 
     `train_rows`: int64 ids of rows of `raw`. `unreported`: splits that evaluators stop by, not tested on. `weights`:
-    where a `WeightsJob` has trained this cell's settings on its rows; then `stages` are trained next. `row_weights`:
-    what the loss of each of the train rows is multiplied by, None for 1.
+    where a `WeightsJob` has trained this cell's settings on its rows; then `stages` are trained next. `stage_rows`: the
+    ids of train rows of `raw` for stages on forgettable rows, by what these call them. `row_weights`: what the loss of
+    each of the train rows is multiplied by, None for 1.
     """
 
     settings: OneStageSpec
@@ -67,6 +68,7 @@ class CellJob:
     scratch: Path
     weights: PublishedResult | None = None
     stages: tuple[RecipeStage, ...] = ()
+    stage_rows: Mapping[str, np.ndarray] = field(default_factory=dict)
     row_weights: np.ndarray | None = None
 
 
@@ -107,7 +109,7 @@ def train_cell(job: CellJob, log: Callable[[str], None]) -> dict[str, float]:
     raw = _raw(job.raw)
     tests = tests_of(raw, job.challenge_sets, job.unreported)
     evaluation = _evaluated(job, raw, tests, log) if job.weights is None else _continued(job, raw, tests, log)
-    pq.write_table(_predictions(evaluation.predictions, tests), job.target / "predictions.parquet")
+    pq.write_table(predictions_table(evaluation.predictions, tests), job.target / "predictions.parquet")
     if evaluation.dynamics is not None:
         pq.write_table(evaluation.dynamics, job.target / "dynamics.parquet")
     mapped = read_challenge_sets(job.challenge_sets).mapped
@@ -141,10 +143,7 @@ def _continued(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: 
     evaluation = evaluate_saved(
         job.settings,
         job.weights.path / _MODEL,
-        [
-            FineTuning(stage.rows, fine_tune_examples(job.challenge_sets, stage.rows), stage.settings)
-            for stage in job.stages
-        ],
+        [FineTuning(stage.rows, _stage_examples(job, stage, raw), stage.settings) for stage in job.stages],
         tests,
         label_names=raw.label_names,
         seed=job.seed,
@@ -153,6 +152,12 @@ def _continued(job: CellJob, raw: Examples, tests: Mapping[str, Examples], log: 
         log=log,
     )
     return replace(evaluation, metrics={**job.weights.summary, **evaluation.metrics})
+
+
+def _stage_examples(job: CellJob, stage: RecipeStage, raw: Examples) -> Examples:
+    if stage.forgettable is None:
+        return fine_tune_examples(job.challenge_sets, stage.rows)
+    return raw.select(job.stage_rows[stage.rows])
 
 
 def _validation(settings: OneStageSpec, raw: Examples) -> Examples | None:
@@ -181,7 +186,8 @@ def _accuracies(
     }
 
 
-def _predictions(predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples]) -> pa.Table:
+def predictions_table(predictions: Mapping[str, "Predictions"], tests: Mapping[str, Examples]) -> pa.Table:
+    """As published: test_set, row_id, predicted int64 and probabilities float32 (null without)."""
     tables = []
     for name, prediction in predictions.items():
         rows = len(prediction.predicted)

@@ -13,13 +13,15 @@ import pyarrow.parquet as pq
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import Seed
+from aflite_assets.specs.forgettables import ForgettablesSpec
 from aflite_assets.specs.models import EvaluatorSpec, Name, validation_splits
+from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPlans, first_settings, plan_cells
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
 from aflite_assets.stages.evaluation.cell_workers import FAILURES, CellWorkers, visible_gpus
-from aflite_assets.stages.evaluation.grid import GridCell, check_filter, grid_of, is_wanted
-from aflite_assets.stages.shared.published import full_rows, read_control_sets
-from aflite_assets.stages.shared.train_sets import filter_runs, train_sets
+from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, check_filter, grid_of, is_wanted
+from aflite_assets.stages.shared.published import full_rows, read_control_sets, read_forgettable_sets
+from aflite_assets.stages.shared.train_sets import filter_runs, forgettable_train_sets, train_sets
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 _CELLS = pa.schema(
@@ -52,6 +54,7 @@ class EvaluatorModelsSettings(StageSettings):
     seeds: tuple[Seed, ...]
     filter_seeds: int
     full_includes_warmup: bool
+    forgettables: dict[Name, ForgettablesSpec]
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class EvaluatorModelsInputs(StageInputs):
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
     warmup_split: PublishedResult
+    forgettable_sets: PublishedResult
     filtered_sets: PublishedResult
     control_sets: PublishedResult
 
@@ -75,11 +79,19 @@ def run(
     raw = load_examples(inputs.raw_dataset.path)
     full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train").row_ids
     controls = read_control_sets(inputs.control_sets)
+    alone = {name for name, entry in settings.forgettables.items() if entry.alone}
+    forgettable = [each for each in read_forgettable_sets(inputs.forgettable_sets) if each.weak_model in alone]
     sets = {
-        seed: train_sets(full, inputs.filtered_sets, controls, seed, filter_run=filter_run)
+        seed: [
+            *train_sets(full, inputs.filtered_sets, controls, seed, filter_run=filter_run),
+            *forgettable_train_sets(forgettable, seed),
+        ]
         for seed, filter_run in filter_runs(settings.seeds, settings.filter_seeds).items()
     }
-    grid = grid_of(settings.evaluators, sets)
+    recipes = recipes_of(settings.evaluators)
+    grid = grid_of(
+        settings.evaluators, sets, full_alone={name for name, recipe in recipes.items() if recipe.forgettable}
+    )
     check_filter(context.cells, grid)
     plans = plan_cells(
         settings.evaluators,
@@ -87,7 +99,7 @@ def run(
         raw,
         tests_of(raw, inputs.challenge_sets, validation_splits(settings.evaluators)),
         inputs.challenge_sets,
-        code_version=draft.key.code_version,
+        inputs.forgettable_sets,
         raw_version=inputs.raw_dataset.data_version,
     )
     with CellWorkers(visible_gpus(context.device)) as workers:
@@ -128,7 +140,7 @@ class _Training:
         needed: dict[str, BaseTraining] = {}
         for cell in grid:
             base = self.plans.base_trainings.get(cell.name)
-            if base is None or self.draft.add_published_part(base.name, base.key) is not None:
+            if base is None or self._weights(base) is not None:
                 continue
             done = self.draft.add_published_part(cell.name, self.plans.keys[cell.name]) is not None
             if is_wanted(cell, self.context.cells) and not done and self.plans.problem(cell) is None:
@@ -136,6 +148,11 @@ class _Training:
         self.workers.map(self._train_base, needed.values())
         for base in self.plans.base_trainings.values():  # those of one key under all their names
             self.draft.add_published_part(base.name, base.key)
+
+    def _weights(self, base: BaseTraining) -> PublishedResult | None:
+        """What was trained before, here or where the forgetting of an evaluator's own training is counted."""
+        counted = {part.key: part for part in self.inputs.forgettable_sets.parts.values()}
+        return counted.get(base.key.digest) or self.draft.add_published_part(base.name, base.key)
 
     def _train_base(self, base: BaseTraining) -> None:
         """Train it; a failure is that of every cell which starts from it."""
@@ -194,8 +211,9 @@ class _Training:
                 validation_splits(self.settings.evaluators),
                 part.path,
                 part.scratch,
-                weights=None if base is None else self.draft.add_published_part(base.name, base.key),
+                weights=None if base is None else self._weights(base),
                 stages=() if recipe is None else recipe.stages,
+                stage_rows={} if recipe is None else self.plans.stage_rows.row_ids(recipe, cell.seed),
                 row_weights=cell.train_set.weights,
             )
             return self._tracked(cell.name, cell, part, job)
@@ -260,4 +278,4 @@ def _row(cell: GridCell, outcome: _Outcome) -> dict[str, object]:
     }
 
 
-EVALUATOR_MODELS = Stage("evaluator_models", "6", EvaluatorModelsSettings, EvaluatorModelsInputs, run)
+EVALUATOR_MODELS = Stage("evaluator_models", TRAINING_CODE, EvaluatorModelsSettings, EvaluatorModelsInputs, run)

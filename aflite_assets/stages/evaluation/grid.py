@@ -15,6 +15,9 @@ from aflite_assets.stages.shared.content_hashes import checkpoint_content
 from aflite_assets.stages.shared.train_sets import TrainSet
 from aflite_assets.stages.stage import CellFilter
 
+TRAINING_CODE = "6"
+"""Version of what trains cells and weak models, in the keys of their parts; raised when a training gives other bits."""
+
 
 @dataclass(frozen=True)
 class GridCell:
@@ -36,7 +39,7 @@ def cell_fields(settings: OneStageSpec, cell: GridCell, validation: str | None) 
 
     `validation`: fingerprint of the rows it stops by, if any.
     """
-    rows = hashlib.sha256(np.ascontiguousarray(cell.train_set.row_ids).tobytes()).hexdigest()
+    rows = row_fingerprint(cell.train_set.row_ids)
     fields: dict[str, object] = {
         "settings": settings.model_dump(mode="json"),
         "checkpoint": checkpoint_content(settings),
@@ -54,8 +57,8 @@ def recipe_fields(
 ) -> dict[str, object]:
     """What a cell of several stages depends on beside the data: its start's fields, each stage's settings and rows.
 
-    `validation`: of the start. `rows`: fingerprint of the rows to train on by challenge set, None where they are
-    missing.
+    `validation`: of the start. `rows`: fingerprint of the rows to train on by what stages call them, None where they
+    are missing.
     """
     stages = [{"settings": stage.settings.model_dump(mode="json"), "rows": rows[stage.rows]} for stage in recipe.stages]
     return {**cell_fields(recipe.settings, cell, validation), "stages": stages}
@@ -96,14 +99,25 @@ def validation_fingerprint(settings: EvaluatorSpec, raw: Examples) -> str | None
     return input_fingerprint({stopping.split: raw.in_split(stopping.split)})
 
 
-def grid_of(evaluators: Collection[str], train_sets: Mapping[int, list[TrainSet]]) -> list[GridCell]:
-    """Every cell, by evaluator, seed and train set; `train_sets` are those of each seed."""
+def grid_of(
+    evaluators: Collection[str], train_sets: Mapping[int, list[TrainSet]], *, full_alone: Collection[str] = ()
+) -> list[GridCell]:
+    """Every cell, by evaluator, seed and train set; `train_sets` are those of each seed.
+
+    `full_alone`: evaluators that go on with forgettable rows, which would bring back what a filter has removed.
+    """
     return [
         GridCell(evaluator, train_set, seed)
         for evaluator in evaluators
         for seed, of_seed in train_sets.items()
         for train_set in of_seed
+        if train_set.name == "full" or evaluator not in full_alone
     ]
+
+
+def row_fingerprint(row_ids: np.ndarray) -> str:
+    """sha256 of the ids of rows of the dataset, int64."""
+    return hashlib.sha256(np.ascontiguousarray(row_ids).tobytes()).hexdigest()
 
 
 def is_wanted(cell: GridCell, wanted: CellFilter) -> bool:
@@ -141,5 +155,6 @@ __all__ = [
     "input_fingerprint",
     "is_wanted",
     "recipe_fields",
+    "row_fingerprint",
     "validation_fingerprint",
 ]

@@ -25,6 +25,7 @@ from aflite_assets.stages.report.checks import (
     filter_outcomes,
     warmup_outcomes,
 )
+from aflite_assets.stages.report.forgettables import is_apart, read_forgettables, second_phases
 from aflite_assets.stages.report.model_families import (
     held_back_shares,
     model_architectures,
@@ -95,6 +96,7 @@ class BenchmarkReportInputs(StageInputs):
     filtered_sets: PublishedResult
     control_sets: PublishedResult
     published_dataset: PublishedResult
+    forgettable_sets: PublishedResult
     evaluator_models: PublishedResult
     bias_evidence: PublishedResult
 
@@ -190,7 +192,9 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
     information = row_information(inputs.evaluator_models, full, by_row, left_out=fine_tuned)
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
-    cells = read_cells(inputs.evaluator_models, ranked=ranked, asked=asked, right=right)
+    grid = read_cells(inputs.evaluator_models, ranked=ranked, asked=asked, right=right)
+    phases = second_phases(settings.evaluators)
+    cells = tuple(cell for cell in grid if not is_apart(cell, phases))
     partial = partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else ()
     return BenchmarkData(
         name=name,
@@ -215,6 +219,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         ),
         row_information=information,
         source=source,
+        forgettables=read_forgettables(inputs.forgettable_sets, grid, phases),
         data_maps=data_maps(inputs.evaluator_models, raw, filtered),
         planted=read_planted(inputs.bias_evidence),
         cues=read_removal_cues(inputs.bias_evidence, source.named),

@@ -18,7 +18,9 @@ from aflite_assets.specs.sources import HubSource
 MISSING = {"missing": 1}
 """The content of a challenge set or of annotations that need not be there and are not."""
 
-CONTENT_FIELDS = ("source", "annotations", "challenge_sets", "representations", "evaluators", "distance_encoder")
+CONTENT_FIELDS = (
+    "source", "annotations", "challenge_sets", "representations", "evaluators", "distance_encoder", "forgettables",
+)  # fmt: skip
 """The fields that name files, or datasets and models of the hub."""
 
 
@@ -45,7 +47,7 @@ class FieldContents:
         """
         contents = {}
         for field in fields:
-            unset = field == "distance_encoder" and self._spec.distance_encoder is None
+            unset = field in ("distance_encoder", "forgettables") and not getattr(self._spec, field)
             if field in CONTENT_FIELDS and not unset:
                 contents[field] = self._look(field)
         return contents
@@ -104,6 +106,11 @@ def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> object:
             }
         case "evaluators":
             return {name: checkpoint_content(evaluator, hashes=hashes) for name, evaluator in spec.evaluators.items()}
+        case "forgettables":
+            return {
+                name: {} if entry.model is None else checkpoint_content(entry.model, hashes=hashes)
+                for name, entry in spec.forgettables.items()
+            }
     assert spec.distance_encoder is not None
     return checkpoint_content(spec.distance_encoder, hashes=hashes)
 

@@ -31,6 +31,15 @@ LABEL_ERRORS = "label_errors.parquet"
 PREDICTED_INSTEAD = "predicted_instead.parquet"
 """What was predicted in place of the labels of a filtered set's rows; only where predictions were counted by class."""
 
+FORGETTABLE_ROWS = "rows.parquet"
+"""What each weak model forgot, a line per model, seed and row."""
+
+FORGETTABLE_SETS_FILE = "sets.parquet"
+"""The rows of `ForgettableSet`s; it and the file above are there only where a weak model was trained."""
+
+MINORITIES = "minorities.parquet"
+"""Beside these: overlap, negations and attributes of all rows and of every set."""
+
 FINE_TUNE = "fine_tune"
 """Below a challenge set's folder, the folder of the rows that evaluators may be trained on."""
 
@@ -104,6 +113,20 @@ class ControlSet:
     weights: np.ndarray | None = None
 
 
+@dataclass(frozen=True)
+class ForgettableSet:
+    """Train rows that a weak model forgets, or others to compare them with.
+
+    `name` is forgettable, random, never_learnt, highest_loss or highest_loss_<per cent>; `seed` is the evaluators' seed
+    that random rows were drawn for, else None; `row_ids` int64.
+    """
+
+    weak_model: str
+    name: str
+    seed: int | None
+    row_ids: np.ndarray
+
+
 def category_column(name: str) -> str:
     """The column of a challenge set's table that holds the categories of its source's column `name`."""
     return f"{_CATEGORY}{name}"
@@ -154,6 +177,18 @@ def read_control_sets(result: PublishedResult) -> list[ControlSet]:
         known = None if weights is None or weights.null_count else weights.to_numpy()
         controls.append(ControlSet(**key, row_ids=table["row_id"].filter(chosen).to_numpy(), weights=known))
     return controls
+
+
+def read_forgettable_sets(result: PublishedResult) -> list[ForgettableSet]:
+    """Every set of every weak model that was trained; sets without a row are left out."""
+    if not (result.path / FORGETTABLE_SETS_FILE).is_file():
+        return []
+    table = pq.read_table(result.file(FORGETTABLE_SETS_FILE))
+    sets = []
+    for key in table.group_by(["weak_model", "name", "seed"], use_threads=False).aggregate([]).to_pylist():
+        chosen = functools.reduce(pc.and_, (_equal(table[column], value) for column, value in key.items()))
+        sets.append(ForgettableSet(**key, row_ids=table["row_id"].filter(chosen).to_numpy()))
+    return sets
 
 
 def _equal(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:

@@ -236,7 +236,8 @@ def _challenge_set(
 
 def fine_tuned_evaluators(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, FineTuned]:
     """The evaluators that go on training on challenge sets: what they start from and on which sets, in turn."""
-    return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes_of(evaluators).items()}
+    recipes = recipes_of(evaluators).items()
+    return {name: FineTuned(recipe.start, recipe.sets) for name, recipe in recipes if not recipe.forgettable}
 
 
 def check_scatter_features(chosen: tuple[int, int], raw: Examples) -> None:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.shared.published import ControlSet, kept_rows
+from aflite_assets.stages.shared.published import ControlSet, ForgettableSet, kept_rows
 
 if TYPE_CHECKING:
     from aflite_assets.algorithm.tally import Tally
@@ -165,6 +165,16 @@ def why_not_earlier(rows: pa.Table, size: int) -> str:
         f"the filter ended with {kept:,} train rows, so it never had {size:,} left; name a larger number, or "
         "lower filter.target_size or filter.threshold"
     )
+
+
+def forgettable_train_sets(sets: Sequence[ForgettableSet], seed: int) -> list[TrainSet]:
+    """What weak models forget as train sets of their own, each with as many random rows, for one evaluators' seed."""
+    names = {"forgettable": "forgettable", "random": "random_forgettable"}
+    return [
+        TrainSet(f"{names[each.name]}_{each.weak_model}", None, each.row_ids)
+        for each in sets
+        if each.name in names and each.seed in (seed, None)
+    ]
 
 
 def train_sets(

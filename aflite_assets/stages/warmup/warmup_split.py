@@ -16,7 +16,16 @@ from aflite_assets.reports.inputs.learning_curve import choice_text, chosen_rows
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import WarmupSpec
 from aflite_assets.specs.filter import FilterSpec
-from aflite_assets.specs.models import EncoderSpec, EsimSpec, EvaluatorSpec, Name, SmallTransformerSpec, TextModelSpec
+from aflite_assets.specs.models import (
+    EncoderSpec,
+    EsimSpec,
+    EvaluatorSpec,
+    Name,
+    SiameseBagSpec,
+    SiameseLstmSpec,
+    SmallTransformerSpec,
+    TextModelSpec,
+)
 from aflite_assets.stages.shared.published import without_rows
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_rows
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
@@ -25,7 +34,7 @@ from aflite_assets.stages.warmup.warmup_size import CurveTraining, WarmupSamples
 
 _UNMEASURED: dict[type, str] = {
     SmallTransformerSpec: "its tokenizer is made when it is trained",
-    EsimSpec: "its max_length counts words of each text",
+    **dict.fromkeys((EsimSpec, SiameseBagSpec, SiameseLstmSpec), "its max_length counts words of each text"),
 }
 
 

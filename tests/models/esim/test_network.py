@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from aflite_assets.models.esim.network import Esim, EsimConfiguration, LearntVectors
+from aflite_assets.models.esim.network import Esim, EsimConfiguration
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.representations import final_layer_name, represent
+from aflite_assets.models.words.word_tables import LearntVectors
 
 WORDS = 30
 

@@ -298,7 +298,7 @@ def test_empty_and_odd_texts_give_numbers(
 
 
 def test_texts_without_words_are_refused(table: Callable[..., Examples]) -> None:
-    with pytest.raises(DataError, match=r"text and text_pair of 2 train rows hold no words to make a vocabulary"):
+    with pytest.raises(DataError, match=r"the texts of 2 train rows hold no words to make a vocabulary"):
         _new(ESIM, table([0, 1], LABELS, text=["", " "], text_pair=["", "\t"]))
 
 

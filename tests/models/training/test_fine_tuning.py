@@ -10,7 +10,14 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.evaluators import Evaluation, FineTuning, evaluate, evaluate_saved, train_and_save
-from aflite_assets.specs.models import EsimSpec, ImageModelSpec, NeuralModelSpec, TextModelSpec
+from aflite_assets.specs.models import (
+    EsimSpec,
+    ImageModelSpec,
+    NeuralModelSpec,
+    SiameseBagSpec,
+    SiameseLstmSpec,
+    TextModelSpec,
+)
 
 SILENT: Callable[[str], None] = lambda line: None  # noqa: E731
 
@@ -40,7 +47,7 @@ def _probabilities(evaluation: Evaluation) -> np.ndarray:
     return found
 
 
-@pytest.mark.parametrize("kind", ["text", "image", "esim"])
+@pytest.mark.parametrize("kind", ["text", "image", "esim", "siamese_bag", "siamese_lstm"])
 def test_a_saved_model_gives_the_bits_of_the_one_that_was_trained(
     kind: str,
     two_epochs: TextModelSpec,
@@ -55,6 +62,8 @@ def test_a_saved_model_gives_the_bits_of_the_one_that_was_trained(
             kind="timm_image", architecture="test_resnet", image_size=16, epochs=2, augmentation="flip_crop"
         ),
         "esim": EsimSpec(kind="esim", vector_width=8, width=8, epochs=2),
+        "siamese_bag": SiameseBagSpec(kind="siamese_bag", vector_width=8, projection=8, hidden=8, epochs=2),
+        "siamese_lstm": SiameseLstmSpec(kind="siamese_lstm", vector_width=8, width=8, hidden=8, epochs=2),
     }[kind]  # type: ignore[assignment]
     make = png_images if kind == "image" else keyword_pairs
     train, test = make(24), make(12, seed=1)

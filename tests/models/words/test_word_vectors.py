@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.errors import DataError, MissingDataError
-from aflite_assets.models.esim.word_vectors import WordVectors, read_word_vectors
+from aflite_assets.models.words.word_vectors import WordVectors, read_word_vectors
 
 
 def _file(folder: Path, content: str | bytes) -> Path:

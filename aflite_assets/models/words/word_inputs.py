@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from tokenizers import Regex, pre_tokenizers
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.models.text.inputs import TokenizedTexts
+from aflite_assets.models.text.inputs import TextColumn, TokenizedTexts
 
 NO_WORD = 0
 """Fills the rows of a batch that are shorter than the longest."""
@@ -24,7 +23,7 @@ UNKNOWN_WORD = 1
 NO_PIECE = -1
 """The same for word pieces, whose numbers begin at 0."""
 
-PAIR: tuple[Literal["text", "text_pair"], ...] = ("text", "text_pair")
+PAIR: tuple[TextColumn, ...] = ("text", "text_pair")
 SIDES = ("first", "second")
 """The same two, as the model's arguments are named."""
 
@@ -73,7 +72,7 @@ def frequent_words(texts: Iterable[str], most: int) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class PairInputs:
-    """Rows of two texts. Each of `parts` makes one argument of the model, padded by itself."""
+    """Rows of texts, mostly two. Each of `parts` makes one argument of the model, padded by itself."""
 
     parts: Sequence[TokenizedTexts]
 
@@ -101,7 +100,7 @@ def ragged(name: str, rows: Sequence[Sequence[int] | np.ndarray], *, padding: in
 
 
 class WordReader:
-    """Turns pairs of texts into the numbers of their words: `words[i]` has the number `i + 2`."""
+    """Turns texts into the numbers of their words: `words[i]` has the number `i + 2`."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
@@ -111,12 +110,12 @@ class WordReader:
         """Rows that a table of these words' vectors has, padding and the unknown word included."""
         return len(self.words) + 2
 
-    def inputs(self, examples: Examples, *, max_length: int) -> PairInputs:
-        """Both texts of each row, the first `max_length` words of each: `first_words` and `second_words`."""
+    def inputs(self, examples: Examples, *, max_length: int, columns: Sequence[TextColumn] = PAIR) -> PairInputs:
+        """The texts of each row, the first `max_length` words of each: `first_words` and, of two, `second_words`."""
         return PairInputs(
             [
                 ragged(f"{side}_words", [self.numbers(text)[:max_length] for text in examples.texts(column)])
-                for side, column in zip(SIDES, PAIR, strict=True)
+                for side, column in zip(SIDES, columns, strict=False)
             ]
         )
 

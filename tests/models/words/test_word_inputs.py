@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.models.esim.word_inputs import (
+from aflite_assets.models.words.word_inputs import (
     UNKNOWN_WORD,
     PairInputs,
     WordReader,

@@ -1,0 +1,102 @@
+"""How rows of a class differ from others in overlap of their texts, words of negation and attributes; arrays alone.
+
+Measured in the sets of `forgettable_sets`, whose minorities these are (Yaghoobzadeh et al., EACL 2021, section 5.1).
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.data.examples import Examples
+
+WORD = re.compile(r"[\w']+")
+"""Runs of word characters and apostrophes, so that contractions are words."""
+
+MOST_VALUES = 20
+"""Attributes with more values than this tell rows apart rather than kinds of rows, and are left out."""
+
+_ATTRIBUTE = "attribute."
+
+
+def words(text: str) -> frozenset[str]:
+    """The distinct words of a text in small letters, with plain apostrophes."""
+    return frozenset(WORD.findall(text.lower().replace("\u2019", "'")))
+
+
+@dataclass(frozen=True, eq=False)
+class RowMeasures:
+    """Float64 (rows,): `overlap`, the Jaccard index of both texts' words, in [0, 1]; `negated`, 0 or 1, whether the
+    second text has one of the words.
+    """
+
+    overlap: np.ndarray
+    negated: np.ndarray
+
+
+def measure_rows(examples: Examples, *, negation: Collection[str]) -> RowMeasures:
+    """One pass over pairs of texts; two texts without words overlap by 0."""
+    wanted = frozenset(word.lower().replace("\u2019", "'") for word in negation)
+    overlap, negated = np.zeros(len(examples)), np.zeros(len(examples))
+    pairs = zip(examples.texts("text"), examples.texts("text_pair"), strict=True)
+    for row, (text, text_pair) in enumerate(pairs):
+        first, second = words(text), words(text_pair)
+        together = len(first | second)
+        overlap[row] = len(first & second) / together if together else 0.0
+        negated[row] = not wanted.isdisjoint(second)
+    return RowMeasures(overlap, negated)
+
+
+def _attributes(examples: Examples) -> Iterator[tuple[tuple[str, str], np.ndarray]]:
+    for column in examples.table.column_names:
+        if not column.startswith(_ATTRIBUTE):
+            continue
+        values = np.array([str(value) for value in examples.table[column].to_pylist()], dtype=object)
+        names = sorted(set(values.tolist()))
+        if len(names) <= MOST_VALUES:
+            yield from (
+                ((column.removeprefix(_ATTRIBUTE), name), (values == name).astype(np.float64)) for name in names
+            )
+
+
+@dataclass(frozen=True)
+class GroupMean:
+    """A measure's mean over one group of a set's rows.
+
+    `measure`: overlap, negation, or an attribute as `name = value`. `group`: positive, negative, others, or all rows.
+    `deviation`: standard deviation of a row, divisor rows - 1; both NaN without rows enough.
+    """
+
+    measure: str
+    group: str
+    rows: int
+    mean: float
+    deviation: float
+
+
+def group_means(
+    measures: RowMeasures, labels: np.ndarray, chosen: np.ndarray, *, positive: int, negative: int
+) -> list[GroupMean]:
+    """Of the rows at `chosen` (bool): overlap of the class `positive` and of the others (Table 2), and negations of
+    `negative` and of the others (Table 3).
+    """
+    groups = (
+        ("overlap", "positive", measures.overlap, labels == positive),
+        ("overlap", "others", measures.overlap, labels != positive),
+        ("negation", "negative", measures.negated, labels == negative),
+        ("negation", "others", measures.negated, labels != negative),
+    )
+    return [_mean(measure, group, values[inside & chosen]) for measure, group, values, inside in groups]
+
+
+def attribute_shares(examples: Examples, chosen: np.ndarray) -> list[GroupMean]:
+    """Of the rows at `chosen` (bool): the share with each value of each attribute that has at most `MOST_VALUES`."""
+    return [_mean(f"{name} = {value}", "all rows", present[chosen]) for (name, value), present in _attributes(examples)]
+
+
+def _mean(measure: str, group: str, values: Sequence[float] | np.ndarray) -> GroupMean:
+    rows = len(values)
+    mean = float(np.mean(values)) if rows else float("nan")
+    deviation = float(np.std(values, ddof=1)) if rows > 1 else float("nan")
+    return GroupMean(measure, group, rows, mean, deviation)

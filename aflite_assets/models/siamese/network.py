@@ -1,0 +1,122 @@
+"""The siamese bag of words and LSTM as one torch module. Reading texts, saving and loading: `saved_models`."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from aflite_assets.models.words.padded_texts import run_lstm, stacked
+from aflite_assets.models.words.word_inputs import NO_WORD
+from aflite_assets.models.words.word_tables import PartlyLearntVectors
+
+CONFIGURATION_FILE = "config.json"
+WEIGHTS_FILE = "model.safetensors"
+
+
+@dataclass(frozen=True)
+class SiameseConfiguration:
+    """What a saved model is built from.
+
+    `words`, `other_words`: rows of the table of vectors that are learnt, and that are not. `texts`: 1 or 2 that the
+    model reads. `width`: of the bag's projection, None for none, or of one direction of the LSTM; `layers`, `pooling`:
+    of the LSTM alone, of the bag alone.
+    """
+
+    label_names: tuple[str, ...]
+    words: int
+    other_words: int
+    vector_width: int
+    texts: int
+    encoder: Literal["bag", "lstm"]
+    width: int | None
+    hidden: int
+    dropout: float
+    layers: int = 1
+    pooling: Literal["mean", "max"] = "mean"
+
+
+class BagEncoder(nn.Module):
+    """A text is the mean, or the maximum, over its words of tanh(W x + b), or of the vectors x themselves."""
+
+    def __init__(self, vector_width: int, width: int | None, pooling: Literal["mean", "max"]) -> None:
+        super().__init__()
+        self.projection = None if width is None else nn.Linear(vector_width, width)
+        self.pooling = pooling
+        self.width = vector_width if width is None else width
+
+    def forward(self, vectors: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
+        """`vectors` texts x words x vector width; texts x `width`."""
+        values = vectors if self.projection is None else torch.tanh(self.projection(vectors))
+        if self.pooling == "max":
+            return _highest(values, present)
+        return (values * present[:, :, None]).sum(dim=1) / present.sum(dim=1, keepdim=True)
+
+
+class LstmEncoder(nn.Module):
+    """A text is the maximum over its words of what the top layer of a bidirectional LSTM says of each."""
+
+    def __init__(self, vector_width: int, width: int, layers: int) -> None:
+        super().__init__()
+        self.lstm = nn.LSTM(vector_width, width, num_layers=layers, batch_first=True, bidirectional=True)
+        self.width = 2 * width
+
+    def forward(self, vectors: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
+        """`vectors` texts x words x vector width; texts x `width`."""
+        return _highest(run_lstm(self.lstm, vectors, present), present)
+
+
+class Siamese(nn.Module):
+    """A classifier that reads each text apart with the same weights (Yaghoobzadeh et al., EACL 2021, appendix A).
+
+    Of the texts' vectors p and h it sees [p, h, |p - h|, p * h], of a single text its vector alone. A hidden layer with
+    tanh and layer normalisation, and one output per class, follow. The texts' padding changes nothing. New weights are
+    drawn from torch's global generator.
+    """
+
+    def __init__(self, configuration: SiameseConfiguration) -> None:
+        super().__init__()
+        self.configuration = configuration
+        self.num_labels = len(configuration.label_names)
+        self.vectors = PartlyLearntVectors(configuration.words, configuration.other_words, configuration.vector_width)
+        self.dropout = nn.Dropout(configuration.dropout)
+        self.encoder = _encoder(configuration)
+        compared = self.encoder.width * (4 if configuration.texts == 2 else 1)
+        self.hidden = nn.Linear(compared, configuration.hidden)
+        self.normalise = nn.LayerNorm(configuration.hidden)
+        # Last, where `representations.final_layer` looks for it.
+        self.output = nn.Linear(configuration.hidden, self.num_labels)
+
+    def forward(self, first_words: torch.Tensor, second_words: torch.Tensor | None = None) -> SequenceClassifierOutput:
+        """Logits, rows x classes, of rows x longest int64 words of one or two texts."""
+        words = first_words if second_words is None else stacked(first_words, second_words, NO_WORD)
+        texts = self.encoder(self.dropout(self.vectors(words)), words != NO_WORD)
+        compared = texts if second_words is None else _compared(*texts.chunk(2))
+        hidden = self.normalise(torch.tanh(self.hidden(self.dropout(compared))))
+        return SequenceClassifierOutput(logits=self.output(hidden))
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write the configuration and the weights."""
+        folder.mkdir(parents=True, exist_ok=True)
+        content = {"model_type": "siamese", **asdict(self.configuration)}
+        (folder / CONFIGURATION_FILE).write_text(json.dumps(content, indent=2), encoding="utf-8")
+        save_file({name: value.cpu() for name, value in self.state_dict().items()}, folder / WEIGHTS_FILE)
+
+
+def _encoder(configuration: SiameseConfiguration) -> BagEncoder | LstmEncoder:
+    if configuration.encoder == "bag":
+        return BagEncoder(configuration.vector_width, configuration.width, configuration.pooling)
+    assert configuration.width is not None
+    return LstmEncoder(configuration.vector_width, configuration.width, configuration.layers)
+
+
+def _highest(values: torch.Tensor, present: torch.Tensor) -> torch.Tensor:
+    return values.masked_fill(~present[:, :, None], -torch.inf).amax(dim=1)
+
+
+def _compared(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    return torch.cat([first, second, (first - second).abs(), first * second], dim=1)

@@ -1,0 +1,110 @@
+"""Siamese models with the readers of their texts: made for train rows, and read from a folder."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.errors import ModelError
+from aflite_assets.models.siamese.network import CONFIGURATION_FILE, WEIGHTS_FILE, Siamese, SiameseConfiguration
+from aflite_assets.models.text.inputs import TextColumn, text_columns
+from aflite_assets.models.text.pretrained import TextModel
+from aflite_assets.models.weights_files import reading_problem
+from aflite_assets.models.words.word_inputs import UNKNOWN_WORD, WordReader
+from aflite_assets.models.words.word_tables import ReadWords, read_words
+from aflite_assets.specs.models import SiameseBagSpec, SiameseLstmSpec
+
+READING_ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError)
+"""What a folder that holds no such model, or half of one, leads to."""
+
+
+def new_siamese(settings: SiameseBagSpec | SiameseLstmSpec, train: Examples, log: Callable[[str], None]) -> TextModel:
+    """A model with random weights from torch's global generator, and the reader of its words.
+
+    The vocabulary is the most frequent words of the train texts, and where there is a file of vectors and room, the
+    file's first other words, whose vectors do not learn. A word of the train texts without a vector gets normally
+    distributed numbers as large as the file's.
+
+    Raises:
+        DataError: the texts have no words, or the file of vectors cannot be read or has none of them.
+    """
+    columns = text_columns(train, settings.inputs)
+    texts = (text for column in columns for text in train.texts(column))
+    words = read_words(texts, rows=len(train), file=settings.vectors, vocabulary=settings.vocabulary, log=log)
+    reader = words.reader()
+    model = Siamese(_configuration(settings, train, columns, words, reader))
+    model.vectors.table.weight.requires_grad_(settings.train_vectors)
+    _fill(model, reader, words)
+    return TextModel(model, reader)
+
+
+def saved_siamese(folder: Path) -> TextModel:
+    """The model that was saved into `folder`, and its reader; nothing outside of the folder is read.
+
+    Raises:
+        ModelError: the folder does not hold one.
+    """
+    try:
+        configuration = _read_configuration(folder)
+        reader = WordReader.from_pretrained(folder)
+        if len(reader) != configuration.words + configuration.other_words:
+            known = configuration.words + configuration.other_words
+            raise ValueError(f"vectors of {known} words and a vocabulary of {len(reader)}")
+        model = Siamese(configuration)
+        model.load_state_dict(load_file(folder / WEIGHTS_FILE))
+        return TextModel(model, reader)
+    except READING_ERRORS as error:
+        raise ModelError(
+            f"{folder} holds no readable siamese model ({reading_problem(folder, error)}); materialise the asset that "
+            "trained it again"
+        ) from error
+
+
+def _configuration(
+    settings: SiameseBagSpec | SiameseLstmSpec,
+    train: Examples,
+    columns: Sequence[TextColumn],
+    words: ReadWords,
+    reader: WordReader,
+) -> SiameseConfiguration:
+    learnt = len(words.counts) + UNKNOWN_WORD + 1
+    common = (
+        train.label_names,
+        learnt,
+        len(reader) - learnt,
+        settings.vector_width if words.vectors is None else words.vectors.width,
+        len(columns),
+    )
+    if isinstance(settings, SiameseBagSpec):
+        return SiameseConfiguration(
+            *common, "bag", settings.projection, settings.hidden, settings.dropout, pooling=settings.pooling
+        )
+    return SiameseConfiguration(
+        *common, "lstm", settings.width, settings.hidden, settings.dropout, layers=settings.layers
+    )
+
+
+@torch.no_grad()
+def _fill(model: Siamese, reader: WordReader, words: ReadWords) -> None:
+    """The file's vectors into the learnt words' rows and the others'."""
+    if words.vectors is None:
+        return
+    learnt = model.vectors.table.weight
+    learnt[UNKNOWN_WORD:] *= float(words.vectors.values.std())
+    numbers = torch.tensor([reader.number(word) for word in words.vectors.words])
+    values = torch.from_numpy(words.vectors.values)
+    of_train = numbers < len(learnt)
+    learnt[numbers[of_train]] = values[of_train]
+    model.vectors.others[numbers[~of_train] - len(learnt)] = values[~of_train]
+
+
+def _read_configuration(folder: Path) -> SiameseConfiguration:
+    content: dict[str, Any] = json.loads((folder / CONFIGURATION_FILE).read_text(encoding="utf-8"))
+    if content.pop("model_type") != "siamese":
+        raise ValueError(f"{CONFIGURATION_FILE} is of another kind of model")
+    return SiameseConfiguration(**content | {"label_names": tuple(content["label_names"])})

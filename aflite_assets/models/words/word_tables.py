@@ -1,0 +1,107 @@
+"""Tables of word vectors, learnt or kept, for the words of train texts. Reading files of them: `word_vectors`."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from aflite_assets.errors import DataError
+from aflite_assets.models.words.word_inputs import NO_WORD, UNKNOWN_WORD, WordReader, frequent_words, is_one_word
+from aflite_assets.models.words.word_vectors import WordVectors, read_word_vectors
+
+
+class LearntVectors(nn.Module):
+    """A table with a vector for each word."""
+
+    def __init__(self, words: int, width: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(words, width, padding_idx=NO_WORD)
+
+    @property
+    def width(self) -> int:
+        """Numbers per word."""
+        return self.table.embedding_dim
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        """`words` rows x longest int64; rows x longest x width."""
+        return self.table(words)
+
+
+class PartlyLearntVectors(LearntVectors):
+    """The same, with further words whose vectors never change: those that no train text has.
+
+    An optimiser's step costs as much as it has weights. Of a large file most words are in no train text, so their
+    vectors, `others` x `width`, are a buffer and no weights.
+    """
+
+    def __init__(self, words: int, others: int, width: int) -> None:
+        super().__init__(words, width)
+        self.others: torch.Tensor
+        self.register_buffer("others", torch.zeros(others, width))
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        """`words` rows x longest int64, the others' numbers after the learnt ones'; rows x longest x width."""
+        learnt = self.table.num_embeddings
+        vectors = self.table(words.clamp(max=learnt - 1))
+        if not len(self.others):
+            return vectors
+        return torch.where((words >= learnt)[:, :, None], self.others[(words - learnt).clamp(min=0)], vectors)
+
+
+@dataclass(frozen=True)
+class ReadWords:
+    """The words of the train texts and how often they occur, the most frequent first, and their vectors from a file.
+
+    `vectors` is None where there is no file.
+    """
+
+    counts: Mapping[str, int]
+    vectors: WordVectors | None
+
+    def reader(self) -> WordReader:
+        """Of the train texts' words, then of the file's others."""
+        others = () if self.vectors is None else self.vectors.words
+        return WordReader(list(dict.fromkeys([*self.counts, *others])))
+
+
+def read_words(
+    texts: Iterable[str], *, rows: int, file: str | None, vocabulary: int, log: Callable[[str], None]
+) -> ReadWords:
+    """The `vocabulary` most frequent words of the train texts, with vectors where there is a file of them.
+
+    Where the vocabulary has room left, the first other words of the file are among the vectors, so that words which
+    the train texts lack are known. `rows`: how many train rows the texts are of, for messages.
+
+    Raises:
+        DataError: the texts have no words, or the file of vectors cannot be read or has none of them.
+    """
+    counts = frequent_words(texts, vocabulary)
+    if not counts:
+        raise DataError(f"the texts of {rows} train rows hold no words to make a vocabulary from; check the source")
+    if file is None:
+        log(f"vocabulary: {len(counts)} words of the train texts, vectors learnt from them")
+        return ReadWords(counts, None)
+    return ReadWords(counts, _vectors(Path(file), counts, vocabulary, log))
+
+
+def _vectors(path: Path, counts: Mapping[str, int], most: int, log: Callable[[str], None]) -> WordVectors:
+    vectors = read_word_vectors(path, counts.keys(), most_others=most - len(counts), is_word=is_one_word)
+    covered = [word for word in vectors.words if word in counts]
+    share = sum(counts[word] for word in covered) / sum(counts.values())
+    log(
+        f"{path.name}: vectors of {len(covered)} of {len(counts)} words of the train texts ({share:.1%} of their "
+        f"occurrences) and of {len(vectors.words) - len(covered)} other words, {vectors.width} wide"
+    )
+    return vectors
+
+
+@torch.no_grad()
+def fill(weights: torch.Tensor, reader: WordReader, vectors: WordVectors) -> None:
+    """Put the file's vectors into a table's rows, in place.
+
+    A word without a vector keeps its normally distributed numbers, made as large as the file's.
+    """
+    weights[UNKNOWN_WORD:] *= float(vectors.values.std())
+    weights[torch.tensor([reader.number(word) for word in vectors.words])] = torch.from_numpy(vectors.values)

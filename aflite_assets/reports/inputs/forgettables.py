@@ -1,0 +1,113 @@
+"""What the report knows of forgettable rows: weak models, what they agree on, minorities, and second phases."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from aflite_assets.reports.inputs.records import Cell
+
+
+@dataclass(frozen=True)
+class WeakModelFacts:
+    """One weak model's numbers, of its first seed; as JSON in the summary of `forgettable_sets`.
+
+    `rows`: presented in training; of these `forgettable`, `never_learnt`, and `taken` (after balancing). `events`: rows
+    by forgetting events, and those never learnt. `by_class`: rows, forgettable and taken by class. Shares in [0, 1]:
+    `largest_class` of the rows, `train_accuracy` as presented, `accuracy` on splits that were not trained on.
+    """
+
+    rows: int
+    forgettable: int
+    taken: int
+    never_learnt: int
+    events: Mapping[str, int]
+    by_class: Mapping[str, Mapping[str, int]]
+    largest_class: float
+    train_accuracy: float
+    accuracy: Mapping[str, float]
+
+    @property
+    def share(self) -> float:
+        """Of the rows that are forgettable."""
+        return self.forgettable / max(self.rows, 1)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two trainings forget the same rows: counts, and the Jaccard index beside its mean for random sets.
+
+    The random sets have the same sizes; both are None where no row is forgettable.
+    """
+
+    first: str
+    second: str
+    first_rows: int
+    second_rows: int
+    shared: int
+    jaccard: float | None
+    jaccard_by_chance: float | None
+
+
+@dataclass(frozen=True)
+class SecondPhase:
+    """An evaluator that goes on from `start`, trained on full, with rows of weak models.
+
+    `rows`: what each stage trains on, in words; `weak_model` and `set_name`: of the first stage on a weak model's rows.
+    """
+
+    start: str
+    rows: tuple[str, ...]
+    weak_model: str
+    set_name: str
+
+    @property
+    def meaning(self) -> str:
+        """What the evaluator is, in words."""
+        return f"{self.start}, trained on full and then on {', then on '.join(self.rows)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Forgettables:
+    """Everything about forgettable rows that one report shows.
+
+    `models` by name, `failed` by name with the reason. `minorities`: weak_model and name (null of all rows), seed,
+    measure, group, rows, mean, deviation. `phases` by evaluator. `cells`: those of phases and of what they start from
+    on full, and of train sets of forgettable rows alone, which stand in no other table.
+    """
+
+    models: Mapping[str, WeakModelFacts]
+    failed: Mapping[str, str]
+    agreement: tuple[Agreement, ...]
+    minorities: pa.Table
+    phases: Mapping[str, SecondPhase]
+    cells: tuple["Cell", ...]
+
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """The evaluators that phases go on from, each once."""
+        return tuple(dict.fromkeys(phase.start for phase in self.phases.values()))
+
+    def phases_from(self, start: str) -> dict[str, SecondPhase]:
+        """The evaluators that go on from one, in their order."""
+        return {name: phase for name, phase in self.phases.items() if phase.start == start}
+
+    def control_of(self, evaluator: str) -> str | None:
+        """The evaluator that went on with as many random rows in place of this one's; None without one."""
+        phase = self.phases[evaluator]
+        if phase.set_name == "random":
+            return None
+        return next(
+            (
+                name
+                for name, other in self.phases.items()
+                if (other.start, other.weak_model, other.set_name) == (phase.start, phase.weak_model, "random")
+            ),
+            None,
+        )
+
+    def cells_of(self, evaluator: str, train_set: str = "full") -> list["Cell"]:
+        """Over the seeds."""
+        return [cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set)]

@@ -1,0 +1,310 @@
+"""Second phases on forgettable rows: accuracy before and after, differences, and training on such rows alone.
+
+Yaghoobzadeh et al., EACL 2021, Tables 4 to 9.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.reports.cached_per_record import cached_per_record
+from aflite_assets.reports.inputs.forgettables import Forgettables
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.reports.intervals import CrossedInterval, paired_interval
+from aflite_assets.reports.scores.accuracy import correct_rows, score
+from aflite_assets.reports.scores.subsets import Subset
+from aflite_assets.reports.scores.verdicts import Claim, Family, Verdict, judge
+from aflite_assets.reports.tables.cells import (
+    NOTHING,
+    difference_cell,
+    part_text,
+    rows_heading,
+    score_cell,
+    sizes_cell,
+)
+from aflite_assets.reports.tables.long_form import PART, SCORE, LongForm
+from aflite_assets.reports.tables.paired import compared_subsets
+from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot, ruled
+from aflite_assets.reports.text import percent
+
+_Column = tuple[TestSet, Subset]
+
+
+def two_phase_tables(data: BenchmarkData) -> tuple[Table, ...]:
+    """Per evaluator that second phases start from: accuracies, then differences; none without second phases.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    forgettables = data.forgettables
+    if forgettables is None:
+        return ()
+    return tuple(
+        table
+        for start in forgettables.starts
+        for table in (_accuracies(data, forgettables, start), _differences(data, forgettables, start))
+    )
+
+
+def alone_tables(data: BenchmarkData) -> tuple[Table, ...]:
+    """Per evaluator trained on forgettable rows alone: beside as many random rows, and full (Table 7).
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    forgettables = data.forgettables
+    if forgettables is None:
+        return ()
+    names = dict.fromkeys(cell.evaluator for cell in forgettables.cells if cell.train_set != "full")
+    return tuple(_alone(data, forgettables, name) for name in names)
+
+
+def _columns(data: BenchmarkData) -> list[_Column]:
+    """Every test set whole, then the parts of challenge sets that are compared."""
+    return [
+        (one, part)
+        for one in data.test_sets
+        for part in (Subset(None, None, None, np.ones(len(one.row_ids), dtype=bool)), *compared_subsets(one))
+    ]
+
+
+def _shown(column: _Column) -> Column:
+    test_set, part = column
+    heading = rows_heading(part_text(part.column, part.category, part.label), int(part.mask.sum()))
+    return Column(heading, Heading(test_set.name))
+
+
+def _keys(column: _Column) -> dict[str, object]:
+    test_set, part = column
+    return {"test_set": test_set.name, "column": part.column, "category": part.category, "label": part.label}
+
+
+def _right(cells: Sequence[Cell], test_set: TestSet) -> dict[int, np.ndarray]:
+    """By seed which rows a finished training got right."""
+    answers = {cell.seed: correct_rows(cell, test_set) for cell in cells}
+    return {seed: rows for seed, rows in answers.items() if isinstance(rows, np.ndarray)}
+
+
+def _accuracies(data: BenchmarkData, forgettables: Forgettables, start: str) -> Table:
+    columns = _columns(data)
+    keys: list[_Column | str] = ["rows", *columns, "average"]
+    phases = forgettables.phases_from(start)
+
+    def cell(name: str, column: _Column | str) -> TableCell:
+        cells = forgettables.cells_of(name)
+        if column == "rows":
+            return sizes_cell(sorted({each.train_rows for each in cells if each.status == "done"}))
+        if isinstance(column, str):
+            return _average(data, cells)
+        test_set, part = column
+        found = score([correct_rows(each, test_set) for each in cells], part.mask, test_set.groups)
+        names = {"start": start, "evaluator": name, "then_on": _then_on(forgettables, name)}
+        return score_cell(found, short=True, form="two_phase", keys={**names, **_keys(column)})
+
+    return Table(
+        "two_phase",
+        start,
+        f"{start}, then a second phase",
+        ("evaluator", "then trained on"),
+        ruled([Column(Heading("train rows of full")), *map(_shown, columns), Column(Heading("average"))]),
+        pivot(
+            [start, *phases],
+            lambda name: (name, _then_on(forgettables, name) or "nothing more"),
+            keys,
+            cell,
+        ),
+        _ACCURACIES,
+    )
+
+
+_ACCURACIES = (
+    "Accuracy in per cent after all phases; mean over seeds, its deviation, 95 % interval. Every phase starts from the "
+    "same model, trained on full. Average: of the mean over the dataset's own splits and the mean over challenge sets, "
+    "as in the paper."
+)
+
+
+def _then_on(forgettables: Forgettables, name: str) -> str | None:
+    phase = forgettables.phases.get(name)
+    return None if phase is None else ", then ".join(phase.rows)
+
+
+def _average(data: BenchmarkData, cells: Sequence[Cell]) -> TableCell:
+    """Of in- and out-of-distribution accuracy, with the deviation over seeds; a dash without both kinds of sets."""
+    sides = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]
+    by_seed = []
+    for cell in cells:
+        means = [[rows.mean() for one in side for rows in _right([cell], one).values()] for side in sides]
+        if all(means):
+            by_seed.append(float(np.mean([np.mean(side) for side in means])))
+    if not by_seed:
+        return NOTHING
+    deviation = () if len(by_seed) < 2 else (f"±{percent(float(np.std(by_seed, ddof=1)))}",)
+    mean = float(np.mean(by_seed))
+    return TableCell(percent(mean), deviation, mean)
+
+
+@dataclass(frozen=True)
+class PhaseDifference:
+    """Accuracy of `evaluator`, after its second phase, minus that of `against`, in points, on the same test rows.
+
+    `against` is the evaluator that it starts from, or the one that went on with random rows. `interval`: trainings are
+    paired by their seeds, which share the first phase; None without two finished ones.
+    """
+
+    start: str
+    evaluator: str
+    against: str
+    test_set: str
+    part: Subset
+    test_rows: int
+    interval: CrossedInterval | None
+    verdict: Verdict
+
+
+@cached_per_record
+def phase_differences(data: BenchmarkData) -> tuple[PhaseDifference, ...]:
+    """Every second phase against its start, and against random rows where such a phase was trained.
+
+    Those against random rows are judged (`verdicts.judge`), since a second phase on any rows changes a model.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    forgettables = data.forgettables
+    if forgettables is None:
+        return ()
+    found: list[tuple[PhaseDifference, Claim]] = []
+    for name, phase in forgettables.phases.items():
+        control = forgettables.control_of(name)
+        for against in dict.fromkeys(filter(None, (phase.start, control))):
+            for test_set, part in _columns(data):
+                interval = _paired(forgettables.cells_of(name), forgettables.cells_of(against), test_set, part)
+                rows = int(part.mask.sum())
+                difference = PhaseDifference(
+                    phase.start, name, against, test_set.name, part, rows, interval, Verdict(None, "not judged")
+                )
+                whole = part.column is None and part.label is None
+                family: Family = "whole sets" if whole else "parts of sets"
+                found.append(
+                    (difference, Claim(interval, rows, family, None if against == control else "not the control"))
+                )
+    verdicts = judge([claim for _, claim in found], smallest_effect=data.smallest_effect)
+    return tuple(
+        PhaseDifference(**{**vars(difference), "verdict": verdict})
+        for (difference, _), verdict in zip(found, verdicts, strict=True)
+    )
+
+
+def _paired(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
+    first, second = _right(cells, test_set), _right(others, test_set)
+    seeds = [seed for seed in first if seed in second]
+    if not seeds or not part.mask.any():
+        return None
+    groups = None if test_set.groups is None else test_set.groups[part.mask]
+    return paired_interval(
+        [first[seed][part.mask] for seed in seeds], [second[seed][part.mask] for seed in seeds], groups
+    )
+
+
+def _differences(data: BenchmarkData, forgettables: Forgettables, start: str) -> Table:
+    differences = [one for one in phase_differences(data) if one.start == start]
+    columns = _columns(data)
+    pairs = list(dict.fromkeys((one.evaluator, one.against) for one in differences))
+    by_place = {(one.evaluator, one.against, _place(one.test_set, one.part)): one for one in differences}
+
+    def cell(pair: tuple[str, str], column: _Column) -> TableCell:
+        one = by_place[*pair, _place(column[0].name, column[1])]
+        judged = None if one.verdict.why == "not the control" else one.verdict
+        shown = difference_cell(one.interval, test_rows=one.test_rows, verdict=judged)
+        record = {
+            "start": start,
+            "evaluator": one.evaluator,
+            "against": one.against,
+            "then_on": _then_on(forgettables, one.evaluator),
+            **_keys(column),
+            "verdict": one.verdict.side,
+            "why": one.verdict.why,
+            **({} if one.interval is None else vars(one.interval)),
+        }
+        return TableCell(**{**vars(shown), "form": "two_phase_differences", "record": record})
+
+    return Table(
+        "two_phase_differences",
+        start,
+        f"{start}: what the second phase changes",
+        ("evaluator", "minus"),
+        ruled([_shown(column) for column in columns]),
+        pivot(pairs, lambda pair: pair, columns, cell),
+        _DIFFERENCES,
+    )
+
+
+def _place(test_set: str, part: Subset) -> tuple[str, str | None, str | None, str | None]:
+    return test_set, part.column, part.category, part.label
+
+
+_DIFFERENCES = (
+    "Points on the same test rows; in brackets 95 % intervals over test groups and trainings, paired by seed. "
+    "Verdicts are on differences to a second phase on as many random rows: what any second phase does is no merit of "
+    "forgettable rows."
+)
+
+
+def _alone(data: BenchmarkData, forgettables: Forgettables, evaluator: str) -> Table:
+    columns = [(one, part) for one, part in _columns(data) if part.mask.all()]
+    train_sets = list(dict.fromkeys(cell.train_set for cell in forgettables.cells if cell.evaluator == evaluator))
+    train_sets.sort(key=lambda name: (name == "full", name.removeprefix("random_"), name.startswith("random_")))
+
+    def cell(train_set: str, column: _Column | None) -> TableCell:
+        cells = forgettables.cells_of(evaluator, train_set)
+        if column is None:
+            return sizes_cell(sorted({each.train_rows for each in cells if each.status == "done"}))
+        test_set, part = column
+        found = score([correct_rows(each, test_set) for each in cells], part.mask, test_set.groups)
+        keys = {"evaluator": evaluator, "train_set": train_set, **_keys(column)}
+        return score_cell(found, short=True, form="forgettables_alone", keys=keys)
+
+    return Table(
+        "forgettables_alone",
+        evaluator,
+        f"{evaluator}, trained on forgettable rows alone",
+        ("trained on",),
+        ruled([Column(Heading("train rows")), *map(_shown, columns)]),
+        pivot(train_sets, lambda name: (name,), [None, *columns], cell),
+        "Accuracy in per cent; mean over seeds, its deviation, 95 % interval. The random rows are as many.",
+    )
+
+
+def best_line(data: BenchmarkData) -> str | None:
+    """In a sentence what second phases on forgettable rows gain over random rows; None where none was judged."""
+    judged = [one for one in phase_differences(data) if one.verdict.side is not None and one.part.label is None]
+    judged = [one for one in judged if one.part.column is None]
+    if not judged:
+        return None
+    found = [one for one in judged if one.verdict.found]
+    if not found:
+        return "No difference was found between second phases on forgettable rows and on as many random ones."
+    challenge = {one.name for one in data.test_sets if one.challenge}
+    found.sort(key=lambda one: (one.test_set not in challenge, -abs(one.interval.difference if one.interval else 0.0)))
+    named = found[0]
+    assert named.interval is not None
+    side = "above" if named.interval.difference > 0 else "below"
+    others = f"; {len(found)} of {len(judged)} comparisons found a difference" if len(judged) > 1 else ""
+    return (
+        f"“{named.evaluator}” is {abs(named.interval.difference):.1f} points {side} “{named.against}” on "
+        f"“{named.test_set}”{others}."
+    )
+
+
+TWO_PHASE = LongForm("two_phase", ("start", "evaluator", "then_on", *PART, *SCORE), two_phase_tables)
+TWO_PHASE_DIFFERENCES = LongForm(
+    "two_phase_differences",
+    (
+        "start", "evaluator", "against", "then_on", *PART, "difference", "low", "high", "p_value", "counts_training",
+        "verdict", "why",
+    ),
+    two_phase_tables,
+)  # fmt: skip
+FORGETTABLES_ALONE = LongForm("forgettables_alone", ("evaluator", "train_set", *PART, *SCORE), alone_tables)

@@ -1,0 +1,117 @@
+"""Settings of forgettable rows and of minority statistics, as a dataset's YAML writes them (Yaghoobzadeh et al. 2021).
+
+Training on such rows is said by `recipes`; what is forgotten is counted in `models.training.forgetting`.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from aflite_assets.specs.models import EvaluatorSpec, Name, NeuralModelSpec, StrictSpec
+from aflite_assets.wording import did_you_mean
+
+NEGATION_WORDS = ("not", "no", "doesn't", "don't", "never", "any")
+"""The words whose share in the second text the paper's Table 3 gives."""
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class ForgettablesSpec(StrictSpec):
+    """A model that is forgotten with: the rows that it forgets, or never learns, in training (section 3)."""
+
+    model: Annotated[NeuralModelSpec, Field(discriminator="kind")] | None = Field(
+        None, description="a weak model, trained on full for this alone"
+    )
+    evaluator: Name | None = Field(None, description="or an evaluator, whose own training on full is looked at")
+    balance: bool = Field(
+        True, description="cut every class to the size of the smallest one, by a seeded draw, as the paper's sets are"
+    )
+    seeds: Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=1)] | None = Field(
+        None,
+        description="of the trainings; the first one's rows are used, the others show agreement. Default: one, the "
+        "dataset's seed, or of an evaluator the first of seeds",
+    )
+    alone: bool = Field(
+        False, description="also train the evaluators on these rows alone, and on as many random ones (Table 7)"
+    )
+    highest_loss: tuple[Share, ...] = Field(
+        (), description="also make sets of the rows with the highest loss in the last epoch, shares of the rows"
+    )
+
+    @model_validator(mode="after")
+    def _one_model(self) -> Self:
+        if (self.model is None) == (self.evaluator is None):
+            raise ValueError("give either model, a model to train, or evaluator, the name of one that is trained")
+        if self.seeds is not None and len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one training")
+        return self
+
+    def training_seeds(self, *, seed: int, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        """Of the trainings; `seed` is the dataset's, `seeds` are the evaluators'."""
+        if self.seeds is not None:
+            return self.seeds
+        return (seed,) if self.evaluator is None else seeds[:1]
+
+    def settings(self, evaluators: Mapping[str, EvaluatorSpec]) -> NeuralModelSpec:
+        """What is trained."""
+        if self.model is not None:
+            return self.model
+        assert self.evaluator is not None
+        named = evaluators[self.evaluator]
+        assert isinstance(named, NeuralModelSpec)
+        return named
+
+
+class MinoritiesSpec(StrictSpec):
+    """Classes whose rows overlap or hold a negation more often than others', for the paper's Tables 2 and 3."""
+
+    positive: str = Field(description="the class that goes with overlapping texts, such as entailment")
+    negative: str = Field(description="the class that goes with words of negation, such as contradiction")
+    words: Annotated[tuple[str, ...], Field(min_length=1)] = NEGATION_WORDS
+
+    @model_validator(mode="after")
+    def _two_classes(self) -> Self:
+        if self.positive == self.negative:
+            raise ValueError(f"positive and negative are both {self.positive!r}; name two classes")
+        return self
+
+
+def check_forgettables(
+    forgettables: Mapping[str, ForgettablesSpec], evaluators: Mapping[str, EvaluatorSpec], *, seeds: tuple[int, ...]
+) -> None:
+    """Refuse evaluators that cannot be forgotten with.
+
+    Raises:
+        ValueError: an evaluator is unknown, has no epochs, or stops early; or a seed that it is not trained with.
+    """
+    for name, settings in forgettables.items():
+        if settings.evaluator is not None:
+            _check_evaluator(f"forgettables.{name}", settings, evaluators, seeds)
+
+
+def _check_evaluator(
+    place: str, settings: ForgettablesSpec, evaluators: Mapping[str, EvaluatorSpec], seeds: tuple[int, ...]
+) -> None:
+    named = settings.evaluator
+    assert named is not None
+    neural = [name for name, evaluator in evaluators.items() if isinstance(evaluator, NeuralModelSpec)]
+    evaluator = evaluators.get(named)
+    if evaluator is None:
+        raise ValueError(
+            f"{place}.evaluator names {named!r}, which is no evaluator; name a neural one (there are {neural})"
+            f"{did_you_mean(named, neural)}"
+        )
+    if not isinstance(evaluator, NeuralModelSpec):
+        raise ValueError(
+            f"{place}.evaluator names {named!r} of kind {evaluator.kind!r}, which has no epochs; name a neural "
+            f"one (there are {neural})"
+        )
+    if evaluator.early_stopping is not None:
+        raise ValueError(
+            f"{place}.evaluator names {named!r}, which stops early, so its epochs are not the same for all; name one "
+            "without early_stopping, or give the model itself"
+        )
+    other = [seed for seed in settings.seeds or () if seed not in seeds]
+    if other:
+        raise ValueError(f"{place}.seeds {other} are none of {named!r}'s, which is trained with seeds {list(seeds)}")

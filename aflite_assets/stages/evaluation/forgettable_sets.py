@@ -1,0 +1,396 @@
+"""The stage of `forgettable_sets`: rows that models forget in training, and as many rows to compare them with.
+
+What a forgotten row is: `models.training.forgetting`. Training on them: `evaluator_models`.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.diagnostics.evidence.minorities import attribute_shares, group_means, measure_rows
+from aflite_assets.errors import DataError
+from aflite_assets.reports.inputs.forgettables import WeakModelFacts
+from aflite_assets.results import Draft, PublishedResult, ResultKey
+from aflite_assets.specs.dataset import Seed
+from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec
+from aflite_assets.specs.models import EvaluatorSpec, Name, NeuralModelSpec, validation_splits
+from aflite_assets.specs.recipes import set_name
+from aflite_assets.stages.evaluation.base_trainings import weights_key
+from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table, train_weights
+from aflite_assets.stages.evaluation.cell_workers import FAILURES
+from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, cell_fields, validation_fingerprint
+from aflite_assets.stages.shared.published import (
+    FORGETTABLE_ROWS,
+    FORGETTABLE_SETS_FILE,
+    MINORITIES,
+    ForgettableSet,
+    full_rows,
+)
+from aflite_assets.stages.shared.train_sets import TrainSet
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+
+if TYPE_CHECKING:
+    from aflite_assets.models.training.forgetting import Forgetting
+
+_MINORITIES = pa.schema(
+    [
+        ("weak_model", pa.string()),
+        ("name", pa.string()),
+        ("seed", pa.int64()),
+        ("measure", pa.string()),
+        ("group", pa.string()),
+        ("rows", pa.int64()),
+        ("mean", pa.float64()),
+        ("deviation", pa.float64()),
+    ]
+)
+
+_BALANCE, _RANDOM = 11, 12
+"""Streams of the seed."""
+
+
+class ForgettableSetsSettings(StageSettings):
+    """What `forgettable_sets` reads of a dataset's file."""
+
+    forgettables: dict[Name, ForgettablesSpec]
+    minorities: MinoritiesSpec | None
+    evaluators: dict[Name, EvaluatorSpec]
+    seed: int
+    seeds: tuple[Seed, ...]
+    full_includes_warmup: bool
+
+
+@dataclass(frozen=True)
+class ForgettableSetsInputs(StageInputs):
+    """The results that `forgettable_sets` reads."""
+
+    raw_dataset: PublishedResult
+    warmup_split: PublishedResult
+
+
+@dataclass(frozen=True)
+class WeakTraining:
+    """One training whose forgetting is counted. `evaluator`: whose own training it is, None of a weak model."""
+
+    name: str
+    evaluator: str | None
+    settings: NeuralModelSpec
+    seed: int
+
+    @property
+    def part(self) -> str:
+        """The name of its part and of its nested run."""
+        return f"weights:{self.evaluator}.full.{self.seed}" if self.evaluator else f"{self.name}.{self.seed}"
+
+
+def run(
+    settings: ForgettableSetsSettings, inputs: ForgettableSetsInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
+    """Train the weak models on full, count what they forget, and draw the sets; a model that fails has none.
+
+    Nothing is trained, and the result holds no file, where the dataset's file names no model.
+    """
+    if not settings.forgettables:
+        return {"nothing_asked": True}
+    raw = load_examples(inputs.raw_dataset.path)
+    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
+    trainings = _Trainings(settings, inputs, draft, context, raw, full)
+    rows: list[pa.Table] = []
+    sets: list[ForgettableSet] = []
+    failed: dict[str, str] = {}
+    summary: dict[str, object] = {}
+    for name, entry in settings.forgettables.items():
+        try:
+            counted = trainings.counted(name, entry)
+        except FAILURES as error:
+            failed[name] = f"{type(error).__name__}: {error}"
+            context.progress.log(f"forgettable rows of {name} failed: {failed[name]}")
+            continue
+        first = counted[0]
+        rows += [each.table() for each in counted]
+        sets += _sets(first, entry, full, seed=settings.seed, seeds=settings.seeds)
+        summary[name] = asdict(_facts(first, full))
+        context.progress.log(
+            f"{name}: {len(first.taken)} of {len(full)} rows are taken ({int(first.forgetting.forgettable.sum())} are "
+            f"forgettable, {int(first.forgetting.never_learnt.sum())} of them never learnt)"
+        )
+    if rows:
+        pq.write_table(pa.concat_tables(rows), draft.path / FORGETTABLE_ROWS)
+        pq.write_table(pa.concat_tables(map(_set_table, sets)), draft.path / FORGETTABLE_SETS_FILE)
+        pq.write_table(minorities_table(full, sets, settings.minorities), draft.path / MINORITIES)
+    return {"models": summary, "failed": failed, "incomplete": bool(failed)}
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """What one training forgot.
+
+    Arrays (rows,) of the rows that it was presented: `row_ids`, `labels` int64, and of their label's probability
+    `last`, `mean` and `deviation` over the epochs, float32. `taken`: the ids of the forgettable rows that are used,
+    int64 ascending. `epochs`: how often each row was presented; `metrics`: of the training.
+    """
+
+    training: WeakTraining
+    row_ids: np.ndarray
+    labels: np.ndarray
+    forgetting: "Forgetting"
+    last: np.ndarray
+    mean: np.ndarray
+    deviation: np.ndarray
+    taken: np.ndarray
+    epochs: int
+    metrics: Mapping[str, float]
+
+    def table(self) -> pa.Table:
+        """One line per row, with the names of the model and of its seed."""
+        counts, rows = self.forgetting, len(self.row_ids)
+        return pa.table(
+            {
+                "weak_model": [self.training.name] * rows,
+                "seed": np.full(rows, self.training.seed, np.int64),
+                "row_id": self.row_ids,
+                "label": self.labels,
+                "presentations": np.full(rows, self.epochs, np.int64),
+                "right": counts.right,
+                "forgetting_events": counts.events,
+                "never_learnt": counts.never_learnt,
+                "first_learnt": pa.array(counts.first_learnt, mask=counts.first_learnt < 0),
+                "last_label_probability": self.last,
+                "mean_label_probability": self.mean,
+                "label_probability_deviation": self.deviation,
+                "forgettable": counts.forgettable,
+                "taken": np.isin(self.row_ids, self.taken),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class _Trainings:
+    """Finds or trains weak models, and counts what they forget."""
+
+    settings: ForgettableSetsSettings
+    inputs: ForgettableSetsInputs
+    draft: Draft
+    context: StageContext
+    raw: Examples
+    full: Examples
+
+    def counted(self, name: str, entry: ForgettablesSpec) -> list[CountedRows]:
+        """Of each of its seeds; the first one's rows are used."""
+        model = entry.settings(self.settings.evaluators)
+        seeds = entry.training_seeds(seed=self.settings.seed, seeds=self.settings.seeds)
+        return [self._counted(WeakTraining(name, entry.evaluator, model, seed), entry.balance) for seed in seeds]
+
+    def _counted(self, training: WeakTraining, balance: bool) -> CountedRows:
+        key = self._key(training)
+        part = self.draft.add_published_part(training.part, key)
+        if part is None:
+            self.context.progress.log(f"training {training.part}")
+            part = self.draft.part(training.part, key, lambda draft: self._tracked(training, draft)).result
+        return count_rows(training, part, self.full, balance=balance, seed=self.settings.seed)
+
+    def _key(self, training: WeakTraining) -> ResultKey:
+        """Of an evaluator's own training the key that `evaluator_models` looks for, so that it is trained once."""
+        cell = GridCell(training.evaluator or training.name, TrainSet("full", None, self.full.row_ids), training.seed)
+        fields = cell_fields(training.settings, cell, validation_fingerprint(training.settings, self.raw))
+        raw_version = self.inputs.raw_dataset.data_version
+        if training.evaluator is not None:
+            return weights_key(fields, raw_version)
+        return ResultKey(TRAINING_CODE, {**fields, "kept": "dynamics"}, {"raw_dataset": raw_version})
+
+    def _tracked(self, training: WeakTraining, part: Draft) -> Mapping[str, float]:
+        with self.context.tracker.child(training.part) as run:
+            run.log_parameters({"model": training.settings.model_dump(mode="json"), "seed": training.seed})
+            metrics = self._own(training, part) if training.evaluator else self._weak(training, part)
+            run.log_metrics(metrics)
+        return metrics
+
+    def _own(self, training: WeakTraining, part: Draft) -> Mapping[str, float]:
+        job = WeightsJob(
+            training.settings,
+            self.full.row_ids,
+            training.seed,
+            self.context.device,
+            self.inputs.raw_dataset,
+            part.path,
+            part.scratch,
+        )
+        return train_weights(job, self.context.progress.log)
+
+    def _weak(self, training: WeakTraining, part: Draft) -> Mapping[str, float]:
+        """Train a model for its dynamics and ask it about the splits; its weights are not kept."""
+        from aflite_assets.models.evaluators import evaluate
+
+        stopping = validation_splits({training.name: training.settings})
+        splits = [split for split in dict.fromkeys(self.raw.table["split"].to_pylist()) if split != "train"]
+        tests = {split: self.raw.in_split(split) for split in splits if split not in stopping}
+        done = evaluate(
+            training.settings,
+            self.full,
+            tests,
+            seed=training.seed,
+            device=self.context.device,
+            scratch=part.scratch,
+            log=self.context.progress.log,
+            validation=next((self.raw.in_split(split) for split in stopping), None),
+        )
+        pq.write_table(done.dynamics, part.path / "dynamics.parquet")
+        pq.write_table(predictions_table(done.predictions, tests), part.path / "predictions.parquet")
+        accuracies = {
+            f"accuracy.{name}": float((done.predictions[name].predicted == test.labels).mean())
+            for name, test in tests.items()
+            if len(test)
+        }
+        return {**done.metrics, **accuracies}
+
+
+def count_rows(
+    training: WeakTraining, part: PublishedResult, full: Examples, *, balance: bool, seed: int
+) -> CountedRows:
+    """Count what a published training forgot; rows that it held back to stop by were never presented."""
+    from aflite_assets.models.training.forgetting import epochs_by_rows, forgetting
+
+    dynamics = pq.read_table(part.file("dynamics.parquet"))
+    epochs = int(dynamics["epoch"][-1].as_py()) + 1
+    row_ids = epochs_by_rows(dynamics["row_id"], epochs)[0]
+    probabilities = epochs_by_rows(dynamics["label_probability"], epochs)
+    counts = forgetting(epochs_by_rows(dynamics["correct"], epochs))
+    labels = full.labels[np.searchsorted(full.row_ids, row_ids)]
+    return CountedRows(
+        training,
+        row_ids,
+        labels,
+        counts,
+        probabilities[-1],
+        probabilities.mean(axis=0),
+        probabilities.std(axis=0),
+        _taken(row_ids[counts.forgettable], labels[counts.forgettable], np.unique(full.labels), balance, seed),
+        epochs,
+        part.summary,
+    )
+
+
+def _taken(row_ids: np.ndarray, labels: np.ndarray, classes: np.ndarray, balance: bool, seed: int) -> np.ndarray:
+    """The rows, or with `balance` as many of each class as of the smallest; one without such rows leaves none."""
+    if not balance:
+        return np.sort(row_ids)
+    smallest = min(int((labels == label).sum()) for label in classes)
+    return _drawn(row_ids, labels, dict.fromkeys(classes.tolist(), smallest), [seed, _BALANCE])
+
+
+def _drawn(row_ids: np.ndarray, labels: np.ndarray, sizes: Mapping[int, int], seed: Sequence[int]) -> np.ndarray:
+    """`sizes` random rows of each class, ids ascending."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.choice(row_ids[labels == label], size, replace=False) for label, size in sizes.items()]
+    return np.sort(np.concatenate(drawn))
+
+
+def _sets(
+    counted: CountedRows, entry: ForgettablesSpec, full: Examples, *, seed: int, seeds: Sequence[int]
+) -> list[ForgettableSet]:
+    """What recipes and train sets take from: the taken rows, as many random ones per seed, and those of other rules."""
+    name, sizes = counted.training.name, Counter(full.labels[np.isin(full.row_ids, counted.taken)].tolist())
+    sets = [ForgettableSet(name, "forgettable", None, counted.taken)]
+    for each in seeds:
+        draw = [seed, _RANDOM, each]
+        if entry.balance:
+            drawn = _drawn(full.row_ids, full.labels, sizes, draw) if sizes else counted.taken
+        else:
+            drawn = np.sort(np.random.default_rng(draw).choice(full.row_ids, len(counted.taken), replace=False))
+        sets.append(ForgettableSet(name, "random", each, drawn))
+    classes, never = np.unique(full.labels), counted.forgetting.never_learnt
+    never_learnt = _taken(counted.row_ids[never], counted.labels[never], classes, entry.balance, seed)
+    sets.append(ForgettableSet(name, "never_learnt", None, never_learnt))
+    sets.append(ForgettableSet(name, "highest_loss", None, _highest_loss(counted, sizes, balance=entry.balance)))
+    for share in entry.highest_loss:
+        places = np.argsort(counted.last, kind="stable")[: round(share * len(counted.last))]
+        highest = _taken(counted.row_ids[places], counted.labels[places], classes, entry.balance, seed)
+        sets.append(ForgettableSet(name, set_name("highest_loss", share), None, highest))
+    return sets
+
+
+def _highest_loss(counted: CountedRows, sizes: Mapping[int, int], *, balance: bool) -> np.ndarray:
+    """As many rows as are taken, of each class as many with `balance`, with the lowest last probability."""
+    order = np.argsort(counted.last, kind="stable")
+    if not balance:
+        return np.sort(counted.row_ids[order[: len(counted.taken)]])
+    places = [order[counted.labels[order] == label][:size] for label, size in sizes.items()]
+    return np.sort(counted.row_ids[np.concatenate([np.empty(0, np.int64), *places])])
+
+
+def _set_table(made: ForgettableSet) -> pa.Table:
+    rows = len(made.row_ids)
+    return pa.table(
+        {
+            "weak_model": pa.array([made.weak_model] * rows, pa.string()),
+            "name": pa.array([made.name] * rows, pa.string()),
+            "seed": pa.array([made.seed] * rows, pa.int64()),
+            "row_id": made.row_ids.astype(np.int64),
+        }
+    )
+
+
+def minorities_table(full: Examples, sets: Sequence[ForgettableSet], settings: MinoritiesSpec | None) -> pa.Table:
+    """Means of `diagnostics.evidence.minorities` for all rows (weak_model and name are null) and for every set.
+
+    Overlap and negations only where `settings` name the classes.
+
+    Raises:
+        DataError: the settings name a class that the dataset lacks.
+    """
+    if settings is not None:
+        measures = measure_rows(full, negation=settings.words)
+        positive, negative = (_class_number(full, settings, field) for field in ("positive", "negative"))
+    lines = []
+    for each in (None, *sets):
+        chosen = np.ones(len(full), dtype=bool) if each is None else np.isin(full.row_ids, each.row_ids)
+        means = attribute_shares(full, chosen)
+        if settings is not None:
+            means = [*group_means(measures, full.labels, chosen, positive=positive, negative=negative), *means]
+        key = {} if each is None else {"weak_model": each.weak_model, "name": each.name, "seed": each.seed}
+        lines += [{**key, **asdict(mean)} for mean in means]
+    return pa.Table.from_pylist(lines, schema=_MINORITIES)
+
+
+def _class_number(full: Examples, settings: MinoritiesSpec, field: str) -> int:
+    named = str(getattr(settings, field))
+    if named not in full.label_names:
+        raise DataError(
+            f"minorities.{field} is {named!r}, which is no class of the dataset; name one of {list(full.label_names)}"
+        )
+    return full.label_names.index(named)
+
+
+def _facts(counted: CountedRows, full: Examples) -> WeakModelFacts:
+    counts, taken = counted.forgetting, np.isin(counted.row_ids, counted.taken)
+    by_class = {
+        name: {
+            "rows": int(inside.sum()),
+            "forgettable": int(counts.forgettable[inside].sum()),
+            "taken": int(taken[inside].sum()),
+        }
+        for label, name in enumerate(full.label_names)
+        if (inside := counted.labels == label).any()
+    }
+    tested = {name.removeprefix("accuracy."): value for name, value in counted.metrics.items() if "accuracy." in name}
+    return WeakModelFacts(
+        rows=len(counted.row_ids),
+        forgettable=int(counts.forgettable.sum()),
+        taken=len(counted.taken),
+        never_learnt=int(counts.never_learnt.sum()),
+        events=counts.histogram(),
+        by_class=by_class,
+        largest_class=max(Counter(counted.labels.tolist()).values()) / len(counted.labels),
+        train_accuracy=counted.metrics["train_accuracy"],
+        accuracy=tested,
+    )
+
+
+FORGETTABLE_SETS = Stage("forgettable_sets", "1", ForgettableSetsSettings, ForgettableSetsInputs, run)

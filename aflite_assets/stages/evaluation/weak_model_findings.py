@@ -1,0 +1,57 @@
+"""What the numbers of a weak model say against it or its rows, and what to do about it."""
+
+from collections.abc import Callable, Mapping
+
+from aflite_assets.reports.inputs.forgettables import WeakModelFacts
+
+MOST_SHARE, LEAST_SHARE = 0.6, 0.01
+"""Of the rows; outside of these, forgettable rows are hardly a choice."""
+
+CHECKS: Mapping[str, str] = {
+    "weak_models_trained": "Every model that is to be forgotten with was trained.",
+    "weak_models_learnt": "Each is more accurate than the largest class is frequent.",
+    "forgettable_rows_are_a_choice": "Of the rows, 1 to 60 % are forgettable.",
+    "balancing_keeps_half": "Cutting every class to the smallest one keeps half of the forgettable rows or more.",
+}
+"""The checks by name, and what each asks; none blocks."""
+
+
+def findings(models: Mapping[str, WeakModelFacts], failed: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """By check of `CHECKS`: what is wrong with which weak model, in a sentence. `failed`: why some were not trained."""
+    judged: Mapping[str, Callable[[WeakModelFacts], str | None]] = {
+        "weak_models_learnt": _learnt_nothing,
+        "forgettable_rows_are_a_choice": _no_choice,
+        "balancing_keeps_half": _unbalanced,
+    }
+    found = {
+        check: {name: said for name, facts in models.items() if (said := judge(facts)) is not None}
+        for check, judge in judged.items()
+    }
+    return {"weak_models_trained": dict(failed), **found}
+
+
+def _learnt_nothing(facts: WeakModelFacts) -> str | None:
+    where, accuracy = max(facts.accuracy.items(), key=lambda item: item[1], default=("train", facts.train_accuracy))
+    if accuracy > facts.largest_class:
+        return None
+    return (
+        f"{accuracy:.1%} on {where}, and the largest class makes up {facts.largest_class:.1%}: what it forgets says "
+        "nothing; train it longer, or at another rate"
+    )
+
+
+def _no_choice(facts: WeakModelFacts) -> str | None:
+    if LEAST_SHARE <= facts.share <= MOST_SHARE:
+        return None
+    remedy = "train it longer, or with a larger model" if facts.share > MOST_SHARE else "train it for fewer epochs"
+    return f"{facts.forgettable} of {facts.rows} rows ({facts.share:.1%}) are forgettable; {remedy}"
+
+
+def _unbalanced(facts: WeakModelFacts) -> str | None:
+    if 2 * facts.taken >= facts.forgettable:
+        return None
+    fewest = min(facts.by_class, key=lambda name: facts.by_class[name]["forgettable"])
+    return (
+        f"balancing takes {facts.taken} of {facts.forgettable} forgettable rows, since {fewest} has only "
+        f"{facts.by_class[fewest]['forgettable']}; set balance: false to take all"
+    )

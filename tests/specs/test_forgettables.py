@@ -1,0 +1,100 @@
+"""Settings of forgettable rows and minorities: what they default to, and what is refused with its place."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from aflite_assets.errors import SpecError
+from aflite_assets.specs.forgettables import NEGATION_WORDS
+from aflite_assets.specs.registry import parse_spec
+
+BAG = {"kind": "siamese_bag"}
+
+
+@pytest.fixture
+def content(spec_content: dict[str, Any]) -> dict[str, Any]:
+    """Pairs of texts, two neural evaluators (one stops early) and a classical one."""
+    return copy.deepcopy(spec_content) | {
+        "columns": {"text": "premise", "text_pair": "hypothesis"},
+        "labels": ["yes", "no"],
+        "representations": {"net": {"kind": "small_transformer"}},
+        "evaluators": {
+            "net": {"kind": "small_transformer"},
+            "early": {"kind": "small_transformer", "early_stopping": {}},
+            "linear": {"kind": "linear"},
+        },
+        "seed": 7,
+        "seeds": [3, 4],
+    }
+
+
+def _message(content: dict[str, Any]) -> str:
+    with pytest.raises(SpecError) as caught:
+        parse_spec(content)
+    return str(caught.value)
+
+
+def test_absent_they_are_in_no_key(content: dict[str, Any]) -> None:
+    dumped = parse_spec(content).model_dump(mode="json")
+    assert "forgettables" not in dumped
+    assert "minorities" not in dumped
+
+
+def test_defaults_are_the_papers(content: dict[str, Any]) -> None:
+    spec = parse_spec({**content, "forgettables": {"bow": {"model": BAG}, "own": {"evaluator": "net"}}})
+    bow, own = spec.forgettables["bow"], spec.forgettables["own"]
+    assert (bow.balance, bow.alone, bow.highest_loss) == (True, False, ())
+    assert bow.training_seeds(seed=spec.seed, seeds=spec.seeds) == (7,)
+    assert own.training_seeds(seed=spec.seed, seeds=spec.seeds) == (3,)
+    model = bow.settings(spec.evaluators)
+    assert (model.kind, model.epochs, model.learning_rate, model.weight_decay) == ("siamese_bag", 5, 1e-3, 0.0)
+    assert own.settings(spec.evaluators) == spec.evaluators["net"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({}, "forgettables.x: give either model, a model to train, or evaluator, the name of one that is trained"),
+        ({"model": BAG, "evaluator": "net"}, "forgettables.x: give either model"),
+        ({"model": BAG, "seeds": [1, 1]}, "seeds [1, 1] repeat a value; each seed is one training"),
+        ({"model": {"kind": "linear"}}, "forgettables.x.model.kind: is unknown"),
+        ({"evaluator": "nett"}, "forgettables.x.evaluator names 'nett', which is no evaluator; name a neural one "
+         "(there are ['net', 'early']); did you mean 'net'?"),
+        ({"evaluator": "linear"}, "forgettables.x.evaluator names 'linear' of kind 'linear', which has no epochs"),
+        ({"evaluator": "early"}, "forgettables.x.evaluator names 'early', which stops early, so its epochs are not the "
+         "same for all; name one without early_stopping, or give the model itself"),
+        ({"evaluator": "net", "seeds": [4, 5]}, "forgettables.x.seeds [5] are none of 'net''s, which is trained with "
+         "seeds [3, 4]"),
+    ],
+)  # fmt: skip
+def test_models_that_cannot_be_forgotten_with_are_refused(
+    content: dict[str, Any], entry: dict[str, Any], message: str
+) -> None:
+    assert message in _message({**content, "forgettables": {"x": entry}})
+
+
+def test_minorities_have_the_papers_words(content: dict[str, Any]) -> None:
+    minorities = {"positive": "yes", "negative": "no"}
+    spec = parse_spec({**content, "forgettables": {"bow": {"model": BAG}}, "minorities": minorities})
+    assert spec.minorities is not None
+    assert spec.minorities.words == NEGATION_WORDS == ("not", "no", "doesn't", "don't", "never", "any")
+
+
+@pytest.mark.parametrize(
+    ("minorities", "changes", "message"),
+    [
+        ({"positive": "yes", "negative": "yes"}, {}, "positive and negative are both 'yes'; name two classes"),
+        ({"positive": "yes", "negative": "nope"}, {}, "minorities.negative is 'nope', which is no class; name one of "
+         "['yes', 'no']"),
+        ({"positive": "yes", "negative": "no"}, {"forgettables": {}}, "minorities is about forgettable rows, but "
+         "forgettables names no model; add one"),
+        ({"positive": "yes", "negative": "no"}, {"columns": {"text": "premise"}}, "columns names no text_pair; leave "
+         "minorities out"),
+    ],
+)  # fmt: skip
+def test_minorities_that_cannot_be_counted_are_refused(
+    content: dict[str, Any], minorities: dict[str, Any], changes: dict[str, Any], message: str
+) -> None:
+    given = {**content, "forgettables": {"bow": {"model": BAG}}, "minorities": minorities, **changes}
+    assert message in _message(given)

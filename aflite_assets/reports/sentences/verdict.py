@@ -25,7 +25,7 @@ from aflite_assets.reports.tables.verdict_evidence import (
 from aflite_assets.reports.text import count, counted, listed, one_line, percent, signed_points
 from aflite_assets.wording import truncate
 
-_MOST_CUES = 3
+_MOST_CUES = 2
 _TOO_FEW = "too few"
 _GIVES_AWAY = 0.98
 """A word that stands with one class in so large a share of its rows is named in the verdict's line."""
@@ -248,13 +248,13 @@ def _marks(cues: list[Cue], verdict: DatasetVerdict, label_names: tuple[str, ...
     if not cues:
         return "; no word, length, attribute or input that was tested marks them"
     cues = [cue for cue in cues if cue.counts] or cues
-    hints = "" if cues[0].counts else ", which may be the task itself"
+    hints = "" if cues[0].counts else ". That may be the task itself"
     named = telling(cues)
     shown = listed([marked_text(cue, label_names) for cue in named[:_MOST_CUES]])
     left = len(cues) - len(named[:_MOST_CUES])
-    further = f" and {count(left)} more" if left else ""
-    first = "besides, " if verdict.code in ("nothing_found", "class_balance_only") else ""
-    return f"; {first}they are marked by {shown}{further}{hints}"
+    further = f". {count(left)} more {'mark is' if left == 1 else 'marks are'} in the table" if left else ""
+    first = "Besides, they" if verdict.code in ("nothing_found", "class_balance_only") else "They"
+    return f". {first} are marked by {shown}{further}{hints}"
 
 
 def _cost(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> Iterator[Detail]:

@@ -14,8 +14,8 @@ PREDICTIONS = pa.table({"test_set": ["t"], "row_id": [0], "predicted": [0]})
     ("changes", "message"),
     [
         ({"train_set": "half"}, "train set must be one of"),
-        ({"train_set": "full"}, "only 'full' has none"),
-        ({"representation": None}, "only 'full' has none"),
+        ({"train_set": "full"}, "only 'full' and forgettable rows have none"),
+        ({"representation": None}, "only 'full' and forgettable rows have none"),
         ({"status": "running"}, "use 'done', 'failed' or 'not run'"),
         ({"status": "done"}, "predictions missing; only done cells have predictions"),
         ({"predictions": PREDICTIONS}, "predictions given; only done cells"),

@@ -74,7 +74,7 @@ def test_tables_show_earlier_sets_as_rows_of_their_own(by_hand: BenchmarkData, m
 
 
 def test_a_name_of_no_train_set_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"train set must be one of .*, or filtered_<name> or random_<name>"):
+    with pytest.raises(InvalidInputError, match=r"train set must be one of .*, or filtered_<name>, random_<name> or"):
         Cell("p", "filtered_matched", "a", 0, 9, "not run")
 
 

@@ -56,7 +56,7 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
     )
     removed, costs, gains, use = (detail.text for detail in text.details)
     assert removed == (
-        "Removed: 798 of 1,200 train rows (66.5 %); they are marked by the word “not” of text_pair "
+        "Removed: 798 of 1,200 train rows (66.5 %). They are marked by the word “not” of text_pair "
         "(500 rows, 20.0 % kept)."
     )
     assert costs.startswith(
@@ -65,7 +65,7 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
     assert gains.startswith(
         "Against as many random rows: trained on filtered instead of random, “linear” is 11.0 points above (95 % ["
     )
-    assert ". Instead of all rows it is 9.0 points above (95 % [" in gains
+    assert ". Instead of all rows: 9.0 points above (95 % [" in gains
     assert use == "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
 
 
@@ -81,8 +81,7 @@ def test_a_planted_length_is_named_with_its_numbers(planted: BenchmarkData) -> N
         "random ones; “linear” is"
     )
     assert text.details[0].text.endswith(
-        "they are marked by the number of words of text (13 or more; 500 rows, contradiction 90.0 %, neutral 8.0 %, "
-        "entailment 2.0 %, 20.0 % kept)."
+        "They are marked by the number of words of text (13 or more; 500 rows, 90.0 % contradiction, 20.0 % kept)."
     )
 
 
@@ -92,8 +91,8 @@ def test_of_many_lengths_one_is_named(planted: BenchmarkData) -> None:
     text = verdict_text(with_cues(started(planted), words, WORD, longest), "roberta")
     assert "filtering helps: the length of text_pair (longest of its question), with" in text.sentence
     assert text.details[0].text.endswith(
-        "they are marked by the length of text_pair (longest of its question; 500 rows, 20.0 % kept) and the word "
-        "“not” of text_pair (500 rows, 20.0 % kept) and 1 more."
+        "They are marked by the length of text_pair (longest of its question; 500 rows, 20.0 % kept) and the word "
+        "“not” of text_pair (500 rows, 20.0 % kept). 1 more mark is in the table."
     )
 
 
@@ -119,7 +118,7 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
         "is a shortcut."
     )
     assert (
-        "they are marked by the word “not” of text (500 rows, 20.0 % kept), which may be the task itself"
+        "They are marked by the word “not” of text (500 rows, 20.0 % kept). That may be the task itself."
         in text.details[0].text
     )
 

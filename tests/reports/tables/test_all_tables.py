@@ -12,7 +12,8 @@ from aflite_assets.reports.tables.long_form import LongForm
 NAMES = [
     "accuracy", "challenge_sets", "zero_shot", "zero_shot_differences", "in_distribution", "top_5", "paired",
     "predictability_by_iteration", "warmup_curve", "transfer", "transfer_differences", "planted", "published",
-    "falls",
+    "falls", "forgettables", "forgettables_by_class", "forgetting_events", "forgettable_agreement", "minorities",
+    "two_phase", "two_phase_differences", "forgettables_alone",
 ]  # fmt: skip
 
 

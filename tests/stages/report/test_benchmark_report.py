@@ -133,10 +133,12 @@ def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, StoredResult],
 def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> None:
     result = walk["benchmark_report"].result
     assert sorted(path.name for path in (result.path / "tables").iterdir()) == [
-        "accuracy.parquet", "challenge_sets.parquet", "falls.parquet", "in_distribution.parquet", "paired.parquet",
+        "accuracy.parquet", "challenge_sets.parquet", "falls.parquet", "forgettable_agreement.parquet",
+        "forgettables.parquet", "forgettables_alone.parquet", "forgettables_by_class.parquet",
+        "forgetting_events.parquet", "in_distribution.parquet", "minorities.parquet", "paired.parquet",
         "planted.parquet", "predictability_by_iteration.parquet", "published.parquet", "top_5.parquet",
-        "transfer.parquet", "transfer_differences.parquet", "warmup_curve.parquet",
-        "zero_shot.parquet", "zero_shot_differences.parquet",
+        "transfer.parquet", "transfer_differences.parquet", "two_phase.parquet", "two_phase_differences.parquet",
+        "warmup_curve.parquet", "zero_shot.parquet", "zero_shot_differences.parquet",
     ]  # fmt: skip
     markdown = json.loads(result.file("tables.json").read_text())
     assert set(markdown) == {
@@ -253,4 +255,4 @@ def test_rows_and_checks_stand_beside_the_page(walk: dict[str, StoredResult]) ->
     assert [len(scores) for scores in rows["predictability_by_iteration"].to_pylist()] == entered
     page = result.file("report.html").read_text(encoding="utf-8")
     assert '<script type="application/json" id="rows-data">{"labels":' in page
-    assert result.summary["checks"] == ["all checks passed (16; 6 skipped, as they do not apply)"]
+    assert result.summary["checks"] == ["all checks passed (18; 6 skipped, as they do not apply)"]

@@ -12,6 +12,7 @@ from aflite_assets.reports.figures.filtering_figures import (
     learning_curve_picture,
     scores_by_iteration,
 )
+from aflite_assets.reports.figures.forgettable_figures import forgettable_pictures
 from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.representation_figures import similarity_map
 from aflite_assets.reports.figures.scatters import scatter_pictures
@@ -32,7 +33,7 @@ def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
 
     "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "overview", "falls", "curve", "predictability",
     "scores", "scatter_before", "scatter_after", "examples" per representation; "similarity" per representation and
-    class number; "data_map" per representation and evaluator.
+    class number; "data_map" per representation and evaluator; those of `forgettable_pictures`.
 
     Raises:
         DataError: rows do not fit the examples.
@@ -59,6 +60,7 @@ def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
         shown = similarity_pictures(data.similarities.get(name, ()), name)
         pictures |= {f"similarity.{name}.{label}": picture for label, picture in shown}
     pictures |= {f"data_map.{one.name}": data_map_picture(one) for one in data.data_maps}
+    pictures |= forgettable_pictures(data)
     return pictures
 
 

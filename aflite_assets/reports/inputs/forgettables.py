@@ -1,9 +1,10 @@
 """What the report knows of forgettable rows: weak models, what they agree on, minorities, and second phases."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 if TYPE_CHECKING:
@@ -70,12 +71,45 @@ class SecondPhase:
 
 
 @dataclass(frozen=True, eq=False)
+class ThresholdCurve:
+    """Accuracy of one evaluator on a test set of two classes, by the threshold on the probability of one of them.
+
+    `positive`: that class; a row counts as it where the probability is over the threshold. `thresholds` and `accuracy`
+    (mean over seeds), float64 in [0, 1]. `seeds`: finished ones.
+    """
+
+    evaluator: str
+    test_set: str
+    positive: str
+    thresholds: np.ndarray
+    accuracy: np.ndarray
+    seeds: int
+
+    @property
+    def best(self) -> float:
+        """The threshold of highest accuracy; of several the one nearest to a half."""
+        highest = np.flatnonzero(self.accuracy == self.accuracy.max())
+        return float(self.thresholds[highest[np.abs(self.thresholds[highest] - 0.5).argmin()]])
+
+    @property
+    def best_accuracy(self) -> float:
+        """At that threshold."""
+        return float(self.accuracy.max())
+
+    def at(self, threshold: float) -> float:
+        """Accuracy at the nearest threshold."""
+        return float(self.accuracy[np.abs(self.thresholds - threshold).argmin()])
+
+
+@dataclass(frozen=True, eq=False)
 class Forgettables:
     """Everything about forgettable rows that one report shows.
 
     `models` by name, `failed` by name with the reason. `minorities`: weak_model and name (null of all rows), seed,
     measure, group, rows, mean, deviation. `phases` by evaluator. `cells`: those of phases and of what they start from
-    on full, and of train sets of forgettable rows alone, which stand in no other table.
+    on full, and of train sets of forgettable rows alone, which stand in no other table. `overlap`: by natural test set
+    the Jaccard index of both texts' words of each row, float64 in [0, 1]; `positive`: the class number that goes with
+    it; both empty without `minorities`. `thresholds`: of what phases start from and of the phases.
     """
 
     models: Mapping[str, WeakModelFacts]
@@ -84,6 +118,9 @@ class Forgettables:
     minorities: pa.Table
     phases: Mapping[str, SecondPhase]
     cells: tuple["Cell", ...]
+    overlap: Mapping[str, np.ndarray] = field(default_factory=dict)
+    positive: int | None = None
+    thresholds: tuple[ThresholdCurve, ...] = ()
 
     @property
     def starts(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from aflite_assets.reports import text
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import shown_examples, shown_rows
+from aflite_assets.reports.figures.forgettable_figures import forgettable_pictures
 from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
 from aflite_assets.reports.figures.scatters import scatter_caption
@@ -107,6 +108,7 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
             glossary=wording.GLOSSARY,
             warmup=_warmup(data),
             train_sets={name: wording.train_set_meaning(name) for name in _shown_train_sets(data)},
+            forgotten={name: _uri(picture) for name, picture in forgettable_pictures(data).items()},
             maps=[_uri(report_pictures(data)[f"data_map.{one.name}"]) for one in data.data_maps],
             curves=_uri(report_pictures(data)["filtering_curves"]),
             scripts=[Markup(script) for script in scripts],

@@ -16,6 +16,7 @@ from aflite_assets.reports.tables.forgettables import (
 from aflite_assets.reports.tables.in_distribution import IN_DISTRIBUTION, in_distribution_tables
 from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, WARMUP_CURVE
 from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
+from aflite_assets.reports.tables.overlap_and_threshold import BY_OVERLAP, THRESHOLDS, overlap_tables
 from aflite_assets.reports.tables.paired import PAIRED, paired_tables
 from aflite_assets.reports.tables.published import PUBLISHED, paper_tables
 from aflite_assets.reports.tables.table import Table
@@ -39,6 +40,7 @@ SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
     "paired": paired_tables,
     "forgettables": forgettable_tables,
     "two_phase": two_phase_tables,
+    "by_overlap": overlap_tables,
     "forgettables_alone": alone_tables,
     "top_5": top_k_tables,
     "published": paper_tables,
@@ -50,6 +52,7 @@ LONG_FORMS = (
     ACCURACY, CHALLENGE_SETS, ZERO_SHOT, ZERO_SHOT_DIFFERENCES, IN_DISTRIBUTION, TOP_5, PAIRED, PREDICTABILITY,
     WARMUP_CURVE, TRANSFER, TRANSFER_DIFFERENCES, PLANTED, PUBLISHED, FALLS, FORGETTABLES, FORGETTABLES_BY_CLASS,
     FORGETTING_EVENTS, FORGETTABLE_AGREEMENT, MINORITIES, TWO_PHASE, TWO_PHASE_DIFFERENCES, FORGETTABLES_ALONE,
+    BY_OVERLAP, THRESHOLDS,
 )  # fmt: skip
 """In the order of `report.json`."""
 

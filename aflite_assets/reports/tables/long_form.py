@@ -30,7 +30,7 @@ _NUMBERS = (
     "accuracy", "seeds_deviation", "effective_rows", "interval_low", "interval_high", "difference", "low", "high",
     "p_value", "degrees_of_freedom", "effective_groups", "adjusted_p", "most_frequent_class", "precision",
     "precision_by_chance", "recall", "recall_by_chance", "value", "deviation", "share", "largest_class", "mean",
-    "jaccard", "jaccard_by_chance",
+    "jaccard", "jaccard_by_chance", "threshold",
 )  # fmt: skip
 _TRUTHS = ("counts_training", "elbow", "chosen")
 _TYPES = dict.fromkeys(_COUNTS, pa.int64()) | dict.fromkeys(_NUMBERS, pa.float64()) | dict.fromkeys(_TRUTHS, pa.bool_())

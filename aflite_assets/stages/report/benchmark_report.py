@@ -15,6 +15,7 @@ from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSe
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, ColumnsSpec, RowCount, Seed
+from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
 from aflite_assets.specs.report_settings import ReportSpec
 from aflite_assets.specs.sources import MultipleChoiceSource
@@ -83,6 +84,7 @@ class BenchmarkReportSettings(StageSettings):
     filter_seeds: int
     seed: int
     full_includes_warmup: bool
+    minorities: MinoritiesSpec | None
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,9 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         ),
         row_information=information,
         source=source,
-        forgettables=read_forgettables(inputs.forgettable_sets, grid, phases),
+        forgettables=read_forgettables(
+            inputs.forgettable_sets, inputs.evaluator_models, grid, phases, by_row, raw, settings.minorities
+        ),
         data_maps=data_maps(inputs.evaluator_models, raw, filtered),
         planted=read_planted(inputs.bias_evidence),
         cues=read_removal_cues(inputs.bias_evidence, source.named),

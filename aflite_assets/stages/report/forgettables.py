@@ -1,20 +1,32 @@
 """What the report shows of forgettable rows, read from `forgettable_sets` and the grid; nothing is trained."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.evidence.minorities import measure_rows
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
-from aflite_assets.reports.inputs.forgettables import Agreement, Forgettables, SecondPhase, WeakModelFacts
-from aflite_assets.reports.inputs.records import Cell
+from aflite_assets.reports.inputs.forgettables import (
+    Agreement,
+    Forgettables,
+    SecondPhase,
+    ThresholdCurve,
+    WeakModelFacts,
+)
+from aflite_assets.reports.inputs.records import Cell, TestSet
 from aflite_assets.reports.inputs.train_sets import is_forgettable_set
 from aflite_assets.results import PublishedResult
+from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import EvaluatorSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.shared.published import FORGETTABLE_ROWS, MINORITIES
+
+THRESHOLDS = np.linspace(0, 1, 101)
+"""On the probability of a class: 0, 0.01 to 1."""
 
 
 def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPhase]:
@@ -37,11 +49,17 @@ def is_apart(cell: Cell, phases: Mapping[str, SecondPhase]) -> bool:
 
 
 def read_forgettables(
-    result: PublishedResult, cells: Sequence[Cell], phases: Mapping[str, SecondPhase]
+    result: PublishedResult,
+    models: PublishedResult,
+    cells: Sequence[Cell],
+    phases: Mapping[str, SecondPhase],
+    tested: Sequence[TestSet],
+    raw: Examples,
+    minorities: MinoritiesSpec | None,
 ) -> Forgettables | None:
     """Everything about forgettable rows; None where the dataset's file names no weak model.
 
-    `cells`: of the whole grid.
+    `cells`: of the whole grid, whose result is `models`. `tested`: every test set.
     """
     summary = result.summary
     if summary.get("nothing_asked"):
@@ -61,7 +79,67 @@ def read_forgettables(
         minorities=pq.read_table(result.file(MINORITIES)) if trained else pa.table({}),
         phases=phases,
         cells=kept,
+        overlap=_overlap(raw, tested) if minorities is not None else {},
+        positive=None if minorities is None else raw.label_names.index(minorities.positive),
+        thresholds=tuple(_thresholds(models, kept, tested, raw.label_names)),
     )
+
+
+def _overlap(raw: Examples, tested: Sequence[TestSet]) -> dict[str, np.ndarray]:
+    """Of each row of the natural test sets, in their order."""
+    natural = [one for one in tested if not one.challenge and one.unit == "row"]
+    return {one.name: measure_rows(raw.select(one.row_ids), negation=()).overlap for one in natural}
+
+
+def _thresholds(
+    models: PublishedResult, cells: Sequence[Cell], tested: Sequence[TestSet], label_names: Sequence[str]
+) -> Iterator[ThresholdCurve]:
+    """Of every evaluator on full with probabilities, on challenge sets of two classes."""
+    full = [cell for cell in cells if cell.train_set == "full" and cell.status == "done"]
+    for test_set in tested:
+        classes = _one_class(test_set, len(label_names))
+        if classes is None:
+            continue
+        dataset_class, own_class = classes
+        for evaluator in dict.fromkeys(cell.evaluator for cell in full):
+            parts = [models.part(f"{cell.evaluator}.full.{cell.seed}") for cell in full if cell.evaluator == evaluator]
+            by_seed = [_accuracies(part, test_set, dataset_class, own_class) for part in parts]
+            known = [accuracies for accuracies in by_seed if accuracies is not None]
+            if known:
+                mean = np.mean(known, axis=0)
+                yield ThresholdCurve(evaluator, test_set.name, label_names[dataset_class], THRESHOLDS, mean, len(known))
+
+
+def _one_class(test_set: TestSet, classes: int) -> tuple[int, int] | None:
+    """The class of the dataset that alone counts as one of the set's two classes, and that one; None without."""
+    if not test_set.challenge or len(test_set.label_names) != 2 or not len(test_set.row_ids):
+        return None
+    mapped = np.arange(classes) if test_set.class_map is None else test_set.class_map
+    for own_class in (0, 1):
+        sources = np.flatnonzero(mapped == own_class)
+        if len(sources) == 1:
+            return int(sources[0]), own_class
+    return None
+
+
+def _accuracies(part: PublishedResult, test_set: TestSet, dataset_class: int, own_class: int) -> np.ndarray | None:
+    """At each threshold; None without probabilities."""
+    said = pq.read_table(
+        part.file("predictions.parquet"),
+        columns=["row_id", "probabilities"],
+        filters=[("test_set", "=", test_set.name)],
+    )
+    column = said["probabilities"].combine_chunks()
+    if column.null_count or len(said) != len(test_set.row_ids):
+        return None
+    order = np.argsort(said["row_id"].to_numpy(), kind="stable")[np.argsort(np.argsort(test_set.row_ids))]
+    probability = column.flatten().to_numpy().reshape(len(said), -1)[order, dataset_class]
+    positive = test_set.labels == own_class
+    # How many of either side lie over each threshold: one sort instead of a pass per threshold.
+    sides = [np.sort(probability[positive]), np.sort(probability[~positive])]
+    over = [len(side) - np.searchsorted(side, THRESHOLDS, side="right") for side in sides]
+    right: np.ndarray = (over[0] + len(sides[1]) - over[1]) / len(probability)
+    return right
 
 
 def _agreement(rows: pa.Table) -> tuple[Agreement, ...]:

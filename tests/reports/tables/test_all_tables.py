@@ -13,7 +13,7 @@ NAMES = [
     "accuracy", "challenge_sets", "zero_shot", "zero_shot_differences", "in_distribution", "top_5", "paired",
     "predictability_by_iteration", "warmup_curve", "transfer", "transfer_differences", "planted", "published",
     "falls", "forgettables", "forgettables_by_class", "forgetting_events", "forgettable_agreement", "minorities",
-    "two_phase", "two_phase_differences", "forgettables_alone",
+    "two_phase", "two_phase_differences", "forgettables_alone", "by_overlap", "thresholds",
 ]  # fmt: skip
 
 

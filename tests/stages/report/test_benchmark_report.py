@@ -133,10 +133,11 @@ def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, StoredResult],
 def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> None:
     result = walk["benchmark_report"].result
     assert sorted(path.name for path in (result.path / "tables").iterdir()) == [
-        "accuracy.parquet", "challenge_sets.parquet", "falls.parquet", "forgettable_agreement.parquet",
-        "forgettables.parquet", "forgettables_alone.parquet", "forgettables_by_class.parquet",
+        "accuracy.parquet", "by_overlap.parquet", "challenge_sets.parquet", "falls.parquet",
+        "forgettable_agreement.parquet", "forgettables.parquet", "forgettables_alone.parquet", "forgettables_by_class.parquet",
         "forgetting_events.parquet", "in_distribution.parquet", "minorities.parquet", "paired.parquet",
-        "planted.parquet", "predictability_by_iteration.parquet", "published.parquet", "top_5.parquet",
+        "planted.parquet", "predictability_by_iteration.parquet", "published.parquet", "thresholds.parquet",
+        "top_5.parquet",
         "transfer.parquet", "transfer_differences.parquet", "two_phase.parquet", "two_phase_differences.parquet",
         "warmup_curve.parquet", "zero_shot.parquet", "zero_shot_differences.parquet",
     ]  # fmt: skip

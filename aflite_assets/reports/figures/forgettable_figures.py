@@ -1,0 +1,128 @@
+"""Figures of forgettable rows: events, loss-ranked second phases, thresholds (EACL 2021, Figures 1, 4 and 6)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from aflite_assets.reports.figures.drawing import (
+    GREY,
+    SERIES_COLOURS,
+    SERIES_MARKERS,
+    Picture,
+    literal,
+    new_figure,
+    png,
+)
+from aflite_assets.reports.inputs.forgettables import Forgettables, ThresholdCurve
+from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
+from aflite_assets.reports.scores.accuracy import correct_rows
+from aflite_assets.reports.text import counted, listed, percent
+
+_MOST_EVENTS = 4
+_HIGHEST_LOSS = "highest_loss_"
+
+
+def forgettable_pictures(data: BenchmarkData) -> dict[str, Picture]:
+    """ "forgetting_events"; "loss_ranked.<start>" and "thresholds.<start>.<test set>" where there is what they show.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    forgettables = data.forgettables
+    if forgettables is None or not forgettables.models:
+        return {}
+    pictures = {"forgetting_events": _events(forgettables)}
+    for start in forgettables.starts:
+        ranked = _loss_ranked(data, forgettables, start)
+        pictures |= {} if ranked is None else {f"loss_ranked.{start}": ranked}
+        names = dict.fromkeys(curve.test_set for curve in forgettables.thresholds if curve.evaluator == start)
+        pictures |= {f"thresholds.{start}.{name}": _thresholds(forgettables, start, name) for name in names}
+    return pictures
+
+
+def _events(forgettables: Forgettables) -> Picture:
+    """Share of the train rows by how often they were forgotten, a group of bars per weak model."""
+    names = [*(str(number) for number in range(_MOST_EVENTS)), "never_learnt"]
+    shown = ["never\nlearnt" if name == "never_learnt" else name for name in names]
+    figure = new_figure(height=3.4)
+    axes = figure.subplots()
+    width = 0.8 / len(forgettables.models)
+    for place, (model, facts) in enumerate(forgettables.models.items()):
+        shares = [facts.events.get(name, 0) / max(facts.rows, 1) for name in names]
+        left = np.arange(len(names)) - 0.4 + (place + 0.5) * width
+        colour = SERIES_COLOURS[place % len(SERIES_COLOURS)]
+        axes.bar(left, [100 * share for share in shares], width, color=colour, label=model)
+    axes.set_xticks(np.arange(len(names)), shown)
+    axes.set(xlabel="times forgotten", ylabel="train rows (%)", ylim=(0, 102))
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    literal(figure)
+    said = [f"{name} forgets {percent(facts.share)} % of them" for name, facts in forgettables.models.items()]
+    return Picture(png(figure), f"Train rows by how often they were forgotten: {listed(said)}")
+
+
+def _loss_ranked(data: BenchmarkData, forgettables: Forgettables, start: str) -> Picture | None:
+    """Accuracy after a second phase on the rows of highest loss, by their share, beside the forgettable rows."""
+    phases = forgettables.phases_from(start)
+    ranked = {name: phase for name, phase in phases.items() if phase.set_name.startswith(_HIGHEST_LOSS)}
+    tests = [next((one for one in data.test_sets if one.challenge == challenge), None) for challenge in (False, True)]
+    shown = [one for one in tests if one is not None]
+    if len(ranked) < 2 or not shown:
+        return None
+    figure = new_figure(width=3.1 * len(shown) + 0.4, height=3.6)
+    panels = figure.subplots(1, len(shown), squeeze=False)[0]
+    for axes, test_set in zip(panels, shown, strict=True):
+        places = sorted((_share(phase.set_name), _mean(forgettables, name, test_set)) for name, phase in ranked.items())
+        axes.plot(*zip(*places, strict=True), color=SERIES_COLOURS[0], marker="o", label="highest loss")
+        for place, (name, phase) in enumerate(phases.items()):
+            facts = forgettables.models.get(phase.weak_model)
+            if phase.set_name == "forgettable" and facts is not None:
+                at = 100 * facts.taken / max(facts.rows, 1), _mean(forgettables, name, test_set)
+                style = {"color": SERIES_COLOURS[1 + place % 5], "marker": SERIES_MARKERS[1 + place % 7]}
+                axes.plot(*at, ls="", label=f"forgettable, {phase.weak_model}", **style)
+        axes.axhline(_mean(forgettables, start, test_set), color=GREY, ls="--", lw=1, label="no second phase")
+        axes.set(title=test_set.name, xlabel="share of the train rows (%)", ylabel="accuracy (%)")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    literal(figure)
+    return Picture(
+        png(figure),
+        f"Accuracy of {start} after a second phase on rows of highest loss, by share of the train rows. Beside it "
+        f"forgettable rows and no second phase, on {listed([one.name for one in shown])}",
+    )
+
+
+def _share(set_name: str) -> float:
+    """Per cent."""
+    return float(set_name.removeprefix(_HIGHEST_LOSS).replace("_", "."))
+
+
+def _mean(forgettables: Forgettables, evaluator: str, test_set: TestSet) -> float:
+    """Per cent, over the finished seeds; NaN without one."""
+    right = [correct_rows(cell, test_set) for cell in forgettables.cells_of(evaluator)]
+    means = [float(rows.mean()) for rows in right if isinstance(rows, np.ndarray)]
+    return 100 * float(np.mean(means)) if means else float("nan")
+
+
+def _thresholds(forgettables: Forgettables, start: str, test_set: str) -> Picture:
+    curves: Mapping[str, ThresholdCurve] = {
+        curve.evaluator: curve
+        for curve in forgettables.thresholds
+        if curve.test_set == test_set and curve.evaluator in (start, *forgettables.phases_from(start))
+    }
+    figure = new_figure(height=3.8)
+    axes = figure.subplots()
+    for place, (name, curve) in enumerate(curves.items()):
+        colour = SERIES_COLOURS[place % len(SERIES_COLOURS)]
+        axes.plot(curve.thresholds, 100 * curve.accuracy, color=colour, label=name)
+        axes.plot(curve.best, 100 * curve.best_accuracy, color=colour, marker=SERIES_MARKERS[place % 8], ls="")
+    axes.set(xlim=(-0.01, 1.01), ylabel="accuracy (%)")
+    first = next(iter(curves.values()))
+    axes.set_xlabel(f"threshold on the probability of {first.positive}")
+    axes.set_title(test_set, fontsize=12)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+    literal(figure)
+    said = [f"{name} at {curve.best:.2f} ({percent(curve.best_accuracy)} %)" for name, curve in curves.items()]
+    return Picture(
+        png(figure),
+        f"Accuracy on {test_set} by the threshold on the probability of {first.positive}, mean of "
+        f"{counted(first.seeds, 'seed')}; highest: {listed(said)}",
+    )

@@ -281,10 +281,13 @@ def _check_models(spec: DatasetSpec, stage: Stage) -> None:
     Raises:
         SpecError: names the field, and what it names.
     """
+    read = stage.settings.read_of(spec)
     models = {
-        **{f"{field}.{name}": model for field in ("representations", "evaluators") if field in stage.reads
+        **{f"{field}.{name}": model for field in ("representations", "evaluators") if field in read
            for name, model in getattr(spec, field).items()},
-        **({"distance_encoder": spec.distance_encoder} if "distance_encoder" in stage.reads else {}),
+        **({"distance_encoder": spec.distance_encoder} if "distance_encoder" in read else {}),
+        **{f"forgettables.{name}.model": entry.model for name, entry in spec.forgettables.items()
+           if "forgettables" in read and entry.model is not None},
     }  # fmt: skip
     for place, settings in models.items():
         for named in named_models(settings):

@@ -57,7 +57,8 @@ def stage_key(
 
     `contents`: what was already looked at of the files; default: they are looked at now.
     """
-    hashes = content_hashes(spec, stage.reads) if contents is None else contents.of(stage.reads)
+    reads = stage.settings.read_of(spec)
+    hashes = content_hashes(spec, reads) if contents is None else contents.of(reads)
     fields = {**stage.settings.as_json(spec), "contents": hashes}
     return ResultKey(stage.code_version, fields, input_versions(inputs))
 

@@ -107,7 +107,12 @@ class StageSettings(BaseModel):
     @classmethod
     def as_json(cls, spec: DatasetSpec) -> dict[str, object]:
         """The JSON values that go into a key: `DatasetSpec` decides their order, and which are left out."""
-        return spec.model_dump(mode="json", include=set(cls.model_fields))
+        return spec.model_dump(mode="json", include=set(cls.read_of(spec)))
+
+    @classmethod
+    def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
+        """The fields of one dataset's file that its result depends on; fewer where it asks for nothing."""
+        return tuple(cls.model_fields)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from aflite_assets.reports.inputs.records import Cell
+from aflite_assets.reports.inputs.trained_cells import Cell
 
 
 @dataclass(frozen=True)
@@ -117,7 +115,7 @@ class Forgettables:
     agreement: tuple[Agreement, ...]
     minorities: pa.Table
     phases: Mapping[str, SecondPhase]
-    cells: tuple["Cell", ...]
+    cells: tuple[Cell, ...]
     overlap: Mapping[str, np.ndarray] = field(default_factory=dict)
     positive: int | None = None
     thresholds: tuple[ThresholdCurve, ...] = ()
@@ -145,6 +143,6 @@ class Forgettables:
             None,
         )
 
-    def cells_of(self, evaluator: str, train_set: str = "full") -> list["Cell"]:
+    def cells_of(self, evaluator: str, train_set: str = "full") -> list[Cell]:
         """Over the seeds."""
         return [cell for cell in self.cells if (cell.evaluator, cell.train_set) == (evaluator, train_set)]

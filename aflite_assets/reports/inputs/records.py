@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.data.examples import Examples
-from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.inputs.cues import Cue
 from aflite_assets.reports.inputs.data_map import DataMap
@@ -21,16 +20,15 @@ from aflite_assets.reports.inputs.row_information import RowInformation
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity
 from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows
-from aflite_assets.reports.inputs.train_sets import TRAIN_SETS, is_forgettable_set, is_train_set
+from aflite_assets.reports.inputs.trained_cells import Cell as Cell  # also imported from here
+from aflite_assets.reports.inputs.trained_cells import require, require_columns
 
 if TYPE_CHECKING:
     from aflite_assets.reports.inputs.learning_curve import LearningCurve
 
-CellStatus = Literal["done", "failed", "not run"]
 Collapse = Literal["label", "probability"]
 Unit = Literal["row", "question"]
 
-_PREDICTION_COLUMNS = ("test_set", "row_id", "predicted")
 _ITERATION_COLUMNS = (
     "iteration", "rows_in", "train_rows_in", "scored_rows_in", "removed", "train_removed", "scored_removed", "cutoff",
     "representation_bias",
@@ -52,64 +50,6 @@ class FineTuned:
     def meaning(self) -> str:
         """What the evaluator is, in words."""
         return f"{self.start}, trained on the train set first and then fine-tuned on {', then '.join(self.sets)}"
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise InvalidInputError(message)
-
-
-def _require_columns(table: pa.Table, names: tuple[str, ...], where: str) -> None:
-    missing = [name for name in names if name not in table.column_names]
-    _require(not missing, f"{where} lacks the columns {missing}; it has {table.column_names}")
-
-
-@dataclass(frozen=True, eq=False)
-class Cell:
-    """One evaluator trained on one train set with one seed, and what it predicted.
-
-    `representation` names the filtering that the train set belongs to; None for `full` only.
-    `predictions` (of a done cell) has `test_set` string, `row_id` int64 and `predicted` int64, a class
-    number of the dataset; where probabilities are needed (test sets with `adds_probabilities`, top-k accuracy) also
-    `probabilities`, list<float32> over the dataset's classes, null where the evaluator gives none, or `gold_rank` in
-    their place (`ranks.with_ranks`). Of test sets whose unit is the question it has a row per question
-    (`questions.question_predictions`).
-
-    Raises:
-        InvalidInputError: the fields contradict each other.
-    """
-
-    evaluator: str
-    train_set: str
-    representation: str | None
-    seed: int
-    train_rows: int
-    status: CellStatus
-    reason: str | None = None
-    predictions: pa.Table | None = None
-
-    def __post_init__(self) -> None:
-        where = f"cell {self.evaluator!r}, train set {self.train_set!r}, seed {self.seed}"
-        _require(
-            is_train_set(self.train_set),
-            f"{where}: train set must be one of {TRAIN_SETS}, or filtered_<name>, random_<name> or forgettable_<name>",
-        )
-        _require(
-            (self.representation is None) == (self.train_set == "full" or is_forgettable_set(self.train_set)),
-            f"{where}: representation is {self.representation!r}; only 'full' and forgettable rows have none",
-        )
-        _require(
-            self.status in ("done", "failed", "not run"),
-            f"{where}: status is {self.status!r}; use 'done', 'failed' or 'not run'",
-        )
-        _require(
-            (self.predictions is not None) == (self.status == "done"),
-            f"{where}: status {self.status!r} and predictions "
-            f"{'given' if self.predictions is not None else 'missing'}; only done cells have predictions",
-        )
-        _require(self.status != "failed" or bool(self.reason), f"{where}: a failed cell needs a reason")
-        if self.predictions is not None:
-            _require_columns(self.predictions, _PREDICTION_COLUMNS, f"{where}: predictions table")
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,39 +102,37 @@ class TestSet:
 
     def __post_init__(self) -> None:
         where, rows, classes = f"test set {self.name!r}", len(self.row_ids), len(self.label_names)
-        _require(len(self.labels) == rows, f"{where}: {rows} row ids but {len(self.labels)} labels")
-        _require(len(np.unique(self.row_ids)) == rows, f"{where}: row ids repeat; each row counts once")
+        require(len(self.labels) == rows, f"{where}: {rows} row ids but {len(self.labels)} labels")
+        require(len(np.unique(self.row_ids)) == rows, f"{where}: row ids repeat; each row counts once")
         inside = bool(np.all((self.labels >= 0) & (self.labels < classes)))
-        _require(inside, f"{where}: labels must lie in [0, {classes}), the set's own class numbers")
-        _require(not (self.challenge and self.kept), f"{where}: challenge sets are not filtered, leave kept empty")
-        _require(
-            not (self.challenge and self.pooled), f"{where}: challenge sets never enter the pool, leave pooled out"
-        )
-        _require(
+        require(inside, f"{where}: labels must lie in [0, {classes}), the set's own class numbers")
+        require(not (self.challenge and self.kept), f"{where}: challenge sets are not filtered, leave kept empty")
+        require(not (self.challenge and self.pooled), f"{where}: challenge sets never enter the pool, leave pooled out")
+        require(
             (self.unit == "question") == (self.chance is not None),
             f"{where}: unit is {self.unit!r} and chance {self.chance}; questions have a chance, and they alone",
         )
         if self.groups is not None:
-            _require(
+            require(
                 self.groups.dtype == np.int64 and self.groups.shape == (rows,),
                 f"{where}: groups must be int64 of shape ({rows},), got {self.groups.dtype} of shape "
                 f"{self.groups.shape}",
             )
         for representation, kept in (*self.kept.items(), *self.own_kept.items()):
-            _require(
+            require(
                 kept.dtype == np.bool_ and kept.shape == (rows,),
                 f"{where}: kept[{representation!r}] must be bool of shape ({rows},), "
                 f"got {kept.dtype} of shape {kept.shape}",
             )
         for column, values in self.categories.items():
-            _require(len(values) == rows, f"{where}: {rows} rows but {len(values)} categories of {column!r}")
-        _require(
+            require(len(values) == rows, f"{where}: {rows} rows but {len(values)} categories of {column!r}")
+        require(
             self.collapse in get_args(Collapse),
             f"{where}: collapse is {self.collapse!r}; use one of {get_args(Collapse)}",
         )
         if self.class_map is not None:
             inside = bool(np.all((self.class_map >= -1) & (self.class_map < classes)))
-            _require(inside, f"{where}: class_map must lie in [-1, {classes}), got {self.class_map.tolist()}")
+            require(inside, f"{where}: class_map must lie in [-1, {classes}), got {self.class_map.tolist()}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,8 +165,8 @@ class FilteredSet:
 
     def __post_init__(self) -> None:
         where = f"filtered set of {self.representation!r}"
-        _require_columns(self.iterations, _ITERATION_COLUMNS, f"{where}: iterations table")
-        _require_columns(self.rows, _ROW_COLUMNS, f"{where}: rows table")
+        require_columns(self.iterations, _ITERATION_COLUMNS, f"{where}: iterations table")
+        require_columns(self.rows, _ROW_COLUMNS, f"{where}: rows table")
 
     def policy(self, split: str) -> str:
         """What the filter did with the rows of a split other than train: pooled, scored or kept."""
@@ -331,7 +269,7 @@ class BenchmarkData:
             [(cell.evaluator, cell.train_set, cell.representation, cell.seed) for cell in self.cells], "cell"
         )
         stray = {cell.representation for cell in self.cells} - {None, *self.representations}
-        _require(not stray, f"cells name representations {sorted(map(str, stray))} that have no filtered set")
+        require(not stray, f"cells name representations {sorted(map(str, stray))} that have no filtered set")
         for test_set in self.test_sets:
             _require_fitting_classes(test_set, self.label_names)
         if self.primary is not None:
@@ -367,23 +305,23 @@ def units_text(test_sets: Iterable[TestSet]) -> str:
 
 def _require_tested(name: str, tested: list[str], missing: Collection[str]) -> None:
     message = f"the primary comparison is on {name!r}, which is no test set; report.primary may name one of {tested}"
-    _require(name in (*tested, *missing), message)
+    require(name in (*tested, *missing), message)
 
 
 def _require_unique(names: Sequence[Hashable], what: str) -> None:
     repeated = [name for name, times in Counter(names).items() if times > 1]
-    _require(not repeated, f"{what} given more than once: {repeated}")
+    require(not repeated, f"{what} given more than once: {repeated}")
 
 
 def _require_fitting_classes(test_set: TestSet, label_names: tuple[str, ...]) -> None:
     where = f"test set {test_set.name!r}"
     if test_set.class_map is None:
-        _require(
+        require(
             test_set.label_names == label_names,
             f"{where} has classes {test_set.label_names}, the dataset has {label_names}; give a class_map",
         )
     else:
-        _require(
+        require(
             len(test_set.class_map) == len(label_names),
             f"{where}: class_map has {len(test_set.class_map)} entries for the dataset's {len(label_names)} classes",
         )

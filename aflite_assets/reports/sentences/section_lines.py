@@ -3,9 +3,9 @@
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.sentences.warnings import cautions
 from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
+from aflite_assets.reports.tables.forgetting.two_phase import best_line
 from aflite_assets.reports.tables.main_tables import filter_table
 from aflite_assets.reports.tables.paired import paired_differences
-from aflite_assets.reports.tables.two_phase import best_line
 from aflite_assets.reports.text import count, counted, listed, one_line
 
 _MOST_NAMED = 4

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.tables.challenge_sets import CHALLENGE_SETS, challenge_tables
 from aflite_assets.reports.tables.falls import FALLS, fall_tables
-from aflite_assets.reports.tables.forgettables import (
+from aflite_assets.reports.tables.forgetting.forgettable_rows import (
     FORGETTABLE_AGREEMENT,
     FORGETTABLES,
     FORGETTABLES_BY_CLASS,
@@ -13,22 +13,22 @@ from aflite_assets.reports.tables.forgettables import (
     MINORITIES,
     forgettable_tables,
 )
-from aflite_assets.reports.tables.in_distribution import IN_DISTRIBUTION, in_distribution_tables
-from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, WARMUP_CURVE
-from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
-from aflite_assets.reports.tables.overlap_and_threshold import BY_OVERLAP, THRESHOLDS, overlap_tables
-from aflite_assets.reports.tables.paired import PAIRED, paired_tables
-from aflite_assets.reports.tables.published import PUBLISHED, paper_tables
-from aflite_assets.reports.tables.table import Table
-from aflite_assets.reports.tables.top_k import TOP_5, top_k_tables
-from aflite_assets.reports.tables.transfer import TRANSFER, TRANSFER_DIFFERENCES, transfer_tables
-from aflite_assets.reports.tables.two_phase import (
+from aflite_assets.reports.tables.forgetting.overlap_and_threshold import BY_OVERLAP, THRESHOLDS, overlap_tables
+from aflite_assets.reports.tables.forgetting.two_phase import (
     FORGETTABLES_ALONE,
     TWO_PHASE,
     TWO_PHASE_DIFFERENCES,
     alone_tables,
     two_phase_tables,
 )
+from aflite_assets.reports.tables.in_distribution import IN_DISTRIBUTION, in_distribution_tables
+from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, WARMUP_CURVE
+from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
+from aflite_assets.reports.tables.paired import PAIRED, paired_tables
+from aflite_assets.reports.tables.published import PUBLISHED, paper_tables
+from aflite_assets.reports.tables.table import Table
+from aflite_assets.reports.tables.top_k import TOP_5, top_k_tables
+from aflite_assets.reports.tables.transfer import TRANSFER, TRANSFER_DIFFERENCES, transfer_tables
 from aflite_assets.reports.tables.zero_shot import ZERO_SHOT, ZERO_SHOT_DIFFERENCES, zero_shot_tables
 
 SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {

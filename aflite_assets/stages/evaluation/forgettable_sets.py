@@ -18,7 +18,7 @@ from aflite_assets.diagnostics.evidence.minorities import attribute_shares, grou
 from aflite_assets.errors import DataError
 from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.specs.dataset import Seed
+from aflite_assets.specs.dataset import DatasetSpec, Seed
 from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec
 from aflite_assets.specs.models import EvaluatorSpec, Name, NeuralModelSpec, validation_splits
 from aflite_assets.specs.recipes import set_name
@@ -65,6 +65,11 @@ class ForgettableSetsSettings(StageSettings):
     seed: int
     seeds: tuple[Seed, ...]
     full_includes_warmup: bool
+
+    @classmethod
+    def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
+        """All, or where no weak model is named, that there is none."""
+        return tuple(cls.model_fields) if spec.forgettables else ("forgettables",)
 
 
 @dataclass(frozen=True)

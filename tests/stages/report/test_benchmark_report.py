@@ -134,7 +134,8 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> No
     result = walk["benchmark_report"].result
     assert sorted(path.name for path in (result.path / "tables").iterdir()) == [
         "accuracy.parquet", "by_overlap.parquet", "challenge_sets.parquet", "falls.parquet",
-        "forgettable_agreement.parquet", "forgettables.parquet", "forgettables_alone.parquet", "forgettables_by_class.parquet",
+        "forgettable_agreement.parquet", "forgettables.parquet", "forgettables_alone.parquet",
+        "forgettables_by_class.parquet",
         "forgetting_events.parquet", "in_distribution.parquet", "minorities.parquet", "paired.parquet",
         "planted.parquet", "predictability_by_iteration.parquet", "published.parquet", "thresholds.parquet",
         "top_5.parquet",

@@ -263,7 +263,7 @@ def test_a_size_that_is_given_is_drawn_as_before(store: ResultStore) -> None:
     """Rows and files are those of the version before `auto` was known."""
     spec = _spec(warmup={"size": 0.05})
     result, _ = _split(spec, store)
-    raw: Any = SimpleNamespace(data_version="planted")
+    raw: Any = SimpleNamespace(data_version="planted", summary={})
     assert stage_key(STAGES["warmup_split"], spec, {"raw_dataset": raw}).digest == "48ebca5fb6e104590eb1"
     assert result.summary.keys() == {"rows", "rows_asked", "share", "rows_per_class", "reason", "text_lengths"}
     assert read_warmup_rows(result)[:8].tolist() == [41, 68, 72, 98, 135, 193, 213, 292]

@@ -20,9 +20,9 @@ from aflite_assets.reports.inputs.forgettables import (
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell
 from aflite_assets.reports.intervals import crossed_interval, paired_interval
 from aflite_assets.reports.page.html import render_report
-from aflite_assets.reports.tables.forgettables import MINORITIES, forgettable_tables
-from aflite_assets.reports.tables.overlap_and_threshold import BY_OVERLAP, THRESHOLDS, overlap_tables
-from aflite_assets.reports.tables.two_phase import (
+from aflite_assets.reports.tables.forgetting.forgettable_rows import MINORITIES, forgettable_tables
+from aflite_assets.reports.tables.forgetting.overlap_and_threshold import BY_OVERLAP, THRESHOLDS, overlap_tables
+from aflite_assets.reports.tables.forgetting.two_phase import (
     TWO_PHASE,
     TWO_PHASE_DIFFERENCES,
     alone_tables,

@@ -61,6 +61,8 @@ def _ended(server: DagsterServer) -> dict[str, Any] | None:
 
 
 def test_lineage_shows_all_groups_and_assets(page: "Page") -> None:
+    # Dagster draws only what is in view.
+    page.set_viewport_size({"width": 2600, "height": 4200})
     page.goto("/asset-groups")
     for group in GROUPS:
         page.locator("svg foreignObject", has_text=group).first.wait_for()

@@ -17,6 +17,8 @@ LEAST_SHARE = 0.01
 """And when at least this share of the removed rows has it."""
 
 
+_MOST = 0.5
+"""A class with this share of the rows with a mark is that of most of them."""
 _MOST_CLASSES = 3
 
 OF_ITS_QUESTION = "of its question"
@@ -133,13 +135,13 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
 
 
 def cue_numbers(cue: Cue, label_names: Sequence[str]) -> str:
-    """Rows with a mark, the class that most of them have, how many stayed: "284 rows, 100.0 % spam, 3.2 % kept"."""
-    largest = max(range(len(cue.class_shares)), key=lambda label: cue.class_shares[label], default=None)
-    of_class = (
-        ""
-        if largest is None
-        else f", {percent(cue.class_shares[largest])} % {truncate(one_line(label_names[largest]), 40)}"
-    )
+    """Rows with a mark, the class of most of them, how many stayed: "284 rows, 100.0 % spam, 3.2 % kept".
+
+    Where no class has half of them none is named.
+    """
+    largest = max(range(len(cue.class_shares)), key=lambda label: cue.class_shares[label], default=0)
+    share = cue.class_shares[largest] if cue.class_shares else 0.0
+    of_class = f", {percent(share)} % {truncate(one_line(label_names[largest]), 40)}" if share >= _MOST else ""
     return f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept"
 
 

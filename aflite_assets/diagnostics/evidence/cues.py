@@ -108,8 +108,10 @@ def _all_marks(rows: Examples, planted: Mapping[str, Collection[str]], seed: int
     if rows.modality == "text":
         yield from _words(rows)
         names, present = length_marks(rows)
-        yield Marks("length", names, _matrix(present), counts=True, of_its_class=True)
-        if "text_pair" in rows.table.column_names:
+        pairs = "text_pair" in rows.table.column_names
+        # A single text may be longer for a word in it, which is tested too, or for what it says.
+        yield Marks("length", names, _matrix(present), counts=pairs, of_its_class=True)
+        if pairs:
             yield from _partial_inputs(rows, seed)
     if rows.modality == "features":
         yield _columns(rows, seed)

@@ -62,6 +62,11 @@ class Comparison:
     beyond_natural: tuple[float, float] | None = None
     unit: Unit = "row"
 
+    @property
+    def shares_the_cost(self) -> bool:
+        """Whether filtered is worse on rows drawn from the same data, where the shortcut still holds."""
+        return not self.challenge and self.verdict.side == "below"
+
 
 @dataclass(frozen=True)
 class VerdictEvidence:
@@ -102,7 +107,8 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
        left.
     4. shortcut_found_helps, _harms or shortcut_found: a mark of removed rows is shown that counts as a shortcut, or
        filtered beats its control on a challenge set by more than on the dataset's own test rows. It helps or harms by
-       the verdict of the primary comparison.
+       the verdict of the primary comparison; it harms on a challenge set alone, since rows that were drawn from the
+       same data have the same shortcut, and there every filter costs.
     5. cannot_tell: no shortcut is shown, and the primary comparison lacks rows, groups or seeds.
     6. learnable_no_shortcut_shown.
     """
@@ -160,7 +166,7 @@ def _shortcut(primary: Comparison | None) -> Code:
     side = None if primary is None else primary.verdict.side
     if side == "above":
         return "shortcut_found_helps"
-    return "shortcut_found_harms" if side == "below" else "shortcut_found"
+    return "shortcut_found_harms" if primary is not None and side == "below" and primary.challenge else "shortcut_found"
 
 
 def _wider_than_needed(excess: Excess) -> Shortfall:

@@ -25,9 +25,9 @@ from aflite_assets.reports.tables.verdict_evidence import (
 from aflite_assets.reports.text import count, counted, listed, one_line, percent, signed_points
 from aflite_assets.wording import truncate
 
-_MOST_CUES = 2
+_MOST_CUES, _MOST_ALIKE = 2, 3
 _TOO_FEW = "too few"
-_GIVES_AWAY = 0.98
+_GIVES_AWAY = 0.9
 """A word that stands with one class in so large a share of its rows is named in the verdict's line."""
 
 _OPENINGS: dict[Code, str] = {
@@ -140,7 +140,9 @@ def _giveaway(data: BenchmarkData, representation: str) -> str:
     if not pure:
         return ""
     most = max(pure, key=lambda cue: cue.rows)
-    return f"But look at {most.text}, {class_text(most)}: if it should not matter, it is a shortcut."
+    alike = [cue.text for cue in pure if (cue.rows, cue.class_shares) == (most.rows, most.class_shares)][:_MOST_ALIKE]
+    which = "it" if len(alike) == 1 else "one of them"
+    return f"But look at {listed(alike)}, {class_text(most)}: if {which} should not matter, it is a shortcut."
 
 
 def _shortcut(verdict: DatasetVerdict) -> str:
@@ -157,7 +159,9 @@ def _primary(primary: Comparison | None, data: BenchmarkData, representation: st
     if primary.verdict.side in ("above", "below") and primary.difference is not None:
         points = signed_points(abs(primary.difference))
         against = control(data, representation)
-        return f"; “{primary.evaluator}” is {points} points {primary.verdict.side} {against} on “{primary.test_set}”"
+        same = ", which has the same shortcut, so nothing follows for the task" if primary.shares_the_cost else ""
+        where = f"{primary.verdict.side} {against} on “{primary.test_set}”{same}"
+        return f"; “{primary.evaluator}” is {points} points {where}"
     if primary.verdict.side == "open":
         return f"; whether filtering helps is open ({primary.evaluator} on {primary.test_set})"
     return f"; whether filtering helps cannot be judged ({primary.verdict.why or 'not run'})"

@@ -67,7 +67,13 @@ def test_an_answer_is_ranked_within_its_question(make_examples: MakeExamples) ->
 def cues_of(examples: Examples, removed: np.ndarray) -> list[Cue]:
     train = pa.table({"row_id": examples.row_ids, "split": ["train"] * len(removed), "kept": ~removed})
     table = removal_cues(train, examples, planted={}, seed=0)
-    return [cue for cue in read_cues(table) if cue.shown and cue.counts]
+    return [cue for cue in read_cues(table) if cue.shown and cue.kind == "length"]
+
+
+def pairs_of(make_examples: MakeExamples, labels: np.ndarray, written: list[str]) -> Examples:
+    """The texts as the second of pairs whose first says nothing."""
+    rows = len(labels)
+    return make_examples(["train"] * rows, labels.tolist(), text=["why"] * rows, text_pair=written)
 
 
 def texts(seed: int, *, planted: bool) -> tuple[np.random.Generator, np.ndarray, np.ndarray, list[str]]:
@@ -82,18 +88,21 @@ def texts(seed: int, *, planted: bool) -> tuple[np.random.Generator, np.ndarray,
 def test_a_planted_length_is_found_though_either_class_has_one(make_examples: MakeExamples) -> None:
     rng, labels, long, written = texts(0, planted=True)
     removed = rng.random(800) < np.where(long == (labels == 1), 0.7, 0.1)
-    found = cues_of(make_examples(["train"] * 800, labels.tolist(), text=written), removed)
-    assert {cue.kind for cue in found} == {"length"}
-    assert {(cue.name, cue.label_name) for cue in found} == {
-        (f"number of {unit} of text", name) for unit in ("words", "characters") for name in ("no", "yes")
+    found = cues_of(pairs_of(make_examples, labels, written), removed)
+    assert all(cue.counts for cue in found)
+    alone = cues_of(make_examples(["train"] * 800, labels.tolist(), text=written), removed)
+    assert alone
+    assert not any(cue.counts for cue in alone)  # of a single text a hint
+    assert {(cue.name, cue.label_name) for cue in found} >= {
+        (f"number of {unit} of text_pair", name) for unit in ("words", "characters") for name in ("no", "yes")
     }
-    longest = next(cue for cue in found if (cue.name, cue.value) == ("number of words of text", "10 or more"))
+    longest = next(cue for cue in found if (cue.name, cue.value) == ("number of words of text_pair", "10 or more"))
     assert longest.label_name == "yes"
     assert longest.class_share == pytest.approx(0.8, abs=0.05)
     assert longest.class_share is not None
     assert longest.class_shares == pytest.approx((1 - longest.class_share, longest.class_share))
     assert longest.share_kept == pytest.approx(0.42, abs=0.08)
-    assert cue_text(longest).startswith(f"the number of words of text ({longest.value}), with yes in ")
+    assert cue_text(longest).startswith(f"the number of words of text_pair ({longest.value}), with yes in ")
     assert "of the removed rows together with this class, and of " in cue_text(longest)
 
 
@@ -101,7 +110,7 @@ def test_a_planted_length_is_found_though_either_class_has_one(make_examples: Ma
 def test_the_verdict_rests_on_a_planted_length(make_examples: MakeExamples, planted: bool, code: str) -> None:
     rng, labels, long, written = texts(1, planted=planted)
     removed = rng.random(800) < np.where(long == (labels == 1), 0.7, 0.1) if planted else rng.random(800) < 0.5
-    cues = tuple(cues_of(make_examples(["train"] * 800, labels.tolist(), text=written), removed))
+    cues = tuple(cues_of(pairs_of(make_examples, labels, written), removed))
     surely = Excess(20.0, 18.0, 22.0, 0.7, 0.5, 800, 800.0)
     assert dataset_verdict(VerdictEvidence(BiasExcess(surely, surely), cues, (), None)).code == code
 

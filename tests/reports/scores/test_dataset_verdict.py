@@ -66,6 +66,13 @@ def test_a_mark_is_a_shortcut_and_the_primary_comparison_says_help_or_harm(side:
     assert dataset_verdict(replace(evidence(), cues=(CUE,))).code == "shortcut_found"
 
 
+def test_rows_with_the_same_shortcut_show_no_harm() -> None:
+    below = Verdict("below", None, "primary")
+    primary = replace(PRIMARY, challenge=False, verdict=below, beyond_natural=None)
+    assert dataset_verdict(replace(evidence(), cues=(CUE,), primary=primary)).code == "shortcut_found"
+    assert (primary.shares_the_cost, replace(primary, challenge=True).shares_the_cost) == (True, False)
+
+
 def test_a_gain_on_a_challenge_set_beyond_that_on_test_rows_is_a_shortcut() -> None:
     found = dataset_verdict(replace(evidence(), comparisons=(PRIMARY,), primary=PRIMARY))
     assert (found.code, found.gains, found.shortcut) == ("shortcut_found_helps", (PRIMARY,), True)

@@ -111,7 +111,9 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
     easy = replace(planted, test_sets=tuple(test for test in planted.test_sets if not test.challenge))
     text = verdict_text(with_cues(started(easy), HINT), "roberta")
     assert text.code == "learnable_no_shortcut_shown"
-    assert text.sentence.endswith("The task may simply be easy.")
+    assert text.sentence.endswith("500 rows: if it should not matter, it is a shortcut.")
+    rarer = verdict_text(with_cues(started(easy), replace(HINT, class_share=0.85)), "roberta")
+    assert rarer.sentence.endswith("The task may simply be easy.")
     pure = verdict_text(with_cues(started(easy), replace(HINT, class_share=0.99)), "roberta")
     assert pure.sentence.endswith(
         "But look at the word “not” of text, with contradiction in 99.0 % of its 500 rows: if it should not matter, it "
@@ -121,6 +123,28 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
         "They are marked by the word “not” of text (500 rows, 20.0 % kept). That may be the task itself."
         in text.details[0].text
     )
+
+
+def test_words_that_always_stand_together_are_named_together(planted: BenchmarkData) -> None:
+    easy = replace(planted, test_sets=tuple(test for test in planted.test_sets if not test.challenge))
+    pure = replace(HINT, class_share=0.99)
+    cues = (pure, replace(pure, value="ever"), replace(pure, value="rare", rows=40))
+    text = verdict_text(with_cues(started(easy), *cues), "roberta")
+    assert text.sentence.endswith(
+        "But look at the word “not” of text and the word “ever” of text, with contradiction in 99.0 % of its 500 rows: "
+        "if one of them should not matter, it is a shortcut."
+    )
+
+
+def test_on_rows_with_the_same_shortcut_the_line_concludes_nothing(planted: BenchmarkData) -> None:
+    cells = tuple(
+        replace(cell, train_set={"filtered": "random", "random": "filtered"}.get(cell.train_set, cell.train_set))
+        for cell in planted.cells
+    )
+    worse = replace(planted, cells=cells, primary=("linear", "test"))
+    text = verdict_text(with_cues(started(worse), WORD), "roberta")
+    assert text.code == "shortcut_found"
+    assert "below random on “test”, which has the same shortcut, so nothing follows for the task." in text.sentence
 
 
 def test_help_that_cannot_be_judged_is_said(planted: BenchmarkData) -> None:

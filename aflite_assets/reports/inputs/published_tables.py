@@ -183,8 +183,8 @@ _IMAGENET_TOP_5 = PublishedTable(
 _SIZES_FORMS: tuple[Form, ...] = ("rows", "per cent")
 _SIZES_NOTE = (
     "The sets are balanced, which the paper does not say: all sizes are multiples of the number of classes. Compare "
-    "with the rows taken, not with the forgettable ones. BoW is the mean of word vectors in section 3.1, their maximum in "
-    "appendix A."
+    "with the rows taken, not with the forgettable ones. BoW is the mean of word vectors in section 3.1, their maximum "
+    "in appendix A."
 )
 
 

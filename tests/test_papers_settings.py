@@ -30,6 +30,9 @@ def _in_file(name: str) -> dict[str, Any]:
     for field in MODELS:
         for model, settings in content[field].items():
             found[f"{field}.{model}"] = _unpinned(settings)
+    found |= {f"forgettables.{name}": entry for name, entry in content.get("forgettables", {}).items()}
+    if "minorities" in content:
+        found["minorities"] = content["minorities"]
     if "distance_encoder" in content:
         found["distance_encoder"] = _unpinned(content["distance_encoder"])
     return found

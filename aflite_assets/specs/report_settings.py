@@ -20,8 +20,8 @@ class ReportSpec(StrictSpec):
     scatter_features: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] | None = Field(
         None, description="two feature columns to plot"
     )
-    published: Literal["snli", "multi_nli", "qnli", "imagenet"] | None = Field(
-        None, description="the AFLite paper's own figures to show beside this dataset's"
+    published: Literal["snli", "multi_nli", "qqp", "fever_nli", "qnli", "imagenet"] | None = Field(
+        None, description="the papers' own figures to show beside this dataset's"
     )
     primary: PrimarySpec | None = Field(
         None,

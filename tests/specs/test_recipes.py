@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from aflite_assets.errors import SpecError
-from aflite_assets.specs.models import SmallTransformerSpec
+from aflite_assets.specs.models import SiameseSpec, SmallTransformerSpec
 from aflite_assets.specs.recipes import ForgettableRows, recipes_of
-from aflite_assets.specs.registry import parse_spec
+from aflite_assets.specs.registry import BUNDLED, load_spec, parse_spec
 
 TABLES = {"format": "csv", "splits": {"test": "a.csv", "more": "b.csv"}}
 NET = {"kind": "small_transformer", "epochs": 4, "batch_size": 16, "gradient_accumulation": 4}
@@ -144,3 +144,40 @@ def test_the_papers_table_can_be_added_to_the_bundled_snli_as_the_documents_say(
     recipes = recipes_of(parse_spec({"name": "snli", **content}).evaluators)
     assert [recipe.sets for recipe in recipes.values()] == [("anli_r1",), ("anli_r2",), ("anli_r3",)]
     assert {(recipe.settings.epochs, recipe.stages[0].settings.epochs) for recipe in recipes.values()} == {(10, 2)}
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"), [("multi_nli", 5e-5, 1e-5), ("qqp", 5e-5, 1e-5), ("fever_nli", 2e-5, 5e-6)]
+)
+def test_bundled_second_phases_are_the_papers(name: str, first: float, second: float) -> None:
+    spec = load_spec(BUNDLED / f"{name}.yaml")
+    recipes = {label: one for label, one in recipes_of(spec.evaluators).items() if one.forgettable}
+    assert {label: (one.start, one.forgettable) for label, one in recipes.items()} == {
+        f"bert_base_{rows}": ("bert_base", (ForgettableRows(weak, taken),))
+        for rows, weak, taken in (
+            ("bow", "bow", "forgettable"), ("bilstm", "bilstm", "forgettable"), ("bert", "bert", "forgettable"),
+            ("random", "bow", "random"),
+        )
+    }  # fmt: skip
+    for one in recipes.values():
+        (stage,) = one.stages
+        assert (one.settings.epochs, one.settings.learning_rate) == (3, first)
+        assert (stage.settings.epochs, stage.settings.learning_rate) == (3, second)
+    weak = {label: entry.settings(spec.evaluators) for label, entry in spec.forgettables.items()}
+    assert [(one.kind, one.epochs) for one in weak.values()] == [
+        ("siamese_bag", 5), ("siamese_lstm", 5), ("huggingface_text", 3),
+    ]  # fmt: skip
+    # Table 7's sets would be trained on by every evaluator of the file.
+    assert not any(entry.alone for entry in spec.forgettables.values())
+    assert spec.report.published == name
+
+
+def test_bundled_weak_models_take_a_file_of_vectors_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    def vectors() -> set[object]:
+        entries = load_spec(BUNDLED / "multi_nli.yaml").forgettables.values()
+        return {entry.model.vectors for entry in entries if isinstance(entry.model, SiameseSpec)}
+
+    monkeypatch.delenv("GLOVE_VECTORS", raising=False)
+    assert vectors() == {None}
+    monkeypatch.setenv("GLOVE_VECTORS", "/data/glove.txt")
+    assert vectors() == {"/data/glove.txt"}

@@ -13,6 +13,7 @@ import numpy as np
 from aflite_assets.command_line.preview.data_preview import ChallengePreview, ChallengePreviews, DataPreview
 from aflite_assets.command_line.preview.estimate import CostEstimate, Work
 from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.command_line.preview.weak_models import PlannedWeakModel
 from aflite_assets.command_line.terminal import duration, escaped, indented, table, truncate_escaped
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.row_places import line_of_row
@@ -76,6 +77,7 @@ def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterato
         ("partitions", f"{count(settings.n_partitions)} per iteration"),
         ("threshold", f"{settings.threshold:g}: rows that are predicted less often stay"),
         ("iterations", _iterations(plan)),
+        *(("weak model", _weak_model(weak_model, plan)) for weak_model in plan.weak_models.values()),
         ("train sets", _train_sets(plan)),
         ("test sets", ", ".join(f"{name} {count(rows)}" for name, rows in plan.test_rows.items()) + " rows"),
         ("cells", _cells(plan)),
@@ -375,11 +377,21 @@ def _train_sets(plan: RunPlan) -> str:
     return ", ".join(f"{name} {count(rows)}" for name, rows in named.items()) + " rows at the target size"
 
 
+def _weak_model(weak_model: PlannedWeakModel, plan: RunPlan) -> str:
+    (full,) = (train_set.rows for train_set in plan.train_sets if train_set.name == "full")
+    trained = f"the first training of {weak_model.evaluator}"
+    if weak_model.evaluator is None:
+        trained = counted(weak_model.trainings, "training")
+    share = f"{percent(weak_model.taken / max(full, 1))} % of full"
+    how = "assumed until a run says how many" if weak_model.assumed else "as in the current result"
+    return f"{weak_model.name}: {trained}, {counted(weak_model.taken, 'row')} taken ({share}, {how})"
+
+
 def _cells(plan: RunPlan) -> str:
-    return (
-        f"{count(plan.cells)} = {counted(plan.evaluators, 'evaluator')} x "
-        f"{counted(len(plan.train_sets), 'train set')} x {counted(plan.seeds, 'seed')}"
-    )
+    others, seeds = plan.evaluators - len(plan.full_alone), counted(plan.seeds, "seed")
+    grid = f"{counted(others, 'evaluator')} x {counted(len(plan.train_sets), 'train set')} x {seeds}"
+    alone = f"{counted(len(plan.full_alone), 'evaluator')} on full alone x {seeds}"
+    return f"{count(plan.cells)} = {' + '.join([grid, *([alone] if plan.full_alone else [])])}"
 
 
 def _work(work: tuple[Work, ...]) -> str:

@@ -13,11 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.command_line.preview.run_plan import RunPlan, plan_run
+from aflite_assets.command_line.preview.weak_models import known_shares
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.image_folders import image_paths
 from aflite_assets.data.loading import content_fingerprint
 from aflite_assets.data.raw_table.table import RawTable
-from aflite_assets.errors import MissingDataError
+from aflite_assets.errors import MissingDataError, ModelError
+from aflite_assets.models.preflight import check_model
+from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import ChallengeSpec, DatasetSpec
 from aflite_assets.specs.sources import HubSource, ImageFolderSource, LabelledFolder, SourceSpec
 from aflite_assets.stages.data.challenge_sets import build_challenge, decodable_challenge, load_challenge
@@ -128,10 +131,13 @@ def preview_challenges(spec: DatasetSpec, data: DataPreview) -> ChallengePreview
     return ChallengePreviews(tuple(read), missing)
 
 
-def preview_plan(spec: DatasetSpec, data: DataPreview, challenges: ChallengePreviews) -> RunPlan:
+def preview_plan(
+    spec: DatasetSpec, data: DataPreview, challenges: ChallengePreviews, *, store: ResultStore | None = None
+) -> RunPlan:
     """Check models and sizes as the stages do, and count what a run consists of.
 
-    Of data read in part the sizes are checked by their counts alone.
+    Of data read in part the sizes are checked by their counts alone. `store`: says how many rows weak models forgot in
+    the current result, if there is one.
 
     Raises:
         ModelError: a model does not fit the data or cannot be had.
@@ -141,6 +147,7 @@ def preview_plan(spec: DatasetSpec, data: DataPreview, challenges: ChallengePrev
     rows = data.rows or _counts(raw)
     if spec.report.scatter_features is not None:
         check_scatter_features(spec.report.scatter_features, raw)
+    _check_weak_models(spec, raw)
     settings, warmup_ids, curve = WarmupSplitSettings.of(spec), np.zeros(0, np.int64), None
     if data.complete:
         drawn = draw_warmup(settings, raw)
@@ -164,7 +171,17 @@ def preview_plan(spec: DatasetSpec, data: DataPreview, challenges: ChallengePrev
         warmup_rows=n_warmup,
         curve=curve,
         largest_group=_largest_group(spec, raw, warmup_ids),
+        forgettable_shares=None if store is None else known_shares(spec, store),
     )
+
+
+def _check_weak_models(spec: DatasetSpec, raw: Examples) -> None:
+    for name, entry in spec.forgettables.items():
+        if entry.model is not None:
+            try:
+                check_model(entry.model, raw)
+            except ModelError as error:
+                raise ModelError(f"forgettables.{name}.model: {error}") from error
 
 
 def reading_of(source: SourceSpec) -> Reading:

@@ -31,6 +31,7 @@ from aflite_assets.command_line.preview.model_timing import (
     weights_are_here,
 )
 from aflite_assets.command_line.preview.run_plan import RunPlan, fits
+from aflite_assets.command_line.preview.weak_models import ASSUMED_SHARE, PlannedWeakModel, rows_of
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.models.devices import DeviceSettings
@@ -42,7 +43,7 @@ from aflite_assets.specs.models import (
     IdentityEncoderSpec,
     NeuralModelSpec,
 )
-from aflite_assets.specs.recipes import Recipe, recipes_of
+from aflite_assets.specs.recipes import Recipe, RecipeStage, recipes_of
 from aflite_assets.stages.pipeline import STAGES
 
 Timing = TypeVar("Timing")
@@ -155,6 +156,7 @@ def estimate_cost(
         lines += _encoder_lines(name, encoder, plan, timings)
     for name, encoder in spec.representations.items():
         lines.append(_filter_line(name, encoder, plan, timings))
+    lines += [_weak_model_line(weak_model, plan, timings) for weak_model in plan.weak_models.values()]
     recipes = recipes_of(spec.evaluators)
     for name, evaluator in spec.evaluators.items():
         if isinstance(evaluator, FineTunedSpec):
@@ -209,7 +211,8 @@ class TimingCache:
         return few_rows_seconds()
 
     def neural(self, settings: NeuralModelSpec) -> NeuralTiming | None:
-        """Training and prediction of a neural model."""
+        """Training and prediction of a neural model, with batches as large as on the whole train split."""
+        settings = settings.for_rows(self._plan.rows["train"])
         if not weights_are_here(settings):
             return None
         key = (f"training and prediction of {settings.kind}", timing_key(settings))
@@ -271,7 +274,8 @@ def _loading_line(spec: DatasetSpec, timings: TimingCache) -> CostLine | None:
     encoders = [one for one in spec.representations.values() if not isinstance(one, IdentityEncoderSpec)]
     apart = (IdentityEncoderSpec, FineTunedSpec, ClassicalModelSpec)
     evaluators = [one for one in spec.evaluators.values() if not isinstance(one, apart)]
-    stages = [encoders, encoders, evaluators]  # warmup_models, embeddings, evaluator_models
+    weak_models = [entry.settings(spec.evaluators) for entry in spec.forgettables.values()]
+    stages = [encoders, encoders, weak_models, evaluators]  # warmup_models, embeddings, forgettable_sets, ...
     firsts = [[timing.first for one in models if (timing := timings.neural(one)) is not None] for models in stages]
     longest = [max(one) for one in firsts if one]
     if not longest:
@@ -320,14 +324,41 @@ def _neural_line(name: str, settings: NeuralModelSpec, plan: RunPlan, timings: T
 
 def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, timings: TimingCache) -> CostLine:
     """The later stages alone: the first is trained once, for the evaluator that the recipe starts from."""
-    models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets)
-    rows = plan.fine_tune_rows
-    steps = models * sum(_steps(stage.settings, rows[stage.rows]) for stage in recipe.stages if stage.rows in rows)
+    models = sum(fits(recipe.settings, train_set, plan.seeds) for train_set in plan.train_sets_of(name))
+    stages = [(stage.settings, rows) for stage in recipe.stages if (rows := _stage_rows(stage, plan)) is not None]
+    steps = models * sum(_steps(settings, rows) for settings, rows in stages)
     predicted = models * sum(plan.test_rows.values())
     work = _work(timings.neural(recipe.settings), model=models, step=steps, row=predicted)
-    unread = [name for name in recipe.sets if name not in rows]
-    note = f"without the stages on {', '.join(unread)}, which could not be read" if unread else ""
-    return CostLine("evaluator_models", name, work, note)
+    unread = [one for one in recipe.sets if one not in plan.fine_tune_rows]
+    notes = [f"without the stages on {', '.join(unread)}, which could not be read"] if unread else []
+    if any(plan.weak_models[one.weak_model].assumed for one in recipe.forgettable):
+        notes.append(_ASSUMED)
+    return CostLine("evaluator_models", name, work, "; ".join(notes))
+
+
+_ASSUMED = (
+    f"forgettable rows taken to be {ASSUMED_SHARE:.0%} of full, which only a run can tell; a later check has the number"
+)
+
+
+def _stage_rows(stage: RecipeStage, plan: RunPlan) -> int | None:
+    """Rows that a later stage trains on, at most; None where they could not be read."""
+    if stage.forgettable is None:
+        return plan.fine_tune_rows.get(stage.rows)
+    return rows_of(stage.forgettable, plan.weak_models)
+
+
+def _weak_model_line(weak_model: PlannedWeakModel, plan: RunPlan, timings: TimingCache) -> CostLine:
+    """Trainings on full and the predictions of natural test sets; an evaluator's own training stands with it."""
+    if weak_model.evaluator is not None:
+        note = f"the first training of {weak_model.evaluator}, which is counted with evaluator_models"
+        return CostLine("forgettable_sets", weak_model.name, (), note)
+    models = weak_model.trainings
+    (full,) = (train_set.rows for train_set in plan.train_sets if train_set.name == "full")
+    tested = sum(rows for split, rows in plan.rows.items() if split != "train")
+    steps = models * _steps(weak_model.settings, full)
+    work = _work(timings.neural(weak_model.settings), model=models, step=steps, row=models * tested)
+    return CostLine("forgettable_sets", weak_model.name, work)
 
 
 def _work(timing: NeuralTiming | None, **counts: int) -> tuple[Work, ...]:

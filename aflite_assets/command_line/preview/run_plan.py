@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from aflite_assets.algorithm import FilterSettings
+from aflite_assets.command_line.preview.weak_models import PlannedWeakModel, plan_weak_models
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models import ClassicalModelSpec, IdentityEncoderSpec
+from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.shared.sizes import CurveSizes, filter_settings
 
 
@@ -35,7 +37,8 @@ class RunPlan:
     challenge sets that evaluators may be trained on, at most; `pool_rows` are filtered, of which `train_pool_rows` are
     train rows; `scored_rows` are only scored. `most_iterations` includes the last one, which removes nothing. `curve`:
     what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
-    `filter_runs`: how often each representation is filtered.
+    `filter_runs`: how often each representation is filtered. `weak_models`: whose forgotten rows are found, by name;
+    `full_alone`: evaluators that go on with such rows, and so run on full and no other train set.
     """
 
     rows: Mapping[str, int]
@@ -52,6 +55,8 @@ class RunPlan:
     curve: CurveSizes | None = None
     fine_tune_rows: Mapping[str, int] = field(default_factory=dict)
     filter_runs: int = 1
+    weak_models: Mapping[str, PlannedWeakModel] = field(default_factory=dict)
+    full_alone: tuple[str, ...] = ()
 
     @property
     def embedded_rows(self) -> int:
@@ -60,8 +65,15 @@ class RunPlan:
 
     @property
     def cells(self) -> int:
-        """Evaluators x train sets x seeds."""
-        return self.evaluators * self.seeds * len(self.train_sets)
+        """Evaluators x train sets x seeds; those that run on full alone once per seed."""
+        others = self.evaluators - len(self.full_alone)
+        return self.seeds * (others * len(self.train_sets) + len(self.full_alone))
+
+    def train_sets_of(self, evaluator: str) -> tuple[PlannedTrainSet, ...]:
+        """Those that an evaluator is trained on."""
+        if evaluator not in self.full_alone:
+            return self.train_sets
+        return tuple(train_set for train_set in self.train_sets if train_set.name == "full")
 
 
 def plan_run(
@@ -73,10 +85,12 @@ def plan_run(
     largest_group: int = 1,
     curve: CurveSizes | None = None,
     fine_tune_rows: Mapping[str, int] | None = None,
+    forgettable_shares: Mapping[str, Mapping[str, float]] | None = None,
 ) -> RunPlan:
     """The plan for splits of these many rows; `largest_group` is that of the pool and matters to whole-group removal.
 
     `curve`: the samples of `warmup.size: auto`, with the most that it may spend as `warmup_rows`.
+    `forgettable_shares`: what an earlier result says of weak models' sets (`weak_models.known_shares`).
 
     Raises:
         DataError: the filter's sizes cannot be met.
@@ -89,6 +103,8 @@ def plan_run(
     }
     pool = train + entering["pooled"]
     settings = filter_settings(spec.filter, pool, warmup_rows, train_rows=train)
+    full = rows["train"] if spec.full_includes_warmup else train
+    weak_models = plan_weak_models(spec, full, forgettable_shares or {})
     return RunPlan(
         rows=rows,
         test_rows={**outside, **challenge_rows},
@@ -98,12 +114,14 @@ def plan_run(
         scored_rows=entering["scored"],
         settings=settings,
         most_iterations=most_iterations(settings, pool, train_rows=train, largest_group=largest_group),
-        train_sets=tuple(_train_sets(spec, rows["train"], train, settings)),
+        train_sets=(*_train_sets(spec, full, train, settings), *_forgettable_train_sets(weak_models)),
         evaluators=len(spec.evaluators),
         seeds=len(spec.seeds),
         curve=curve,
         fine_tune_rows=fine_tune_rows or {},
         filter_runs=spec.filter_seeds,
+        weak_models=weak_models,
+        full_alone=tuple(name for name, recipe in recipes_of(spec.evaluators).items() if recipe.forgettable),
     )
 
 
@@ -134,8 +152,19 @@ def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
     return 1 if same else seeds
 
 
-def _train_sets(spec: DatasetSpec, train: int, unspent: int, settings: FilterSettings) -> list[PlannedTrainSet]:
-    sets = [PlannedTrainSet("full", None, train if spec.full_includes_warmup else unspent)]
+def _forgettable_train_sets(weak_models: Mapping[str, PlannedWeakModel]) -> list[PlannedTrainSet]:
+    """Sets that evaluators are trained on by themselves; a set that is known to be empty is none."""
+    alone = [one for one in weak_models.values() if one.alone and one.taken]
+    names = (("forgettable", False), ("random_forgettable", True))
+    return [
+        PlannedTrainSet(f"{name}_{one.name}", None, one.taken, drawn_per_seed=drawn)
+        for one in alone
+        for name, drawn in names
+    ]
+
+
+def _train_sets(spec: DatasetSpec, full: int, unspent: int, settings: FilterSettings) -> list[PlannedTrainSet]:
+    sets = [PlannedTrainSet("full", None, full)]
     filtered = settings.target_size
     for name, encoder in spec.representations.items():
         sets += [

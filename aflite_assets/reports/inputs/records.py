@@ -205,7 +205,7 @@ class BenchmarkData:
     or None; `provenance`: versions, data version and seeds as text; `missing_sets`: challenge sets that could
     not be had, each with the reason. `families`: of "evaluators.<name>" and "representations.<name>" what the model is,
     the same text for models of one make; `architectures` likewise, the same text for models of one architecture.
-    `held_back`: evaluators that stop by a share of their train rows, in (0, 1). `published`: name of the paper's own
+    `held_back`: evaluators that stop by a share of their train rows, in (0, 1). `published`: name of the papers' own
     figures (`published_tables`), or None. `fine_tuned`: evaluators that went on training on challenge sets, which stand
     in no table about train sets alone. By representation: `similarities` of the rows of some classes, `score_counts` of
     every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given. `primary`: the

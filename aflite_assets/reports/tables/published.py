@@ -1,10 +1,10 @@
-"""The AFLite papers' own figures as tables, to stand beside a dataset's."""
+"""The papers' own figures as tables, to stand beside a dataset's."""
 
-from aflite_assets.reports.inputs.published_tables import PublishedTable, published_tables
+from aflite_assets.reports.inputs.published_tables import Form, PublishedTable, published_tables
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
-from aflite_assets.reports.text import DASH, signed_points
+from aflite_assets.reports.text import DASH, count, signed_points
 
 
 def paper_tables(data: BenchmarkData) -> tuple[Table, ...]:
@@ -18,7 +18,7 @@ def paper_table(table: PublishedTable) -> Table:
     def cell(row: int, column: int) -> TableCell:
         name, values = table.rows[row]
         value, spread = values[column], None if table.deviations is None else table.deviations[row][column]
-        text = DASH if value is None else signed_points(value)
+        text = DASH if value is None else _text(value, table.form(column))
         where = {"source": table.source, "caption": table.caption, "note": table.note, "row": name}
         return TableCell(
             text if spread is None else f"{text} ±{spread:.1f}",
@@ -37,6 +37,12 @@ def paper_table(table: PublishedTable) -> Table:
         f"{table.caption}.",
         (table.note,) if table.note else (),
     )
+
+
+def _text(value: float, form: Form) -> str:
+    if form == "rows":
+        return count(int(value))
+    return f"{value:.2f}" if form == "index" else signed_points(value)
 
 
 PUBLISHED = LongForm("published", ("source", "caption", "row", "column", "value", "deviation", "note"), paper_tables)

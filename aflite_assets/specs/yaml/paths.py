@@ -34,6 +34,9 @@ def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, obj
     def model(value: object) -> object:
         return _changed(value, {"vectors": path} | dict.fromkeys(("checkpoint", "contextual"), checkpoint))
 
+    def weak_model(value: object) -> object:
+        return _changed(value, {"model": model})
+
     def checkpoint(name: object) -> object:
         return path(name) if _is_local(name, folder) else name
 
@@ -43,6 +46,7 @@ def absolute_paths(content: Mapping[str, object], folder: Path) -> dict[str, obj
         return _each(value, path)
 
     parts: dict[str, _Change] = {name: lambda value: _each(value, model) for name in ("representations", "evaluators")}
+    parts["forgettables"] = lambda value: _each(value, weak_model)
     parts["distance_encoder"] = model
     parts |= {"source": source, "annotations": annotations, "challenge_sets": lambda value: _each(value, owner)}
     return _with_changes(content, parts)

@@ -10,7 +10,7 @@ from PIL import Image
 
 from aflite_assets.command_line.preview import data_preview
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.errors import DataError, MissingDataError
+from aflite_assets.errors import DataError, MissingDataError, ModelError
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.data import raw_dataset
@@ -198,4 +198,11 @@ def test_scatter_columns_are_for_features(images: dict[str, Any]) -> None:
     spec = parse_spec({**images, "report": {"scatter_features": [0, 1]}})
     data = preview_data(spec)
     with pytest.raises(DataError, match=r"is for datasets of features, and these rows are image; drop it"):
+        preview_plan(spec, data, preview_challenges(spec, data))
+
+
+def test_weak_models_that_cannot_read_the_data_are_refused(images: dict[str, Any]) -> None:
+    spec = parse_spec({**images, "forgettables": {"bow": {"model": {"kind": "siamese_bag"}}}})
+    data = preview_data(spec)
+    with pytest.raises(ModelError, match=r"^forgettables\.bow\.model: "):
         preview_plan(spec, data, preview_challenges(spec, data))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from aflite_assets.algorithm import FilterSettings, StopReason, filter_dataset
 from aflite_assets.command_line.preview.run_plan import (
     PlannedTrainSet,
+    RunPlan,
     fits,
     most_iterations,
     plan_run,
@@ -102,3 +103,63 @@ def test_sizes_that_cannot_be_met_are_refused() -> None:
     spec = parse_spec({**SPEC, "filter": {"target_size": 5000}})
     with pytest.raises(DataError, match="target_size is 5000, which is 5000 of 1000 rows"):
         plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)
+
+
+FORGETTING: dict[str, Any] = {
+    "name": "planned",
+    "source": {"format": "template_nli", "splits": {"train": 1200, "test": 300}, "planted_share": 0.6},
+    "labels": ["entailment", "neutral", "contradiction"],
+    "representations": {"net": {"kind": "small_transformer"}},
+    "filter": {"target_size": 0.5},
+    "forgettables": {
+        "bow": {"model": {"kind": "siamese_bag"}, "seeds": [0, 4], "highest_loss": [0.1], "alone": True},
+        "own": {"evaluator": "net"},
+    },
+    "evaluators": {
+        "net": {"kind": "small_transformer"},
+        "linear": {"kind": "linear"},
+        "net_bow": {"kind": "fine_tuned", "start": "net", "stages": [{"forgettables": "bow"}]},
+        "net_own": {"kind": "fine_tuned", "start": "net", "stages": [{"forgettables": "own", "take": "random"}]},
+    },
+    "seeds": [0, 1, 2],
+}
+
+
+def _forgetting(shares: dict[str, dict[str, float]] | None = None, **changes: Any) -> RunPlan:
+    return plan_run(
+        parse_spec({**FORGETTING, **changes}),
+        {"train": 1200, "test": 300},
+        challenge_rows={},
+        warmup_rows=200,
+        forgettable_shares=shares,
+    )
+
+
+def test_weak_models_are_planned_with_a_fifth_of_full_until_a_result_says_more() -> None:
+    bow, own = _forgetting().weak_models.values()
+    assert (bow.trainings, bow.evaluator, bow.assumed, bow.taken) == (2, None, True, 200)
+    assert bow.set_rows == {
+        "forgettable": 200, "random": 200, "never_learnt": 200, "highest_loss": 200, "highest_loss_10": 100,
+    }  # fmt: skip
+    assert (own.trainings, own.evaluator, own.assumed) == (0, "net", True)
+    known, own = _forgetting({"bow": {"forgettable": 0.07, "random": 0.07}}).weak_models.values()
+    assert (known.assumed, known.taken, known.set_rows["random"], known.set_rows["highest_loss_10"]) == (
+        False, 70, 70, 100,
+    )  # fmt: skip
+    assert own.assumed
+    assert _forgetting(full_includes_warmup=True).weak_models["bow"].taken == 240
+
+
+def test_evaluators_that_go_on_with_forgettable_rows_run_on_full_alone() -> None:
+    plan = _forgetting()
+    assert plan.full_alone == ("net_bow", "net_own")
+    assert [one.name for one in plan.train_sets_of("net_bow")] == ["full"]
+    assert plan.train_sets_of("net") == plan.train_sets
+    # full; filtered, random, random_matched and both single passes; forgettable_bow and as many random rows.
+    assert len(plan.train_sets) == 8
+    assert plan.train_sets[-2:] == (
+        PlannedTrainSet("forgettable_bow", None, 200),
+        PlannedTrainSet("random_forgettable_bow", None, 200, drawn_per_seed=True),
+    )
+    assert plan.cells == (2 * 8 + 2) * 3
+    assert len(_forgetting({"bow": {"forgettable": 0.0}}).train_sets) == 6

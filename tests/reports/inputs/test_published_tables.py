@@ -23,7 +23,11 @@ def test_specs_may_name_them_all() -> None:
 def test_rows_are_as_long_as_the_heading(name: str, table: PublishedTable) -> None:
     assert all(len(values) == len(table.columns) for _, values in table.rows)
     assert table.deviations is None or [len(one) for one in table.deviations] == [len(table.columns)] * len(table.rows)
-    assert all(one is None or -100 <= one <= 100 for _, values in table.rows for one in values)
+    assert table.forms is None or len(table.forms) == len(table.columns)
+    for _, values in table.rows:
+        for column, one in enumerate(values):
+            least, most = {"per cent": (-100, 100), "rows": (1000, 100_000), "index": (0, 1)}[table.form(column)]
+            assert one is None or least <= one <= most
 
 
 @pytest.mark.parametrize(("name", "table"), [(n, t) for n, t in TABLES if t.kind == "in_distribution"])
@@ -49,13 +53,73 @@ def test_differences_are_filtered_minus_full(name: str, table: PublishedTable) -
         ("imagenet", "ICML 2020, Table 5", "filtered (EfficientNet-B7), 40 %", "EfficientNet-B7", 10.4),
         ("imagenet", "ICML 2020, Table 6", "EfficientNet-B7", "filtered (EfficientNet-B7)", 63.5),
         ("imagenet", "ICLR 2020", "EfficientNet-B7", "filtered, top-5", 60.6),
+        ("multi_nli", "EACL 2021, Table 1", "BiLSTM", "forgettable rows", 46_740),
+        ("qqp", "EACL 2021, Table 1", "BiLSTM", "accuracy", 84.3),
+        ("fever_nli", "EACL 2021, Table 1", "BERT-base", "forgettable rows", 21_066),
+        ("multi_nli", "EACL 2021, Tables 2 and 3", "F(BoW)", "overlap, others", 0.30),
+        ("qqp", "EACL 2021, Tables 2 and 3", "F(BiLSTM)", "overlap, others", 0.50),
+        ("fever_nli", "EACL 2021, Tables 2 and 3", "F(BERT)", "negation, refutes", 6.3),
+        ("multi_nli", "EACL 2021, Table 4", "BERT + F(HANS), about 200,000", "HANS", 69.5),
+        ("qqp", "EACL 2021, Table 5", "BERT + F(BoW)", "PAWS", 48.8),
+        ("fever_nli", "EACL 2021, Table 6", "BERT + F(BiLSTM)", "Symmetric, version 1", 61.7),
+        ("multi_nli", "EACL 2021, Table 7", "F(BERT), 17,748", "MultiNLI matched", 49.6),
+        ("qqp", "EACL 2021, Table 8", "XLNet-large + F(BoW)", "PAWS", 65.2),
+        ("fever_nli", "EACL 2021, Table 9", "BERT-large + F(BoW)", "Symmetric, version 1", 67.8),
+        ("multi_nli", "EACL 2021, Table 10", "BERT + F(BiLSTM)", "entailment, low", 72.4),
+        ("qqp", "EACL 2021, Table 11", "BERT + F(BoW)", "non-paraphrase, high", 86.4),
+        ("multi_nli", "EACL 2021, Figure 5", "XLNet-large + F(BoW)", "HANS", 83.1),
     ],
 )
 def test_spot_checks(name: str, source: str, row: str, column: str, expected: float) -> None:
     assert value(name, source, row, column) == expected
 
 
+def _values(name: str, source: str) -> dict[str, tuple[float | None, ...]]:
+    return dict(next(one for one in published_tables(name) if one.source == source).rows)
+
+
+@pytest.mark.parametrize(("name", "classes"), [("multi_nli", 3), ("qqp", 2), ("fever_nli", 3)])
+def test_published_forgettable_sets_are_balanced(name: str, classes: int) -> None:
+    sizes = [values[0] for values in _values(name, "EACL 2021, Table 1").values()]
+    assert [size % classes for size in sizes if size is not None] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("name", "source"), [("multi_nli", "EACL 2021, Table 4"), ("qqp", "EACL 2021, Table 5")])
+def test_printed_averages_are_those_of_the_two_columns(name: str, source: str) -> None:
+    for inside, outside, average in _values(name, source).values():
+        assert inside is not None
+        assert outside is not None
+        assert average == pytest.approx((inside + outside) / 2, abs=0.0501)
+
+
+@pytest.mark.parametrize(("name", "source"), [("multi_nli", "EACL 2021, Table 10"), ("qqp", "EACL 2021, Table 11")])
+def test_an_accuracy_lies_between_those_of_high_and_low_overlap(name: str, source: str) -> None:
+    for values in _values(name, source).values():
+        whole, high, low, other, other_high, other_low = (one or 0.0 for one in values)
+        assert low < whole < high or high < whole < low
+        assert other_low < other < other_high or other_high < other < other_low
+
+
+def test_sizes_of_the_sets_are_those_trained_on() -> None:
+    size = {row: count for row, (count, _) in _values("multi_nli", "EACL 2021, Table 1").items()}
+    said = {f"F({'BERT' if row == 'BERT-base' else row}), {count:,.0f}" for row, count in size.items()}
+    assert said <= set(_values("multi_nli", "EACL 2021, Table 7"))
+    assert {f"BERT + {one}" for one in said} <= set(_values("multi_nli", "EACL 2021, Table 4"))
+
+
+def test_contradictions_of_the_paper_stand_in_notes() -> None:
+    notes = {(name, one.source): one.note for name, one in TABLES}
+    for key, said in {
+        ("multi_nli", "EACL 2021, Table 7"): "The text gives F(BERT) 37.9 on MultiNLI, which is the table's HANS",
+        ("multi_nli", "EACL 2021, Table 4"): "BERT has 84.5 and 63.1 in Table 7",
+        ("multi_nli", "EACL 2021, Tables 2 and 3"): "F(BiLSTM) is another exception here",
+        ("qqp", "EACL 2021, Table 5"): "The text gives BERT 91.3 on QQP and 32.2 on PAWS",
+        ("fever_nli", "EACL 2021, Table 6"): "84.4 in Table 1, and 87.2 in Table 9",
+    }.items():
+        assert said in notes[key]
+
+
 def test_other_datasets_have_none() -> None:
     assert published_tables(None) == ()
-    with pytest.raises(InvalidInputError, match=r"no published figures of 'qqp'; there are those of \['imagenet'"):
-        published_tables("qqp")
+    with pytest.raises(InvalidInputError, match=r"no published figures of 'anli'; there are those of \['fever_nli'"):
+        published_tables("anli")

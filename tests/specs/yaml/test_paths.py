@@ -119,3 +119,20 @@ def test_missing_checkpoint_beside_others_is_a_folder_and_no_address(tmp_path: P
 def test_files_of_a_table_in_a_source_are_made_absolute() -> None:
     source = {"format": "multiple_choice", "table": {"format": "csv", "splits": {"train": "a.csv"}}}
     assert _source(source)["table"]["splits"] == {"train": "/specs/a.csv"}
+
+
+def test_vectors_of_models_are_made_absolute_wherever_a_model_stands() -> None:
+    model = {"kind": "siamese_bag", "vectors": "glove.txt"}
+    changed = {"kind": "siamese_bag", "vectors": "/specs/glove.txt"}
+    content = {
+        "representations": {"a": model},
+        "evaluators": {"b": model},
+        "distance_encoder": model,
+        "forgettables": {"bow": {"model": model, "seeds": [0]}, "own": {"evaluator": "b"}, "learnt": {"model": None}},
+    }
+    assert absolute_paths(content, FOLDER) == {
+        "representations": {"a": changed},
+        "evaluators": {"b": changed},
+        "distance_encoder": changed,
+        "forgettables": {"bow": {"model": changed, "seeds": [0]}, "own": {"evaluator": "b"}, "learnt": {"model": None}},
+    }

@@ -182,7 +182,7 @@ def no_primary(data: BenchmarkData) -> str:
 def _reservation(data: BenchmarkData, verdict: DatasetVerdict) -> str:
     """What speaks against the evaluator of the primary comparison; nothing where nothing does."""
     primary = verdict.evidence.primary
-    if primary is None:
+    if primary is None or primary.shares_the_cost:
         return ""
     against, name = doubts(data, primary.evaluator), f"“{primary.evaluator}”"
     if against.learnt is not None:

@@ -297,7 +297,7 @@ def read_removal_cues(result: PublishedResult, named: Callable[[str], str] = str
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
     return {
         name: tuple(
-            cue if cue.kind == "attribute" else replace(cue, name=named(cue.name))
+            cue if cue.kind == "attribute" else replace(cue, name=_own_name(cue.kind, cue.name, named))
             for cue in read_cues(pq.read_table(result.file(file)))
         )
         for name, file in index.get("cues", {}).items()
@@ -338,11 +338,19 @@ def read_evidence(result: PublishedResult, named: Callable[[str], str] = str) ->
 
 
 _COLUMN = r"(text_pair|text|column \d+)"
-_MARK = re.compile(rf"\b{_COLUMN}(?= alone\b)|(?<=” of ){_COLUMN}\b")
+_TEXT = re.compile(r"\b(?:text_pair|text)$|\b(?:text_pair|text)(?= less )|(?<= less )(?:text_pair|text)\b")
+"""The columns in the name of a length: "number of words of text", "difference in words, text_pair less text"."""
+
+
+def _own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
+    return _TEXT.sub(lambda found: named(found[0]), name) if kind == "length" else named(name)
+
+
+_MARK = re.compile(rf"\b{_COLUMN}(?= alone\b)|(?<=” of ){_COLUMN}\b|(?<=s of )text\w*\b|(?<=length of )text\w*\b")
 
 
 def _own_words(caption: str, named: Callable[[str], str]) -> str:
-    """The caption with the marks' columns as the source calls them: "text_pair alone", "the word “not” of text"."""
+    """The caption with the marks' columns as the source calls them: "text_pair alone", "the number of words of text"."""
     return _MARK.sub(lambda found: named(found[0]), caption)
 
 
@@ -354,7 +362,7 @@ def _own_columns(table: pa.Table, named: Callable[[str], str]) -> pa.Table:
         return table.set_column(names.index("column"), "column", pa.array(values, pa.string()))
     if {"kind", "name", "value"} <= set(names):
         pairs = zip(table["kind"].to_pylist(), table["name"].to_pylist(), strict=True)
-        values = [name if kind == "attribute" else named(name) for kind, name in pairs]
+        values = [name if kind == "attribute" else _own_name(kind, name, named) for kind, name in pairs]
         return table.set_column(names.index("name"), "name", pa.array(values, pa.string()))
     if "text" in names:
         headings = [named(name) if name in ("text", "text_pair") else name for name in names]

@@ -20,17 +20,17 @@ def _named(column: str) -> str:
 @pytest.fixture
 def evidence(tmp_path: Path) -> PublishedResult:
     marks = {
-        "kind": ["partial input", "word", "column", "attribute"],
-        "name": ["text_pair", "text", "column 3", "text"],
-        "value": ["", "not", "", "text_pair"],
-        "label_name": ["a", "a", None, None],
-        "class_share": [0.9, 0.9, None, None],
-        "rows": [40] * 4,
-        "removed_rows": [30] * 4,
-        "share_removed": [0.5] * 4,
-        "share_expected": [0.25] * 4,
-        "p_value": [0.001] * 4,
-        "counts": [True, True, False, True],
+        "kind": ["partial input", "word", "column", "attribute", "length"],
+        "name": ["text_pair", "text", "column 3", "text", "difference in words, text_pair less text"],
+        "value": ["", "not", "", "text_pair", "2 or more"],
+        "label_name": ["a", "a", None, None, "a"],
+        "class_share": [0.9, 0.9, None, None, 0.9],
+        "rows": [40] * 5,
+        "removed_rows": [30] * 5,
+        "share_removed": [0.5] * 5,
+        "share_expected": [0.25] * 5,
+        "p_value": [0.001] * 5,
+        "counts": [True, True, False, True, True],
     }
     tables = {
         "marks": pa.table(marks),
@@ -39,7 +39,11 @@ def evidence(tmp_path: Path) -> PublishedResult:
     }
     for name, table in tables.items():
         pq.write_table(table, tmp_path / f"{name}.parquet")
-    captions = ["Most telling: text_pair alone, the word “not” of text, column 3 alone.", "", ""]
+    captions = [
+        "Most telling: text_pair alone, the word “not” of text, column 3 alone, the number of words of text (2 or more).",
+        "",
+        "",
+    ]
     index = {
         "tables": [
             {"title": name, "caption": caption, "file": f"{name}.parquet"}
@@ -58,6 +62,7 @@ def test_marks_have_the_sources_names_and_attributes_keep_theirs(evidence: Publi
         ("word", "question"),
         ("column", "age"),
         ("attribute", "text"),
+        ("length", "difference in words, answer less question"),
     ]
     assert cues[1].text == "the word “not” of question"
     assert read_removal_cues(evidence)["small"][0].name == "text_pair"
@@ -65,9 +70,14 @@ def test_marks_have_the_sources_names_and_attributes_keep_theirs(evidence: Publi
 
 def test_tables_of_evidence_have_the_sources_names(evidence: PublishedResult) -> None:
     marks, words, suspects = read_evidence(evidence, _named)
-    assert marks.table["name"].to_pylist() == ["answer", "question", "age", "text"]
-    assert marks.table["value"].to_pylist() == ["", "not", "", "text_pair"]
-    assert marks.caption == "Most telling: answer alone, the word “not” of question, age alone."
+    assert marks.table["name"].to_pylist() == [
+        "answer", "question", "age", "text", "difference in words, answer less question"
+    ]  # fmt: skip
+    assert marks.table["value"].to_pylist() == ["", "not", "", "text_pair", "2 or more"]
+    assert (
+        marks.caption
+        == "Most telling: answer alone, the word “not” of question, age alone, the number of words of question (2 or more)."
+    )
     assert words.table["column"].to_pylist() == ["question", "answer", None]
     assert words.table["word"].to_pylist() == ["not", "text_pair", "x"]
     assert suspects.table.column_names == ["row_id", "question", "answer"]

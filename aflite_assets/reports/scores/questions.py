@@ -116,6 +116,7 @@ def question_set(test_set: TestSet, right: int) -> TestSet:
         categories={name: values[chosen] for name, values in test_set.categories.items()},
         notes=(*test_set.notes, note) if left_out else test_set.notes,
         groups=None,
+        class_map=None,  # the right answer is one, by whatever name
         unit="question",
         chance=float((1 / answers).mean()),
     )

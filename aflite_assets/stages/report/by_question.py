@@ -32,7 +32,15 @@ def choice_sets(
             return bool(whole_questions(right, one.groups).any())
         return is_multiple_choice(right, one.groups)
 
-    return [one for one in test_sets if one.class_map is None and asks(one)]
+    return [one for one in test_sets if _in_own_classes(one, label_names) and asks(one)]
+
+
+def _in_own_classes(test_set: TestSet, label_names: tuple[str, ...]) -> bool:
+    """Whether each class of the dataset counts as that of the same name and number, as of the dataset's own splits."""
+    mapped = test_set.class_map
+    return mapped is None or (
+        test_set.label_names == label_names and np.array_equal(mapped, np.arange(len(label_names)))
+    )
 
 
 def question_note(test_sets: Sequence[TestSet]) -> tuple[str, ...]:

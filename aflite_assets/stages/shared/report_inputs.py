@@ -350,7 +350,7 @@ _MARK = re.compile(rf"\b{_COLUMN}(?= alone\b)|(?<=” of ){_COLUMN}\b|(?<=s of )
 
 
 def _own_words(caption: str, named: Callable[[str], str]) -> str:
-    """The caption with the marks' columns as the source calls them: "text_pair alone", "the number of words of text"."""
+    """The caption with the marks' columns as the source calls them: "text_pair alone", "number of words of text"."""
     return _MARK.sub(lambda found: named(found[0]), caption)
 
 

@@ -40,7 +40,7 @@ def evidence(tmp_path: Path) -> PublishedResult:
     for name, table in tables.items():
         pq.write_table(table, tmp_path / f"{name}.parquet")
     captions = [
-        "Most telling: text_pair alone, the word “not” of text, column 3 alone, the number of words of text (2 or more).",
+        "Most telling: text_pair alone, the word “not” of text, column 3 alone, the number of words of text (9).",
         "",
         "",
     ]

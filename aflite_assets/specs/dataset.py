@@ -370,6 +370,11 @@ class DatasetSpec(StrictSpec):
     def _check_choices(self) -> None:
         if self.source.format != "multiple_choice":
             return
+        if self.drop_duplicates:
+            raise ValueError(
+                "drop_duplicates is about rows, and a row of multiple choice is one answer, so questions would lose "
+                "answers; leave it out, and drop repeated questions in the source"
+            )
         given = sorted(self.columns.model_fields_set - {"annotators", "attributes"})
         if given or self.labels is not None or self.unlabelled:
             named = [*(f"columns.{name}" for name in given), *(["labels"] if self.labels is not None else [])]

@@ -218,3 +218,4 @@ def test_multiple_choice_names_its_columns_in_the_source(spec_content: dict[str,
     message = "gives texts, labels, ids and groups itself, but columns.group and columns.text is set; leave it out"
     _refuses(content, message, columns={"text": "question", "group": "question"})
     _refuses(content, "but labels is set; leave it out", columns={}, labels=["wrong", "right"])
+    _refuses(content, "a row of multiple choice is one answer", columns={}, drop_duplicates=True)

@@ -35,13 +35,14 @@ def without_copies(
     *,
     duplicates: bool,
     between_splits: bool,
+    whole_groups: bool = False,
 ) -> tuple[dict[str, np.ndarray], DroppedCopies]:
     """The labelled rows of each split that stay (positions, ascending int64), and how many left.
 
     `labels` int64 by split, negative for rows without a label; `groups` int64 by split, or empty. With `duplicates`
     of the rows of one split that have the same input and label the first stays; rows with the same input and other
     labels stay. With `between_splits` train rows leave that share their group or their whole input with a row of
-    another split.
+    another split, with `whole_groups` (of multiple choice) together with all rows of their groups.
 
     Raises:
         DataError: `between_splits` would leave no train row.
@@ -68,6 +69,9 @@ def without_copies(
         same_group = np.isin(groups["train"][train], elsewhere)
     elsewhere = np.concatenate([codes[split][rows[split]] for split in others])
     same_input = np.isin(codes["train"][train], elsewhere) & ~same_group
+    if whole_groups and groups:
+        own = groups["train"][train]
+        same_input = np.isin(own, own[same_input]) & ~same_group
     leaves = same_group | same_input
     if leaves.all():
         raise DataError(

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.choices import ANSWER, GROUP, ID, LABEL, TEXT
+from aflite_assets.data.formats.choices import ANSWER, GROUP, ID, LABEL, RIGHT, TEXT, WRONG
 from aflite_assets.data.formats.row_places import BadRowError, naming_lines
 from aflite_assets.data.raw_table.annotators import LabelReader, labels_from_columns, labels_from_files
 from aflite_assets.data.raw_table.columns import (
@@ -168,7 +168,12 @@ def _build(
     rows, dropped = {split: np.flatnonzero(own >= 0) for split, own in labels.numbers.items()}, DroppedCopies()
     if drop_duplicates or drop_between_splits:
         rows, dropped = without_copies(
-            labels.numbers, inputs, groups, duplicates=drop_duplicates, between_splits=drop_between_splits
+            labels.numbers,
+            inputs,
+            groups,
+            duplicates=drop_duplicates,
+            between_splits=drop_between_splits,
+            whole_groups=set(label_names) == {RIGHT, WRONG},
         )
     splits = _split_rows(rows, labels.numbers, groups, holdout, seed=seed, complete=complete)
     kept = _limited(splits, labels.numbers, groups, limit, seed=seed, complete=complete)

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.formats.choices import RIGHT, WRONG
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks.feature_columns import FeatureColumns, all_finite, feature_columns
 from aflite_assets.diagnostics.data_checks.repeats import TrainRepeats, input_codes, repeats_in_train
@@ -42,6 +43,11 @@ class CheckContext:
     def train(self) -> Examples:
         """The rows of the split that is filtered."""
         return self.examples.in_split("train")
+
+    @property
+    def questions(self) -> bool:
+        """Whether rows are answers of questions (multiple choice), which repeat and share texts by their nature."""
+        return self.examples.groups is not None and {*self.examples.label_names} == {RIGHT, WRONG}
 
     @cached_property
     def in_train(self) -> np.ndarray:

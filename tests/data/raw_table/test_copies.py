@@ -37,6 +37,19 @@ def test_pairs_are_copies_as_a_whole(build: Build) -> None:
     assert _rows(raw) == {"train": [0, 1]}
 
 
+def test_questions_leave_whole_where_an_answer_stands_in_another_split(build: Build) -> None:
+    columns = {"text": "text", "text_pair": "text_pair", "group": "q"}
+    train = {
+        "text": ["one?"] * 2 + ["two?"] * 2, "text_pair": ["a", "b", "a", "c"], "q": ["1", "1", "2", "2"],
+        "label": ["right", "wrong", "wrong", "right"],
+    }  # fmt: skip
+    test = {"text": ["one?"] * 2, "text_pair": ["b", "d"], "q": ["9", "9"], "label": ["wrong", "right"]}
+    names = ("right", "wrong")
+    raw = build({"train": train, "test": test}, columns, label_names=names, drop_between_splits=True)
+    assert _rows(raw) == {"train": [2, 3], "test": [4, 5]}
+    assert raw.dropped_copies.shared_input == 2
+
+
 def test_feature_vectors_are_copies_by_their_numbers(build: Build) -> None:
     values = {"x": [[1.0, 2.0], [1.0, 2.5], [1.0, 2.0]], "label": [0, 1, 0]}
     raw = build({"train": values}, {"features": "x"}, drop_duplicates=True)

@@ -1,6 +1,17 @@
+from collections.abc import Callable
+
 import pytest
 
-from aflite_assets.diagnostics.data_checks.context import listed, not_applicable, quoted_text
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.data_checks.context import (
+    NOT_APPLICABLE,
+    CheckContext,
+    listed,
+    not_applicable,
+    quoted_text,
+)
+from aflite_assets.diagnostics.data_checks.input_checks import repeated_texts_grouped
+from aflite_assets.diagnostics.data_checks.row_checks import few_repeats_in_train
 
 
 @pytest.mark.parametrize(
@@ -28,3 +39,14 @@ def test_long_lists_are_cut() -> None:
 def test_what_does_not_apply_passes_and_says_so() -> None:
     outcome = not_applicable("texts only")
     assert (outcome.passed, outcome.numbers) == (True, {"result": "not applicable: texts only"})
+
+
+def test_answers_of_questions_repeat_by_their_nature(make_examples: Callable[..., Examples]) -> None:
+    texts = {"text": ["one?"] * 4, "text_pair": ["a", "b"] * 2, "group": [0, 0, 1, 1]}
+    asked = make_examples(["train"] * 4, [0, 1, 0, 1], ("right", "wrong"), **texts)
+    assert CheckContext(asked).questions
+    for check in (few_repeats_in_train, repeated_texts_grouped):
+        assert str(check(CheckContext(asked)).numbers["result"]).startswith(NOT_APPLICABLE)
+    plain = make_examples(["train"] * 4, [0, 1, 0, 1], **texts)
+    assert not CheckContext(plain).questions
+    assert not few_repeats_in_train(CheckContext(plain)).passed

@@ -76,7 +76,7 @@ def test_tables_of_evidence_have_the_sources_names(evidence: PublishedResult) ->
     assert marks.table["value"].to_pylist() == ["", "not", "", "text_pair", "2 or more"]
     assert (
         marks.caption
-        == "Most telling: answer alone, the word “not” of question, age alone, the number of words of question (2 or more)."
+        == "Most telling: answer alone, the word “not” of question, age alone, the number of words of question (9)."
     )
     assert words.table["column"].to_pylist() == ["question", "answer", None]
     assert words.table["word"].to_pylist() == ["not", "text_pair", "x"]

@@ -213,7 +213,7 @@ def test_example_of_each_kind_of_data_needs_no_download(
     spec = load_spec(tmp_path / f"{name}.yaml")
     for model in (*spec.representations.values(), *spec.evaluators.values()):
         assert getattr(model, "checkpoint", None) is None
-        assert model.kind in ("small_transformer", "timm_image", "identity", "linear", "rbf_svm")
+        assert model.kind in ("small_transformer", "siamese_bag", "timm_image", "identity", "linear", "rbf_svm")
     assert main(["check", "--no-timing", f"{name}.yaml"]) == 0
     written = capsys.readouterr().out
     assert described in written

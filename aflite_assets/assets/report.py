@@ -53,6 +53,8 @@ def benchmark_report(
     }
     materialization = materialized(obtained, metadata)
     # last, so that they are what a person sees at the end of a run
+    for line in obtained.result.summary["verdicts"]:
+        context.log.info(f"Verdict, representation {line}")
     for line in obtained.result.summary["checks"]:
         context.log.log(logging.WARNING if line.startswith("check FAILED") else logging.INFO, line)
     return materialization

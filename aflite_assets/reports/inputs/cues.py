@@ -156,8 +156,8 @@ def cue_text(cue: Cue) -> str:
     with_class = "" if cue.label_name is None or cue.class_share is None else f", {class_text(cue)},"
     if cue.kind == "length" and with_class:
         return (
-            f"{cue.text}{with_class} is that of {percent(cue.share_removed)} % of the removed rows together with this "
-            f"class, and of {percent(cue.share_expected)} % of as many random ones"
+            f"{cue.text}{with_class.removesuffix(',')}: {percent(cue.share_removed)} % of the removed rows are of that "
+            f"length and class, and {percent(cue.share_expected)} % of as many random ones"
         )
     verb = "is right for" if cue.kind in ("partial input", "column") else "marks"
     return (

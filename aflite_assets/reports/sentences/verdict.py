@@ -257,8 +257,7 @@ def _marks(cues: list[Cue], verdict: DatasetVerdict, label_names: tuple[str, ...
     shown = listed([marked_text(cue, label_names) for cue in named[:_MOST_CUES]])
     left = len(cues) - len(named[:_MOST_CUES])
     further = f". {count(left)} more {'mark is' if left == 1 else 'marks are'} in the table" if left else ""
-    first = "Besides, they" if verdict.code in ("nothing_found", "class_balance_only") else "They"
-    return f". {first} are marked by {shown}{further}{hints}"
+    return f". More frequent among them than among random rows: {shown}{further}{hints}"
 
 
 def _cost(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> Iterator[Detail]:

@@ -56,7 +56,8 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
     )
     removed, costs, gains, use = (detail.text for detail in text.details)
     assert removed == (
-        "Removed: 798 of 1,200 train rows (66.5 %). They are marked by the word “not” of text_pair "
+        "Removed: 798 of 1,200 train rows (66.5 %). More frequent among them than among random rows: the word “not” "
+        "of text_pair "
         "(500 rows, 20.0 % kept)."
     )
     assert costs.startswith(
@@ -77,11 +78,12 @@ def test_a_planted_length_is_named_with_its_numbers(planted: BenchmarkData) -> N
     assert text.code == "shortcut_found_helps"
     assert text.sentence.startswith(
         "Shortcut found, and filtering helps: the number of words of text (13 or more), with contradiction in 90.0 % "
-        "of its 500 rows, is that of 50.0 % of the removed rows together with this class, and of 30.0 % of as many "
-        "random ones; “linear” is"
+        "of its 500 rows: 50.0 % of the removed rows are of that length and class, and 30.0 % of as many random "
+        "ones; “linear” is"
     )
     assert text.details[0].text.endswith(
-        "They are marked by the number of words of text (13 or more; 500 rows, 90.0 % contradiction, 20.0 % kept)."
+        "More frequent among them than among random rows: the number of words of text (13 or more; 500 rows, 90.0 % "
+        "contradiction, 20.0 % kept)."
     )
 
 
@@ -91,7 +93,8 @@ def test_of_many_lengths_one_is_named(planted: BenchmarkData) -> None:
     text = verdict_text(with_cues(started(planted), words, WORD, longest), "roberta")
     assert "filtering helps: the length of text_pair (longest of its question), with" in text.sentence
     assert text.details[0].text.endswith(
-        "They are marked by the length of text_pair (longest of its question; 500 rows, 20.0 % kept) and the word "
+        "More frequent among them than among random rows: the length of text_pair (longest of its question; 500 "
+        "rows, 20.0 % kept) and the word "
         "“not” of text_pair (500 rows, 20.0 % kept). 1 more mark is in the table."
     )
 
@@ -120,8 +123,8 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
         "is a shortcut."
     )
     assert (
-        "They are marked by the word “not” of text (500 rows, 20.0 % kept). That may be the task itself."
-        in text.details[0].text
+        "More frequent among them than among random rows: the word “not” of text (500 rows, 20.0 % kept). That may "
+        "be the task itself." in text.details[0].text
     )
 
 

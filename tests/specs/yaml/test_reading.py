@@ -248,7 +248,7 @@ def test_places_that_are_no_files_are_refused_and_never_waited_for(tmp_path: Pat
     for name, message in wanted.items():
         with pytest.raises(SpecError, match=re.escape(f"{tmp_path / name}: {message}")):
             read_yaml(tmp_path / name, environment={})
-    with pytest.raises(SpecError, match=re.escape("'a\\x00.yaml': cannot be read: embedded null byte")):
+    with pytest.raises(SpecError, match=r"'a\\x00\.yaml': cannot be read: .*embedded null (byte|character)"):
         read_yaml(Path("a\0.yaml"), environment={})
 
 

@@ -167,7 +167,8 @@ class PhaseDifference:
 def phase_differences(data: BenchmarkData) -> tuple[PhaseDifference, ...]:
     """Every second phase against its start, and against random rows where such a phase was trained.
 
-    Those against random rows are judged (`verdicts.judge`), since a second phase on any rows changes a model.
+    Those against random rows are judged (`verdicts.judge`), since a second phase on any rows changes a model. The first
+    phase on forgettable rows is judged by itself on the first challenge set, the others together.
 
     Raises:
         DataError: predictions do not fit their test sets.
@@ -175,6 +176,7 @@ def phase_differences(data: BenchmarkData) -> tuple[PhaseDifference, ...]:
     forgettables = data.forgettables
     if forgettables is None:
         return ()
+    primary = _primary(data, forgettables)
     found: list[tuple[PhaseDifference, Claim]] = []
     for name, phase in forgettables.phases.items():
         control = forgettables.control_of(name)
@@ -187,6 +189,8 @@ def phase_differences(data: BenchmarkData) -> tuple[PhaseDifference, ...]:
                 )
                 whole = part.column is None and part.label is None
                 family: Family = "whole sets" if whole else "parts of sets"
+                if whole and against == control and (name, test_set.name) == primary:
+                    family = "primary"
                 found.append(
                     (difference, Claim(interval, rows, family, None if against == control else "not the control"))
                 )
@@ -195,6 +199,17 @@ def phase_differences(data: BenchmarkData) -> tuple[PhaseDifference, ...]:
         PhaseDifference(**{**vars(difference), "verdict": verdict})
         for (difference, _), verdict in zip(found, verdicts, strict=True)
     )
+
+
+def _primary(data: BenchmarkData, forgettables: Forgettables) -> tuple[str, str] | None:
+    """Evaluator and test set of the comparison that is judged by itself; None without a control or a challenge set."""
+    names = [
+        name
+        for name, phase in forgettables.phases.items()
+        if phase.set_name == "forgettable" and forgettables.control_of(name) is not None
+    ]
+    challenge = next((one.name for one in data.test_sets if one.challenge), None)
+    return (names[0], challenge) if names and challenge is not None else None
 
 
 def _paired(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
@@ -287,7 +302,13 @@ def best_line(data: BenchmarkData) -> str | None:
     if not found:
         return "No difference was found between second phases on forgettable rows and on as many random ones."
     challenge = {one.name for one in data.test_sets if one.challenge}
-    found.sort(key=lambda one: (one.test_set not in challenge, -abs(one.interval.difference if one.interval else 0.0)))
+    found.sort(
+        key=lambda one: (
+            not one.verdict.primary,
+            one.test_set not in challenge,
+            -abs(one.interval.difference if one.interval else 0.0),
+        )
+    )
     named = found[0]
     assert named.interval is not None
     side = "above" if named.interval.difference > 0 else "below"

@@ -132,7 +132,9 @@ def test_differences_to_random_rows_are_judged_and_those_to_the_start_are_not(fo
     gain = found["net_bow", "net_random", "hans"]
     assert gain.interval is not None
     assert gain.interval.difference == pytest.approx(18)
-    assert (gain.verdict.side, gain.interval.trainings) == ("above", (3, 3))
+    assert (gain.verdict.side, gain.verdict.primary, gain.interval.trainings) == ("above", True, (3, 3))
+    assert gain.verdict.adjusted_p == gain.interval.p_value
+    assert not any(one.verdict.primary for one in found.values() if one is not gain)
     start = found["net_bow", "net", "hans"]
     assert start.interval is not None
     assert start.interval.difference == pytest.approx(20)

@@ -336,7 +336,10 @@ def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, timings: TimingCache)
     return CostLine("evaluator_models", name, work, "; ".join(notes))
 
 
-_ASSUMED = f"forgettable rows taken to be {100 * ASSUMED_SHARE:g} % of full, which only a run can tell; a later check has the number"
+_ASSUMED = (
+    f"forgettable rows taken to be {100 * ASSUMED_SHARE:g} % of full, which only a run can tell; "
+    "a later check has the number"
+)
 
 
 def _stage_rows(stage: RecipeStage, plan: RunPlan) -> int | None:

@@ -272,3 +272,29 @@ def test_yaml_about_evaluation_is_valid(block: str) -> None:
 def test_yaml_in_the_readme_and_about_operations_is_valid(block: str) -> None:
     source = {"format": "csv", "splits": {"train": "a.csv", "test": "b.csv"}}
     assert parse_spec({"name": "mine", "source": source, **MODELS, **yaml.safe_load(block)})
+
+
+def test_the_four_lines_on_forgettable_rows_can_be_added_to_a_file_of_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (block,) = (one for one in _yaml_blocks(GUIDE) if "forgettables" in one)
+    lines = block.splitlines()
+    added = [line for line in lines if re.search(r"# [1-4]$", line)]
+    before = "\n".join(line for line in lines if line not in added)
+    assert len(added) == 4
+    file = "source: {format: csv, splits: {train: train.csv, test: test.csv}}\nseeds: [0, 1]\n"
+    file += "representations: {small: {kind: small_transformer}}\n"
+    names = ("entailment", "neutral", "contradiction")
+    rows = [f"the premise {row},a hypothesis {row},{names[row % 3]}" for row in range(600)]
+    for split, part in (("train", rows[:500]), ("test", rows[500:])):
+        (tmp_path / f"{split}.csv").write_text("\n".join(["premise,hypothesis,label", *part]))
+    monkeypatch.chdir(tmp_path)
+    printed = []
+    for text in (before, block):
+        (tmp_path / "pairs.yaml").write_text(file + text)
+        assert main(["check", "--no-timing", "pairs.yaml"]) == 0
+        printed.append(capsys.readouterr().out)
+    assert "  cells        12 = 1 evaluator x 6 train sets x 2 seeds" in printed[0]
+    assert "weak model" not in printed[0]
+    assert "bow: 1 training, 90 rows taken (20.0 % of full, assumed until a run says how many)" in printed[1]
+    assert "= 1 evaluator x 6 train sets x 2 seeds + 2 evaluators on full alone x 2 seeds" in printed[1]

@@ -337,7 +337,8 @@ def _recipe_line(name: str, recipe: Recipe, plan: RunPlan, timings: TimingCache)
 
 
 _ASSUMED = (
-    f"forgettable rows taken to be {ASSUMED_SHARE:.0%} of full, which only a run can tell; a later check has the number"
+    f"forgettable rows taken to be {100 * ASSUMED_SHARE:g} % of full, which only a run can tell; "
+    "a later check has the number"
 )
 
 

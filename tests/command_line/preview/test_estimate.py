@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 from aflite_assets.command_line.preview import estimate as cost_estimate
 from aflite_assets.command_line.preview import filter_timing, model_timing
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine, TimingCache, Work, estimate_cost
+from aflite_assets.command_line.preview.estimate import CostEstimate, CostLine, Work, estimate_cost
 from aflite_assets.command_line.preview.run_plan import RunPlan
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore, StoredResult
@@ -22,7 +22,7 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models import ImageModelSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages import pipeline
-from aflite_assets.stages.pipeline import STAGES, run_pipeline, run_stage
+from aflite_assets.stages.pipeline import STAGES, run_pipeline
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -287,105 +287,3 @@ def test_later_stages_are_counted_apart_from_the_training_that_they_share() -> N
         "model": models, "step": models * (3 + 1) * -(-rows // 16), "row": models * (40 + 30),
     }  # fmt: skip
     assert foreseen.measured.count("measuring training and prediction of timm_image") == 1
-
-
-BAG = {"kind": "siamese_bag", "vector_width": 8, "projection": 8, "hidden": 8, "epochs": 2}
-NET = {"kind": "small_transformer", "vocabulary": 100, "width": 8, "layers": 1, "heads": 2, "epochs": 2}
-PAIRS: dict[str, Any] = {
-    "name": "forgetful_pairs",
-    "source": {"format": "template_nli", "splits": {"train": 150, "test": 60}, "planted_share": 0.6, "seed": 0},
-    "labels": ["entailment", "neutral", "contradiction"],
-    "warmup": {"size": 30},
-    "representations": {"net": NET},
-    "filter": {"target_size": 0.5, "slice_size": 0.3, "n_partitions": 4, "threshold": 0.0},
-    "forgettables": {
-        "bow": {"model": BAG, "seeds": [0, 1], "balance": False, "alone": True},
-        "own": {"evaluator": "net", "balance": False},
-    },
-    "evaluators": {
-        "net": NET,
-        "net_bow": {"kind": "fine_tuned", "start": "net", "stages": [{"forgettables": "bow", "epochs": 1}]},
-        "net_random": {
-            "kind": "fine_tuned", "start": "net", "stages": [{"forgettables": "bow", "take": "random", "epochs": 3}],
-        },
-    },
-    "seeds": [0, 1],
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def pairs() -> Foreseen:
-    return _foreseen(parse_spec(PAIRS))
-
-
-@pytest.fixture(scope="module")
-def pairs_run(pairs: Foreseen, tmp_path_factory: pytest.TempPathFactory) -> tuple[ResultStore, dict[str, StoredResult]]:
-    store = ResultStore(tmp_path_factory.mktemp("pairs"))
-    needed = [name for name in STAGES if name not in ("published_dataset", "bias_evidence", "benchmark_report")]
-    return store, {name: run_stage(name, pairs.spec, store=store) for name in needed}
-
-
-def test_weak_trainings_and_second_phases_are_counted_with_what_was_assumed(pairs: Foreseen) -> None:
-    # Of 120 rows of full 24 are taken to be forgotten; batches of 32.
-    assert _work(pairs.estimate, "forgettable_sets", "bow") == {"model": 2, "step": 2 * 2 * 4, "row": 2 * 60}
-    assert _work(pairs.estimate, "evaluator_models", "net_bow") == {"model": 2, "step": 2 * 1, "row": 2 * 60}
-    assert _work(pairs.estimate, "evaluator_models", "net_random") == {"model": 2, "step": 2 * 3, "row": 2 * 60}
-    notes = {line.what: line.note for line in pairs.estimate.lines if line.note}
-    assert notes["net_bow"] == notes["net_random"]
-    assert notes["net_bow"].startswith("forgettable rows taken to be 20% of full, which only a run can tell")
-    assert pairs.measured.count("measuring training and prediction of siamese_bag") == 1
-
-
-def test_an_evaluators_own_training_is_not_counted_twice(pairs: Foreseen) -> None:
-    (own,) = (line for line in pairs.estimate.lines if (line.stage, line.what) == ("forgettable_sets", "own"))
-    assert (own.work, own.seconds) == ((), 0.0)
-    assert own.note == "the first training of net, which is counted with evaluator_models"
-    rows = {train_set.name: train_set.rows for train_set in pairs.plan.train_sets}
-    assert _work(pairs.estimate, "evaluator_models", "net") == {
-        "model": 2 * len(rows),
-        "step": 2 * 2 * sum(-(-count // 32) for count in rows.values()),
-        "row": 2 * len(rows) * 60,
-    }
-
-
-def test_weak_models_cost_what_was_foreseen(
-    pairs: Foreseen, pairs_run: tuple[ResultStore, dict[str, StoredResult]]
-) -> None:
-    _, results = pairs_run
-    found = results["forgettable_sets"].result
-    trained = [found.part(f"bow.{seed}").summary["steps"] for seed in (0, 1)]
-    assert sum(trained) == _work(pairs.estimate, "forgettable_sets", "bow")["step"]
-    assert len(_cells(results)) == pairs.plan.cells
-    # Trained for its forgetting, and found by its own cell and by what goes on from it.
-    assert "weights:net.full.0" in found.parts
-
-
-def test_a_later_check_has_the_number_of_forgettable_rows(
-    pairs: Foreseen, pairs_run: tuple[ResultStore, dict[str, StoredResult]]
-) -> None:
-    store, results = pairs_run
-    data = preview_data(pairs.spec)
-    plan = preview_plan(pairs.spec, data, preview_challenges(pairs.spec, data), store=store)
-    for name, weak_model in plan.weak_models.items():
-        facts = results["forgettable_sets"].result.summary["models"][name]
-        assert not weak_model.assumed
-        assert weak_model.taken == facts["taken"] > 0
-        assert weak_model.set_rows["never_learnt"] == facts["never_learnt"]
-    assert {cell["train_set"]: cell["train_rows"] for cell in _cells(results)} == {
-        train_set.name: train_set.rows for train_set in plan.train_sets
-    }
-    empty = preview_plan(pairs.spec, data, preview_challenges(pairs.spec, data), store=ResultStore(store.root / "none"))
-    assert all(weak_model.assumed for weak_model in empty.weak_models.values())
-
-
-def test_a_batch_that_depends_on_the_rows_is_that_of_the_whole_train_split(
-    pairs: Foreseen, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measured: list[int] = []
-    monkeypatch.setattr(
-        cost_estimate, "measure_neural", lambda settings, *_, **__: measured.append(settings.batch_size)
-    )
-    plan = replace(pairs.plan, rows={**pairs.plan.rows, "train": 60_000})
-    bag = pairs.plan.weak_models["bow"].settings
-    TimingCache(preview_data(pairs.spec).raw.examples, plan, DeviceSettings("cpu"), lambda line: None).neural(bag)
-    assert measured == [256]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from aflite_assets.paths import kernels_folder
 from tests.undrawn import undrawn_figures
@@ -17,6 +18,10 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 # Processes that tests start have other homes, but need not compile, or look for fonts, again.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels_folder(Path(__file__).parent / "__pycache__" / "numba")))
 os.environ.setdefault("MPLCONFIGDIR", str(Path(__file__).parent / "__pycache__" / "matplotlib"))
+
+# Tests say what is right; how long one example takes depends on what else the machine does.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 pytest_plugins = ["tests.pipeline_fixtures"]
 

@@ -1,8 +1,13 @@
-"""Finding the weights file of a folder that cannot be read, for error messages. Loads no weights."""
+"""Names of a saved model's files, and which of them cannot be read, for error messages. Loads no weights."""
 
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
+
+CONFIGURATION_FILE = "config.json"
+WEIGHTS_FILE = "model.safetensors"
+READING_ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError)
+"""What loading a folder that holds no such model, or half of one, leads to."""
 
 
 def reading_problem(folder: str | Path, error: Exception) -> str:

@@ -1,16 +1,12 @@
 """Settings of forgettable rows and minorities: what they default to, and what is refused with its place."""
 
 import copy
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from aflite_assets.errors import SpecError
 from aflite_assets.specs.forgettables import NEGATION_WORDS
-from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.specs.registry import parse_spec
 
 BAG = {"kind": "siamese_bag"}
@@ -102,14 +98,3 @@ def test_minorities_that_cannot_be_counted_are_refused(
 ) -> None:
     given = {**content, "forgettables": {"bow": {"model": BAG}}, "minorities": minorities, **changes}
     assert message in _message(given)
-
-
-def test_the_lines_of_the_guide_can_be_added_to_a_dataset(content: dict[str, Any]) -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "forgettables.md").read_text(encoding="utf-8")
-    block = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", guide, re.DOTALL)[0])
-    spec = parse_spec({**content, **block})
-    (bow,) = spec.forgettables.values()
-    recipes = recipes_of(spec.evaluators)
-    assert bow.settings(spec.evaluators).kind == "siamese_bag"
-    assert [recipe.forgettable[0].set_name for recipe in recipes.values()] == ["forgettable", "random"]
-    assert {recipe.start for recipe in recipes.values()} == {"encoder"}

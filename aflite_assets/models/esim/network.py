@@ -10,11 +10,9 @@ from torch import nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from aflite_assets.models.esim.contextual_vectors import ContextualVectors, LayerMix
+from aflite_assets.models.weights_files import CONFIGURATION_FILE, WEIGHTS_FILE
 from aflite_assets.models.words.padded_texts import run_lstm, stacked
 from aflite_assets.models.words.word_inputs import NO_PIECE, NO_WORD
-
-CONFIGURATION_FILE = "config.json"
-WEIGHTS_FILE = "model.safetensors"
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,10 @@ from safetensors.torch import save_file
 from torch import nn
 from transformers.modeling_outputs import SequenceClassifierOutput
 
+from aflite_assets.models.weights_files import CONFIGURATION_FILE, WEIGHTS_FILE
 from aflite_assets.models.words.padded_texts import run_lstm, stacked
 from aflite_assets.models.words.word_inputs import NO_WORD
 from aflite_assets.models.words.word_tables import PartlyLearntVectors
-
-CONFIGURATION_FILE = "config.json"
-WEIGHTS_FILE = "model.safetensors"
 
 
 @dataclass(frozen=True)

@@ -6,21 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.models.siamese.network import CONFIGURATION_FILE, WEIGHTS_FILE, Siamese, SiameseConfiguration
+from aflite_assets.models.siamese.network import Siamese, SiameseConfiguration
 from aflite_assets.models.text.inputs import TextColumn, text_columns
 from aflite_assets.models.text.pretrained import TextModel
-from aflite_assets.models.weights_files import reading_problem
+from aflite_assets.models.weights_files import CONFIGURATION_FILE, READING_ERRORS, WEIGHTS_FILE, reading_problem
 from aflite_assets.models.words.word_inputs import UNKNOWN_WORD, WordReader
 from aflite_assets.models.words.word_tables import ReadWords, read_words
 from aflite_assets.specs.models import SiameseBagSpec, SiameseLstmSpec
-
-READING_ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError)
-"""What a folder that holds no such model, or half of one, leads to."""
 
 
 def new_siamese(settings: SiameseBagSpec | SiameseLstmSpec, train: Examples, log: Callable[[str], None]) -> TextModel:

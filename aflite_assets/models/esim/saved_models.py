@@ -15,7 +15,7 @@ from aflite_assets.models.esim.network import Esim, EsimConfiguration
 from aflite_assets.models.text.pretrained import TextModel
 from aflite_assets.models.weights_files import CONFIGURATION_FILE, READING_ERRORS, WEIGHTS_FILE, reading_problem
 from aflite_assets.models.words.word_inputs import PAIR, WordReader
-from aflite_assets.models.words.word_tables import LearntVectors, fill, read_words
+from aflite_assets.models.words.word_tables import LearntVectors, read_words
 from aflite_assets.specs.models import EsimSpec
 
 
@@ -39,7 +39,8 @@ def new_esim(settings: EsimSpec, train: Examples, log: Callable[[str], None]) ->
     reader = words.reader()
     table = LearntVectors(len(reader), settings.vector_width if words.vectors is None else words.vectors.width)
     if words.vectors is not None:
-        fill(table.table.weight.requires_grad_(settings.train_vectors), reader, words.vectors)
+        table.table.weight.requires_grad_(settings.train_vectors)
+        table.fill(reader, words.vectors)
     return TextModel(Esim(_configuration(settings, train, table.width, len(reader)), table), reader)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors.torch import load_file
 
 from aflite_assets.data.examples import Examples
@@ -35,7 +34,8 @@ def new_siamese(settings: SiameseBagSpec | SiameseLstmSpec, train: Examples, log
     reader = words.reader()
     model = Siamese(_configuration(settings, train, columns, words, reader))
     model.vectors.table.weight.requires_grad_(settings.train_vectors)
-    _fill(model, reader, words)
+    if words.vectors is not None:
+        model.vectors.fill(reader, words.vectors)
     return TextModel(model, reader)
 
 
@@ -83,20 +83,6 @@ def _configuration(
     return SiameseConfiguration(
         *common, "lstm", settings.width, settings.hidden, settings.dropout, layers=settings.layers
     )
-
-
-@torch.no_grad()
-def _fill(model: Siamese, reader: WordReader, words: ReadWords) -> None:
-    """The file's vectors into the learnt words' rows and the others'."""
-    if words.vectors is None:
-        return
-    learnt = model.vectors.table.weight
-    learnt[UNKNOWN_WORD:] *= float(words.vectors.values.std())
-    numbers = torch.tensor([reader.number(word) for word in words.vectors.words])
-    values = torch.from_numpy(words.vectors.values)
-    of_train = numbers < len(learnt)
-    learnt[numbers[of_train]] = values[of_train]
-    model.vectors.others[numbers[~of_train] - len(learnt)] = values[~of_train]
 
 
 def _read_configuration(folder: Path) -> SiameseConfiguration:

@@ -28,6 +28,16 @@ class LearntVectors(nn.Module):
         """`words` rows x longest int64; rows x longest x width."""
         return self.table(words)
 
+    @torch.no_grad()
+    def fill(self, reader: WordReader, vectors: WordVectors) -> None:
+        """Put a file's vectors in; a word without one keeps its normally distributed numbers, made as large."""
+        self.table.weight[UNKNOWN_WORD:] *= float(vectors.values.std())
+        numbers = torch.tensor([reader.number(word) for word in vectors.words])
+        self._put(numbers, torch.from_numpy(vectors.values))
+
+    def _put(self, numbers: torch.Tensor, values: torch.Tensor) -> None:
+        self.table.weight[numbers] = values
+
 
 class PartlyLearntVectors(LearntVectors):
     """The same, with further words whose vectors never change: those that no train text has.
@@ -48,6 +58,12 @@ class PartlyLearntVectors(LearntVectors):
         if not len(self.others):
             return vectors
         return torch.where((words >= learnt)[:, :, None], self.others[(words - learnt).clamp(min=0)], vectors)
+
+    def _put(self, numbers: torch.Tensor, values: torch.Tensor) -> None:
+        learnt = self.table.num_embeddings
+        of_train = numbers < learnt
+        super()._put(numbers[of_train], values[of_train])
+        self.others[numbers[~of_train] - learnt] = values[~of_train]
 
 
 @dataclass(frozen=True)
@@ -95,13 +111,3 @@ def _vectors(path: Path, counts: Mapping[str, int], most: int, log: Callable[[st
         f"occurrences) and of {len(vectors.words) - len(covered)} other words, {vectors.width} wide"
     )
     return vectors
-
-
-@torch.no_grad()
-def fill(weights: torch.Tensor, reader: WordReader, vectors: WordVectors) -> None:
-    """Put the file's vectors into a table's rows, in place.
-
-    A word without a vector keeps its normally distributed numbers, made as large as the file's.
-    """
-    weights[UNKNOWN_WORD:] *= float(vectors.values.std())
-    weights[torch.tensor([reader.number(word) for word in vectors.words])] = torch.from_numpy(vectors.values)

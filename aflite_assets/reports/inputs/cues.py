@@ -152,15 +152,13 @@ def marked_text(cue: Cue, label_names: Sequence[str]) -> str:
 
 
 def cue_text(cue: Cue) -> str:
-    """One mark with its numbers."""
-    with_class = "" if cue.label_name is None or cue.class_share is None else f", {class_text(cue)},"
-    if cue.kind == "length" and with_class:
-        return (
-            f"{cue.text}{with_class.removesuffix(',')}: {percent(cue.share_removed)} % of the removed rows are of that "
-            f"length and class, and {percent(cue.share_expected)} % of as many random ones"
-        )
+    """One mark with its numbers, in one sentence or two, without the last full stop."""
+    removed, expected = percent(cue.share_removed), percent(cue.share_expected)
     verb = "is right for" if cue.kind in ("partial input", "column") else "marks"
-    return (
-        f"{cue.text}{with_class} {verb} {percent(cue.share_removed)} % of the removed rows and "
-        f"{percent(cue.share_expected)} % of as many random ones"
-    )
+    shares = f"{verb} {removed} % of the removed rows and {expected} % of as many random ones"
+    if cue.label_name is None or cue.class_share is None:
+        return f"{cue.text} {shares}"
+    if cue.kind == "length":
+        shares = f"Of the removed rows {removed} % are of that length and class, of as many random ones {expected} %"
+        return f"{cue.text}, {class_text(cue)}. {shares}"
+    return f"{cue.text}, {class_text(cue)}. It {shares}"

@@ -3,7 +3,7 @@
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.sentences.warnings import cautions
 from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
-from aflite_assets.reports.tables.forgetting.two_phase import best_line
+from aflite_assets.reports.tables.forgetting.two_phase import phase_differences
 from aflite_assets.reports.tables.main_tables import filter_table
 from aflite_assets.reports.tables.paired import paired_differences
 from aflite_assets.reports.text import count, counted, listed, one_line
@@ -42,7 +42,7 @@ def section_lines(data: BenchmarkData) -> dict[str, str]:
         "accuracy": f"{listed(names, _MOST_NAMED) or 'No evaluator'}{tested}, for every train set.",
         "challenge": f"{listed(challenges, _MOST_NAMED) or 'None available'}, whole and in parts.",
         "forgettable": _forgettable(data),
-        "second-phase": best_line(data) or "Models that went on, or were trained, with forgettable rows.",
+        "second-phase": second_phase_line(data) or "Models that went on, or were trained, with forgettable rows.",
         "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",
         "filtering": _filtering(data),
         "evidence": f"{counted(len(data.evidence), 'table')} about what marks the rows that went.",
@@ -65,6 +65,33 @@ def _forgettable(data: BenchmarkData) -> str:
     models = {} if data.forgettables is None else data.forgettables.models
     said = [f"{name} forgets {count(facts.forgettable)} of {count(facts.rows)} rows" for name, facts in models.items()]
     return f"{'; '.join(said) or 'No weak model was trained'}."
+
+
+def second_phase_line(data: BenchmarkData) -> str | None:
+    """In a sentence what second phases on forgettable rows gain over random rows; None where none was judged."""
+    whole = [one for one in phase_differences(data) if one.part.column is one.part.label is None]
+    judged = [one for one in whole if one.verdict.side is not None]
+    if not judged:
+        return None
+    found = [one for one in judged if one.verdict.found]
+    if not found:
+        return "No difference was found between second phases on forgettable rows and on as many random ones."
+    challenge = {one.name for one in data.test_sets if one.challenge}
+    found.sort(
+        key=lambda one: (
+            not one.verdict.primary,
+            one.test_set not in challenge,
+            -abs(one.interval.difference if one.interval else 0.0),
+        )
+    )
+    named = found[0]
+    assert named.interval is not None
+    side = "above" if named.interval.difference > 0 else "below"
+    others = f"; {len(found)} of {len(judged)} comparisons found a difference" if len(judged) > 1 else ""
+    return (
+        f"“{named.evaluator}” is {abs(named.interval.difference):.1f} points {side} “{named.against}” on "
+        f"“{named.test_set}”{others}."
+    )
 
 
 def _filtering(data: BenchmarkData) -> str:

@@ -120,7 +120,7 @@ def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
             "shuffled labels. What was removed is explained by class."
         )
     if verdict.shortcut:
-        return f"{_shortcut(verdict)}{_primary(verdict.evidence.primary, data, representation)}."
+        return f"{_shortcut(verdict)}. {_primary(verdict.evidence.primary, data, representation)}."
     if verdict.shortfalls:
         return _lacking(rows, verdict.shortfalls[0], verdict.evidence.primary)
     return (
@@ -155,16 +155,16 @@ def _shortcut(verdict: DatasetVerdict) -> str:
 def _primary(primary: Comparison | None, data: BenchmarkData, representation: str) -> str:
     """What the primary comparison adds; that help cannot be judged where there is none."""
     if primary is None:
-        return f"; whether filtering helps cannot be judged, as {no_primary(data)}"
+        return f"Whether filtering helps cannot be judged, as {no_primary(data)}"
     if primary.verdict.side in ("above", "below") and primary.difference is not None:
         points = signed_points(abs(primary.difference))
         against = control(data, representation)
         same = ", which has the same shortcut, so nothing follows for the task" if primary.shares_the_cost else ""
         where = f"{primary.verdict.side} {against} on “{primary.test_set}”{same}"
-        return f"; “{primary.evaluator}” is {points} points {where}"
+        return f"“{primary.evaluator}” is {points} points {where}"
     if primary.verdict.side == "open":
-        return f"; whether filtering helps is open ({primary.evaluator} on {primary.test_set})"
-    return f"; whether filtering helps cannot be judged ({primary.verdict.why or 'not run'})"
+        return f"Whether filtering helps is open ({primary.evaluator} on {primary.test_set})"
+    return f"Whether filtering helps cannot be judged ({primary.verdict.why or 'not run'})"
 
 
 def no_primary(data: BenchmarkData) -> str:
@@ -339,9 +339,14 @@ def _short(data: BenchmarkData, representation: str, evaluator: str, against: st
         return None
     few = whole_lacking(data, representation, evaluator, against, test_set)
     if few is not None:
-        return f"{_TOO_FEW} {few.what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
+        what = "questions" if few.what == "rows" and _by_question(data, test_set) else few.what
+        return f"{_TOO_FEW} {what} (n = {count(few.present)}) to tell; about {count(few.needed)} would do"
     difference = round(interval.difference, 1)
     if difference == 0:
         return f"as good ({bounds_text(interval)})"
     side = "above" if difference > 0 else "below"
     return f"{signed_points(abs(difference))} points {side} ({bounds_text(interval)})"
+
+
+def _by_question(data: BenchmarkData, test_set: str) -> bool:
+    return any(one.name == test_set and one.unit == "question" for one in data.test_sets)

@@ -95,14 +95,18 @@ def plan_cells(
 ) -> CellPlans:
     """Keys of all cells and of the trainings that they share.
 
-    An evaluator's own training whose forgetting was counted, and which `forgettables` therefore holds, is shared too.
+    A training is shared where `grid` has a cell of a recipe that goes on from it, and where its forgetting was counted,
+    so that `forgettables` holds it.
+
+    Args:
+        grid: every cell, those that are not to be trained now too.
     """
     recipes = recipes_of(evaluators)
     rows = _stage_rows(challenges, forgettables, recipes, {cell.seed for cell in grid})
     trained = {part.key for part in forgettables.parts.values()}
     validation = {name: validation_fingerprint(settings, raw) for name, settings in evaluators.items()}
     versions = {"raw_dataset": raw_version, "tests": input_fingerprint(tests)}
-    shared = {recipe.start for recipe in recipes.values()}
+    shared = {replace(cell, evaluator=recipes[cell.evaluator].start).name for cell in grid if cell.evaluator in recipes}
     keys, base_trainings = {}, {}
     for cell in grid:
         recipe, settings = recipes.get(cell.evaluator), evaluators[cell.evaluator]
@@ -112,7 +116,7 @@ def plan_cells(
         fields = own if recipe is None else recipe_fields(recipe, base, validation[base.evaluator], stage_rows)
         keys[cell.name] = ResultKey(TRAINING_CODE, fields, versions)
         base_key = weights_key(own, raw_version)
-        if base.evaluator in shared or base_key.digest in trained:
+        if base.name in shared or base_key.digest in trained:
             first = first_settings(settings, recipe)
             assert isinstance(first, NeuralModelSpec)
             base_trainings[cell.name] = BaseTraining(base, first, base_key)

@@ -30,8 +30,8 @@ def test_trifles_are_not_shown(removed: float, expected: float) -> None:
 def test_marks_in_words() -> None:
     (word,) = read({})
     assert cue_text(word) == (
-        "the word “not” of text_pair, with contradiction in 80.0 % of its 50 rows, marks 40.0 % of the removed rows "
-        "and 20.0 % of as many random ones"
+        "the word “not” of text_pair, with contradiction in 80.0 % of its 50 rows. It marks 40.0 % of the removed "
+        "rows and 20.0 % of as many random ones"
     )
     assert replace(word, kind="attribute", name="mark", value="right").text == "mark = right"
     alone = replace(word, kind="partial input", name="text_pair", value="", label_name=None)

@@ -51,8 +51,8 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
     assert text.code == "shortcut_found_helps"
     assert text.sentence == (
         "Shortcut found, and filtering helps: the word “not” of text_pair, with contradiction in 90.0 % of its 500 "
-        "rows, marks 50.0 % of the removed rows and 30.0 % of as many random ones; “linear” "
-        "is 11.0 points above random on “hans”."
+        "rows. It marks 50.0 % of the removed rows and 30.0 % of as many random ones. “linear” is 11.0 points above "
+        "random on “hans”."
     )
     removed, costs, gains, use = (detail.text for detail in text.details)
     assert removed == (
@@ -78,8 +78,8 @@ def test_a_planted_length_is_named_with_its_numbers(planted: BenchmarkData) -> N
     assert text.code == "shortcut_found_helps"
     assert text.sentence.startswith(
         "Shortcut found, and filtering helps: the number of words of text (13 or more), with contradiction in 90.0 % "
-        "of its 500 rows: 50.0 % of the removed rows are of that length and class, and 30.0 % of as many random "
-        "ones; “linear” is"
+        "of its 500 rows. Of the removed rows 50.0 % are of that length and class, of as many random ones 30.0 %. "
+        "“linear” is"
     )
     assert text.details[0].text.endswith(
         "More frequent among them than among random rows: the number of words of text (13 or more; 500 rows, 90.0 % "
@@ -154,7 +154,7 @@ def test_help_that_cannot_be_judged_is_said(planted: BenchmarkData) -> None:
     pooled = tuple(replace(test, pooled=True) for test in planted.test_sets if not test.challenge)
     text = verdict_text(with_cues(started(replace(planted, test_sets=pooled)), WORD), "roberta")
     assert text.code == "shortcut_found"
-    assert text.sentence.endswith("whether filtering helps cannot be judged, as all test rows took part in the filter.")
+    assert text.sentence.endswith("Whether filtering helps cannot be judged, as all test rows took part in the filter.")
     assert "hold rows out of the filter (evaluation_rows: kept)" in text.details[-1].text
 
 
@@ -187,7 +187,7 @@ def test_a_named_model_that_learnt_nothing_is_kept_and_doubted_in_the_line(plant
     torn = replace(other_evaluator(planted, learnt=False), primary=("small", "hans"))
     text = verdict_text(with_cues(started(torn), WORD), "roberta")
     assert text.sentence.endswith(
-        "; whether filtering helps is open (small on hans). But “small” is not surely better than the largest class on "
+        ". Whether filtering helps is open (small on hans). But “small” is not surely better than the largest class on "
         "“test”, so the primary comparison says little."
     )
     easy = verdict_text(started(replace(torn, primary=("small", "validation"))), "roberta")
@@ -200,7 +200,7 @@ def test_where_nobody_learnt_anything_help_cannot_be_judged(planted: BenchmarkDa
     text = verdict_text(with_cues(started(alone), WORD), "roberta")
     assert text.code == "shortcut_found"
     assert text.sentence.endswith(
-        "; whether filtering helps cannot be judged, as no evaluator learnt enough to judge by, as the checks say."
+        ". Whether filtering helps cannot be judged, as no evaluator learnt enough to judge by, as the checks say."
     )
     assert text.details[1].text == "Against all rows: no evaluator learnt enough to compare, as the checks say."
     assert text.details[-1].text.endswith("To judge training, add an evaluator that learns the task.")

@@ -292,33 +292,6 @@ def _alone(data: BenchmarkData, forgettables: Forgettables, evaluator: str) -> T
     )
 
 
-def best_line(data: BenchmarkData) -> str | None:
-    """In a sentence what second phases on forgettable rows gain over random rows; None where none was judged."""
-    judged = [one for one in phase_differences(data) if one.verdict.side is not None and one.part.label is None]
-    judged = [one for one in judged if one.part.column is None]
-    if not judged:
-        return None
-    found = [one for one in judged if one.verdict.found]
-    if not found:
-        return "No difference was found between second phases on forgettable rows and on as many random ones."
-    challenge = {one.name for one in data.test_sets if one.challenge}
-    found.sort(
-        key=lambda one: (
-            not one.verdict.primary,
-            one.test_set not in challenge,
-            -abs(one.interval.difference if one.interval else 0.0),
-        )
-    )
-    named = found[0]
-    assert named.interval is not None
-    side = "above" if named.interval.difference > 0 else "below"
-    others = f"; {len(found)} of {len(judged)} comparisons found a difference" if len(judged) > 1 else ""
-    return (
-        f"“{named.evaluator}” is {abs(named.interval.difference):.1f} points {side} “{named.against}” on "
-        f"“{named.test_set}”{others}."
-    )
-
-
 TWO_PHASE = LongForm("two_phase", ("start", "evaluator", "then_on", *PART, *SCORE), two_phase_tables)
 TWO_PHASE_DIFFERENCES = LongForm(
     "two_phase_differences",

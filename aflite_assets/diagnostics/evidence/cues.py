@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.words import WORD
 from aflite_assets.diagnostics.data_checks.partial_input import held_out_right
 from aflite_assets.diagnostics.evidence.lengths import length_marks
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
@@ -33,6 +34,12 @@ _BINS = 20
 
 _FOLDS = 5
 
+_SAME_ROWS = 0.8
+"""Words that share so much of the rows that have one of them (Jaccard) are one mark."""
+
+_MOST_COMPARED = 500
+"""Words that are compared for standing in the same rows, the most telling ones."""
+
 CUES = pa.schema(
     [
         ("kind", pa.string()),
@@ -47,6 +54,7 @@ CUES = pa.schema(
         ("p_value", pa.float64()),
         ("counts", pa.bool_()),
         ("class_shares", pa.list_(pa.float64())),
+        ("same_rows_as", pa.string()),
     ]
 )
 
@@ -91,7 +99,8 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
         planted attributes, partial inputs and columns), class_share (of the rows with the mark, those of that class),
         rows and removed_rows (with the mark), share_removed (of the removed rows, those with the mark; of lengths those
         that also have its class), share_expected (the same of as many random rows of each class), p_value (one-sided,
-        of one test by itself), counts, and class_shares (of the rows with the mark, those of each class, in order).
+        of one test by itself), counts, class_shares (of the rows with the mark, those of each class, in order), and
+        same_rows_as (of a word that stands in nearly the same rows as a more telling one of its text: that word).
     """
     chosen = examples.select(train["row_id"].to_numpy())
     removed = ~train["kept"].to_numpy().astype(bool)
@@ -99,7 +108,9 @@ def removal_cues(train: pa.Table, examples: Examples, *, planted: Mapping[str, C
         return table_of([], CUES)
     records: list[tuple[Any, ...]] = []
     for marks in _all_marks(chosen, planted, seed):
-        records += _records(marks, removed, chosen)
+        of_kind = sorted(_records(marks, removed, chosen), key=lambda record: record[9])
+        leaders = _same_rows(marks, [record[1:3] for record in of_kind]) if marks.kind == "word" else {}
+        records += [(*record, leaders.get(record[1:3])) for record in of_kind]
     return table_of(sorted(records, key=lambda record: record[9]), CUES)
 
 
@@ -180,6 +191,34 @@ def _rows_by_class(present: Any, labels: np.ndarray, classes: int) -> np.ndarray
 
     in_classes = csr_array((np.ones(len(labels)), (labels, np.arange(len(labels)))), shape=(classes, len(labels)))
     return np.asarray((in_classes @ csr_array(present)).toarray().T)
+
+
+def _same_rows(marks: Marks, telling: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Of words that stand in nearly the same rows as one before them in `telling`: the first such of the same text."""
+    places = {name: place for place, name in enumerate(marks.names)}
+    chosen = list(telling[:_MOST_COMPARED])
+    if not chosen:
+        return {}
+    present = marks.present[:, [places[name] for name in chosen]]
+    both = (present.T @ present).toarray()
+    rows = both.diagonal()
+    alike = both >= _SAME_ROWS * (rows[:, None] + rows - both)
+    found: dict[tuple[str, str], str] = {}
+    for number, name in enumerate(chosen):
+        for other in np.flatnonzero(alike[number, :number]).tolist():
+            if chosen[other] not in found and chosen[other][0] == name[0]:
+                found[name] = chosen[other][1]
+                break
+    return found
+
+
+def rows_with(examples: Examples, column: str, words: Collection[str]) -> dict[str, float]:
+    """Of each lower-cased word the share of rows, in [0, 1], whose text has it; `column` is text or text_pair."""
+    found = dict.fromkeys(words, 0)
+    for text in examples.table[column].to_pylist():
+        for word in found.keys() & {match.lower() for match in WORD.findall(text or "")}:
+            found[word] += 1
+    return {word: rows / max(len(examples), 1) for word, rows in found.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from typing import Literal
 import pyarrow as pa
 
 from aflite_assets.reports.intervals import CONFIDENCE, holm
-from aflite_assets.reports.text import count, counted, one_line, percent
+from aflite_assets.reports.text import count, counted, listed, one_line, percent
 from aflite_assets.wording import truncate
 
 LEAST_LIFT = 1.05
@@ -20,6 +20,8 @@ LEAST_SHARE = 0.01
 _MOST = 0.5
 """A class with this share of the rows with a mark is that of most of them."""
 _MOST_CLASSES = 3
+_MOST_ALIKE = 2
+_MOST_SETS = 3
 
 OF_ITS_QUESTION = "of its question"
 """Ends the value of a length that is an answer's rank among the answers of its question."""
@@ -34,7 +36,8 @@ class Cue:
     `label_name`: the class that it goes with, `class_share` the share of its rows that have it, `class_shares` that of
     every class in the dataset's order (empty in results of earlier versions). The other shares are of the removed rows,
     those of a length counting rows of its class alone. All lie in [0, 1]; `adjusted_p` is Holm's over all that count,
-    or over all hints.
+    or over all hints. `same_rows_as`: the more telling word in whose rows, nearly, a word stands; of that word
+    `alike` names the others. `elsewhere`: challenge sets and the share of their rows that has the mark, where counted.
     """
 
     kind: Literal["attribute", "partial input", "word", "length", "column"]
@@ -50,6 +53,9 @@ class Cue:
     adjusted_p: float
     counts: bool
     class_shares: tuple[float, ...] = ()
+    same_rows_as: str | None = None
+    alike: tuple[str, ...] = ()
+    elsewhere: tuple[tuple[str, float], ...] = ()
 
     @property
     def share_kept(self) -> float:
@@ -73,7 +79,7 @@ class Cue:
         """
         value = truncate(one_line(self.value), 40)
         if self.kind == "word":
-            return f"the word “{value}” of {self.name}"
+            return f"the word “{value}”{_alike_text(self.alike)} of {self.name}"
         if self.kind == "attribute":
             return f"{truncate(one_line(self.name), 40)} = {value}"
         return f"the {self.name} ({value})" if self.kind == "length" else f"{self.name} alone"
@@ -87,10 +93,26 @@ def read_cues(table: pa.Table) -> tuple[Cue, ...]:
         places = [place for place, row in enumerate(rows) if row["counts"] is counts]
         for place, p_value in zip(places, holm([rows[place]["p_value"] for place in places]), strict=True):
             adjusted[place] = p_value
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        if row.get("same_rows_as") is not None:
+            alike.setdefault((row["kind"], row["name"], row["same_rows_as"]), []).append(row["value"])
     return tuple(
-        Cue(**{**row, "class_shares": tuple(row.get("class_shares") or ())}, adjusted_p=p_value)
+        Cue(
+            **{**row, "class_shares": tuple(row.get("class_shares") or ())},
+            adjusted_p=p_value,
+            alike=tuple(alike.get((row["kind"], row["name"], row["value"]), ())),
+        )
         for row, p_value in zip(rows, adjusted, strict=True)
     )
+
+
+def _alike_text(words: Sequence[str]) -> str:
+    """(and “b”, “c” and 2 more in the same rows); nothing without any."""
+    if not words:
+        return ""
+    named = listed([f"“{truncate(one_line(word), 40)}”" for word in words], _MOST_ALIKE)
+    return f" (and {named} in the same rows)"
 
 
 def cues_caption(cues: Sequence[Cue]) -> str:
@@ -123,13 +145,15 @@ def classes_text(cue: Cue, label_names: Sequence[str]) -> str:
 
 
 def telling(cues: Sequence[Cue]) -> list[Cue]:
-    """Marks to name, in their order, of lengths only one, since all of them say nearly the same.
+    """Marks to name, in their order: of words in the same rows, and of lengths, which say nearly the same, only one.
 
-    It is an answer's rank in its question where that is among them, else the first.
+    Of lengths it is an answer's rank in its question where that is among them, else the first.
     """
+    words = {(cue.name, cue.value) for cue in cues if cue.kind == "word"}
+    cues = [cue for cue in cues if (cue.name, cue.same_rows_as) not in words]
     lengths = [cue for cue in cues if cue.kind == "length"]
     if not lengths:
-        return list(cues)
+        return cues
     chosen = next((cue for cue in lengths if cue.value.endswith(OF_ITS_QUESTION)), lengths[0])
     return [chosen if cue is lengths[0] else cue for cue in cues if cue is lengths[0] or cue.kind != "length"]
 
@@ -142,7 +166,16 @@ def cue_numbers(cue: Cue, label_names: Sequence[str]) -> str:
     largest = max(range(len(cue.class_shares)), key=lambda label: cue.class_shares[label], default=0)
     share = cue.class_shares[largest] if cue.class_shares else 0.0
     of_class = f", {percent(share)} % {truncate(one_line(label_names[largest]), 40)}" if share >= _MOST else ""
-    return f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept"
+    return f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept{_elsewhere_text(cue.elsewhere)}"
+
+
+def _elsewhere_text(shares: Sequence[tuple[str, float]]) -> str:
+    """ "; in no row of “clean”, in 3.0 % of “hans”"; nothing where nothing was counted."""
+    parts = [
+        f"in {f'{percent(share)} %' if share else 'no row'} of “{truncate(one_line(name), 40)}”"
+        for name, share in shares[:_MOST_SETS]
+    ]
+    return f"; {', '.join(parts)}" if parts else ""
 
 
 def marked_text(cue: Cue, label_names: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from aflite_assets.reports.tables.verdict_evidence import (
 from aflite_assets.reports.text import count, counted, listed, one_line, percent, signed_points
 from aflite_assets.wording import truncate
 
-_MOST_CUES, _MOST_ALIKE = 2, 3
+_MOST_CUES = 2
 _TOO_FEW = "too few"
 _GIVES_AWAY = 0.9
 """A word that stands with one class in so large a share of its rows is named in the verdict's line."""
@@ -134,15 +134,14 @@ def _giveaway(data: BenchmarkData, representation: str) -> str:
     """The hint that stands with one class almost alone, which may be a shortcut as well; empty without one."""
     pure = [
         cue
-        for cue in data.cues.get(representation, ())
+        for cue in telling(data.cues.get(representation, ()))
         if cue.shown and not cue.counts and cue.class_share is not None and cue.class_share >= _GIVES_AWAY
     ]
     if not pure:
         return ""
     most = max(pure, key=lambda cue: cue.rows)
-    alike = [cue.text for cue in pure if (cue.rows, cue.class_shares) == (most.rows, most.class_shares)][:_MOST_ALIKE]
-    which = "it" if len(alike) == 1 else "one of them"
-    return f"But look at {listed(alike)}, {class_text(most)}: if {which} should not matter, it is a shortcut."
+    which = "one of them" if most.alike else "it"
+    return f"But look at {most.text}, {class_text(most)}: if {which} should not matter, it is a shortcut."
 
 
 def _shortcut(verdict: DatasetVerdict) -> str:

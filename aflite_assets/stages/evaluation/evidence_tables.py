@@ -258,9 +258,12 @@ def cue_tables(representation: str, marks: pa.Table, label_names: tuple[str, ...
     """The marks most telling of removal; nothing where none could be tested."""
     if not marks.num_rows:
         return
-    cues = read_cues(marks)
-    shown = marks.drop_columns(["class_shares"])
+    read = read_cues(marks)
+    own = pa.array([cue.same_rows_as is None for cue in read])
+    cues = [cue for cue in read if cue.same_rows_as is None]
+    shown = marks.filter(own).drop_columns(["class_shares", "same_rows_as"])
     columns = {
+        "in_the_same_rows": pa.array([", ".join(cue.alike) for cue in cues], pa.string()),
         "classes": pa.array([classes_text(cue, label_names) for cue in cues], pa.string()),
         "share_kept": pa.array([cue.share_kept for cue in cues], pa.float64()),
         "adjusted_p": pa.array([cue.adjusted_p for cue in cues], pa.float64()),
@@ -269,7 +272,7 @@ def cue_tables(representation: str, marks: pa.Table, label_names: tuple[str, ...
     for name, column in columns.items():
         shown = shown.append_column(name, column)
     yield EvidenceTable(
-        f"What marks the removed rows ({representation})", cues_caption(cues), shown.slice(0, _MOST_ROWS)
+        f"What marks the removed rows ({representation})", cues_caption(read), shown.slice(0, _MOST_ROWS)
     )
 
 

@@ -1,7 +1,7 @@
 """The stage of `benchmark_report`: one page to read, its figures, its numbers as JSON, Markdown and Parquet."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.choices import RIGHT
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs.checks import CheckOutcome, failed_lines
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, FineTuned, TestSet
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, ColumnsSpec, RowCount, Seed
@@ -42,6 +42,7 @@ from aflite_assets.stages.report.row_statistics import (
 )
 from aflite_assets.stages.report.source_rows import read_source_rows
 from aflite_assets.stages.shared.published import (
+    challenge_examples,
     full_rows,
     read_challenge_sets,
     read_control_sets,
@@ -174,9 +175,6 @@ def accuracies(data: BenchmarkData) -> dict[str, float]:
 
 def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, name: str) -> BenchmarkData:
     """Everything that the report of one dataset shows."""
-    from aflite_assets.reports.scores.questions import question_set
-    from aflite_assets.reports.scores.ranks import is_ranked
-
     raw_result = inputs.raw_dataset
     raw = load_examples(raw_result.path)
     if settings.report.scatter_features is not None:
@@ -184,19 +182,12 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     source = read_source_rows(raw_result, raw, settings.columns)
     parts, primary = inputs.filtered_sets.parts, settings.report.primary
     filtered = tuple(filtered_set(representation, part) for representation, part in parts.items())
-    unreported = validation_splits(settings.evaluators)
     fine_tuned = fine_tuned_evaluators(settings.evaluators)
-    controls = read_control_sets(inputs.control_sets)
-    by_row = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
-    asked = choice_sets(by_row, raw.label_names, declared=_declared(raw_result, settings, raw))
-    right = raw.label_names.index(RIGHT) if asked else 0
-    tested = tuple(question_set(one, right) if one in asked else one for one in by_row)
+    tests = _tests(settings, inputs, raw, filtered, fine_tuned)
     full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
-    information = row_information(inputs.evaluator_models, full, by_row, left_out=fine_tuned)
-    ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
-    grid = read_cells(inputs.evaluator_models, ranked=ranked, asked=asked, right=right)
+    information = row_information(inputs.evaluator_models, full, tests.by_row, left_out=fine_tuned)
     phases = second_phases(settings.evaluators)
-    cells = tuple(cell for cell in grid if not is_apart(cell, phases))
+    cells = tuple(cell for cell in tests.cells if not is_apart(cell, phases))
     partial = partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else ()
     return BenchmarkData(
         name=name,
@@ -205,28 +196,34 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         label_names=raw.label_names,
         split_rows=raw_result.summary["rows"],
         warmup_rows=inputs.warmup_split.summary["rows"],
-        notes=(*_question_notes(tested), *_notes(inputs)),
+        notes=(*_question_notes(tests.asked), *_notes(inputs)),
         settings_done=changed_rows_note(raw_result),
         filtered=filtered,
         cells=cells,
-        test_sets=tested,
+        test_sets=tests.asked,
         examples=raw,
         scatter_features=settings.report.scatter_features,
-        checks=_checks(inputs, filtered, cells, tested, left_out={*partial, *fine_tuned}),
+        checks=_checks(inputs, filtered, cells, tests.asked, left_out={*partial, *fine_tuned}),
         row_facts=read_row_facts(parts, inputs.bias_evidence),
         evidence=(
             *read_evidence(inputs.bias_evidence, source.named),
-            *answer_tables(inputs.evaluator_models, asked),
-            *information_tables(information, by_row, filtered),
+            *answer_tables(inputs.evaluator_models, tests.answers),
+            *information_tables(information, tests.by_row, filtered),
         ),
         row_information=information,
         source=source,
         forgettables=read_forgettables(
-            inputs.forgettable_sets, inputs.evaluator_models, grid, phases, by_row, raw, settings.minorities
+            inputs.forgettable_sets,
+            inputs.evaluator_models,
+            tests.cells,
+            phases,
+            tests.by_row,
+            raw,
+            settings.minorities,
         ),
         data_maps=data_maps(inputs.evaluator_models, raw, filtered),
         planted=read_planted(inputs.bias_evidence),
-        cues=read_removal_cues(inputs.bias_evidence, source.named),
+        cues=read_removal_cues(inputs.bias_evidence, source.named, challenge_examples(inputs.challenge_sets)),
         provenance=_provenance(settings, inputs),
         missing_sets=read_challenge_sets(inputs.challenge_sets).missing,
         families=model_families(settings.representations, settings.evaluators),
@@ -242,6 +239,36 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         smallest_effect=settings.report.smallest_effect,
         score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},
     )
+
+
+@dataclass(frozen=True)
+class _Tests:
+    """Test sets by row, and with multiple choice by question; those of multiple choice; cells tested on them."""
+
+    by_row: tuple[TestSet, ...]
+    asked: tuple[TestSet, ...]
+    answers: tuple[TestSet, ...]
+    cells: tuple[Cell, ...]
+
+
+def _tests(
+    settings: BenchmarkReportSettings,
+    inputs: BenchmarkReportInputs,
+    raw: Examples,
+    filtered: tuple[FilteredSet, ...],
+    fine_tuned: Mapping[str, FineTuned],
+) -> _Tests:
+    from aflite_assets.reports.scores.questions import question_set
+    from aflite_assets.reports.scores.ranks import is_ranked
+
+    unreported, controls = validation_splits(settings.evaluators), read_control_sets(inputs.control_sets)
+    by_row = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
+    answers = choice_sets(by_row, raw.label_names, declared=_declared(inputs.raw_dataset, settings, raw))
+    right = raw.label_names.index(RIGHT) if answers else 0
+    asked = tuple(question_set(one, right) if one in answers else one for one in by_row)
+    ranked = [test for test in asked if test.adds_probabilities or is_ranked(raw.label_names, test)]
+    cells = read_cells(inputs.evaluator_models, ranked=ranked, asked=answers, right=right)
+    return _Tests(tuple(by_row), asked, tuple(answers), tuple(cells))
 
 
 def _declared(raw_result: PublishedResult, settings: BenchmarkReportSettings, raw: Examples) -> set[str]:

@@ -277,5 +277,9 @@ def fine_tune_examples(challenges: PublishedResult, name: str) -> Examples:
 def test_examples(raw: Examples, challenges: PublishedResult) -> dict[str, Examples]:
     """Every set that is tested on, by name: the splits other than train as they are, then the challenge sets."""
     splits = [split for split in dict.fromkeys(raw.table["split"].to_pylist()) if split != "train"]
-    sets = {split: raw.in_split(split) for split in splits}
-    return sets | {name: load_examples(challenges.path / name) for name in read_challenge_sets(challenges).sets}
+    return {split: raw.in_split(split) for split in splits} | challenge_examples(challenges)
+
+
+def challenge_examples(challenges: PublishedResult) -> dict[str, Examples]:
+    """The published challenge sets by name."""
+    return {name: load_examples(challenges.path / name) for name in read_challenge_sets(challenges).sets}

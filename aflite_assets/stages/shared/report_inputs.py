@@ -289,19 +289,51 @@ def read_similarities(result: PublishedResult) -> dict[str, tuple[ClassSimilarit
     return {name: class_similarities(pq.read_table(result.file(file))) for name, file in published.items()}
 
 
-def read_removal_cues(result: PublishedResult, named: Callable[[str], str] = str) -> dict[str, tuple[Cue, ...]]:
+def read_removal_cues(
+    result: PublishedResult, named: Callable[[str], str] = str, challenges: Mapping[str, Examples] | None = None
+) -> dict[str, tuple[Cue, ...]]:
     """What marks the removed rows, by representation; results of earlier versions have none.
 
-    `named` says what the source calls a column of the raw table; default: the same.
+    Args:
+        result: of `bias_evidence`.
+        named: what the source calls a column of the raw table; default: the same.
+        challenges: sets in which the words that are shown are counted, by name.
     """
     index = json.loads(result.file("evidence.json").read_text(encoding="utf-8"))
     return {
         name: tuple(
             cue if cue.kind == "attribute" else replace(cue, name=_own_name(cue.kind, cue.name, named))
-            for cue in read_cues(pq.read_table(result.file(file)))
+            for cue in _counted_elsewhere(read_cues(pq.read_table(result.file(file))), challenges or {})
         )
         for name, file in index.get("cues", {}).items()
     }
+
+
+def _counted_elsewhere(cues: tuple[Cue, ...], challenges: Mapping[str, Examples]) -> tuple[Cue, ...]:
+    """The marks, those words that are shown with the share of each challenge set's rows that have them."""
+    from aflite_assets.diagnostics.evidence.cues import rows_with
+
+    words: dict[str, list[str]] = {}
+    for cue in cues:
+        if cue.kind == "word" and cue.shown:
+            words.setdefault(cue.name, []).append(cue.value)
+    shares = {
+        (column, name): rows_with(examples, column, of_column)
+        for column, of_column in words.items()
+        for name, examples in challenges.items()
+        if column in examples.table.column_names
+    }
+    return tuple(
+        replace(
+            cue,
+            elsewhere=tuple(
+                (name, shares[cue.name, name][cue.value])
+                for name in challenges
+                if cue.kind == "word" and cue.value in shares.get((cue.name, name), {})
+            ),
+        )
+        for cue in cues
+    )
 
 
 def read_nearest_kept(result: PublishedResult) -> dict[str, pa.Table]:
@@ -346,7 +378,10 @@ def _own_name(kind: str, name: str, named: Callable[[str], str]) -> str:
     return _TEXT.sub(lambda found: named(found[0]), name) if kind == "length" else named(name)
 
 
-_MARK = re.compile(rf"\b{_COLUMN}(?= alone\b)|(?<=” of ){_COLUMN}\b|(?<=s of )text\w*\b|(?<=length of )text\w*\b")
+_MARK = re.compile(
+    rf"\b{_COLUMN}(?= alone\b)|(?<=” of ){_COLUMN}\b|(?<=rows\) of ){_COLUMN}\b"
+    r"|(?<=s of )text\w*\b|(?<=length of )text\w*\b"
+)
 
 
 def _own_words(caption: str, named: Callable[[str], str]) -> str:

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csc_array
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.evidence.cues import enrichment, label_ties, removal_cues, score_test
+from aflite_assets.diagnostics.evidence.cues import enrichment, label_ties, removal_cues, rows_with, score_test
 
 MakeExamples = Callable[..., Examples]
 
@@ -136,3 +136,29 @@ def test_a_column_that_tells_the_label_is_a_hint(make_examples: MakeExamples) ->
 def test_nothing_or_everything_removed_marks_nothing(make_examples: MakeExamples, removed: bool) -> None:
     examples, _ = pairs(make_examples, planted=True)
     assert removal_cues(train_rows(examples, np.full(600, removed)), examples, planted={}, seed=0).num_rows == 0
+
+
+def test_words_that_stand_in_the_same_rows_are_one_mark(make_examples: MakeExamples) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(400) % 2
+    marked = (labels == 1) & (rng.random(400) < 0.5)
+    also = marked & (rng.random(400) < 0.95)
+    apart = (labels == 1) & (rng.random(400) < 0.5)
+    texts = [
+        " ".join(["row", *(word for word, on in (("zeta", a), ("eta", b), ("theta", c)) if on)])
+        for a, b, c in zip(marked, also, apart, strict=True)
+    ]
+    examples = make_examples(["train"] * 400, labels.tolist(), text=texts)
+    removed = (marked | apart) & (rng.random(400) < 0.9)
+    table = removal_cues(train_rows(examples, removed), examples, planted={}, seed=0)
+    words = {row["value"]: row for row in table.to_pylist() if row["kind"] == "word"}
+    pair = {words["zeta"]["same_rows_as"], words["eta"]["same_rows_as"]}
+    assert pair in ({None, "zeta"}, {None, "eta"})
+    assert words["theta"]["same_rows_as"] is None
+
+
+def test_words_are_counted_once_per_row(make_examples: MakeExamples) -> None:
+    examples = make_examples(["train"] * 4, [0, 1, 0, 1], text=["Not now, not ever", "xz-17 now", "notable", ""])
+    assert rows_with(examples, "text", ["not", "now", "xz-17", "gone"]) == {
+        "not": 0.25, "now": 0.5, "xz-17": 0.25, "gone": 0.0,
+    }  # fmt: skip

@@ -131,12 +131,21 @@ def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:
 def test_words_that_always_stand_together_are_named_together(planted: BenchmarkData) -> None:
     easy = replace(planted, test_sets=tuple(test for test in planted.test_sets if not test.challenge))
     pure = replace(HINT, class_share=0.99)
-    cues = (pure, replace(pure, value="ever"), replace(pure, value="rare", rows=40))
+    together = replace(pure, alike=("ever",)), replace(pure, value="ever", same_rows_as=pure.value)
+    cues = (*together, replace(pure, value="rare", rows=40))
     text = verdict_text(with_cues(started(easy), *cues), "roberta")
     assert text.sentence.endswith(
-        "But look at the word “not” of text and the word “ever” of text, with contradiction in 99.0 % of its 500 rows: "
-        "if one of them should not matter, it is a shortcut."
+        "But look at the word “not” (and “ever” in the same rows) of text, with contradiction in 99.0 % of its 500 "
+        "rows: if one of them should not matter, it is a shortcut."
     )
+    assert "the word “rare” of text (40 rows" in text.details[0].text
+    assert "“ever” of text" not in text.details[0].text
+
+
+def test_a_mark_is_looked_for_in_challenge_sets(planted: BenchmarkData) -> None:
+    cue = replace(WORD, elsewhere=(("hans", 0.0), ("stress", 0.125)))
+    text = verdict_text(with_cues(started(planted), cue), "roberta")
+    assert "% kept; in no row of “hans”, in 12.5 % of “stress”)" in text.details[0].text
 
 
 def test_on_rows_with_the_same_shortcut_the_line_concludes_nothing(planted: BenchmarkData) -> None:

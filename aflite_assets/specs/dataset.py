@@ -375,6 +375,11 @@ class DatasetSpec(StrictSpec):
                 "drop_duplicates is about rows, and a row of multiple choice is one answer, so questions would lose "
                 "answers; leave it out, and drop repeated questions in the source"
             )
+        if self.filter.quarantined_splits:
+            raise ValueError(
+                "filter.suspected_label_errors is quarantine, which takes out rows, and a row of multiple choice is "
+                "one answer, so questions would lose answers; leave it out, and read the list in the report"
+            )
         given = sorted(self.columns.model_fields_set - {"annotators", "attributes"})
         if given or self.labels is not None or self.unlabelled:
             named = [*(f"columns.{name}" for name in given), *(["labels"] if self.labels is not None else [])]

@@ -219,3 +219,5 @@ def test_multiple_choice_names_its_columns_in_the_source(spec_content: dict[str,
     _refuses(content, message, columns={"text": "question", "group": "question"})
     _refuses(content, "but labels is set; leave it out", columns={}, labels=["wrong", "right"])
     _refuses(content, "a row of multiple choice is one answer", columns={}, drop_duplicates=True)
+    _refuses(content, "which takes out rows, and a row of multiple choice is one answer", columns={},
+             filter={"suspected_label_errors": "quarantine"})  # fmt: skip

@@ -107,6 +107,22 @@ def suspected_rows(
     return pa.table([pa.array(values, field.type) for values, field in zip(columns, SUSPECTS, strict=True)], SUSPECTS)
 
 
+def whole_suspects(suspects: pa.Table, question_of: np.ndarray) -> pa.Table:
+    """Of multiple choice, the suspects of questions in which a right and a wrong answer are suspected.
+
+    Which answer is right is one label of the question: if it is wrong, so are two rows. A single suspect is an answer
+    that is hard to know by itself.
+
+    Args:
+        suspects: as `suspected_rows` gives them.
+        question_of: int64, the question of each suspect.
+    """
+    labels = suspects["label"].to_numpy()
+    questions = [set(question_of[labels == label].tolist()) for label in np.unique(labels)]
+    both = set.intersection(*questions) if len(questions) > 1 else set()
+    return suspects.filter(pa.array(np.isin(question_of, list(both))))
+
+
 def suspect_shares(rows: pa.Table, suspects: pa.Table) -> pa.Table:
     """How many of the kept and of the removed rows are suspected, by split.
 

@@ -36,7 +36,7 @@ from aflite_assets.stages.evaluation.evidence_tables import (
     suspect_tables,
 )
 from aflite_assets.stages.evaluation.word_evidence import word_tables
-from aflite_assets.stages.shared.published import label_errors
+from aflite_assets.stages.shared.published import plausible_label_errors
 from aflite_assets.stages.shared.report_inputs import filtered_set
 from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.tracking import TrackedRun, table_metrics, table_name
@@ -140,7 +140,7 @@ def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
     yield from similarity_tables(name, alike)
     yield from annotator_tables(name, rows, raw)
     yield from suspect_tables(name, rows, raw)
-    yield from label_noise_tables(name, rows, label_errors(work.inputs.filtered_sets.part(name)))
+    yield from label_noise_tables(name, rows, plausible_label_errors(work.inputs.filtered_sets.part(name), raw))
 
 
 def _described(removals: Sequence[PlantedRemoval]) -> dict[str, object]:

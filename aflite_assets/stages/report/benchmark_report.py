@@ -204,7 +204,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         examples=raw,
         scatter_features=settings.report.scatter_features,
         checks=_checks(inputs, filtered, cells, tests.asked, left_out={*partial, *fine_tuned}),
-        row_facts=read_row_facts(parts, inputs.bias_evidence),
+        row_facts=read_row_facts(parts, inputs.bias_evidence, raw),
         evidence=(
             *read_evidence(inputs.bias_evidence, source.named),
             *answer_tables(inputs.evaluator_models, tests.answers),

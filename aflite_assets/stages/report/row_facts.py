@@ -4,13 +4,16 @@ from collections.abc import Mapping
 
 import pyarrow.parquet as pq
 
+from aflite_assets.data.examples import Examples
 from aflite_assets.reports.inputs.row_facts import RowFacts, row_facts
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.shared.published import label_errors, predicted_instead
+from aflite_assets.stages.shared.published import plausible_label_errors, predicted_instead
 from aflite_assets.stages.shared.report_inputs import read_nearest_kept
 
 
-def read_row_facts(parts: Mapping[str, PublishedResult], evidence: PublishedResult) -> dict[str, RowFacts]:
+def read_row_facts(
+    parts: Mapping[str, PublishedResult], evidence: PublishedResult, raw: Examples
+) -> dict[str, RowFacts]:
     """The facts about the rows of each filtered set by representation; results of earlier versions have fewer."""
     nearest = read_nearest_kept(evidence)
     return {
@@ -19,7 +22,7 @@ def read_row_facts(parts: Mapping[str, PublishedResult], evidence: PublishedResu
             ((int(file.stem), pq.read_table(file)) for file in sorted((part.path / "scores").glob("*.parquet"))),
             instead=predicted_instead(part),
             nearest=nearest.get(name),
-            suspects=label_errors(part),
+            suspects=plausible_label_errors(part, raw),
         )
         for name, part in parts.items()
     }

@@ -10,6 +10,7 @@ from aflite_assets.diagnostics.evidence.label_noise import (
     suspect_shares,
     suspected_errors,
     suspected_rows,
+    whole_suspects,
 )
 from aflite_assets.errors import InvalidInputError
 
@@ -99,3 +100,11 @@ def test_shares_of_kept_and_removed_by_hand() -> None:
         "quarantined": 1,
     }
     assert (test["kept_suspects"], test["removed_rows"], test["removed_share"], test["quarantined"]) == (0, 0, None, 0)
+
+
+def test_a_question_is_suspected_by_a_right_and_a_wrong_answer() -> None:
+    suspects = pa.table({"row_id": [1, 2, 5, 9, 12], "label": [1, 0, 1, 0, 0]})
+    questions = np.array([0, 0, 1, 2, 2])
+    assert whole_suspects(suspects, questions)["row_id"].to_pylist() == [1, 2]
+    assert whole_suspects(suspects.slice(3), questions[3:]).num_rows == 0
+    assert whole_suspects(suspects.slice(0, 0), questions[:0]).num_rows == 0

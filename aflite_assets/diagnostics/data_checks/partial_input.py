@@ -1,12 +1,13 @@
 """How well one text column alone predicts the label, with single rows held out and with whole texts held out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import right_answers
 from aflite_assets.diagnostics.record_tables import text_codes
 
 FOLDS = 5
@@ -35,7 +36,7 @@ class TextOnlyAccuracy:
 class HeldOutRight:
     """Which of the sampled `rows` (positions) one text alone predicts right with whole texts held out, bool.
 
-    `majority`: the largest class's share of them, in [0, 1].
+    `majority`: what knows no text gets right, in [0, 1]: the largest class's share of them.
     """
 
     rows: np.ndarray
@@ -93,6 +94,36 @@ def held_out_right(
     return HeldOutRight(sample.rows, _right(sample, sample.text_folds(rng)), sample.majority)
 
 
+def held_out_solved(train: Examples, *, seed: int, most_rows: int = MOST_ROWS) -> HeldOutRight | None:
+    """Of multiple choice, which questions the same model solves by the answers alone, with whole questions held out.
+
+    A question is solved where its right answer is the likeliest of its answers to be right. `right` of a row is whether
+    its question was solved, `majority` what guessing gives: the mean of one over the number of answers.
+
+    Returns:
+        None where the rows are no multiple choice, there are fewer than five questions, or no words.
+    """
+    correct = right_answers(train)
+    if correct is None or train.groups is None:
+        return None
+    rng = np.random.default_rng(seed)
+    _, questions = np.unique(train.groups, return_inverse=True)
+    rows = _whole_texts(questions, most_rows, rng)
+    _, asked = np.unique(questions[rows], return_inverse=True)
+    if asked.max(initial=-1) + 1 < FOLDS:
+        return None
+    matrix = _weights(train.table["text_pair"].take(rows).to_pylist(), 2)
+    if matrix is None:
+        return None
+    sample = _Sample(rows, asked, correct[rows].astype(np.int64), matrix)
+    probability = _held_out(sample, sample.text_folds(rng), _probability_of_right)
+    order = np.lexsort((rng.permutation(len(rows)), probability, asked))  # of equal answers none is preferred
+    likeliest = order[np.append(np.diff(asked[order]) > 0, True)]
+    solved = correct[rows][likeliest]
+    guessing = float((1 / np.bincount(asked)).mean())
+    return HeldOutRight(rows, solved[asked], guessing)
+
+
 def _sample(train: Examples, column: str, most_rows: int, rng: np.random.Generator) -> _Sample | None:
     codes = text_codes(train.table[column])
     rows = _whole_texts(codes - codes.min(initial=0), most_rows, rng)
@@ -134,18 +165,28 @@ def _weights(texts: Sequence[str | None], classes: int) -> Any:
 
 def _right(sample: _Sample, folds: np.ndarray) -> np.ndarray:
     """Which rows are predicted right by a model of the other folds, bool."""
+    predicted = _held_out(sample, folds, lambda model, rows: model.predict(rows))
+    right: np.ndarray = sample.classes == predicted
+    return right
+
+
+def _probability_of_right(model: Any, rows: Any) -> np.ndarray:
+    return np.asarray(model.predict_proba(rows)[:, -1])
+
+
+def _held_out(sample: _Sample, folds: np.ndarray, predict: Callable[[Any, Any], np.ndarray]) -> np.ndarray:
+    """What `predict` says of each row with a model of the other folds; the only class where these have one."""
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
-    right = np.zeros(len(folds), dtype=bool)
+    predicted = np.zeros(len(folds))
     with threadpool_limits(limits=1, user_api="blas"):  # more only wait for each other on so few rows
         for fold in range(FOLDS):
             held_out = folds == fold
             known = np.unique(sample.classes[~held_out])
             if len(known) < 2:
-                predicted: Any = known[0]
+                predicted[held_out] = known[0]
             else:
                 model = LogisticRegression(max_iter=1_000).fit(sample.matrix[~held_out], sample.classes[~held_out])
-                predicted = model.predict(sample.matrix[held_out])
-            right[held_out] = sample.classes[held_out] == predicted
-    return right
+                predicted[held_out] = predict(model, sample.matrix[held_out])
+    return predicted

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import right_answers
 from aflite_assets.data.words import WORD
-from aflite_assets.diagnostics.data_checks.partial_input import held_out_right
+from aflite_assets.diagnostics.data_checks.partial_input import held_out_right, held_out_solved
 from aflite_assets.diagnostics.evidence.lengths import length_marks
 from aflite_assets.diagnostics.evidence.word_artifacts import occurrences
 from aflite_assets.diagnostics.record_tables import factorize, table_of
@@ -342,9 +343,11 @@ def _words(rows: Examples) -> Iterator[Marks]:
 
 
 def _partial_inputs(rows: Examples, seed: int) -> Iterator[Marks]:
-    columns: Sequence[Literal["text", "text_pair"]] = ("text", "text_pair")
+    """Of multiple choice only what the answers alone give away: every question has a right and a wrong answer."""
+    choice = right_answers(rows) is not None
+    columns: Sequence[Literal["text", "text_pair"]] = ("text_pair",) if choice else ("text", "text_pair")
     for column in columns:
-        held_out = held_out_right(rows, column, seed=seed)
+        held_out = held_out_solved(rows, seed=seed) if choice else held_out_right(rows, column, seed=seed)
         if held_out is not None:
             present = _matrix(held_out.right[:, None])
             yield Marks("partial input", [(column, "")], present, True, rows=held_out.rows, at_chance=held_out.majority)

@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow.compute as pc
 
 from aflite_assets.data.formats.choices import RIGHT
+from aflite_assets.data.questions import is_multiple_choice
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.reports.scores.accuracy import correct_rows
 from aflite_assets.reports.scores.groups import cells_of, control, headline_split
-from aflite_assets.reports.scores.questions import is_multiple_choice
 from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 
 ONE_ANSWER = 0.95

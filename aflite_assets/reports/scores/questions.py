@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.data.questions import is_multiple_choice, whole_questions
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.records import Cell, TestSet
 from aflite_assets.reports.scores.predictions import MissingScore, match_predictions
@@ -37,24 +38,6 @@ class QuestionScores:
     def accuracy(self) -> float:
         """Share of questions answered right."""
         return float(self.credit.mean())
-
-
-def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | None = None) -> np.ndarray:
-    """Which rows are of a question that can be scored, bool: at least two answers, one of them right, all `chosen`.
-
-    `right` bool (rows,), `groups` int64 (rows,), `chosen` bool (rows,) or None for all rows.
-    """
-    _, question = np.unique(groups, return_inverse=True)
-    answers = np.bincount(question)
-    fit = (answers >= 2) & (np.bincount(question, weights=right) == 1)
-    if chosen is not None:
-        fit &= np.bincount(question, weights=chosen) == answers
-    return fit[question]
-
-
-def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None) -> bool:
-    """Whether every group of the rows is a question: at least two answers, exactly one of them right."""
-    return groups is not None and len(groups) > 0 and bool(whole_questions(right, groups).all())
 
 
 def question_scores(probability: np.ndarray, right: np.ndarray, groups: np.ndarray) -> QuestionScores:

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.data.formats.choices import RIGHT
+from aflite_assets.data.questions import is_multiple_choice, whole_questions
 from aflite_assets.reports.inputs.records import EvidenceTable, TestSet
-from aflite_assets.reports.scores.questions import is_multiple_choice, whole_questions
 from aflite_assets.reports.text import counted, listed, one_line, percent
 from aflite_assets.results import PublishedResult
 

@@ -11,11 +11,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.choices import RIGHT
+from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, whole_suspects
 from aflite_assets.reports.inputs.learning_curve import LearningCurve
-from aflite_assets.reports.scores.questions import is_multiple_choice
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import IterationReport, Progress
 
@@ -247,9 +246,7 @@ def label_errors(part: PublishedResult) -> pa.Table | None:
 def plausible_label_errors(part: PublishedResult, raw: Examples) -> pa.Table | None:
     """`label_errors`, of multiple choice those of questions whose right answer may be another one."""
     suspects = label_errors(part)
-    if suspects is None or RIGHT not in raw.label_names or len(raw.label_names) != 2:
-        return suspects
-    if not is_multiple_choice(raw.labels == raw.label_names.index(RIGHT), raw.groups):
+    if suspects is None or right_answers(raw) is None:
         return suspects
     places = {row_id: place for place, row_id in enumerate(raw.row_ids.tolist())}
     assert raw.groups is not None

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.data_checks.partial_input import _whole_texts, text_only_accuracy
+from aflite_assets.diagnostics.data_checks.partial_input import _whole_texts, held_out_solved, text_only_accuracy
 
 Make = Callable[[list[str | None], list[int]], Examples]
 
@@ -80,3 +80,21 @@ def test_snli_premises(example_data: Path) -> None:
     assert found.random == pytest.approx(0.08, abs=0.02)
     assert found.grouped == pytest.approx(0.34, abs=0.02)
     assert found.majority == pytest.approx(0.34, abs=0.01)
+
+
+def test_questions_are_solved_by_their_likeliest_answer(make_examples: Callable[..., Examples]) -> None:
+    rng = np.random.default_rng(0)
+    question = np.repeat(np.arange(100), 4)
+    labels = (np.tile(np.arange(4), 100) == 0).astype(int)
+    marked = (labels == 1) & (question < 50)
+    texts = [
+        f"{'best' if mark else 'good'} {word}" for mark, word in zip(marked, rng.choice(["a", "b"], 400), strict=True)
+    ]
+    given = {"text": [f"q {number}" for number in question], "text_pair": texts, "group": pa.array(question)}
+    found = held_out_solved(make_examples(["train"] * 400, labels.tolist(), ("wrong", "right"), **given), seed=0)
+    assert found is not None
+    assert found.majority == 0.25
+    assert found.right[question[found.rows] < 50].all()
+    assert 0.1 < found.right[question[found.rows] >= 50].mean() < 0.4
+    plain = make_examples(["train"] * 400, labels.tolist(), **given)
+    assert held_out_solved(plain, seed=0) is None

@@ -162,3 +162,38 @@ def test_words_are_counted_once_per_row(make_examples: MakeExamples) -> None:
     assert rows_with(examples, "text", ["not", "now", "xz-17", "gone"]) == {
         "not": 0.25, "now": 0.5, "xz-17": 0.25, "gone": 0.0,
     }  # fmt: skip
+
+
+def questions(make_examples: MakeExamples, *, planted: bool) -> tuple[Examples, np.ndarray]:
+    """200 questions of three answers; of half the right answer has a word of its own, and nine in ten of these go."""
+    rng = np.random.default_rng(0)
+    question = np.repeat(np.arange(200), 3)
+    labels = (np.tile([0, 1, 2], 200) == np.repeat(rng.integers(0, 3, 200), 3)).astype(int)
+    marked = np.repeat(rng.random(200) < 0.5, 3)
+    filler = [" ".join(rng.choice(["a", "b", "c", "d", "e"], 3)) for _ in range(600)]
+    answers = [
+        f"{text} {'best' if right and mark and planted else 'good'}"
+        for text, right, mark in zip(filler, labels, marked, strict=True)
+    ]
+    examples = make_examples(
+        ["train"] * 600,
+        labels.tolist(),
+        ("wrong", "right"),
+        text=[f"question {number}" for number in question],
+        text_pair=answers,
+        group=pa.array(question),
+    )
+    return examples, marked & np.repeat(rng.random(200) < 0.9, 3)
+
+
+def test_answers_alone_are_judged_by_question(make_examples: MakeExamples) -> None:
+    examples, removed = questions(make_examples, planted=True)
+    table = removal_cues(train_rows(examples, removed), examples, planted={}, seed=0)
+    (alone,) = [row for row in table.to_pylist() if row["kind"] == "partial input"]
+    assert alone["name"] == "text_pair"
+    assert alone["share_removed"] > 0.95  # every marked question is solved
+    assert alone["share_expected"] < 0.75
+    assert alone["p_value"] < 1e-6
+    examples, removed = questions(make_examples, planted=False)
+    table = removal_cues(train_rows(examples, removed), examples, planted={}, seed=0)
+    assert all(row["p_value"] > 0.01 for row in table.to_pylist() if row["kind"] == "partial input")

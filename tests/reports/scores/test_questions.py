@@ -6,11 +6,9 @@ from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.records import Cell, TestSet
 from aflite_assets.reports.scores.accuracy import MissingScore, correct_rows, score
 from aflite_assets.reports.scores.questions import (
-    is_multiple_choice,
     question_predictions,
     question_scores,
     question_set,
-    whole_questions,
 )
 
 GROUPS = np.repeat([7, 3, 5, 9], [2, 3, 4, 5])
@@ -42,19 +40,6 @@ def test_equal_probabilities_give_the_credit_of_a_draw_among_them() -> None:
     probability = np.array([0.5, 0.5, 0.2])
     credit = question_scores(probability, np.array([True, False, False]), np.zeros(3, np.int64)).credit
     assert credit.tolist() == [0.5]
-
-
-def test_rows_of_a_question_that_is_not_whole_are_left_out() -> None:
-    assert is_multiple_choice(RIGHT, GROUPS)
-    kept = np.ones(len(GROUPS), bool)
-    kept[3] = False
-    assert whole_questions(RIGHT, GROUPS, kept).tolist() == [True] * 2 + [False] * 3 + [True] * 9
-    two_right = RIGHT.copy()
-    two_right[1] = True
-    assert whole_questions(two_right, GROUPS).tolist() == [False] * 2 + [True] * 12
-    assert not is_multiple_choice(two_right, GROUPS)
-    assert not is_multiple_choice(RIGHT, None)
-    assert not is_multiple_choice(np.array([True]), np.array([0]))
 
 
 def test_what_is_no_question_or_no_number_is_refused() -> None:

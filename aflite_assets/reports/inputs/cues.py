@@ -161,11 +161,11 @@ def telling(cues: Sequence[Cue]) -> list[Cue]:
 def cue_numbers(cue: Cue, label_names: Sequence[str]) -> str:
     """Rows with a mark, the class of most of them, how many stayed: "284 rows, 100.0 % spam, 3.2 % kept".
 
-    Where no class has half of them none is named.
+    Where no class has half of them none is named, and none for a text that is right alone, whatever the class.
     """
     largest = max(range(len(cue.class_shares)), key=lambda label: cue.class_shares[label], default=0)
     share = cue.class_shares[largest] if cue.class_shares else 0.0
-    of_class = f", {percent(share)} % {truncate(one_line(label_names[largest]), 40)}" if share >= _MOST else ""
+    of_class = f", {percent(share)} % {truncate(one_line(label_names[largest]), 40)}" if share >= _MOST and cue.kind != "partial input" else ""
     return f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept{_elsewhere_text(cue.elsewhere)}"
 
 

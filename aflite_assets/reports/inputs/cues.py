@@ -165,7 +165,8 @@ def cue_numbers(cue: Cue, label_names: Sequence[str]) -> str:
     """
     largest = max(range(len(cue.class_shares)), key=lambda label: cue.class_shares[label], default=0)
     share = cue.class_shares[largest] if cue.class_shares else 0.0
-    of_class = f", {percent(share)} % {truncate(one_line(label_names[largest]), 40)}" if share >= _MOST and cue.kind != "partial input" else ""
+    named = share >= _MOST and cue.kind != "partial input"
+    of_class = f", {percent(share)} % {truncate(one_line(label_names[largest]), 40)}" if named else ""
     return f"{counted(cue.rows, 'row')}{of_class}, {percent(cue.share_kept)} % kept{_elsewhere_text(cue.elsewhere)}"
 
 

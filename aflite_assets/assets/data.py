@@ -132,7 +132,8 @@ def _raw_checks(
 
 def _as_check(finding: CheckResult) -> dg.AssetCheckResult:
     numbers = {name: round(value, 4) if isinstance(value, float) else value for name, value in finding.numbers.items()}
-    shown = {**numbers, "what_to_do": finding.what_to_do}
+    found = {"found": finding.found} if finding.found else {}
+    shown = {**numbers, **found, "what_to_do": finding.what_to_do}
     return check(finding.name, finding.passed, warn=not finding.blocking, **shown)
 
 

@@ -84,7 +84,12 @@ def _check(options: argparse.Namespace) -> None:
         plan_section,
         verdict_section,
     )
-    from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
+    from aflite_assets.command_line.preview.data_preview import (
+        preview_challenges,
+        preview_data,
+        preview_plan,
+        source_facts,
+    )
     from aflite_assets.diagnostics.data_checks.all_checks import data_findings
     from aflite_assets.paths import aflite_home
     from aflite_assets.results import ResultStore
@@ -95,7 +100,10 @@ def _check(options: argparse.Namespace) -> None:
     _section(data_section(spec, data))
     raw = data.raw
     findings = data_findings(
-        raw.examples, unlabelled_rows=raw.unlabelled_rows, undecodable_images=raw.undecodable_images
+        raw.examples,
+        unlabelled_rows=raw.unlabelled_rows,
+        undecodable_images=raw.undecodable_images,
+        source=source_facts(spec, data),
     )
     _section(findings_section(findings))
     blocking = [finding.name for finding in findings if finding.blocking and not finding.passed]

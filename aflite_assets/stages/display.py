@@ -13,15 +13,16 @@ from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import PublishedResult
 from aflite_assets.results.sidecar_files import kept_beside, sources_version
-from aflite_assets.stages.shared import report_inputs
+from aflite_assets.stages.shared import report_inputs, source_places
 from aflite_assets.stages.shared.published import read_learning_curves
+from aflite_assets.stages.shared.source_places import source_facts
 
 if TYPE_CHECKING:
     from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
     from aflite_assets.reports.figures.drawing import Picture
 
 _PACKAGE = Path(__file__).parents[1]
-_HERE = (Path(__file__), Path(report_inputs.__file__))
+_HERE = (Path(__file__), Path(report_inputs.__file__), Path(source_places.__file__))
 
 
 def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
@@ -74,6 +75,7 @@ def _findings(result: PublishedResult) -> "tuple[CheckResult, ...]":
         load_examples(result.path),
         unlabelled_rows=result.summary["unlabelled_rows"],
         undecodable_images={split: UndecodableImages(**images) for split, images in undecodable.items()},
+        source=source_facts(result),
     )
 
 

@@ -91,6 +91,7 @@ def test_findings_stand_on_the_asset(pairs: None) -> None:
     warnings = {name for name, one in checks.items() if one.severity == dg.AssetCheckSeverity.WARN}
     assert set(checks) - warnings == BLOCKING
     empty = shown(checks["no_empty_texts"])
+    assert empty.pop("found").startswith("1 empty text of ")
     assert empty == {
         "empty": 1,
         "text_pair.train.empty": 1,

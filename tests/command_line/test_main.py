@@ -195,7 +195,22 @@ def test_rows_that_repeat_across_splits_are_a_warning(make: Make, capsys: pytest
     code, out, _ = _checked(make(rows=[*_rows("train", 60), *_rows("test", 20)]), capsys)
     assert code == 0
     warning = out[out.index("warning: no_repeats_across_splits") :].splitlines()
-    assert warning[1].startswith("  rows 20, share 1, test.rows 20")
+    assert warning[1] == "  20 rows (100.0 %) outside train, 20 of test: test.csv, lines 2, 3, 4, 5, 6; and 15 more"
+    assert warning[2].startswith("  set between_splits: drop")
+
+
+def test_what_is_set_already_is_not_advised(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    """Copies within train part when a split is drawn from it, whatever is dropped between the source's splits."""
+    columns = {name: column for name, column in SPEC["columns"].items() if name != "group"}
+    given = {"rows": _rows("train", 60) * 2, "columns": columns, "holdout": {"fresh": 30}}
+    _, out, _ = _checked(make(**given, between_splits="drop"), capsys)
+    warning = out[out.index("warning: no_repeats_across_splits") :].split("warning: ")[1]
+    assert "of fresh: train.csv, lines " in warning
+    assert "between_splits" not in warning
+    words = " ".join(warning.split())
+    assert "set drop_duplicates: true: 'fresh' is drawn from train by holdout, and took one of two copies" in words
+    _, out, _ = _checked(make(**given, drop_duplicates=True), capsys)
+    assert "warning: no_repeats_across_splits" not in out
 
 
 def test_what_blocks_a_run_is_refused(

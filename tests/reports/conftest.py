@@ -338,6 +338,7 @@ def planted_facts(filtered: FilteredSet, *, label: int = 1) -> RowFacts:
         [1199 if one else None for one in gone],
         [0.875 if one else None for one in gone],
         [label if row["row_id"] == 0 else None for row in rows],
+        [0.875 if row["row_id"] == 0 else None for row in rows],
     )
     arrays = [pa.array(values, field.type) for values, field in zip(columns, ROW_FACTS, strict=True)]
     return RowFacts(pa.table(arrays, ROW_FACTS))

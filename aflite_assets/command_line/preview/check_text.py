@@ -128,13 +128,13 @@ def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def findings_section(findings: Iterable[CheckResult]) -> Iterator[str]:
-    """The findings that failed, with their numbers and what to do."""
+    """The findings that failed, with what was found (in words where there are some) and what to do."""
     for result in findings:
         if result.passed:
             continue
         numbers = ", ".join(f"{escaped(name)} {_number(value)}" for name, value in result.numbers.items())
         yield f"{'error' if result.blocking else 'warning'}: {result.name}"
-        yield from indented(numbers)
+        yield from indented(escaped(result.found) or numbers)
         yield from indented(escaped(result.what_to_do))
 
 

@@ -18,6 +18,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.image_folders import image_paths
 from aflite_assets.data.loading import content_fingerprint
 from aflite_assets.data.raw_table.table import RawTable
+from aflite_assets.diagnostics.data_checks.context import SourceFacts
 from aflite_assets.errors import MissingDataError, ModelError
 from aflite_assets.models.preflight import check_model
 from aflite_assets.results import ResultStore
@@ -30,6 +31,7 @@ from aflite_assets.stages.shared.label_mapping import label_mapping
 from aflite_assets.stages.shared.published import without_rows
 from aflite_assets.stages.shared.report_inputs import check_scatter_features
 from aflite_assets.stages.shared.sizes import curve_sizes, in_pool, resolve_count, warmup_rows
+from aflite_assets.stages.shared.source_places import RowPlaces, facts_of
 from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, check_models, draw_warmup, needs_warmup
 
 FIRST_ROWS = 1_000
@@ -110,6 +112,18 @@ def preview_data(spec: DatasetSpec) -> DataPreview:
     rows = _counts(raw.examples) if complete else _expected_rows(spec, reading.rows)
     content = content_fingerprint(spec.source) if complete or isinstance(spec.source, HubSource) else {}
     return DataPreview(raw, reading, rows, content, time.perf_counter() - started)
+
+
+def source_facts(spec: DatasetSpec, data: DataPreview) -> SourceFacts:
+    """What the checks of these rows say of their source."""
+    read = data.raw.source_rows
+    return facts_of(
+        RowPlaces(spec.source, read, data.content),
+        spec.columns,
+        drop_duplicates=spec.drop_duplicates,
+        drop_between_splits=spec.between_splits == "drop",
+        drawn_splits=frozenset(_counts(data.raw.examples)) - frozenset(read),
+    )
 
 
 def preview_challenges(spec: DatasetSpec, data: DataPreview) -> ChallengePreviews:

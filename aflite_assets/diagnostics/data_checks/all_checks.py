@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks import input_checks, row_checks
-from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE, CheckContext, Numbers, Outcome
+from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE, CheckContext, Numbers, Outcome, SourceFacts
 
 
 @dataclass(frozen=True)
 class CheckResult:
     """What one check found. A blocking one that did not pass makes the data unfit to go on with.
 
-    `numbers` and `what_to_do` print as they are: what comes from the data is cut short and escaped.
+    `numbers`, `what_to_do` and `found` (what was found, in words) print as they are: what comes from the data is cut
+    short and escaped.
     """
 
     name: str
@@ -21,6 +22,7 @@ class CheckResult:
     blocking: bool
     numbers: Numbers
     what_to_do: str
+    found: str = ""
 
     @property
     def applies(self) -> bool:
@@ -70,15 +72,19 @@ def data_findings(
     *,
     unlabelled_rows: Mapping[str, int] | None = None,
     undecodable_images: Mapping[str, UndecodableImages] | None = None,
+    source: SourceFacts | None = None,
 ) -> tuple[CheckResult, ...]:
     """Run every check on a raw table.
 
-    `unlabelled_rows` and `undecodable_images` are what was dropped from each split before. Checks that need another
-    kind of data pass and say so. Half a million sentence pairs take well under a minute.
+    `unlabelled_rows` and `undecodable_images` are what was dropped from each split before; `source` says where rows
+    stand and which settings are made (default: rows are named by their ids, and no setting is made). Checks that need
+    another kind of data pass and say so. Half a million sentence pairs take well under a minute.
     """
-    data = CheckContext(raw, unlabelled_rows or {}, undecodable_images or {})
+    data = CheckContext(raw, unlabelled_rows or {}, undecodable_images or {}, source or SourceFacts())
     outcomes = [(data_check, data_check.check(data)) for data_check in DATA_CHECKS]
     return tuple(
-        CheckResult(data_check.name, outcome.passed, data_check.blocking, outcome.numbers, outcome.what_to_do)
+        CheckResult(
+            data_check.name, outcome.passed, data_check.blocking, outcome.numbers, outcome.what_to_do, outcome.found
+        )
         for data_check, outcome in outcomes
     )

@@ -1,8 +1,10 @@
 """What every check on data receives and returns; the checks are in `row_checks` and `input_checks`."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
@@ -20,24 +22,81 @@ NOT_APPLICABLE = "not applicable"
 
 _SHOWN_CHARACTERS = 80
 _SHOWN_ENTRIES = 20
+_SHOWN_PLACES = 5
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A check's answer: whether it passed, the numbers it rests on, and what to do about them."""
+    """A check's answer: whether it passed, the numbers it rests on, what to do about them, and in words what was found.
+
+    `found` names rows by their places in the source.
+    """
 
     passed: bool
     numbers: Numbers
     what_to_do: str = "none"
+    found: str = ""
+
+
+def _row_ids(row_ids: Sequence[int]) -> Sequence[str]:
+    return [f"row id {row_id}" for row_id in row_ids]
+
+
+_NUMBERED = re.compile(r"(.+) (\d+)")
+
+
+def _together(places: Iterable[str]) -> Iterator[str]:
+    """Places that are alike but for their number as one: "train.csv, lines 9, 14"."""
+    numbered = (found.groups() if (found := _NUMBERED.fullmatch(place)) else (place, "") for place in places)
+    for what, same in groupby(numbered, key=lambda one: one[0]):
+        numbers = [number for _, number in same if number]
+        yield f"{what}{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}".rstrip()
+
+
+@dataclass(frozen=True)
+class SourceFacts:
+    """What checks say of a source: where rows stand, what columns are called, and which settings are made already.
+
+    `places`: of row ids where each stands in the source, in words that print ("train.csv, line 9"). `feature_names`:
+    those of feature columns; None where the source has none. `column_names`: by the raw table's name of a text column
+    the source's. `drop_duplicates`, `drop_between_splits`: whether the dataset's file sets them. `drawn_splits`: splits
+    that were drawn from train, and are none of the source's.
+    """
+
+    places: Callable[[Sequence[int]], Sequence[str]] = _row_ids
+    feature_names: tuple[str, ...] | None = None
+    column_names: Mapping[str, str] = field(default_factory=dict)
+    drop_duplicates: bool = False
+    drop_between_splits: bool = False
+    drawn_splits: frozenset[str] = frozenset()
+
+    def rows_text(self, row_ids: Sequence[int], rows: int | None = None) -> str:
+        """The places of the first five rows, and how many more there are; `rows`: of how many `row_ids` are some."""
+        shown = self.places(list(row_ids[:_SHOWN_PLACES]))
+        more = (len(row_ids) if rows is None else rows) - len(shown)
+        return "; ".join(_together(shown)) + (f"; and {more:,} more" if more else "")
+
+    def named(self, column: str) -> str:
+        """The source's name of a text column."""
+        return self.column_names.get(column, column)
+
+    def columns_text(self, columns: Iterable[int]) -> str:
+        """The names of feature columns, or "column 3" (from 0) where they have none; twenty at most."""
+        names = self.feature_names
+        if names is None:
+            numbers = list(columns)
+            return f"column{'' if len(numbers) == 1 else 's'} {listed(numbers)} (from 0)"
+        return listed(names[column] for column in columns)
 
 
 @dataclass(frozen=True)
 class CheckContext:
-    """A raw table, what was dropped on the way to it, by split, and what several checks compute once."""
+    """A raw table, what was dropped on the way to it, by split, its source, and what several checks compute once."""
 
     examples: Examples
     unlabelled_rows: Mapping[str, int] = field(default_factory=dict)
     undecodable_images: Mapping[str, UndecodableImages] = field(default_factory=dict)
+    source: SourceFacts = SourceFacts()
 
     @cached_property
     def train(self) -> Examples:
@@ -78,6 +137,26 @@ class CheckContext:
 def not_applicable(reason: str) -> Outcome:
     """The answer where a dataset has nothing to check."""
     return Outcome(True, {"result": f"{NOT_APPLICABLE}: {reason}"})
+
+
+def rows_of(rows: int, share: float) -> str:
+    """A count of rows with its share of them in [0, 1]: "12 rows (0.8 %)"."""
+    return f"{counted(rows)} ({share_text(share)})"
+
+
+def counted(number: int, noun: str = "row") -> str:
+    """A count with its noun, which takes a plain s in the plural."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def share_text(share: float) -> str:
+    """A share in [0, 1] in per cent: "0.8 %"; a smaller one with two digits that count."""
+    return f"{100 * share:.1f} %" if share >= 0.0005 or share == 0 else f"{100 * share:.2g} %"
+
+
+def by_split_text(rows: Mapping[str, int]) -> str:
+    """Counts by split, those of none left out: "10 of train, 2 of test"."""
+    return ", ".join(f"{number:,} of {split}" for split, number in rows.items() if number)
 
 
 def quoted_text(text: str) -> str:

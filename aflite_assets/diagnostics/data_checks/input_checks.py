@@ -3,7 +3,15 @@
 import numpy as np
 
 from aflite_assets.data.raw_table.swapped import seem_swapped
-from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted_text
+from aflite_assets.diagnostics.data_checks.context import (
+    CheckContext,
+    Outcome,
+    counted,
+    listed,
+    not_applicable,
+    quoted_text,
+    share_text,
+)
 from aflite_assets.diagnostics.data_checks.partial_input import FOLDS, TextOnlyAccuracy, text_only_accuracy
 from aflite_assets.diagnostics.data_checks.texts import SharedText, empty_texts, shared_texts
 from aflite_assets.diagnostics.record_tables import text_codes
@@ -29,7 +37,9 @@ def features_finite(data: CheckContext) -> Outcome:
         return not_applicable("features only")
     width = data.examples.features.shape[1]
     advice = "none" if data.features_finite else "replace or drop NaN and infinite values in the source"
-    return Outcome(data.features_finite, {"rows": len(data.examples), "columns": width}, advice)
+    found = f"{counted(len(data.examples))} x {counted(width, 'column')}"
+    found += "" if data.features_finite else ", with values that are NaN or infinite"
+    return Outcome(data.features_finite, {"rows": len(data.examples), "columns": width}, advice, found)
 
 
 def no_constant_features(data: CheckContext) -> Outcome:
@@ -39,11 +49,12 @@ def no_constant_features(data: CheckContext) -> Outcome:
     constant, all_zero = data.feature_columns.constant, data.feature_columns.all_zero
     numbers = {"columns": len(data.feature_columns.deviations), "constant": len(constant), "all_zero": all_zero}
     if not constant:
-        return Outcome(True, numbers)
+        return Outcome(True, numbers, found=f"none of {counted(numbers['columns'], 'column')}")
     return Outcome(
         False,
         {**numbers, "first_constant": listed(constant)},
         "leave these columns out, or find out why the encoder gives the same value for every row: they say nothing",
+        f"{len(constant):,} of {counted(numbers['columns'], 'column')}: {data.source.columns_text(constant)}",
     )
 
 
@@ -55,12 +66,13 @@ def no_repeated_features(data: CheckContext) -> Outcome:
     surplus = sum(len(same) - 1 for same in sets)
     numbers = {"columns": len(data.feature_columns.deviations), "surplus": surplus, "sets": len(sets)}
     if not sets:
-        return Outcome(True, numbers)
+        return Outcome(True, numbers, found=f"none of {counted(numbers['columns'], 'column')}")
     shown = "; ".join(listed(same) for same in sets[:_SHOWN_SETS])
     return Outcome(
         False,
         {**numbers, "equal_columns": shown},
         "keep one of each set: logistic regression penalises what stands twice only half as much",
+        f"equal to each other: {'; '.join(data.source.columns_text(same) for same in sets[:_SHOWN_SETS])}",
     )
 
 
@@ -82,13 +94,18 @@ def features_on_one_scale(data: CheckContext) -> Outcome:
         "largest_deviation": float(deviations[largest]),
         "largest_column": largest,
     }
+    found = (
+        f"deviations from {deviations[smallest]:.3g} ({data.source.columns_text([smallest])}) to "
+        f"{deviations[largest]:.3g} ({data.source.columns_text([largest])})"
+    )
     if ratio <= LARGEST_SCALE_RATIO:
-        return Outcome(True, numbers)
+        return Outcome(True, numbers, found=found)
     return Outcome(
         False,
         numbers,
         "set standardise: true: logistic regression takes features as "
         "they are, so its penalty silences the small columns and the large ones slow it down",
+        found,
     )
 
 
@@ -117,8 +134,18 @@ def no_empty_texts(data: CheckContext) -> Outcome:
             f"{column.column}.{column.split}.row_ids": listed(column.row_ids),
         }
     if not empty:
-        return Outcome(True, numbers)
-    return Outcome(False, numbers, "fill these texts or drop their rows in the source: a model sees nothing there")
+        return Outcome(True, numbers, found="no text is empty")
+    found = [
+        f"{counted(one.rows, 'empty text')} of {data.source.named(one.column)} in {one.split}: "
+        f"{data.source.rows_text(one.row_ids, one.rows)}"
+        for one in empty[:_SHOWN_SETS]
+    ]
+    return Outcome(
+        False,
+        numbers,
+        "fill these texts or drop their rows in the source: a model sees nothing there",
+        ". ".join(found),
+    )
 
 
 def labels_are_not_texts(data: CheckContext) -> Outcome:
@@ -132,13 +159,20 @@ def labels_are_not_texts(data: CheckContext) -> Outcome:
         texts = len(np.unique(text_codes(data.examples.table[column])))
         numbers[f"{column}.distinct"] = texts
         suspects += [column] if seem_swapped(rows, labels=labels, texts=texts) else []
+    texts_found = ", ".join(
+        f"{counted(int(number), 'text')} of {data.source.named(name.removesuffix('.distinct'))}"
+        for name, number in numbers.items()
+        if name.endswith(".distinct")
+    )
+    found = f"{counted(labels, 'label')} and {texts_found} in {counted(rows)}"
     if not suspects:
-        return Outcome(True, numbers)
+        return Outcome(True, numbers, found=found)
     return Outcome(
         False,
         numbers,
         f"columns.{suspects[0]} and columns.label seem to be exchanged: exchange the two names, unless nearly every "
         "row is meant to have a class of its own",
+        found,
     )
 
 
@@ -160,11 +194,26 @@ def repeated_texts_grouped(data: CheckContext) -> Outcome:
     # Groups by premise leave hypotheses that stand twice: a column beside the most shared one must do harm to count.
     required = suspects if data.examples.groups is None else [suspect for suspect in suspects if suspect is columns[0]]
     leaking = [suspect for suspect in suspects if suspect in required or _leaks(accuracies[suspect.column])]
+    shares = [f"{share_text(shared.ungrouped_share)} ({data.source.named(shared.column)})" for shared in columns]
+    found = f"train rows that share a text with a row of another group: {', '.join(shares)}"
     if not leaking:
-        return Outcome(True, numbers)
+        return Outcome(True, numbers, found=found if shares else "no train row shares a text")
     for shared in leaking:
         numbers |= _why_it_leaks(shared, accuracies[shared.column])
-    return Outcome(False, numbers, _group_advice(data, [shared.column for shared in leaking]))
+    told = [_told(data.source.named(shared.column), shared, accuracies[shared.column]) for shared in leaking]
+    advice = _group_advice(data, [shared.column for shared in leaking])
+    return Outcome(False, numbers, advice, ". ".join([found, *told]))
+
+
+def _told(name: str, shared: SharedText, accuracy: TextOnlyAccuracy | None) -> str:
+    """The most frequent text, and what the text alone tells of the label."""
+    text = f"Most often {quoted_text(shared.example)}, in {counted(shared.example_rows)}"
+    if accuracy is None:
+        return text
+    return (
+        f"{text}. {name} alone tells {share_text(accuracy.random)} of the labels where rows are held out, and "
+        f"{share_text(accuracy.grouped)} where whole texts are"
+    )
 
 
 def _leaks(accuracy: TextOnlyAccuracy | None) -> bool:

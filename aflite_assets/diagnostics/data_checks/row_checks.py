@@ -4,8 +4,18 @@ import numpy as np
 
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement, majority_against_label
 from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, split_balances
-from aflite_assets.diagnostics.data_checks.context import CheckContext, Outcome, listed, not_applicable, quoted_text
-from aflite_assets.diagnostics.data_checks.repeats import groups_across_splits, repeats_across_splits
+from aflite_assets.diagnostics.data_checks.context import (
+    CheckContext,
+    Outcome,
+    by_split_text,
+    counted,
+    listed,
+    not_applicable,
+    quoted_text,
+    rows_of,
+    share_text,
+)
+from aflite_assets.diagnostics.data_checks.repeats import RepeatCount, groups_across_splits, repeats_across_splits
 from aflite_assets.diagnostics.record_tables import split_masks
 
 LARGEST_REPEATED_SHARE = 0.01
@@ -20,13 +30,16 @@ LARGEST_SHARE_DIFFERENCE = 5.0
 LARGEST_OUTVOTED_SHARE = 0.01
 """Of the rows with annotators' labels."""
 
+_MOST_SPLITS = 4
+
 
 def row_ids_unique(data: CheckContext) -> Outcome:
     """Every row has an id of its own."""
     unique = len(np.unique(data.examples.row_ids))
     passed = unique == len(data.examples)
     advice = "none" if passed else "delete the result's folder and materialise raw_dataset again"
-    return Outcome(passed, {"rows": len(data.examples), "ids": unique}, advice)
+    found = f"{counted(len(data.examples))} with {counted(unique, 'id')}"
+    return Outcome(passed, {"rows": len(data.examples), "ids": unique}, advice, found)
 
 
 def labels_known(data: CheckContext) -> Outcome:
@@ -35,20 +48,23 @@ def labels_known(data: CheckContext) -> Outcome:
     unknown = int(((labels < 0) | (labels >= classes)).sum())
     in_train = len(np.unique(labels[data.in_train]))
     numbers = {"unknown_labels": unknown, "classes": classes, "classes_in_train": in_train}
+    found = f"train has {in_train} of {classes} classes"
     if unknown or in_train < 2:
-        return Outcome(False, numbers, "correct labels and the train split in the spec; filtering needs two classes")
-    return Outcome(True, numbers)
+        advice = "correct labels and the train split in the spec; filtering needs two classes"
+        return Outcome(False, numbers, advice, f"{found}; {counted(unknown)} with another number")
+    return Outcome(True, numbers, found=found)
 
 
 def all_rows_labelled(data: CheckContext) -> Outcome:
     """No row was dropped for want of a label."""
     dropped = {f"{split}.dropped": rows for split, rows in data.unlabelled_rows.items()}
     if not any(dropped.values()):
-        return Outcome(True, {"dropped": 0})
+        return Outcome(True, {"dropped": 0}, found="no row was dropped")
     return Outcome(
         False,
         {"dropped": sum(dropped.values()), **dropped},
         "label these rows in the source, or know that no result is about them",
+        f"{counted(sum(dropped.values()))} dropped: {by_split_text(data.unlabelled_rows)}",
     )
 
 
@@ -65,8 +81,16 @@ def images_decode(data: CheckContext) -> Outcome:
             f"{split}.source_ids": listed(image.source_ids),
         }
     if not data.undecodable_images:
-        return Outcome(True, numbers)
-    return Outcome(False, numbers, "repair these images or take them out of the source; the rows were dropped")
+        return Outcome(True, numbers, found="all images decode")
+    named = [row_id for image in data.undecodable_images.values() for row_id in image.row_ids]
+    rows = sum(image.rows for image in data.undecodable_images.values())
+    shares = [f"{rows_of(image.rows, image.share)} of {split}" for split, image in data.undecodable_images.items()]
+    return Outcome(
+        False,
+        numbers,
+        "repair these images or take them out of the source; the rows were dropped",
+        f"{', '.join(shares)}: {data.source.rows_text(named, rows)}",
+    )
 
 
 def no_repeats_across_splits(data: CheckContext) -> Outcome:
@@ -77,13 +101,35 @@ def no_repeats_across_splits(data: CheckContext) -> Outcome:
     by_split = {f"{split}.rows": rows for split, rows in across.by_split.items()}
     numbers = {"rows": across.rows, "share": across.share, **by_split}
     if not across.rows:
-        return Outcome(True, numbers)
+        return Outcome(True, numbers, found=f"none of {counted(int((~data.in_train).sum()))} outside train")
     return Outcome(
         False,
         {**numbers, "row_ids": listed(across.row_ids)},
-        "set between_splits: drop, which drops their train rows; or remove them from the test split, or read its "
-        "accuracy with them in mind",
+        _repeats_advice(data, across),
+        f"{rows_of(across.rows, across.share)} outside train, {by_split_text(across.by_split)}: "
+        f"{data.source.rows_text(across.row_ids, across.rows)}",
     )
+
+
+def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
+    """What takes them away and is not set yet; copies within train part when a split is drawn from it."""
+    source, repeated = data.source, {split for split, rows in across.by_split.items() if rows}
+    drawn = sorted(repeated & source.drawn_splits)
+    steps = []
+    if repeated - source.drawn_splits and not source.drop_between_splits:
+        steps.append("set between_splits: drop, which drops their train rows")
+    if drawn and not source.drop_duplicates:
+        steps.append(
+            f"set drop_duplicates: true: {listed(drawn)} is drawn from train by holdout, and took one of two copies"
+        )
+    elif drawn:
+        steps.append(
+            f"correct their labels in the source: {listed(drawn)} is drawn from train by holdout, and drop_duplicates "
+            "keeps copies with different labels"
+        )
+    return "; ".join(
+        [*steps, "or remove them from the test split, or read its accuracy with them in mind"]
+    ).removeprefix("or ")
 
 
 def no_groups_across_splits(data: CheckContext) -> Outcome:
@@ -96,12 +142,18 @@ def no_groups_across_splits(data: CheckContext) -> Outcome:
     numbers: dict[str, int | float | str] = {"groups": shared.groups, "train_rows": shared.train_rows}
     numbers |= {f"{split}.rows": rows for split, rows in shared.by_split.items()}
     if not shared.groups:
-        return Outcome(True, numbers)
+        return Outcome(True, numbers, found="no group is in train and in another split")
+    drop = (
+        ""
+        if data.source.drop_between_splits
+        else ("set between_splits: drop, which drops the train rows of these groups, or ")
+    )
     return Outcome(
         False,
         numbers,
-        "set between_splits: drop, which drops the train rows of these groups, or draw the test split from train with "
-        "holdout, in whole groups: a model that has seen the rest of a group is tested on what it knows",
+        f"{drop}draw the test split from train with holdout, in whole groups: a model that has seen the rest of a "
+        "group is tested on what it knows",
+        f"{counted(shared.groups, 'group')} with {by_split_text({'train': shared.train_rows, **shared.by_split})}",
     )
 
 
@@ -118,13 +170,18 @@ def few_repeats_in_train(data: CheckContext) -> Outcome:
     }
     if repeats.same_label:
         numbers["row_ids"] = listed(repeats.same_label_ids)
+    found = f"{rows_of(repeats.same_label, share)} of train"
+    if repeats.same_label:
+        found += f": {data.source.rows_text(repeats.same_label_ids, repeats.same_label)}"
     if share <= LARGEST_REPEATED_SHARE:
-        return Outcome(True, numbers)
+        return Outcome(True, numbers, found=found)
+    drop = "" if data.source.drop_duplicates else "set drop_duplicates: true, which keeps one of each, or "
     return Outcome(
         False,
         numbers,
-        "set drop_duplicates: true, which keeps one of each, or name a column that they share as columns.group: a row "
-        "that is also trained on looks easier than it is and is filtered out for that, or its copy is kept without it",
+        f"{drop}name a column that they share as columns.group: a row that is also trained on looks easier than it is "
+        "and is filtered out for that, or its copy is kept without it",
+        found,
     )
 
 
@@ -134,13 +191,15 @@ def no_label_conflicts(data: CheckContext) -> Outcome:
     share = repeats.conflicting / max(repeats.train_rows, 1)
     numbers = {"rows": repeats.conflicting, "share": share, "inputs": repeats.conflicting_inputs}
     if not repeats.conflicting:
-        return Outcome(True, numbers)
+        return Outcome(True, numbers, found="no input of train has two labels")
     examples = "; ".join(" = ".join(map(str, row_ids)) for row_ids in repeats.conflicts)
     return Outcome(
         False,
         {**numbers, "row_ids_by_input": examples},
         "correct the labels or drop these rows in the source: no model can be right on all of them, and filtering "
         "keeps them as hard ones",
+        f"{rows_of(repeats.conflicting, share)} of train with {counted(repeats.conflicting_inputs, 'input')}; the same "
+        f"input stands at {'. And at '.join(data.source.rows_text(row_ids) for row_ids in repeats.conflicts)}",
     )
 
 
@@ -148,8 +207,12 @@ def classes_balanced(data: CheckContext) -> Outcome:
     """No split's largest class has over three times the rows of its smallest, and no class is absent from a split."""
     balances = split_balances(data.examples)
     numbers: dict[str, int | float | str] = {"largest_ratio": LARGEST_CLASS_RATIO}
-    advice = []
+    advice, found = [], []
     for balance in balances:
+        found.append(
+            f"{balance.split}: {quoted_text(balance.largest)} {share_text(balance.largest_share)}, "
+            f"{quoted_text(balance.smallest)} {share_text(balance.smallest_share)}"
+        )
         numbers |= {
             f"{balance.split}.ratio": balance.ratio,
             f"{balance.split}.largest": f"{quoted_text(balance.largest)} {balance.largest_share:.4f}",
@@ -165,7 +228,8 @@ def classes_balanced(data: CheckContext) -> Outcome:
             "compare accuracies with the largest class's share, which a model reaches that looks at nothing, and read "
             "them by class; or draw fewer rows of the large classes in the source"
         )
-    return Outcome(not advice, numbers, "; ".join(advice) or "none")
+    shown = f"largest and smallest class of {'; '.join(found[:_MOST_SPLITS])}"
+    return Outcome(not advice, numbers, "; ".join(advice) or "none", shown)
 
 
 def class_shares_alike(data: CheckContext) -> Outcome:
@@ -174,7 +238,7 @@ def class_shares_alike(data: CheckContext) -> Outcome:
         return not_applicable("train and other splits only")
     labels, names = data.examples.labels, data.examples.label_names
     numbers: dict[str, int | float | str] = {"largest_points": LARGEST_SHARE_DIFFERENCE}
-    differing = []
+    differing, found = [], []
     for split, inside in split_masks(data.examples.table):
         if split == "train":
             continue
@@ -182,14 +246,17 @@ def class_shares_alike(data: CheckContext) -> Outcome:
         moved = class_shares_moved(labels[data.in_train], labels[inside], classes=len(names)).round(9)
         most = int(np.abs(moved).argmax())
         numbers |= {f"{split}.points": float(moved[most]), f"{split}.class": quoted_text(names[most])}
+        found.append(f"{quoted_text(names[most])} {moved[most]:+.1f} points on {split}")
         differing += [split] if abs(moved[most]) > LARGEST_SHARE_DIFFERENCE else []
+    text = f"the class that moves most: {', '.join(found[:_MOST_SPLITS])}"
     if not differing:
-        return Outcome(True, numbers)
+        return Outcome(True, numbers, found=text)
     return Outcome(
         False,
         numbers,
         f"read accuracies on {', '.join(differing)} by class, or draw the splits from one source: a model that learns "
         "how frequent the classes are in train is wrong there for that alone",
+        text,
     )
 
 
@@ -208,12 +275,15 @@ def annotators_agree(data: CheckContext) -> Outcome:
     }
     if agreement.unanimous_share is not None:
         numbers["unanimous_share"] = agreement.unanimous_share
+    found = f"{rows_of(len(outvoted), share)} of {agreement.rows:,} with annotators' labels"
     if len(outvoted):
         numbers["outvoted_row_ids"] = listed(outvoted.tolist())
+        found += f": {data.source.rows_text(outvoted.tolist())}"
     if share <= LARGEST_OUTVOTED_SHARE:
-        return Outcome(True, numbers)
+        return Outcome(True, numbers, found=found)
     return Outcome(
         False,
         numbers,
         "check that annotators and labels use the same class names, and look at these rows: their labels may be wrong",
+        found,
     )

@@ -174,6 +174,12 @@ class FilteredSet:
         return policies.get(split, "kept") if isinstance(policies, Mapping) else "kept"
 
     @property
+    def entered(self) -> np.ndarray:
+        """Which of `rows` the filter saw: all but those of splits that it left alone; bool."""
+        splits = self.rows["split"].to_numpy(zero_copy_only=False)
+        return np.isin(splits, ["train", *self.filtered_splits])
+
+    @property
     def filtered_splits(self) -> tuple[str, ...]:
         """The splits other than train that it took part in."""
         splits = dict.fromkeys(self.rows["split"].to_pylist())

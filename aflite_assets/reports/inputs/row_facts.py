@@ -18,6 +18,7 @@ ROW_FACTS = pa.schema(
         ("nearest_kept", pa.int64()),
         ("nearest_similarity", pa.float32()),
         ("suggested_label", pa.int64()),
+        ("suggested_probability", pa.float32()),
     ]
 )
 """All but the first are null where nothing is stored; see `RowFacts`."""
@@ -30,7 +31,8 @@ class RowFacts:
     `table` has the columns `ROW_FACTS`, each row once. `predictability_by_iteration`: a value in [0, 1] per iteration
     that the row entered, null before it was first held out. `predicted_instead`: the classes that classifiers gave most
     often in place of its label, with the share of its held-out predictions. `nearest_kept`: row id of the most similar
-    kept row of another class, in [-1, 1]. `suggested_label`: of a suspected label error the class that it may be.
+    kept row of another class, in [-1, 1]. `suggested_label`: of a suspected label error the class that it may be,
+    `suggested_probability` what models gave that class where they did not see the row, in [0, 1].
 
     Raises:
         InvalidInputError: a column is missing, or a row stands there twice.
@@ -66,7 +68,7 @@ def row_facts(
         scores: per iteration, from 0 on, its number and the rows that entered it: row_id and predictability.
         instead: row_id, then label_<rank> and share_<rank>, null where there are no more.
         nearest: row_id, nearest_kept, similarity.
-        suspects: row_id, suggested_label.
+        suspects: row_id, suggested_label, suggested_probability.
     """
     row_ids = rows["row_id"].to_numpy()
     columns = {
@@ -76,6 +78,7 @@ def row_facts(
         "nearest_kept": _looked_up(row_ids, nearest, "nearest_kept", pa.int64()),
         "nearest_similarity": _looked_up(row_ids, nearest, "similarity", pa.float32()),
         "suggested_label": _looked_up(row_ids, suspects, "suggested_label", pa.int64()),
+        "suggested_probability": _looked_up(row_ids, suspects, "suggested_probability", pa.float32()),
     }
     return RowFacts(pa.table([columns[field.name].cast(field.type) for field in ROW_FACTS], ROW_FACTS))
 

@@ -81,5 +81,12 @@ def place_text(place: Mapping[str, object]) -> str:
     return f"{place['source_file']}{line} ({row})"
 
 
+def brief_place(place: Mapping[str, object]) -> str:
+    """One line of `SourceRows.of` in few words: "train.csv, line 18", else "train, source row 16"."""
+    if place["source_line"] is None:
+        return place_text(place)
+    return f"{place['source_file']}, line {place['source_line']}"
+
+
 NO_SOURCE = SourceRows(pa.Table.from_batches([], SOURCE_PLACES))
 """Of rows whose origin is not known."""

@@ -170,6 +170,7 @@ def _browser_options(data: BenchmarkData) -> dict[str, object]:
             dict.fromkeys(split for one in data.filtered for split in one.rows["split"].unique().to_pylist())
         ),
         "iterations": max((len(filter_table(one)) - 1 for one in data.filtered), default=0),
+        "outside": any(not one.entered.all() for one in data.filtered),
         "suspected": any(len(one.table) > one.table["suggested_label"].null_count for one in data.row_facts.values()),
     }
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.rows import rows_at
-from aflite_assets.data.words import WORD
+from aflite_assets.data.words import WORD, character_counts, word_counts
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.example_rows import short_vector
 from aflite_assets.reports.figures.interactive import script_json
@@ -24,36 +24,55 @@ from aflite_assets.reports.inputs.source_rows import place_text
 from aflite_assets.reports.json_values import to_json
 from aflite_assets.reports.scores.questions import PICKED
 from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.text import counted, printable, signed_points
+from aflite_assets.reports.text import count, counted, printable, signed_points
 
 MOST_ROWS = 2_000
-"""Rows shown of either side, kept and removed, of each filtering."""
+"""Rows shown of either side, kept and removed, and of those never in the pool, of each filtering."""
+
+MOST_SUSPECTS = 200
+"""Suspected label errors of each filtering that are shown whatever is drawn, the surest."""
+
+Side = Literal["kept", "removed", "outside"]
+"""Of the filter: outside are the rows of splits that it left alone."""
+
+_SIDES: tuple[Side, ...] = ("kept", "removed", "outside")
 
 _AT_ONCE = 200
 _THUMBNAIL = 64
 _MOST_CHARACTERS = 2_000
 _MOST_SCORES = 100
+_OUTCOME = ["row_id", "removed_in_iteration", "predictability", "label_probability"]
 _MOST_VALUES = 100
 """Features of a row that are listed by name; `rows.parquet` has all."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """How many rows of one side are on the page, of how many; `left_out_for_size`: the page would be too large."""
+    """How many rows of one side are on the page, of how many; `left_out_for_size`: the page would be too large.
+
+    `suspects`: how many of them are shown because their labels are the likeliest to be wrong, and were not drawn.
+    """
 
     representation: str
-    kept: bool
+    side: Side
     shown: int
     rows: int
     left_out_for_size: bool
+    suspects: int = 0
 
     @property
     def text(self) -> str:
         """In words."""
-        side = "kept" if self.kept else "removed"
+        rows = counted(self.rows, "row" if self.side == "outside" else f"{self.side} row")
+        rows += " that the filter never saw" if self.side == "outside" else ""
         if self.shown == self.rows:
-            return f"all {counted(self.rows, f'{side} row')}"
-        return f"{self.shown:,} of {counted(self.rows, f'{side} row')}, drawn at random"
+            return f"all {rows}"
+        text = f"{count(self.shown)} of {rows}, "
+        if not self.suspects:
+            return f"{text}drawn at random"
+        why = "its label is suspected" if self.suspects == 1 else "their labels are suspected most"
+        others = "" if self.suspects == self.shown else ", the others drawn at random"
+        return f"{text}{count(self.suspects)} of them as {why}{others}"
 
 
 @dataclass(frozen=True)
@@ -69,7 +88,7 @@ class _Entry:
     """One row of one filtering: its place in `filtered.rows` and in the order of drawing."""
 
     number: int
-    kept: bool
+    side: Side
     place: int
 
 
@@ -83,7 +102,7 @@ def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST
     """
     parts = _RowParts(data)
     chosen: list[list[str]] = [[] for _ in data.filtered]
-    counts: dict[tuple[int, bool], int] = {}
+    counts: Counter[tuple[int, Side]] = Counter()
     left, full = budget - 64_000, False
     entries = _drawn(data, seed, most)
     while (block := list(islice(entries, _AT_ONCE))) and not full:
@@ -95,7 +114,7 @@ def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST
                 break
             left -= size
             chosen[entry.number].append(piece)
-            counts[entry.number, entry.kept] = counts.get((entry.number, entry.kept), 0) + 1
+            counts[entry.number, entry.side] += 1
     filterings = [_filtering(one, pieces) for one, pieces in zip(data.filtered, chosen, strict=True)]
     frame = to_json(
         {
@@ -114,18 +133,20 @@ def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST
 def _drawn(data: BenchmarkData, seed: int, most: int) -> Iterator[_Entry]:
     """Entries in the order in which they are shown while there is room: filterings and sides in turn."""
     known = np.sort(data.examples.row_ids)
-    ranks = np.random.default_rng(seed).permutation(len(known))
-    sides: list[tuple[int, bool, np.ndarray]] = []
-    for number, one in enumerate(data.filtered):
-        row_ids, kept = one.rows["row_id"].to_numpy(), one.rows["kept"].to_numpy(zero_copy_only=False)
-        if not np.isin(row_ids, known).all():
+    for one in data.filtered:
+        if not np.isin(one.rows["row_id"].to_numpy(), known).all():
             raise DataError(
                 f"rows of the filtered set of {one.representation!r} are not in the dataset; materialise "
                 "filtered_sets again"
             )
-        drawn = ranks[np.searchsorted(known, row_ids)]
-        for side in (True, False):
-            places = np.flatnonzero(kept == side)
+    ranks = np.random.default_rng(seed).permutation(len(known))
+    suspects = _surest(data)
+    ranks[np.searchsorted(known, suspects)] = np.arange(len(suspects)) - len(suspects)
+    sides: list[tuple[int, Side, np.ndarray]] = []
+    for number, one in enumerate(data.filtered):
+        drawn = ranks[np.searchsorted(known, one.rows["row_id"].to_numpy())]
+        for side, inside in _sides(one).items():
+            places = np.flatnonzero(inside)
             sides.append((number, side, places[np.argsort(drawn[places], kind="stable")][:most]))
     for turn in range(max((len(places) for *_, places in sides), default=0)):
         for number, side, places in sides:
@@ -133,12 +154,33 @@ def _drawn(data: BenchmarkData, seed: int, most: int) -> Iterator[_Entry]:
                 yield _Entry(number, side, int(places[turn]))
 
 
-def _shown(data: BenchmarkData, counts: Mapping[tuple[int, bool], int], *, full: bool, most: int) -> Iterator[Shown]:
+def _sides(one: FilteredSet) -> dict[Side, np.ndarray]:
+    """Which of the rows are of which side, bool; without the last where the filter left no split alone."""
+    kept = one.rows["kept"].to_numpy(zero_copy_only=False)
+    masks = (kept & one.entered, ~kept & one.entered, ~one.entered)
+    return {side: mask for side, mask in zip(_SIDES, masks, strict=True) if side != "outside" or mask.any()}
+
+
+def _surest(data: BenchmarkData) -> np.ndarray:
+    """Ids of the rows whose labels are the likeliest to be wrong, in order; at most `MOST_SUSPECTS` of a filtering."""
+    found: dict[int, None] = {}
+    for one in data.filtered:
+        facts = data.row_facts.get(one.representation, RowFacts(ROW_FACTS.empty_table()))
+        row_ids = one.rows["row_id"].to_numpy()
+        places = np.flatnonzero(pc.is_valid(facts.of(row_ids)["suggested_label"]).to_numpy())
+        own = pc.fill_null(one.rows["label_probability"].cast(pa.float64()), 1.0).to_numpy()[places]
+        found |= dict.fromkeys(row_ids[places[np.argsort(own, kind="stable")][:MOST_SUSPECTS]].tolist())
+    return np.array(list(found), np.int64)
+
+
+def _shown(data: BenchmarkData, counts: Mapping[tuple[int, Side], int], *, full: bool, most: int) -> Iterator[Shown]:
+    surest = _surest(data)
     for number, one in enumerate(data.filtered):
-        for kept in (True, False):
-            rows = int(pc.sum(pc.equal(one.rows["kept"], kept)).as_py() or 0)
-            shown = counts.get((number, kept), 0)
-            yield Shown(one.representation, kept, shown, rows, full and shown < min(rows, most))
+        suspected = np.isin(one.rows["row_id"].to_numpy(), surest)
+        for side, inside in _sides(one).items():
+            rows, shown = int(inside.sum()), counts.get((number, side), 0)
+            suspects = min(int((inside & suspected).sum()), shown)
+            yield Shown(one.representation, side, shown, rows, full and shown < min(rows, most), suspects)
 
 
 def _filtering(one: FilteredSet, pieces: Sequence[str]) -> str:
@@ -190,7 +232,7 @@ class _RowParts:
             mine = [entry for entry in entries if entry.number == number]
             rows = one.rows.take([entry.place for entry in mine])
             facts = self._data.row_facts.get(one.representation, RowFacts(ROW_FACTS.empty_table()))
-            outcome = rows.select(["row_id", "removed_in_iteration", "predictability"]).to_pylist()
+            outcome = rows.select(_OUTCOME).to_pylist()
             more = facts.of(rows["row_id"].to_numpy()).to_pylist() if mine else []
             known |= {entry: {**a, **b} for entry, a, b in zip(mine, outcome, more, strict=True)}
         facts_in_order = [known[entry] for entry in entries]
@@ -202,8 +244,11 @@ class _RowParts:
         )
         examples = self._data.examples.select(list(wanted))
         places = self._data.source.of(examples.row_ids).to_pylist()
+        lengths = [_lengths(examples.table[name]) for name in self.columns]
         for position, row_id in enumerate(wanted):
             row = self._row(examples, position)
+            if lengths:
+                row["lengths"] = [each[position] for each in lengths]
             if place := place_text(places[position]):
                 row["place"] = printable(place)
             self._loaded[row_id] = script_json(to_json(row))
@@ -229,7 +274,9 @@ class _RowParts:
         score = fact["predictability"]
         scores = fact["predictability_by_iteration"]
         instead, nearest = fact["predicted_instead"], fact["nearest_kept"]
-        found: dict[str, Any] = {"row": self._places[fact["row_id"]], "kept": entry.kept}
+        found: dict[str, Any] = {"row": self._places[fact["row_id"]], "kept": entry.side == "kept"}
+        if entry.side == "outside":
+            found["outside"] = True
         if fact["removed_in_iteration"] is not None:
             found["removed"] = fact["removed_in_iteration"]
         if score is not None and score == score:
@@ -246,6 +293,8 @@ class _RowParts:
             found["nearest"] = [self._places[nearest], round(fact["nearest_similarity"] or 0.0, 3)]
         if fact["suggested_label"] is not None:
             found["suggested"] = fact["suggested_label"]
+            probabilities = (fact["label_probability"], fact["suggested_probability"])
+            found["probabilities"] = [None if each is None else round(each, 4) for each in probabilities]
         return found
 
     def _row(self, examples: Examples, position: int) -> dict[str, Any]:
@@ -372,6 +421,12 @@ def _pickers(data: BenchmarkData) -> dict[int, list[str]]:
         ]
         for row_id, by in counts.items()
     }
+
+
+def _lengths(texts: pa.ChunkedArray) -> list[list[int] | None]:
+    """Words and characters of each text, as the evidence counts them; None for a null."""
+    counts = zip(word_counts(texts).tolist(), character_counts(texts).tolist(), strict=True)
+    return [None if words != words else [int(words), int(characters)] for words, characters in counts]
 
 
 def _words(data: BenchmarkData) -> list[dict[str, Any]]:

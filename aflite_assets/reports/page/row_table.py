@@ -35,8 +35,9 @@ def row_table(data: BenchmarkData, filtered: FilteredSet | None) -> pa.Table:
     Columns: representation, row_id, source_split, source_row (from 0, as published), source_file and source_line (from
     1; null where unknown), source_id, split, label (the class by name), text and text_pair, or image (the path of the
     image's file, null where the dataset holds the image itself), or the features in the source's units: a column
-    feature.<name> each where the source has names, else the list features; kept, removed_in_iteration
-    (null: kept), predictability and label_probability (null: never held out), the facts of `RowFacts` with classes by
+    feature.<name> each where the source has names, else the list features; status (kept, removed, or not filtered: of a
+    split that the filter left alone, as in the published folder), kept, removed_in_iteration (null: it stayed),
+    predictability and label_probability (null: never held out), the facts of `RowFacts` with classes by
     name, and where the dataset has them group, annotator_labels (names) and its attributes.
 
     Raises:
@@ -58,12 +59,18 @@ def row_table(data: BenchmarkData, filtered: FilteredSet | None) -> pa.Table:
         if name not in columns:
             column = inputs[name]
             columns[name] = _named(column, names) if name in ("label", "annotator_labels") else column
+    columns["status"] = pa.array([], pa.string()) if filtered is None else _status(filtered)
     kinds = dict(zip(_OUTCOME, (pa.bool_(), pa.int64(), pa.float32(), pa.float32()), strict=True))
     for name, kind in kinds.items():
         columns[name] = pa.array([], kind) if rows is None else rows[name].cast(kind)
     for field in list(ROW_FACTS)[1:]:
         columns[field.name] = _named(facts[field.name], names) if field.name in _CLASSES else facts[field.name]
     return pa.table(columns)
+
+
+def _status(filtered: FilteredSet) -> pa.Array:
+    kept = filtered.rows["kept"].to_numpy(zero_copy_only=False)
+    return pa.array(np.where(filtered.entered, np.where(kept, "kept", "removed"), "not filtered"), pa.string())
 
 
 def _facts(data: BenchmarkData, filtered: FilteredSet | None) -> RowFacts:

@@ -22,7 +22,9 @@ def data_outcomes(raw: PublishedResult, challenges: PublishedResult) -> Iterator
 
     asks = {check.name: " ".join(check.description.split()) for check in DATA_CHECKS}
     for found in raw_findings(raw):
-        said = found.what_to_do if not found.passed else str(found.numbers.get("result", ""))
+        said = found.found if found.applies else str(found.numbers["result"])
+        if not found.passed:
+            said = f"{said}. To do: {found.what_to_do}" if said else found.what_to_do
         yield CheckOutcome("data", found.name, asks[found.name], found.passed, said, found.applies)
     named = read_challenge_sets(challenges)
     missing = named.missing

@@ -34,6 +34,7 @@ def test_every_check_answers_once_in_order(make_examples: Callable[..., Examples
     assert [(one.name, one.blocking) for one in findings] == [(one.name, one.blocking) for one in DATA_CHECKS]
     assert failed(findings) == set()
     assert {one.what_to_do for one in findings} == {"none"}
+    assert all(bool(one.found) == one.applies for one in findings)
 
 
 def test_what_was_dropped_before_is_told(make_examples: Callable[..., Examples]) -> None:
@@ -70,7 +71,7 @@ def test_numbers_are_plain_and_print(make_examples: Callable[..., Examples]) -> 
     rows = data_findings(make_examples(["train"] * 100, [0, 1] * 50, ("<i>\n", "b\u202e"), text=hostile))
     vectors = data_findings(make_examples(["train"] * 4, [0, 1, 0, 1], features=np.ones((4, 3))))
     for finding in (*rows, *vectors):
-        for value in (*finding.numbers.values(), finding.what_to_do):
+        for value in (*finding.numbers.values(), finding.what_to_do, finding.found):
             assert type(value) in (int, float, str), (finding.name, value)
             assert not isinstance(value, str) or (value.isprintable() and len(value) < 500), (finding.name, value)
 

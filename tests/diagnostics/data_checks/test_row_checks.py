@@ -1,4 +1,6 @@
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -7,7 +9,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks import row_checks
-from aflite_assets.diagnostics.data_checks.context import CheckContext
+from aflite_assets.diagnostics.data_checks.context import CheckContext, SourceFacts
 
 Data = Callable[..., CheckContext]
 
@@ -50,6 +52,7 @@ def test_rows_dropped_for_want_of_a_label(make_examples: Callable[..., Examples]
     outcome = row_checks.all_rows_labelled(CheckContext(examples, {"train": 5, "test": 0}))
     assert (outcome.passed, outcome.numbers) == (False, {"dropped": 5, "train.dropped": 5, "test.dropped": 0})
     assert "label these rows" in outcome.what_to_do
+    assert outcome.found == "5 rows dropped: 5 of train"
     assert row_checks.all_rows_labelled(CheckContext(examples, {"train": 0})).passed
 
 
@@ -68,6 +71,7 @@ def test_images_that_do_not_decode_are_named(make_examples: Callable[..., Exampl
         "test.source_ids": r"'cat/1\n.png', 'cat/2.png'",
     }
     assert "repair these images" in outcome.what_to_do
+    assert outcome.found == "2 rows (25.0 %) of test: row ids 4, 9"
     of_texts = CheckContext(make_examples(["train"], [0], text=["a"]))
     assert row_checks.images_decode(of_texts).numbers == {"result": "not applicable: images only"}
 
@@ -84,8 +88,43 @@ def test_rows_of_train_in_a_test_split(data: Data) -> None:
         "dev.rows": 0,
         "row_ids": "102",
     }
+    assert outcome.found == "1 row (33.3 %) outside train, 1 of test: row id 102"
+    assert outcome.what_to_do == (
+        "set between_splits: drop, which drops their train rows; or remove them from the test split, or read its "
+        "accuracy with them in mind"
+    )
     outcome = row_checks.no_repeats_across_splits(data(["train", "test"], [0, 1], text=["a", "b"]))
     assert (outcome.passed, outcome.numbers) == (True, {"rows": 0, "share": 0.0, "test.rows": 0})
+
+
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [
+        ({"drop_between_splits": True}, "remove them from the test split"),
+        ({"drawn_splits": frozenset({"dev"})}, "set between_splits: drop"),
+        (
+            {"drop_between_splits": True, "drawn_splits": frozenset({"test"})},
+            "set drop_duplicates: true: 'test' is drawn from train by holdout, and took one of two copies; or remove",
+        ),
+        (
+            {"drop_duplicates": True, "drawn_splits": frozenset({"test"})},
+            "correct their labels in the source: 'test' is drawn from train by holdout, and drop_duplicates keeps",
+        ),
+    ],
+)
+def test_settings_that_are_made_are_not_advised(data: Data, settings: dict[str, Any], advice: str) -> None:
+    given = data(["train", "train", "test", "dev"], [0, 1, 0, 1], text=["a", "b", "a", "d"])
+    outcome = row_checks.no_repeats_across_splits(replace(given, source=SourceFacts(**settings)))
+    assert outcome.what_to_do.startswith(advice)
+    assert "between_splits" not in outcome.what_to_do or not settings.get("drop_between_splits")
+
+
+def test_groups_and_copies_are_not_advised_what_is_set(data: Data) -> None:
+    given = data(["train"] * 3 + ["test"], [0, 0, 1, 0], text=["a", "a", "b", "c"], group=[1, 2, 3, 1])
+    done = replace(given, source=SourceFacts(drop_duplicates=True, drop_between_splits=True))
+    assert row_checks.no_groups_across_splits(given).found == "1 group with 1 of train, 1 of test"
+    assert row_checks.no_groups_across_splits(done).what_to_do.startswith("draw the test split from train with holdout")
+    assert row_checks.few_repeats_in_train(done).what_to_do.startswith("name a column that they share")
 
 
 def test_groups_of_train_in_another_split(data: Data) -> None:
@@ -109,6 +148,7 @@ def test_repeats_in_train_over_one_percent(data: Data, rows: int, passed: bool) 
     assert outcome.passed == passed
     assert outcome.numbers == {"rows": 2, "share": 2 / rows, "largest_share": 0.01, "row_ids": "100, 101"}
     assert ("drop_duplicates: true, which keeps one of each" in outcome.what_to_do) != passed
+    assert outcome.found == f"2 rows ({100 * 2 / rows:.1f} %) of train: row ids 100, 101"
 
 
 def test_one_input_with_two_labels(data: Data) -> None:
@@ -118,6 +158,9 @@ def test_one_input_with_two_labels(data: Data) -> None:
     assert not outcome.passed
     assert outcome.numbers == {"rows": 4, "share": 0.8, "inputs": 2, "row_ids_by_input": "100 = 101; 102 = 103"}
     assert "correct the labels" in outcome.what_to_do
+    assert outcome.found == (
+        "4 rows (80.0 %) of train with 2 inputs; the same input stands at row ids 100, 101. And at row ids 102, 103"
+    )
     outcome = row_checks.no_label_conflicts(data(["train"] * 3, [0, 0, 1], text=["a", "a", "b"]))
     assert (outcome.passed, outcome.numbers) == (True, {"rows": 0, "share": 0.0, "inputs": 0})
 
@@ -140,6 +183,8 @@ def test_a_class_over_three_times_another(data: Data, yes: int, passed: bool) ->
         "train.smallest": f"'no' {1 / (yes + 1):.4f}",
     }
     assert ("a model reaches that looks at nothing" in outcome.what_to_do) != passed
+    shares = f"'yes' {100 * yes / (yes + 1):.1f} %, 'no' {100 / (yes + 1):.1f} %"
+    assert outcome.found == f"largest and smallest class of train: {shares}"
 
 
 def test_a_class_absent_from_a_test_split_is_named(data: Data) -> None:
@@ -192,6 +237,7 @@ def test_rows_whose_annotators_mostly_disagree(data: Data) -> None:
         "outvoted_row_ids": "101",
     }
     assert "same class names" in outcome.what_to_do
+    assert outcome.found == "1 row (33.3 %) of 3 with annotators' labels: row id 101"
 
 
 @pytest.mark.parametrize(("rows", "passed"), [(100, True), (99, False)])

@@ -36,13 +36,14 @@ def test_what_else_is_stored_is_found_by_row() -> None:
         }
     )
     nearest = pa.table({"row_id": [20], "nearest_kept": [30], "similarity": pa.array([0.5], pa.float32())})
-    suspects = pa.table({"row_id": [30, 99], "suggested_label": [1, 2]})
+    suspects = pa.table({"row_id": [30, 99], "suggested_label": [1, 2], "suggested_probability": [0.75, 0.5]})
     table = row_facts(ROWS, SCORES, instead=instead, nearest=nearest, suspects=suspects).table
     assert table["predicted_instead"].to_pylist() == [[1, 0], [2], None]
     assert table["predicted_instead_share"].to_pylist() == [[0.25, 0.125], [0.5], None]
     assert table["nearest_kept"].to_pylist() == [None, None, 30]
     assert table["nearest_similarity"].to_pylist() == [None, None, 0.5]
     assert table["suggested_label"].to_pylist() == [1, None, None]
+    assert table["suggested_probability"].to_pylist() == [0.75, None, None]
 
 
 def test_facts_of_asked_rows_in_their_order() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.row_facts import RowFacts
 from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.reports.page.html import render_report
 
@@ -106,7 +107,10 @@ def test_a_removed_row_is_found_and_says_why(open_page: Open, report: str) -> No
     assert "The cut-off of that iteration was 0.890." in words
     assert "Given instead neutral (25.0 %), contradiction (6.3 %)" in words
     assert "row 1199, labelled contradiction, cosine similarity 0.88" in words
-    assert "genre travel" in words
+    assert "Your column genre travel" in words
+    assert "Lengths text: 5 words, 28 characters; text_pair: 7 words, 32 characters" in words
+    line = " ".join(page.locator("#rows-list summary").inner_text().split())
+    assert "row 343 5 + 7 words genre travel" in line
     label = detail.locator("svg").get_attribute("aria-label")
     assert "iteration 3: " in label
     assert "iteration 0: " not in label
@@ -121,6 +125,60 @@ def test_a_removed_row_is_found_and_says_why(open_page: Open, report: str) -> No
     page.select_option("select[name=suspected]", "yes")
     page.fill("input[name=search]", "")
     status(page, "1 of 1,200 rows on this page match.")
+    page.context.close()
+
+
+def test_suspected_labels_come_surest_first_and_rows_left_alone_say_so(
+    open_page: Open, with_rows: BenchmarkData
+) -> None:
+    (one,), (facts,) = with_rows.filtered, with_rows.row_facts.values()
+    ids = one.rows["row_id"].to_numpy()
+    names = one.rows.column_names
+    splits = np.where(ids >= 1000, "fresh", "train")
+    rows = one.rows.set_column(names.index("split"), "split", pa.array(splits))
+    rows = rows.set_column(names.index("label_probability"), "label_probability", pa.array(0.5 - ids / 3000))
+    suspects = pa.array(np.where(ids < 3, 1, -1), mask=ids >= 3)
+    table = facts.table.set_column(6, "suggested_label", suspects)
+    table = table.set_column(7, "suggested_probability", pa.array(np.full(1200, 0.5, np.float32), mask=ids >= 3))
+    examples = with_rows.examples.table
+    examples = examples.set_column(2, "split", pa.array(np.where(np.arange(1400) >= 1000, "fresh", "train")))
+    data = replace(
+        with_rows,
+        filtered=(replace(one, rows=rows, settings={**one.settings, "evaluation_rows": {"fresh": "kept"}}),),
+        row_facts={"roberta": RowFacts(table)},
+        examples=Examples(examples, with_rows.label_names),
+    )
+    page = open_page(render_report(data), address="#rows", viewport={"width": 1280, "height": 900})
+    status(page, "1,200 of 1,200 rows on this page match.")
+    page.select_option("select[name=suspected]", "yes")
+    status(page, "3 of 1,200 rows on this page match.")
+    ids_shown = "heads => heads.map(head => head.innerText.match(/ row (\\d+)/)[1])"
+    heads = page.locator("#rows-list summary")
+    assert heads.evaluate_all(ids_shown) == ["2", "1", "0"]
+    assert "label may be neutral" in heads.first.inner_text()
+    heads.first.click()
+    words = " ".join(page.locator(".row-detail").inner_text().split())
+    assert (
+        "It may be neutral: models that never saw the row give that 50.0 %, and its own label contradiction 49.9 %"
+        in words
+    )
+    page.select_option("select[name=order]", "source")
+    heads.first.filter(has_text="train row 0").wait_for()
+    assert heads.evaluate_all(ids_shown) == ["0", "1", "2"]
+    page.click("button[type=reset]")
+    page.select_option("select[name=order]", "suspected")
+    heads.first.filter(has_text="train row 2").wait_for()
+    assert heads.evaluate_all(ids_shown)[:3] == ["2", "1", "0"]
+    page.select_option("select[name=side]", "outside")
+    status(page, "200 of 1,200 rows on this page match.")
+    assert "not filtered" in heads.first.inner_text()
+    heads.first.click()
+    reason = page.locator(".row-detail .reason").first.inner_text()
+    assert (
+        reason == "Never in the pool: the filter left the split fresh alone, so it neither kept nor removed this row."
+    )
+    page.select_option("select[name=side]", "kept")
+    status(page, "202 of 1,200 rows on this page match.")
     page.context.close()
 
 

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.row_facts import RowFacts
 from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.reports.page.html import render_report
-from aflite_assets.reports.page.row_browser import row_browser
+from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, row_browser
 from aflite_assets.reports.page.row_table import row_table, write_rows
 
 BUDGET = 5_000_000
@@ -46,6 +48,65 @@ def test_rows_have_what_is_stored_of_them(with_rows: BenchmarkData) -> None:
     assert "nearest" not in by_id[1199]
     row = found["rows"][removed["row"]]
     assert (row["split"], row["label"], row["attributes"]) == ("train", 1, [["genre", "travel"]])
+    assert "".join(row["texts"][1]) == "The band is sleeping on a couch."
+    assert row["lengths"] == [[5, 28], [7, 32]]
+
+
+def _left_alone(data: BenchmarkData, *, suspects: int = 0) -> BenchmarkData:
+    """The kept rows from 1000 on are of a split that the filter left alone; of the first rows labels are suspected."""
+    (one,), (facts,) = data.filtered, data.row_facts.values()
+    ids = one.rows["row_id"].to_numpy()
+    splits = pa.array(np.where(ids >= 1000, "fresh", "train"))
+    rows = one.rows.set_column(one.rows.column_names.index("split"), "split", splits)
+    rows = rows.set_column(rows.column_names.index("label_probability"), "label_probability", pa.array(ids % 97 / 97))
+    examples = data.examples.table.set_column(2, "split", pa.array(np.where(np.arange(1400) >= 1000, "fresh", "train")))
+    suspected = pa.array(ids < suspects)
+    table = facts.table.set_column(6, "suggested_label", pc.if_else(suspected, 1, None).cast(pa.int64()))
+    table = table.set_column(7, "suggested_probability", pc.if_else(suspected, 0.5, None).cast(pa.float32()))
+    settings = {**one.settings, "evaluation_rows": {"fresh": "kept"}}
+    return replace(
+        data,
+        filtered=(replace(one, rows=rows, settings=settings),),
+        examples=Examples(examples, data.label_names),
+        row_facts={"roberta": RowFacts(table)},
+    )
+
+
+def test_rows_of_a_split_that_was_left_alone_are_on_neither_side(with_rows: BenchmarkData) -> None:
+    data = _left_alone(with_rows)
+    browser = row_browser(data, budget=BUDGET, seed=0)
+    assert [(one.side, one.shown, one.rows) for one in browser.shown] == [
+        ("kept", 202, 202),
+        ("removed", 798, 798),
+        ("outside", 200, 200),
+    ]
+    assert browser.shown[2].text == "all 200 rows that the filter never saw"
+    found = json.loads(browser.json)
+    facts = {found["rows"][fact["row"]]["id"]: fact for fact in found["filterings"][0]["rows"]}
+    assert all(facts[row]["outside"] and not facts[row]["kept"] for row in range(1000, 1200))
+    assert not any("outside" in facts[row] for row in range(1000))
+    table = row_table(data, data.filtered[0])
+    assert table["status"].value_counts().to_pylist() == [
+        {"values": "removed", "counts": 798},
+        {"values": "kept", "counts": 202},
+        {"values": "not filtered", "counts": 200},
+    ]
+    assert "never in the pool" in render_report(data)
+    assert "never in the pool" not in render_report(with_rows).split("<script")[0]
+
+
+def test_the_surest_label_errors_are_shown_whatever_is_drawn(with_rows: BenchmarkData) -> None:
+    data = _left_alone(with_rows, suspects=300)
+    browser = row_browser(data, budget=BUDGET, seed=0, most=150)
+    found = json.loads(browser.json)
+    facts = {found["rows"][fact["row"]]["id"]: fact for fact in found["filterings"][0]["rows"]}
+    surest = sorted(range(300), key=lambda row: (row % 97, row))[:MOST_SUSPECTS]
+    # all are removed rows, of which 150 are shown: the surest of them
+    assert sorted(row for row, fact in facts.items() if "suggested" in fact) == sorted(surest[:150])
+    assert facts[97]["probabilities"] == [0.0, 0.5]
+    assert facts[98]["probabilities"] == [round(1 / 97, 4), 0.5]
+    removed = browser.shown[1]
+    assert removed.text == "150 of 798 removed rows, 150 of them as their labels are suspected most"
 
 
 def test_words_that_mark_removed_rows_stand_by_themselves(with_rows: BenchmarkData) -> None:
@@ -140,7 +201,7 @@ def test_a_random_sample_of_either_side_is_shown_and_said(with_rows: BenchmarkDa
     assert [sum(fact["kept"] == side for fact in facts) for side in (True, False)] == [50, 50]
     assert [one.text for one in browser.shown] == [
         "50 of 402 kept rows, drawn at random",
-        "50 of 798 removed rows, drawn at random",
+        "50 of 798 removed rows, 1 of them as its label is suspected, the others drawn at random",
     ]
     assert not any(one.left_out_for_size for one in browser.shown)
     assert browser.json == row_browser(with_rows, budget=BUDGET, seed=3, most=50).json

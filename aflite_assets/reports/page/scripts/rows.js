@@ -39,9 +39,26 @@
   function field(name) { return form.elements.namedItem(name); }
   function chosen(name) { return field(name) ? field(name).value : ""; }
 
+  function side(fact) { return fact.outside ? "outside" : fact.kept ? "kept" : "removed"; }
+
+  function compare(one, other) {
+    // undefined comes last, whichever way; the sort is stable, so that equal rows stay as they were drawn
+    var order = chosen("order") || (chosen("suspected") ? "suspected" : ""), by = SORTED[order];
+    if (!by) { return 0; }
+    var first = by(one), second = by(other);
+    if (first === undefined || second === undefined) { return (first === undefined) - (second === undefined); }
+    return first - second;
+  }
+  var SORTED = {
+    suspected: function (fact) { return fact.suggested === undefined ? undefined : fact.probabilities[0] || 0; },
+    easy: function (fact) { return fact.score === undefined ? undefined : -fact.score; },
+    hard: function (fact) { return fact.score; },
+    source: function (fact) { return data.rows[fact.row].id; }
+  };
+
   function matches(fact) {
     var row = data.rows[fact.row];
-    if (chosen("side") && (chosen("side") === "kept") !== fact.kept) { return false; }
+    if (chosen("side") && chosen("side") !== side(fact)) { return false; }
     if (chosen("label") && row.label !== Number(chosen("label"))) { return false; }
     if (chosen("split") && row.split !== field("split").selectedOptions[0].textContent) { return false; }
     if (chosen("iteration") && fact.removed !== Number(chosen("iteration"))) { return false; }
@@ -130,6 +147,10 @@
   function reason(fact, one) {
     var lines = [];
     var score = fact.score === undefined ? null : fact.score;
+    if (fact.outside) {
+      return "Never in the pool: the filter left the split " + data.rows[fact.row].split +
+        " alone, so it neither kept nor removed this row.";
+    }
     if (fact.removed === undefined) {
       lines.push("Kept by the filter.");
       if (score === null) {
@@ -206,6 +227,21 @@
     return box;
   }
 
+  function suspicion(fact, row) {
+    var own = fact.probabilities[0], other = fact.probabilities[1], text = "It may be " + named(fact.suggested) + ": ";
+    if (own === null || other === null) { return text + "models that never saw the row prefer it."; }
+    return text + "models that never saw the row give that " + percent(other) + ", and its own label " +
+      named(row.label) + " " + percent(own) + ".";
+  }
+
+  function lengths(row) {
+    return row.lengths.map(function (pair, place) {
+      var name = data.columns.length > 1 ? data.columns[place] + ": " : "";
+      return name + (pair ? several(pair[0], "word") + ", " + several(pair[1], "character") : "no text");
+    }).join("; ");
+  }
+  function several(number, noun) { return count(number) + " " + noun + (number === 1 ? "" : "s"); }
+
   function detail(fact, one) {
     var row = data.rows[fact.row], box = element("div", "row-detail");
     box.appendChild(element("p", "reason", reason(fact, one)));
@@ -216,15 +252,15 @@
     if (row.values) { entry(pairs, "Values, as in the source", values(row)); }
     if (fact.question !== undefined) { entry(pairs, "The whole question", question(fact)); }
     entry(pairs, "Label", named(row.label));
+    (row.attributes || []).forEach(function (pair) { entry(pairs, "Your column " + pair[0], pair[1]); });
+    if (row.lengths) { entry(pairs, row.lengths.length > 1 ? "Lengths" : "Length", lengths(row)); }
     if (fact.scores && fact.scores.length) { entry(pairs, "Predictability by iteration", sparkline(fact, one)); }
     if (fact.instead) {
       entry(pairs, "Given instead", fact.instead.length ? fact.instead.map(function (pair) {
         return named(pair[0]) + " (" + percent(pair[1]) + ")";
       }).join(", ") : "no other class");
     }
-    if (fact.suggested !== undefined) {
-      entry(pairs, "Label suspected", "It may be " + named(fact.suggested) + "; models that never saw the row prefer it.");
-    }
+    if (fact.suggested !== undefined) { entry(pairs, "Label suspected", suspicion(fact, row)); }
     if (fact.nearest) {
       var other = data.rows[fact.nearest[0]], near = element("div");
       near.appendChild(element("p", "legend", "row " + other.id + ", labelled " + named(other.label) +
@@ -250,7 +286,6 @@
       row.models.forEach(function (line) { models.appendChild(element("li", "", line)); });
       entry(pairs, "Evaluators trained on full", models);
     }
-    (row.attributes || []).forEach(function (pair) { entry(pairs, pair[0], pair[1]); });
     box.appendChild(pairs);
     return box;
   }
@@ -261,12 +296,27 @@
     var label = element("b", "", named(row.label));
     label.dir = "auto";
     facts.appendChild(label);
-    facts.appendChild(element("span", fact.kept ? "tag" : "tag removed",
-      fact.kept ? "kept" : "removed in iteration " + fact.removed));
-    facts.appendChild(element("span", "", fact.score === undefined ? "never held out" :
-      "predictability " + fact.score.toFixed(2)));
+    var went = side(fact) === "removed";
+    facts.appendChild(element("span", went ? "tag removed" : "tag",
+      went ? "removed in iteration " + fact.removed : fact.outside ? "not filtered" : "kept"));
+    if (!fact.outside) {
+      facts.appendChild(element("span", "", fact.score === undefined ? "never held out" :
+        "predictability " + fact.score.toFixed(2)));
+    }
+    if (fact.suggested !== undefined) {
+      facts.appendChild(element("span", "tag suspected", "label may be " + named(fact.suggested)));
+    }
     facts.appendChild(element("span", "", row.split + " row " + row.id));
     if (row.place) { facts.appendChild(element("span", "", inFile(row.place))); }
+    if (row.lengths) {
+      var words = row.lengths.map(function (pair) { return pair ? count(pair[0]) : "no"; });
+      facts.appendChild(element("span", "", words.join(" + ") + (words.join() === "1" ? " word" : " words")));
+    }
+    (row.attributes || []).slice(0, 3).forEach(function (pair) {
+      var own = element("span", "", brief(pair[0]) + " " + brief(pair[1]));
+      own.dir = "auto";
+      facts.appendChild(own);
+    });
     head.appendChild(text(row, 160));
     head.appendChild(facts);
     fold.appendChild(head);
@@ -276,6 +326,8 @@
     line.appendChild(fold);
     return line;
   }
+
+  function brief(text) { return text.length > 40 ? text.slice(0, 39) + "…" : text; }
 
   function showMore() {
     var one = data.filterings[filtering];
@@ -289,7 +341,7 @@
     if (!data) { data = JSON.parse(source.textContent); }
     filtering = Number(chosen("filtering") || 0);
     var rows = data.filterings[filtering] ? data.filterings[filtering].rows : [];
-    found = rows.filter(matches);
+    found = rows.filter(matches).sort(compare);
     list.textContent = "";
     shown = 0;
     status.textContent = count(found.length) + " of " + count(rows.length) + " rows on this page match.";

@@ -1,0 +1,129 @@
+"""Where rows of a dataset stand in its source: split, row, file and line, and what data checks say of the source."""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import TypeAdapter
+
+from aflite_assets.diagnostics.data_checks.context import SourceFacts
+from aflite_assets.errors import DataError
+from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, brief_place
+from aflite_assets.reports.text import one_line
+from aflite_assets.results import PublishedResult
+from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.sources import FeatureSource, MultipleChoiceSource, SourceSpec, TableSource
+from aflite_assets.wording import truncate
+
+_LONGEST_PLACE, _LONGEST_NAME = 120, 80
+
+
+class RowPlaces:
+    """Says where rows stand; the source's files are read when it is first asked.
+
+    `source_rows` counts the source's rows by split, in the source's order. `content`: what the source's fingerprint
+    was; files that changed since are not looked at.
+    """
+
+    def __init__(self, source: SourceSpec, source_rows: Mapping[str, int], content: Mapping[str, object]) -> None:
+        self._source, self._source_rows, self._content = source, source_rows, content
+
+    def __call__(self, row_ids: Sequence[int]) -> list[str]:
+        """Of each row "train.csv, line 9", or without lines its split and its row there, from 0."""
+        places = places_of(np.asarray(row_ids, np.int64), self._source_rows, self._in_files)
+        return [truncate(one_line(brief_place(place)), _LONGEST_PLACE) for place in places.to_pylist()]
+
+    @cached_property
+    def _in_files(self) -> dict[str, pa.Table]:
+        return places_in_files(self._source, self._content)
+
+
+def source_facts(raw_result: PublishedResult) -> SourceFacts:
+    """What the checks of a published raw dataset say of its source."""
+    fields, summary = raw_result.manifest["made_from"]["fields"], raw_result.summary
+    source: SourceSpec = TypeAdapter(SourceSpec).validate_python(fields["source"])
+    return facts_of(
+        RowPlaces(source, summary["source_rows"], fields["contents"]["source"]),
+        ColumnsSpec.model_validate(fields["columns"]),
+        drop_duplicates="duplicates" in summary,
+        drop_between_splits="between_splits" in summary,
+        drawn_splits=frozenset(summary["rows"]) - frozenset(summary["source_rows"]),
+    )
+
+
+def facts_of(
+    places: RowPlaces,
+    columns: ColumnsSpec,
+    *,
+    drop_duplicates: bool,
+    drop_between_splits: bool,
+    drawn_splits: frozenset[str],
+) -> SourceFacts:
+    """What checks say of a source; its own names as they print, in brief."""
+    features = columns.features if isinstance(columns.features, tuple) else None
+    texts = {"text": columns.text, "text_pair": columns.text_pair}
+    return SourceFacts(
+        places,
+        None if features is None else tuple(map(_printed, features)),
+        {name: _printed(given) for name, given in texts.items() if isinstance(given, str)},
+        drop_duplicates=drop_duplicates,
+        drop_between_splits=drop_between_splits,
+        drawn_splits=drawn_splits,
+    )
+
+
+def _printed(text: str) -> str:
+    return truncate(one_line(text), _LONGEST_NAME)
+
+
+def places_in_files(source: SourceSpec, content: Mapping[str, object]) -> dict[str, pa.Table]:
+    """By split the places in the files, in the order of the source's rows; empty where they are not known now.
+
+    Columns as in `data.formats.row_places.places_in_files`.
+    """
+    from aflite_assets.data.loading import content_fingerprint, source_places
+
+    if not isinstance(source, TableSource | MultipleChoiceSource | FeatureSource):
+        return {}
+    try:
+        return source_places(source) if content_fingerprint(source) == content else {}
+    except DataError:  # a file is missing or was replaced since
+        return {}
+
+
+def places_of(row_ids: np.ndarray, source_rows: Mapping[str, int], in_files: Mapping[str, pa.Table]) -> pa.Table:
+    """The places of these rows (int64), with the columns `SOURCE_PLACES`.
+
+    A row id counts the source's rows over its splits in their order.
+    """
+    ends = np.cumsum(list(source_rows.values()))
+    starts = np.r_[0, ends]
+    splits = np.searchsorted(ends, row_ids, side="right")
+    rows = row_ids - starts[splits]
+    names = pa.array(list(source_rows), pa.string())
+    files: pa.Array = pa.nulls(len(row_ids), pa.string())
+    lines: pa.Array = pa.nulls(len(row_ids), pa.int64())
+    shown = _short_names([path for table in in_files.values() for path in table["file"].unique().to_pylist()])
+    for number, (split, known) in enumerate((split, in_files.get(split)) for split in source_rows):
+        if known is None or known.num_rows != source_rows[split]:
+            continue
+        mine = splits == number
+        place = known.take(pa.array(rows[mine]))
+        paths = pa.array([shown[path] for path in place["file"].to_pylist()], pa.string())
+        files = pc.replace_with_mask(files, pa.array(mine), paths)
+        lines = pc.replace_with_mask(lines, pa.array(mine), place["line"].combine_chunks())
+    columns = [pa.array(row_ids), names.take(pa.array(splits)), pa.array(rows), files, lines]
+    return pa.table([column.cast(one.type) for column, one in zip(columns, SOURCE_PLACES, strict=True)], SOURCE_PLACES)
+
+
+def _short_names(paths: list[str]) -> dict[str, str]:
+    """Each path below the folder that all are in."""
+    folders = [str(Path(path).parent) for path in paths]
+    if not folders:
+        return {}
+    shared = os.path.commonpath(folders) if all(map(os.path.isabs, folders)) else ""
+    return {path: os.path.relpath(path, shared) if shared else path for path in paths}

@@ -24,7 +24,7 @@ _FINE_NOTE = (
     "failed or short training explains as well as filtering does. The full set is best on SNLI, knowledge, lexical "
     "semantics, competence and noise. The text speaks of about 2 % of SNLI: 10k are 1.8 % of 550k, 15k are 2.7 %. With "
     "15k retained and 5k removed none of the 20k is left to have been spent on the encoder, as its algorithm spends "
-    "10 %. The classes of the 15k have 4,939, 5,058 and 4,983 rows, 14,980 together. Figure 2, which is drawn only, has "
+    "10 %. The classes of the 15k have 4,939, 5,058 and 4,983 rows, 14,980 together. Figure 2, drawn only, has "
     "retained and removed rows differ in length."
 )
 

@@ -47,10 +47,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
-def signed_points(points: float) -> str:
-    """A difference in points with one decimal and a true minus sign; what rounds to zero has no sign."""
-    rounded = round(points, 1)
-    return f"{_MINUS}{-rounded:.1f}" if rounded < 0 else f"{abs(rounded):.1f}"
+def signed_points(points: float, *, decimals: int = 1) -> str:
+    """A difference in points with so many decimals and a true minus sign; what rounds to zero has no sign."""
+    rounded = round(points, decimals)
+    return f"{_MINUS}{-rounded:.{decimals}f}" if rounded < 0 else f"{abs(rounded):.{decimals}f}"
 
 
 def count(number: int) -> str:

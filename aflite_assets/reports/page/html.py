@@ -19,7 +19,8 @@ from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure,
 from aflite_assets.reports.figures.scatters import scatter_caption
 from aflite_assets.reports.figures.thumbnails import png_or_jpeg_uri
 from aflite_assets.reports.inputs.learning_curve import choice_text
-from aflite_assets.reports.inputs.published_tables import Kind, published_tables
+from aflite_assets.reports.inputs.papers.published_tables import published_tables
+from aflite_assets.reports.inputs.papers.record import Kind
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.similarity import SimilarityBlock, means_text
 from aflite_assets.reports.inputs.train_sets import in_order

@@ -26,6 +26,7 @@ from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, WARMU
 from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
 from aflite_assets.reports.tables.paired import PAIRED, paired_tables
 from aflite_assets.reports.tables.published import PUBLISHED, paper_tables
+from aflite_assets.reports.tables.small_sample.fine_action import FINE_ACTION, fine_action_tables
 from aflite_assets.reports.tables.table import Table
 from aflite_assets.reports.tables.top_k import TOP_5, top_k_tables
 from aflite_assets.reports.tables.transfer import TRANSFER, TRANSFER_DIFFERENCES, transfer_tables
@@ -36,6 +37,7 @@ SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
     "accuracy": accuracy_tables,
     "in_distribution": in_distribution_tables,
     "zero_shot": zero_shot_tables,
+    "fine_action": fine_action_tables,
     "transfer": transfer_tables,
     "paired": paired_tables,
     "forgettables": forgettable_tables,
@@ -52,7 +54,7 @@ LONG_FORMS = (
     ACCURACY, CHALLENGE_SETS, ZERO_SHOT, ZERO_SHOT_DIFFERENCES, IN_DISTRIBUTION, TOP_5, PAIRED, PREDICTABILITY,
     WARMUP_CURVE, TRANSFER, TRANSFER_DIFFERENCES, PLANTED, PUBLISHED, FALLS, FORGETTABLES, FORGETTABLES_BY_CLASS,
     FORGETTING_EVENTS, FORGETTABLE_AGREEMENT, MINORITIES, TWO_PHASE, TWO_PHASE_DIFFERENCES, FORGETTABLES_ALONE,
-    BY_OVERLAP, THRESHOLDS,
+    BY_OVERLAP, THRESHOLDS, FINE_ACTION,
 )  # fmt: skip
 """In the order of `report.json`."""
 

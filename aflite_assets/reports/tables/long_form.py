@@ -24,7 +24,7 @@ TESTED = ("test_set", "evaluator", "train_set", "representation", "tested_on")
 _COUNTS = (
     "seeds", "unfinished_seeds", "test_rows", "top", "filtered_seeds", "random_seeds", "groups", "iteration", "rows",
     "forgettable", "taken", "never_learnt", "first_rows", "second_rows", "shared", "removed", "held_back_rows", "right",
-    "planted_rows", "removed_rows", "removed_planted_rows",
+    "planted_rows", "removed_rows", "removed_planted_rows", "train_rows",
 )  # fmt: skip
 _NUMBERS = (
     "accuracy", "seeds_deviation", "effective_rows", "interval_low", "interval_high", "difference", "low", "high",

@@ -1,6 +1,7 @@
 """The papers' own figures as tables, to stand beside a dataset's."""
 
-from aflite_assets.reports.inputs.published_tables import Form, PublishedTable, published_tables
+from aflite_assets.reports.inputs.papers.published_tables import published_tables
+from aflite_assets.reports.inputs.papers.record import Form, PublishedTable
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
@@ -18,7 +19,7 @@ def paper_table(table: PublishedTable) -> Table:
     def cell(row: int, column: int) -> TableCell:
         name, values = table.rows[row]
         value, spread = values[column], None if table.deviations is None else table.deviations[row][column]
-        text = DASH if value is None else _text(value, table.form(column))
+        text = DASH if value is None else _text(value, table.form(column), table.decimals)
         where = {"source": table.source, "caption": table.caption, "note": table.note, "row": name}
         return TableCell(
             text if spread is None else f"{text} ±{spread:.1f}",
@@ -39,10 +40,10 @@ def paper_table(table: PublishedTable) -> Table:
     )
 
 
-def _text(value: float, form: Form) -> str:
+def _text(value: float, form: Form, decimals: int) -> str:
     if form == "rows":
         return count(int(value))
-    return f"{value:.2f}" if form == "index" else signed_points(value)
+    return f"{value:.2f}" if form == "index" else signed_points(value, decimals=decimals)
 
 
 PUBLISHED = LongForm("published", ("source", "caption", "row", "column", "value", "deviation", "note"), paper_tables)

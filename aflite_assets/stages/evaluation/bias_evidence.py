@@ -35,6 +35,7 @@ from aflite_assets.stages.evaluation.evidence_tables import (
     similarity_tables,
     suspect_tables,
 )
+from aflite_assets.stages.evaluation.quality_evidence import quality_tables
 from aflite_assets.stages.evaluation.word_evidence import word_tables
 from aflite_assets.stages.shared.published import plausible_label_errors
 from aflite_assets.stages.shared.report_inputs import filtered_set
@@ -134,6 +135,7 @@ def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
     yield from planted_tables(name, rows, raw, planted)
     yield from _own_tables(name, rows, raw)
     yield from word_tables(filtered, raw, seed=seed)
+    yield from quality_tables(filtered, raw, seed=seed)
     yield from neighbour_tables(name, rows, embedded, names, seed=seed)
     if work.everything is not None:
         yield from paper_neighbour_tables(name, rows, work.everything, names, seed=seed)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from aflite_assets.reports.inputs.published_tables import PublishedTable, published_tables
+from aflite_assets.reports.inputs.papers.published_tables import published_tables
+from aflite_assets.reports.inputs.papers.record import PublishedTable
 from aflite_assets.reports.tables.published import PUBLISHED, paper_table
 from aflite_assets.reports.tables.table import Table
 from aflite_assets.reports.text import DASH
@@ -21,6 +22,11 @@ def test_counts_indices_and_points_are_written_as_such() -> None:
     assert _texts(_table("multi_nli", "EACL 2021, Tables 2 and 3"), "F(BoW)") == ["0.26", "0.30", "9.9", "11.5"]
     assert _texts(_table("qnli", "ICML 2020, Table 4, under the heading of the other dataset; assigned as in its text "
                          "and ICLR Table 2"), "RoBERTa") == ["93.7", "77.7", "\N{MINUS SIGN}16.0"]  # fmt: skip
+
+
+def test_as_many_decimals_as_in_print() -> None:
+    assert _texts(_table("snli", "SustaiNLP 2020, Table 2"), "5k")[:4] == ["87.47", "32.60", "31.80", "28.00"]
+    assert _texts(_table("snli", "SustaiNLP 2020, Table 1"), "25,000") == ["80.96"]
 
 
 def test_a_deviation_stands_where_the_paper_has_one() -> None:

@@ -1,9 +1,11 @@
+from statistics import fmean
 from typing import get_args
 
 import pytest
 
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.inputs.published_tables import PUBLISHED, PublishedTable, published_tables
+from aflite_assets.reports.inputs.papers.published_tables import PUBLISHED, published_tables
+from aflite_assets.reports.inputs.papers.record import PublishedTable
 from aflite_assets.specs.report_settings import ReportSpec
 
 TABLES = [(name, table) for name, tables in PUBLISHED.items() for table in tables]
@@ -68,6 +70,9 @@ def test_differences_are_filtered_minus_full(name: str, table: PublishedTable) -
         ("multi_nli", "EACL 2021, Table 10", "BERT + F(BiLSTM)", "entailment, low", 72.4),
         ("qqp", "EACL 2021, Table 11", "BERT + F(BoW)", "non-paraphrase, high", 86.4),
         ("multi_nli", "EACL 2021, Figure 5", "XLNet-large + F(BoW)", "HANS", 83.1),
+        ("snli", "SustaiNLP 2020, Table 1", "25,000", "SNLI test", 80.96),
+        ("snli", "SustaiNLP 2020, Table 2", "10k", "ANLI R3", 31.67),
+        ("snli", "SustaiNLP 2020, Table 3", "15k", "Stress competence", 50.24),
     ],
 )
 def test_spot_checks(name: str, source: str, row: str, column: str, expected: float) -> None:
@@ -117,6 +122,58 @@ def test_contradictions_of_the_paper_stand_in_notes() -> None:
         ("fever_nli", "EACL 2021, Table 6"): "84.4 in Table 1, and 87.2 in Table 9",
     }.items():
         assert said in notes[key]
+
+
+def _with_minus_without() -> dict[str, dict[str, float]]:
+    """What Table 2 of SustaiNLP 2020 has more than its Table 3, by size and column, in points."""
+    tables = {one.source[-7:]: one for one in published_tables("snli") if one.source.startswith("SustaiNLP")}
+    ranked, unranked = (dict(tables[name].rows) for name in ("Table 2", "Table 3"))
+    columns = tables["Table 2"].columns
+    assert columns == tables["Table 3"].columns
+    return {
+        size: {
+            name: round((first or 0.0) - (second or 0.0), 2)
+            for name, first, second in zip(columns, ranked[size], values, strict=True)
+        }
+        for size, values in unranked.items()
+    }
+
+
+def test_what_the_ranking_adds_in_print() -> None:
+    gaps = _with_minus_without()
+    every = [gap for of_size in gaps.values() for gap in of_size.values()]
+    assert (sum(gap > 0 for gap in every), sum(gap < 0 for gap in every), every.count(0)) == (40, 14, 1)
+    assert round(fmean(every), 2) == 0.98
+    by_size = {size: round(fmean(of_size.values()), 2) for size, of_size in gaps.items()}
+    assert by_size == {"5k": 0.75, "8k": 1.64, "10k": 2.57, "12k": -0.34, "15k": 0.27}
+    by_column = [round(fmean(of_size[name] for of_size in gaps.values()), 2) for name in gaps["5k"]]
+    assert by_column == [0.18, 0.26, -0.06, 0.83, 2.77, 0.85, 3.05, 0.09, 0.26, 1.23, 1.31]
+
+
+def test_the_notes_on_a_small_sample_say_what_its_numbers_do() -> None:
+    tables = {one.kind: one for one in published_tables("snli") if one.source.startswith("SustaiNLP")}
+    assert list(tables) == ["sample_curve", "fine_action", "rankings"]
+    rows = dict(tables["fine_action"].rows)
+    curve = {size: values[0] for size, values in tables["sample_curve"].rows}
+    assert rows["20k"][0] == curve["20,000"] == max(one for one in curve.values() if one is not None)
+    assert all((values[0] or 0) > (rows["20k"][0] or 0) for size, values in rows.items() if size != "20k")
+    best = [max(rows, key=lambda row: values[row]) for values in _columns(rows)]
+    full = [name for name, row in zip(tables["fine_action"].columns, best, strict=True) if row == "550k"]
+    assert full == [
+        "SNLI test", "Diagnostics knowledge", "Diagnostics lexical semantics", "Stress competence", "Stress noise",
+    ]  # fmt: skip
+    assert "The full set is best on SNLI, knowledge, lexical semantics, competence and noise" in (
+        tables["fine_action"].note
+    )
+    assert (round(100 * 10 / 550, 1), round(100 * 15 / 550, 1), 4_939 + 5_058 + 4_983) == (1.8, 2.7, 14_980)
+    assert "40 higher, 14 lower, 1 equal, by 0.98 points in the mean" in tables["rankings"].note
+
+
+def _columns(rows: dict[str, tuple[float | None, ...]]) -> list[dict[str, float]]:
+    return [
+        {row: value or 0.0 for row, value in zip(rows, column, strict=True)}
+        for column in zip(*rows.values(), strict=True)
+    ]
 
 
 def test_other_datasets_have_none() -> None:

@@ -1,0 +1,128 @@
+"""Words, pairs and triples of words and whole sentences of texts as numbers, with the rows that they stand in."""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.data.words import WORD
+from aflite_assets.errors import InvalidInputError
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """All occurrences of one kind of item: occurrence i is of item `numbers[i]` and stands in row `rows[i]`.
+
+    `numbers`, in [0, `distinct`), and `rows` are int32 of shape (occurrences,).
+    """
+
+    numbers: np.ndarray
+    rows: np.ndarray
+    distinct: int
+
+    def counts(self, chosen: np.ndarray) -> np.ndarray:
+        """How often each item stands in the `chosen` rows (bool, one per row), int64 of shape (distinct,)."""
+        return np.bincount(self.numbers[chosen[self.rows]], minlength=self.distinct)
+
+
+@dataclass(frozen=True, eq=False)
+class TextItems:
+    """The items of the texts of some rows.
+
+    Every text that is there is a sentence, two of a pair; `sentences` has one occurrence for each, and `lengths`, int64
+    in the same order, its words. `differences`: by how many words a row's two texts differ, float64 of shape (`size`,),
+    at least 0; NaN without two texts. `size`: how many rows.
+    """
+
+    size: int
+    words: Items
+    bigrams: Items
+    trigrams: Items
+    sentences: Items
+    lengths: np.ndarray
+    differences: np.ndarray
+
+
+def text_items(columns: Sequence[pa.ChunkedArray]) -> TextItems:
+    """Number the items of the rows' texts, in one pass over their words.
+
+    Words are those of `data.words.WORD`, in small letters; the same word in either text is one item. Runs of two and
+    three words lie within one text. Sentences are the same where their words are.
+
+    Args:
+        columns: one column of texts, or two of pairs, of equal length; a null is no text.
+
+    Raises:
+        InvalidInputError: there is no column, or there are more than two, or their lengths differ.
+    """
+    sizes = {len(column) for column in columns}
+    if not 1 <= len(columns) <= 2 or len(sizes) > 1:
+        raise InvalidInputError(
+            f"{len(columns)} text columns of {sorted(sizes)} rows; quality terms are of one text per row or of a pair"
+        )
+    size = sizes.pop()
+    occurring, lengths, sentences, vocabulary, distinct = _read(columns)
+    present = lengths >= 0
+    rows = np.resize(np.arange(size, dtype=np.int32), len(lengths))[present]
+    differences = np.full(size, np.nan)
+    if len(columns) == 2:
+        first, second = np.split(lengths, 2)
+        differences = np.where((first < 0) | (second < 0), np.nan, np.abs(first - second))
+    lengths = lengths[present]
+    word_rows = np.repeat(rows, lengths)
+    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(occurring))
+    bigrams, bigram_at = _longer(occurring, occurring, left, 2, vocabulary, word_rows)
+    trigrams, _ = _longer(bigram_at, occurring, left, 3, vocabulary, word_rows)
+    return TextItems(
+        size=size,
+        words=Items(occurring, word_rows, vocabulary),
+        bigrams=bigrams,
+        trigrams=trigrams,
+        sentences=Items(sentences, rows, distinct),
+        lengths=lengths,
+        differences=differences,
+    )
+
+
+def _read(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, int]:
+    """Numbers of all words in order, words per text (-1 for none), numbers of the sentences; distinct ones of both."""
+    vocabulary: defaultdict[str, int] = defaultdict()
+    known: defaultdict[str, int] = defaultdict()
+    for numbers in (vocabulary, known):
+        numbers.default_factory = numbers.__len__
+    words, lengths, sentences = array("i"), array("q"), array("i")
+    for column in columns:
+        for text in column.to_pylist():
+            if text is None:
+                lengths.append(-1)
+                continue
+            found = WORD.findall(text.lower())
+            words.extend([vocabulary[word] for word in found])
+            lengths.append(len(found))
+            sentences.append(known[" ".join(found)])
+    return (
+        np.array(words, dtype=np.int32),
+        np.array(lengths, dtype=np.int64),
+        np.array(sentences, dtype=np.int32),
+        len(vocabulary),
+        len(known),
+    )
+
+
+def _longer(
+    shorter: np.ndarray, words: np.ndarray, left: np.ndarray, length: int, vocabulary: int, word_rows: np.ndarray
+) -> tuple[Items, np.ndarray]:
+    """Runs of `length` words, and at each place the number of the one that begins there.
+
+    `shorter`: the same of runs one word shorter; `left`: words of the text from each place on.
+    """
+    starts = np.flatnonzero(left >= length)
+    keys = shorter[starts].astype(np.int64) * vocabulary + words[starts + length - 1]
+    encoded = pa.array(keys).dictionary_encode()
+    numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    at_place = np.zeros(len(words), dtype=np.int32)
+    at_place[starts] = numbers
+    return Items(numbers, word_rows[starts], len(encoded.dictionary)), at_place

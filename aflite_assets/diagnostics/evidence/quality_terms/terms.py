@@ -1,0 +1,80 @@
+"""Single terms of the Data Quality Index (DQI), each by itself: no sum or product of them is defined well enough.
+
+Mishra et al. 2020, arXiv 2005.00816, name seven components; the formulas are those of the authors' public notebooks, as
+"Do We Need to Create Big Datasets to Learn a Task?" (Mishra and Sachdeva, SustaiNLP 2020) prints none. All standard
+deviations have the divisor n - 1. A term whose divisor is 0, or that has nothing to be taken of, is NaN.
+"""
+
+import numpy as np
+
+SHORTEST, LONGEST = 3, 30
+"""Sentences of a length between these count for t3, others against it."""
+
+
+def vocabulary_term(distinct_words: int, rows: int) -> float:
+    """The first term of c1, and the only one that the paper of 2020 ranks by: t1 = V / X.
+
+    V distinct words of X rows, of which a pair is one. It falls as rows are added, whatever they are.
+    """
+    return distinct_words / rows if rows else np.nan
+
+
+def length_term(lengths: np.ndarray) -> float:
+    """The second term of c1: t2 = sd(l), `lengths` l being the words of each sentence."""
+    return _deviation(lengths)
+
+
+def length_range_term(lengths: np.ndarray) -> float:
+    """The third term of c1: t3 = mean of sgn((l - 3)(30 - l)), in [-1, 1]; a length of just 3 or 30 counts as -1."""
+    inside = (lengths - SHORTEST) * (LONGEST - lengths) > 0
+    return float(np.where(inside, 1, -1).mean()) if len(lengths) else np.nan
+
+
+def evenness_term(counts: np.ndarray) -> float:
+    """T1 of c2: 1 / sd(c / K), of the K items with counts c of at least 1; NaN where all are equally frequent.
+
+    `counts` may hold items with count 0, which are none of the set's. The term grows with the size of the set.
+    """
+    present = counts[counts > 0]
+    deviation = _deviation(present)  # of whole numbers: 0 where they are equal, without rounding
+    return len(present) / deviation if deviation > 0 else np.nan
+
+
+def rarity_term(counts: np.ndarray, most_share: float | None) -> float:
+    """T2 of c2: (1 / C) sum of c over rare items less the same over frequent ones, in [-1, 1]; C is the sum of c.
+
+    Rare are items with 1 <= c <= `most_share` C, or those that stand once alone where `most_share` is None.
+    """
+    total = int(counts.sum())
+    if not total:
+        return np.nan
+    rare = counts <= (1 if most_share is None else most_share * total)
+    return float(2 * counts[rare].sum() - total) / total
+
+
+def difference_deviation_term(differences: np.ndarray) -> float:
+    """Of c5: sd(|dl|) / N, `differences` |dl| being by how many words the two texts of each of N pairs differ."""
+    return _deviation(differences) / len(differences) if len(differences) else np.nan
+
+
+def difference_term(differences: np.ndarray) -> float:
+    """Of c5: N / (1 + sum of |dl|), over N pairs."""
+    return float(len(differences) / (1 + differences.sum())) if len(differences) else np.nan
+
+
+def label_spread_term(counts: np.ndarray, items: np.ndarray, labels: int, rows: int) -> float:
+    """Of c6: N / (1 + sum over items of sd over labels of c), of N `rows`; NaN with one label.
+
+    `counts` of pairs of an item and a label, each pair once, and `items`, which item each pair is of, numbered from 0;
+    with the labels that an item has no pair of it stands 0 times. `labels`: how many there are.
+    """
+    if labels < 2 or not rows:
+        return np.nan
+    mean = np.bincount(items, weights=counts) / labels
+    squares = np.bincount(items, weights=(counts - mean[items]) ** 2) + (labels - np.bincount(items)) * mean**2
+    return float(rows / (1 + np.sqrt(squares / (labels - 1)).sum()))
+
+
+def _deviation(values: np.ndarray) -> float:
+    """NaN of fewer than two values."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else np.nan

@@ -1,0 +1,159 @@
+"""Accuracy by the size of the train set: full, its sample, and what was left at every size beside as many random rows.
+
+Mishra and Sachdeva, "Do We Need to Create Big Datasets to Learn a Task?" (SustaiNLP 2020), Table 2, which has neither
+random sets of the filtered ones' sizes nor more than one training of each.
+"""
+
+from dataclasses import replace
+
+from aflite_assets.reports.cached_per_record import cached_per_record
+from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.train_sets import control_of, earlier_name
+from aflite_assets.reports.scores.score_table import Place, score_table, trained_sizes
+from aflite_assets.reports.tables.cells import (
+    NOTHING,
+    difference_cell,
+    minus,
+    part_text,
+    rows_heading,
+    score_cell,
+    sizes_cell,
+)
+from aflite_assets.reports.tables.long_form import CELL, SCORE, LongForm
+from aflite_assets.reports.tables.paired import PairedDifference, paired_differences
+from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot, ruled
+from aflite_assets.reports.tables.zero_shot import zero_shot_subsets
+
+_ALONE = ("full", "sampled")
+"""Train sets that no filter made, in their order; the second is there where a sample is filtered."""
+
+Sizes = dict[str, tuple[int, ...]]
+"""Train sets of one evaluator, each with its numbers of rows over the seeds."""
+
+
+@cached_per_record
+def fine_action_tables(data: BenchmarkData) -> tuple[Table, ...]:
+    """Per representation one for each evaluator that was trained on a train set alone.
+
+    None where there is one size of the filtered set alone and no sample, which other tables show.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    return tuple(
+        _table(data, name, evaluator, sizes)
+        for name in data.representations
+        for evaluator in data.plain_evaluators
+        if (sizes := _sizes(data, name, evaluator)).keys() - {"full", *_of_target(sizes)}
+    )
+
+
+def _sizes(data: BenchmarkData, representation: str, evaluator: str) -> Sizes:
+    """Those that the table shows, in its order: the smallest filtered set first, as in the paper, after its controls."""
+    trained = trained_sizes(data, representation)
+    sizes = {train_set: rows for (name, train_set), rows in trained.items() if name == evaluator}
+    filtered = [name for name in sizes if _is_filtered(name)]
+    smallest = sorted(filtered, key=lambda name: (not sizes[name], sizes[name]))
+    shown = [*_ALONE, *(one for name in smallest for one in (*_controls(name, sizes), name))]
+    return {name: sizes[name] for name in shown if name in sizes}
+
+
+def _is_filtered(train_set: str) -> bool:
+    return train_set == "filtered" or (earlier_name(train_set) is not None and train_set.startswith("filtered_"))
+
+
+def _controls(filtered: str, sizes: Sizes) -> tuple[str, ...]:
+    of_size = ("random", control_of(filtered, sizes)) if filtered == "filtered" else (control_of(filtered, sizes),)
+    return tuple(dict.fromkeys(of_size))
+
+
+def _of_target(sizes: Sizes) -> tuple[str, ...]:
+    return (*_controls("filtered", sizes), "filtered")
+
+
+def _places(data: BenchmarkData, representation: str, evaluator: str) -> list[Place]:
+    """The columns, which name no train set: natural test sets whole, challenge sets whole and by category."""
+    places = []
+    for test_set in data.test_sets:
+        whole = Place(representation, evaluator, "", test_set.name, "all" if test_set.challenge else "full")
+        places.append(whole)
+        first = {}
+        for part in zero_shot_subsets(test_set) if test_set.challenge else ():
+            if part.column is not None:
+                # the whole category stands before its gold labels; of one label alone there is only that half
+                first.setdefault((part.column, part.category), part)
+        places += [
+            whole._replace(column=column, category=category, label=part.label)
+            for (column, category), part in first.items()
+        ]
+    return places
+
+
+def _table(data: BenchmarkData, representation: str, evaluator: str, sizes: Sizes) -> Table:
+    scores, places = score_table(data), _places(data, representation, evaluator)
+    against = {name: control_of(name, sizes) for name in sizes if _is_filtered(name)}
+    pairs = [(name, control) for name, control in against.items() if control in sizes]
+    compared = {_where(one): one for one in paired_differences(data, representation) if one.evaluator == evaluator}
+
+    def score(train_set: str, place: Place | None) -> TableCell:
+        if place is None:
+            return sizes_cell(sizes[train_set])
+        there = place._replace(train_set=train_set)
+        rows = sizes[train_set]
+        keys = there._asdict() | {"train_rows": rows[0] if rows else None} | _difference(train_set, place)
+        return score_cell(scores[there], short=True, form="fine_action", keys=keys)
+
+    def paired(train_set: str, place: Place) -> PairedDifference | None:
+        control = against.get(train_set, "")
+        return compared.get((train_set, control, place.test_set, place.tested_on, *place[5:8]))
+
+    def _difference(train_set: str, place: Place) -> dict[str, object]:
+        found = paired(train_set, place)
+        if found is None or found.interval is None:
+            return {"against": against.get(train_set)}
+        bounds = {name: getattr(found.interval, name) for name in ("difference", "low", "high")}
+        return {"against": found.against, **bounds}
+
+    def difference(pair: tuple[str, str], place: Place | None) -> TableCell:
+        found = None if place is None else paired(pair[0], place)
+        if found is None:
+            return NOTHING
+        return difference_cell(found.interval, test_rows=found.test_rows, verdict=found.verdict)
+
+    columns = [Column(Heading("train rows"))]
+    for place in places:
+        test_rows = scores[place._replace(train_set="full")].test_rows
+        part = part_text(place.column, place.category, place.label) if place.tested_on == "all" else "all rows"
+        columns.append(Column(rows_heading(part, test_rows), Heading(place.test_set)))
+    return Table(
+        f"fine_action_{representation}",
+        evaluator,
+        f"{evaluator} by size of the train set, representation {representation}",
+        ("trained on",),
+        ruled(columns),
+        pivot(sizes, lambda train_set: (train_set,), [None, *places], score)
+        + tuple(replace(row, apart=True) for row in pivot(pairs, minus, [None, *places], difference)),
+        _CAPTION,
+    )
+
+
+def _where(one: PairedDifference) -> tuple[str | None, ...]:
+    return one.train_set, one.against, one.test_set, one.tested_on, one.column, one.category, one.label
+
+
+_CAPTION = (
+    "Accuracy in per cent; mean over seeds, its deviation over them, 95 % interval. Natural test sets with all their "
+    "rows, challenge sets whole and by category. Judge a filtered set by the random rows of its size: full and sampled "
+    "have more rows. Last rows: filtered minus these in points, with the interval over test groups and trainings, and "
+    "the verdict, both from the table of filtered against its control."
+)
+
+FINE_ACTION = LongForm(
+    "fine_action",
+    (
+        *CELL, "train_rows", "test_set", "tested_on", "column", "category", "label", *SCORE, "against", "difference",
+        "low", "high",
+    ),
+    fine_action_tables,
+)  # fmt: skip
+"""Scores by size; of filtered sets also their difference to the random rows of their size, in points."""

@@ -1,0 +1,68 @@
+"""The tables of `bias_evidence` about single terms of the Data Quality Index, with what may be compared."""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet
+
+_MOST_ROWS = 50
+"""Of the table by class, which is left out beyond that; a report shows as many."""
+
+
+def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterator[EvidenceTable]:
+    """Terms of the train rows, of ten random sets of the kept ones' number and of the kept ones; then those by class.
+
+    Nothing for rows that are no texts, and where no train row entered the filter.
+    """
+    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    if raw.modality != "text" or not train.num_rows:
+        return
+    from aflite_assets.diagnostics.evidence.quality_terms.compared import DRAWS, quality_terms
+
+    kept = train.filter(train["kept"])["row_id"].to_numpy()
+    terms = quality_terms(raw.select(train["row_id"].to_numpy()), kept, seed=seed)
+    of_classes = pc.is_valid(terms["label_name"])
+    overall, by_class = terms.filter(pc.invert(of_classes)).drop_columns(["label_name"]), terms.filter(of_classes)
+    groups = (
+        " Rows left in whole groups but are drawn one by one, so the random sets differ less than they should."
+        if filtered.settings.get("remove") == "groups"
+        else ""
+    )
+    yield EvidenceTable(
+        f"Quality terms ({filtered.representation})",
+        f"{_first_term(overall, len(kept))} Single terms of the Data Quality Index (Mishra et al. 2020), never one "
+        "index, as how they combine is not defined. t1, distinct words per row, falls with the number of rows whatever "
+        f"these are, and other terms move with it too: compare kept with the {DRAWS} random sets of its size, not with "
+        f"before. By chance a term of the kept rows lies outside of all of them 2 times in {DRAWS + 1}, and there are "
+        "many terms. X or N rows, l words of a text, V distinct words, c how often an item stands, K items, C all "
+        "their occurrences, |dl| by how many words the two texts of a row differ. None is said where a term is not a "
+        "number, as where all items are equally frequent. Words are runs of letters and digits in small letters, with "
+        "stop words and endings, so the terms are not the authors' to the digit. Not built: c3, c4, c5 and c7 with "
+        "similarities, which take other models and time that grows with the square of the rows; nearest train rows and "
+        f"similarity say the same of the representation's features.{groups}",
+        overall,
+    )
+    if 0 < by_class.num_rows <= _MOST_ROWS:
+        columns = ["label_name", *(name for name in by_class.column_names if name != "label_name")]
+        yield EvidenceTable(
+            f"Quality terms by class ({filtered.representation})",
+            "The terms of c6 within each class, of its words alone. Random sets are of the kept rows' number, not of "
+            "its class sizes: where a class lost more rows than others its terms move for that alone.",
+            by_class.select(columns),
+        )
+
+
+def _first_term(overall: pa.Table, kept: int) -> str:
+    """The term that the source ranks by, in words."""
+    named = {(row["component"], row["term"]): row for row in overall.to_pylist()}
+    first = named["c1", "t1"]
+    if not kept:
+        return f"No train row was kept; t1 is {first['before']:.3f} before."
+    return (
+        f"t1 is {first['before']:.3f} before, {first['kept']:.3f} of the {kept:,} kept rows, and "
+        f"{first['random_least']:.3f} to {first['random_most']:.3f} (mean {first['random_mean']:.3f}) of as many "
+        "random ones."
+    )

@@ -91,8 +91,7 @@ def filter_dataset(
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     marked = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies}
-    marked["words"] = words
-    inputs = check_inputs(features, labels, memory_limit=memory_limit, **marked)
+    inputs = check_inputs(features, labels, memory_limit=memory_limit, words=words, **marked)
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
     return _filtered(run, device, on_iteration, resume)
 
@@ -378,14 +377,13 @@ def _advanced(
 
 def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, removal: Slice) -> FilterState:
     """The state with what this iteration knows of its rows' words: of rows that stay, as it began."""
-    first = state.own_words is None or state.vocabulary_share is None
-    own_words = np.zeros(len(state.predictability), np.int64) if first else state.own_words.copy()
+    rows, share = len(state.predictability), state.vocabulary_share
+    own_words = np.zeros(rows, np.int64) if state.own_words is None else state.own_words.copy()
     own_words[among.rows] = vocabulary.own_words[among.units]
     if removal.own_words is not None:
         own_words[removal.rows] = removal.own_words
-    share = state.vocabulary_share
-    if first:
-        share = np.zeros(len(state.predictability))
+    if share is None:
+        share = np.zeros(rows)
         share[among.rows] = vocabulary.shares[among.units]
     return replace(state, own_words=own_words, vocabulary_share=share)
 

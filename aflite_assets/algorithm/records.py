@@ -219,7 +219,13 @@ class FilterState:
         """
         return cls(
             **{name: _take(arrays, name) for name in _PLAIN_ARRAYS},
-            **{name: arrays.get(name) for name in _OPTIONAL_ARRAYS},
+            label_probability=arrays.get("label_probability"),
+            probabilities=arrays.get("probabilities"),
+            instead_labels=arrays.get("instead_labels"),
+            instead_shares=arrays.get("instead_shares"),
+            own_words=arrays.get("own_words"),
+            vocabulary_share=arrays.get("vocabulary_share"),
+            start=arrays.get("start"),
             iterations=_records(arrays),
             stop_reason=_stop_reason(int(_take(arrays, "stop_code"))),
             finished=bool(_take(arrays, "finished")),

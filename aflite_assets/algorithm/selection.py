@@ -118,8 +118,9 @@ def choose_slice(
     ties = generator(seed, Purpose.TIES, iteration).permutation(len(keys))
     eligible = _eligible(among, settings, any_passes=passing > 0)
     if vocabulary is not None:
-        limits = {"sizes": among.sizes, "counted": among.counted, "allowed": allowed, "room": room}
-        lowest = remove_lowest(vocabulary, eligible, ties=ties, **limits)
+        lowest = remove_lowest(
+            vocabulary, eligible, ties=ties, sizes=among.sizes, counted=among.counted, allowed=allowed, room=room
+        )
         going, reaches_target = lowest.units, lowest.bound
     else:
         lowest = None

@@ -20,7 +20,7 @@ from aflite_assets.algorithm.partitions import Purpose, generator
 from aflite_assets.algorithm.vocabulary import count_vocabulary, remove_lowest
 
 ROWS, EASY, PLANTED = 240, 120, 30
-BASE = {
+BASE: dict[str, Any] = {
     "target_size": 150,
     "train_size": 60,
     "slice_size": 25,
@@ -110,7 +110,7 @@ def test_where_all_scores_pass_it_is_the_greedy_by_words_alone() -> None:
         vocabulary = count_vocabulary(words, pool, np.arange(len(pool)), len(pool))
         ones = np.ones(len(pool), np.int64)
         ties = generator(4, Purpose.TIES, iteration).permutation(len(pool))
-        given = {"ties": ties, "sizes": ones, "counted": ones, "allowed": allowed, "room": len(pool)}
+        given: dict[str, Any] = {"ties": ties, "sizes": ones, "counted": ones, "allowed": allowed, "room": len(pool)}
         gone = remove_lowest(vocabulary, np.arange(len(pool)), **given)
         assert result.iterations[iteration].distinct_words == vocabulary.distinct_words
         assert result.iterations[iteration].words_per_row == pytest.approx(np.mean([len(sets[row]) for row in pool]))
@@ -167,7 +167,7 @@ def test_a_run_goes_on_with_the_same_bits_at_every_iteration(
     planted: Planted, remove: str, change: dict[str, Any]
 ) -> None:
     states: list[FilterState] = []
-    given = {"groups": np.arange(ROWS) // 2, "changes": {"remove": remove, "slice_size": 26, **change}}
+    given: dict[str, Any] = {"groups": np.arange(ROWS) // 2, "changes": {"remove": remove, "slice_size": 26, **change}}
     whole = run(planted, **given, on_iteration=lambda record, state: states.append(state))
     assert len(states) >= 4
     for state in states:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from aflite_assets.algorithm.selection import Removal, remove_highest
     from aflite_assets.algorithm.settings import FilterSettings
     from aflite_assets.algorithm.tally import ClassifierFit, Predict, Predictions
+    from aflite_assets.algorithm.vocabulary import RowWords
     from aflite_assets.errors import InvalidInputError
 
 _MODULES = {
@@ -37,6 +38,7 @@ _MODULES = {
     "Predict": "aflite_assets.algorithm.tally",
     "Predictions": "aflite_assets.algorithm.tally",
     "Removal": "aflite_assets.algorithm.selection",
+    "RowWords": "aflite_assets.algorithm.vocabulary",
     "Scores": "aflite_assets.algorithm.records",
     "StopReason": "aflite_assets.algorithm.records",
     "bias_table": "aflite_assets.algorithm.optimum",
@@ -72,6 +74,7 @@ __all__ = [
     "Predict",
     "Predictions",
     "Removal",
+    "RowWords",
     "Scores",
     "StopReason",
     "bias_table",

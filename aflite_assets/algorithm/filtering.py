@@ -22,9 +22,11 @@ from aflite_assets.algorithm.selection import (
     choose_slice,
     leaving_together,
     rows_cut,
+    words_of,
 )
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import Tally
+from aflite_assets.algorithm.vocabulary import RowWords, Vocabulary
 from aflite_assets.algorithm.warnings import warnings_of
 from aflite_assets.errors import InvalidInputError
 
@@ -39,6 +41,7 @@ def filter_dataset(
     score_only: ArrayLike | None = None,
     counted: ArrayLike | None = None,
     copies: ArrayLike | None = None,
+    words: RowWords | None = None,
     device: str = "auto",
     memory_limit: int = 2**30,
     keep_probabilities: bool = False,
@@ -51,8 +54,8 @@ def filter_dataset(
     `threshold`. It ends when `target_size` is reached (the last slice is cut to fit) or when fewer rows than the
     allowed slice passed (they are still removed). Then the kept rows are scored once more and nothing is removed;
     where the last iteration removed nothing, it is that pass. Ties at the cut-off are drawn at random. A row that
-    an iteration never held out has no score there and stays. What `FilterSettings` calls `selection` and `remove`
-    changes which rows make a slice.
+    an iteration never held out has no score there and stays. What `FilterSettings` calls `selection`, `remove` and
+    `ranking` changes which rows make a slice.
 
     Args:
         features: rows x width, finite numbers of at most 64 bits; a memory map is read in blocks. Never changed.
@@ -70,6 +73,9 @@ def filter_dataset(
         copies: one integer per row; with remove="rows", rows with the same number are removed together, by their mean
             predictability, where a slice can hold them (exact copies of one row: on both sides they would be in the
             filtered set and out of it). Training sets are drawn as without it.
+        words: the words of every row, needed by ranking="vocabulary" and without effect on any other. Their counts are
+            of the rows in the pool, made anew in each iteration; rows that leave together count as one. Such a run
+            takes no `score_only` rows.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
         memory_limit: bytes that a run may take on the CPU beyond the pages of `features`, a hundred bytes per row and
             what the libraries take. A pool whose float32 copy takes over half of it is read anew in every pass.
@@ -85,7 +91,7 @@ def filter_dataset(
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
     marked = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies}
-    inputs = check_inputs(features, labels, memory_limit=memory_limit, **marked)
+    inputs = check_inputs(features, labels, memory_limit=memory_limit, words=words, **marked)
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
     return _filtered(run, device, on_iteration, resume)
 
@@ -119,6 +125,12 @@ class _Run:
         else:
             together = leaving_together(self.inputs.copies, rows, most=self.settings.slice_size)
         return candidates(rows, together, tally, counted=self.inputs.counted[rows])
+
+    def vocabulary(self, among: Candidates) -> Vocabulary | None:
+        """The words of the rows that enter an iteration, where they are ranked by these."""
+        if self.settings.ranking != "vocabulary" or self.inputs.words is None:
+            return None
+        return words_of(among, self.inputs.words)
 
     def room(self, pool: np.ndarray) -> int:
         """Rows of the pool that may still go, of those that the target size counts."""
@@ -217,9 +229,11 @@ def _iterate(run: _Run, engine: LinearEngine, state: FilterState, device: str) -
         unpredicted=pool.unpredicted,
     )
     tally = scored.tally
+    among = run.candidates(pool.trainable, tally)
+    vocabulary = run.vocabulary(among)
     chance_bias = _chance_bias(run, state, pool, tally, device)
     at_chance = chance_bias is not None and mean_score(tally.scores[pool.trainable]) <= chance_bias
-    removal = NOTHING if at_chance else _choose(run, state, pool, tally)
+    removal = NOTHING if at_chance else _choose(run, state, pool, among, vocabulary)
     scored_removed = rows_cut(
         run.candidates(pool.scored_only, tally),
         removal.cut,
@@ -229,10 +243,14 @@ def _iterate(run: _Run, engine: LinearEngine, state: FilterState, device: str) -
     )
     seconds = perf_counter() - started
     record = _record(run, state, pool, tally, removal, scored_removed, chance_bias=chance_bias, seconds=seconds)
+    if vocabulary is not None:
+        record = replace(record, distinct_words=vocabulary.distinct_words, words_per_row=vocabulary.words_per_row)
     removed = np.union1d(removal.rows, scored_removed)
     stopped = StopReason.CHANCE if at_chance and _was_at_chance(state) else _stop_reason(removal)
     advanced = _advanced(state, tally, record, removed, stopped)
     labels, shares = _instead(run, state, tally)
+    if vocabulary is not None:
+        advanced = _with_words(advanced, among, vocabulary, removal)
     return replace(advanced, instead_labels=labels, instead_shares=shares, start=scored.start)
 
 
@@ -289,14 +307,15 @@ def _draw(run: _Run, state: FilterState) -> _Pool:
     return _Pool(trainable, pool[scored_only], subsets, unpredicted)
 
 
-def _choose(run: _Run, state: FilterState, pool: _Pool, tally: Tally) -> Slice:
+def _choose(run: _Run, state: FilterState, pool: _Pool, among: Candidates, vocabulary: Vocabulary | None) -> Slice:
     return choose_slice(
-        run.candidates(pool.trainable, tally),
+        among,
         settings=run.settings,
         allowed=run.settings.slice_size,
         room=0 if state.stop_reason is not None else run.room(pool.trainable),
         seed=run.seed,
         iteration=state.next_iteration,
+        vocabulary=vocabulary,
     )
 
 
@@ -356,6 +375,19 @@ def _advanced(
     )
 
 
+def _with_words(state: FilterState, among: Candidates, vocabulary: Vocabulary, removal: Slice) -> FilterState:
+    """The state with what this iteration knows of its rows' words: of rows that stay, as it began."""
+    rows, share = len(state.predictability), state.vocabulary_share
+    own_words = np.zeros(rows, np.int64) if state.own_words is None else state.own_words.copy()
+    own_words[among.rows] = vocabulary.own_words[among.units]
+    if removal.own_words is not None:
+        own_words[removal.rows] = removal.own_words
+    if share is None:
+        share = np.zeros(rows)
+        share[among.rows] = vocabulary.shares[among.units]
+    return replace(state, own_words=own_words, vocabulary_share=share)
+
+
 def _instead(run: _Run, state: FilterState, tally: Tally) -> tuple[np.ndarray | None, np.ndarray | None]:
     """What was predicted in place of the rows' labels, and its shares, as of the last iteration that scored a row."""
     if tally.instead is None or (state.iterations and state.instead_labels is None):
@@ -388,6 +420,8 @@ def _result(run: _Run, state: FilterState) -> FilterResult:
         probabilities=state.probabilities,
         instead_labels=state.instead_labels,
         instead_shares=state.instead_shares,
+        own_words=state.own_words,
+        vocabulary_share=state.vocabulary_share,
         classes=run.inputs.classes,
         iterations=state.iterations,
         stop_reason=state.stop_reason,

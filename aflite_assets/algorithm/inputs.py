@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from aflite_assets.algorithm.settings import FilterSettings, check_sizes
+from aflite_assets.algorithm.vocabulary import RowWords, check_row_words
 from aflite_assets.errors import InvalidInputError
 
 _DEVICES = ("auto", "cpu", "cuda")
@@ -25,7 +26,8 @@ class Inputs:
     """Checked arrays, one entry per row. `features` may be a memory map; nothing here is ever written to.
 
     `labels` int64; `classes` the labels that occur, ascending; `groups` int64 or None; `score_only` bool; `counted`
-    bool, the rows that the target size counts; `copies` int64 or None, equal for rows that leave together.
+    bool, the rows that the target size counts; `copies` int64 or None, equal for rows that leave together; `words` None
+    or of every row.
     """
 
     features: np.ndarray
@@ -35,6 +37,7 @@ class Inputs:
     score_only: np.ndarray
     counted: np.ndarray
     copies: np.ndarray | None = None
+    words: RowWords | None = None
 
     @property
     def trainable_rows(self) -> np.ndarray:
@@ -51,6 +54,7 @@ def check_inputs(
     memory_limit: int,
     counted: object = None,
     copies: object = None,
+    words: object = None,
 ) -> Inputs:
     """The arrays in their checked form; features are read in blocks and not copied."""
     matrix = _check_features(features, memory_limit=memory_limit)
@@ -70,7 +74,8 @@ def check_inputs(
         )
     group_array = None if groups is None else _whole_numbers("groups", groups, rows)
     copy_array = None if copies is None else _whole_numbers("copies", copies, rows)
-    inputs = Inputs(matrix, label_array, np.unique(label_array), group_array, mask, counted_mask, copy_array)
+    row_words = None if words is None else check_row_words(words, rows)
+    inputs = Inputs(matrix, label_array, np.unique(label_array), group_array, mask, counted_mask, copy_array, row_words)
     _check_one_row_fits(inputs, memory_limit)
     return inputs
 
@@ -119,6 +124,8 @@ def check_filter_sizes(inputs: Inputs, settings: FilterSettings) -> None:
     check_train_size(inputs, settings)
     if settings.remove == "groups":
         _check_group_removal(inputs, settings)
+    if settings.ranking == "vocabulary":
+        _check_vocabulary(inputs)
 
 
 def check_partitions(partitions: Iterable[object], inputs: Inputs) -> list[np.ndarray]:
@@ -139,8 +146,9 @@ def fingerprint(
     """SHA-256, in hexadecimal, of arrays, settings and seed.
 
     `memory_limit` only bounds the block read at once: neither it nor the device belongs to the hash, so that a
-    run may be continued on another machine.
+    run may be continued on another machine. Words belong to it where rows are ranked by them.
     """
+    words = inputs.words if settings.ranking == "vocabulary" else None
     header = {
         "settings": settings.as_dict(),
         "seed": int(seed),
@@ -149,12 +157,14 @@ def fingerprint(
         "dtype": inputs.features.dtype.str,
         "grouped": inputs.groups is not None,
         **({} if inputs.copies is None else {"copies": True}),
+        **({} if words is None else {"words": True}),
     }
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     row_bytes = inputs.features.shape[1] * inputs.features.itemsize
     for block in row_blocks(len(inputs.features), row_bytes=row_bytes, memory_limit=memory_limit):
         digest.update(np.ascontiguousarray(inputs.features[block]).data)
-    for array in (inputs.labels, inputs.score_only, inputs.counted, inputs.groups, inputs.copies):
+    word_arrays = () if words is None else (words.offsets, words.numbers)
+    for array in (inputs.labels, inputs.score_only, inputs.counted, inputs.groups, inputs.copies, *word_arrays):
         if array is not None:
             digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
@@ -262,6 +272,19 @@ def _check_group_removal(inputs: Inputs, settings: FilterSettings) -> None:
         raise InvalidInputError(
             f"slice_size must hold the largest group, {largest} rows, when whole groups are removed; received "
             f'{settings.slice_size}: raise slice_size or use remove="rows".'
+        )
+
+
+def _check_vocabulary(inputs: Inputs) -> None:
+    if inputs.words is None:
+        raise InvalidInputError(
+            'ranking is "vocabulary" but words is None: give RowWords(offsets, numbers), the words of each row, or use '
+            'ranking="predictability".'
+        )
+    if inputs.score_only.any():
+        raise InvalidInputError(
+            f'score_only is True for {int(inputs.score_only.sum())} rows, but ranking is "vocabulary", which has no '
+            'cut-off score to hold them against: leave those rows out, or use ranking="predictability".'
         )
 
 

@@ -77,7 +77,9 @@ class IterationRecord:
     `FilterResult.classes`. `never_held_out`: rows that got no score. `smallest_train_size`,
     `largest_train_size`: rows a classifier was trained on (they differ only with groups). `chance_bias`: with
     `stop_at_chance`, the highest bias of passes over permuted labels of the rows that entered, None where they were
-    not made. `seconds`: wall time, left out when records are compared.
+    not made. `distinct_words`, `words_per_row`: where rows are ranked by vocabulary, the distinct words of the rows
+    that entered, and the mean number of distinct words of one; else None. `seconds`: wall time, left out when records
+    are compared.
     """
 
     iteration: int
@@ -96,6 +98,8 @@ class IterationRecord:
     smallest_train_size: int
     largest_train_size: int
     chance_bias: float | None = None
+    distinct_words: int | None = None
+    words_per_row: float | None = None
     seconds: float = field(compare=False)
 
     @property
@@ -116,7 +120,10 @@ class FilterResult:
     mean held-out probabilities, only with `keep_probabilities`. `instead_labels` (int64, -1 for none) and
     `instead_shares` (float32), rows x 3: the labels that classifiers gave most often in place of the row's own, in the
     iteration that `predictability` is of, most frequent first, and their shares of its held-out predictions; None
-    where counts of every class would take over a sixteenth of the memory limit. `classes`: int64, the labels that
+    where counts of every class would take over a sixteenth of the memory limit. `own_words` (int64) and
+    `vocabulary_share` (float64): where rows are ranked by vocabulary, of every input row the words that no other row of
+    the pool had when it was removed, or at the end, and its share of the vocabulary at the start (vocabulary.py; rows
+    that leave together have those of all of them); else None. `classes`: int64, the labels that
     occur, ascending. `iterations`: a record each; the last one scores the kept rows and removes nothing.
     `warnings`: sentences about what may be wrong with this run.
     """
@@ -130,6 +137,8 @@ class FilterResult:
     probabilities: np.ndarray | None
     instead_labels: np.ndarray | None
     instead_shares: np.ndarray | None
+    own_words: np.ndarray | None
+    vocabulary_share: np.ndarray | None
     classes: np.ndarray
     iterations: tuple[IterationRecord, ...]
     stop_reason: StopReason
@@ -139,10 +148,20 @@ class FilterResult:
 
 
 _PLAIN_ARRAYS = ("removed_rows", "removed_in_iteration", "predictability", "held_out_count")
-_OPTIONAL_ARRAYS = ("label_probability", "probabilities", "instead_labels", "instead_shares", "start")
+_OPTIONAL_ARRAYS = (
+    "label_probability",
+    "probabilities",
+    "instead_labels",
+    "instead_shares",
+    "own_words",
+    "vocabulary_share",
+    "start",
+)
 _STOP_CODES: dict[StopReason | None, int] = {None: 0} | {reason: place for place, reason in enumerate(StopReason, 1)}
 _RECORD_PREFIX = "iterations."
 _RECORD_TYPES = get_type_hints(IterationRecord)
+_OF_VOCABULARY = ("distinct_words", "words_per_row")
+"""Fields of a record that only runs with this ranking have: states of other runs are written without them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +181,8 @@ class FilterState:
     probabilities: np.ndarray | None
     instead_labels: np.ndarray | None = None
     instead_shares: np.ndarray | None = None
+    own_words: np.ndarray | None = None
+    vocabulary_share: np.ndarray | None = None
     start: np.ndarray | None
     iterations: tuple[IterationRecord, ...]
     stop_reason: StopReason | None
@@ -202,6 +223,8 @@ class FilterState:
             probabilities=arrays.get("probabilities"),
             instead_labels=arrays.get("instead_labels"),
             instead_shares=arrays.get("instead_shares"),
+            own_words=arrays.get("own_words"),
+            vocabulary_share=arrays.get("vocabulary_share"),
             start=arrays.get("start"),
             iterations=_records(arrays),
             stop_reason=_stop_reason(int(_take(arrays, "stop_code"))),
@@ -230,23 +253,24 @@ def _stop_reason(code: int) -> StopReason | None:
 
 def _record_arrays(records: Sequence[IterationRecord]) -> dict[str, np.ndarray]:
     """One array per field of the records; NaN stands for None."""
+    ranked = any(record.distinct_words is not None for record in records)
     return {
         _RECORD_PREFIX + name: _column(kind, [getattr(record, name) for record in records])
         for name, kind in _RECORD_TYPES.items()
+        if ranked or name not in _OF_VOCABULARY
     }
 
 
 def _column(kind: object, values: list[Any]) -> np.ndarray:
-    if kind in (float, float | None):
+    if kind in (float, float | None, int | None):
         return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     return np.array(values, dtype=np.int64)
 
 
 def _records(arrays: Mapping[str, np.ndarray]) -> tuple[IterationRecord, ...]:
-    columns = [
-        [_value(kind, item) for item in _take(arrays, _RECORD_PREFIX + name)] for name, kind in _RECORD_TYPES.items()
-    ]
-    return tuple(IterationRecord(**dict(zip(_RECORD_TYPES, row, strict=True))) for row in zip(*columns, strict=True))
+    names = [name for name in _RECORD_TYPES if name not in _OF_VOCABULARY or _RECORD_PREFIX + name in arrays]
+    columns = [[_value(_RECORD_TYPES[name], item) for item in _take(arrays, _RECORD_PREFIX + name)] for name in names]
+    return tuple(IterationRecord(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True))
 
 
 def _value(kind: object, item: np.ndarray) -> Any:
@@ -254,4 +278,6 @@ def _value(kind: object, item: np.ndarray) -> Any:
         return float(item)
     if kind == float | None:
         return None if np.isnan(item) else float(item)
+    if kind == int | None:
+        return None if np.isnan(item) else int(item)
     return tuple(item.tolist()) if kind == tuple[int, ...] else int(item)

@@ -7,6 +7,7 @@ import numpy as np
 from aflite_assets.algorithm.partitions import Purpose, fill_in_order, generator
 from aflite_assets.algorithm.settings import FilterSettings
 from aflite_assets.algorithm.tally import Tally, shares
+from aflite_assets.algorithm.vocabulary import RowWords, Vocabulary, count_vocabulary, remove_lowest
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class Slice:
     `rows`: ascending row numbers. `passing`: rows whose score is at or over the threshold. `cutoff`: lowest
     removed score, None when nothing is removed. `tied_at_cutoff`: rows that have exactly that score.
     `reaches_target`: whether the target kept rows from going. `runs_out`: whether fewer rows than the slice may hold
-    could go. `cut`: the law for rows that are only scored; None where none of them goes.
+    could go. `cut`: the law for rows that are only scored; None where none of them goes. `own_words`: where rows are
+    ranked by vocabulary, int64 beside `rows`: of each row's unit the words that no other had when it went.
     """
 
     rows: np.ndarray
@@ -40,6 +42,7 @@ class Slice:
     reaches_target: bool
     runs_out: bool
     cut: Cut | None
+    own_words: np.ndarray | None = None
 
 
 NOTHING = Slice(np.empty(0, dtype=np.int64), 0, None, 0, reaches_target=False, runs_out=False, cut=None)
@@ -86,33 +89,58 @@ def leaving_together(copies: np.ndarray | None, rows: np.ndarray, *, most: int) 
     return np.where(together, codes, len(sizes) + np.arange(len(rows))) if together.any() else None
 
 
+def words_of(among: Candidates, words: RowWords) -> Vocabulary:
+    """The words of a pool in the units in which its rows leave; a unit's words count as one row's."""
+    return count_vocabulary(words, among.rows, among.units, len(among.sizes))
+
+
 def choose_slice(
-    among: Candidates, *, settings: FilterSettings, allowed: int, room: int, seed: int, iteration: int
+    among: Candidates,
+    *,
+    settings: FilterSettings,
+    allowed: int,
+    room: int,
+    seed: int,
+    iteration: int,
+    vocabulary: Vocabulary | None = None,
 ) -> Slice:
     """The top units, together at most `allowed` rows, of which the target size counts at most `room`.
 
     "greedy" orders the units at or over the threshold by score, "gumbel_over_threshold" by log score plus Gumbel noise;
     "gumbel" orders all scored units so, and takes none once no score reaches the threshold. Equal keys are put in an
     order drawn from (seed, iteration). A unit too large for what is left of the slice is passed over.
+
+    With a `vocabulary`, that of the pool (`words_of`), the units at or over the threshold go in the order of
+    `remove_lowest`; nothing is then said of rows that are only scored.
     """
     passing = int(among.sizes[among.scores >= settings.threshold].sum())
     keys = _keys(among, settings, generator(seed, Purpose.GUMBEL, iteration))
     ties = generator(seed, Purpose.TIES, iteration).permutation(len(keys))
     eligible = _eligible(among, settings, any_passes=passing > 0)
-    ordered = eligible[np.lexsort((ties[eligible], -keys[eligible]))]
-    chosen, reaches_target = _fitting(among, ordered, allowed=allowed, room=room)
+    if vocabulary is not None:
+        lowest = remove_lowest(
+            vocabulary, eligible, ties=ties, sizes=among.sizes, counted=among.counted, allowed=allowed, room=room
+        )
+        going, reaches_target = lowest.units, lowest.bound
+    else:
+        lowest = None
+        ordered = eligible[np.lexsort((ties[eligible], -keys[eligible]))]
+        chosen, reaches_target = _fitting(among, ordered, allowed=allowed, room=room)
+        going = ordered[chosen]
     taken = np.zeros(len(keys), dtype=bool)
-    taken[ordered[chosen]] = True
-    rows = among.rows[taken[among.units]]
+    taken[going] = True
+    leaving = taken[among.units]
+    rows = among.rows[leaving]
+    own = None if lowest is None else lowest.own_words[among.units[leaving]]
     cut = None
-    if min(allowed, room) > 0 and (passing or settings.selection != "gumbel"):
+    if vocabulary is None and min(allowed, room) > 0 and (passing or settings.selection != "gumbel"):
         cut = _cut(keys, among.sizes, eligible, taken)
     runs_out = bool(taken[eligible].all()) and len(rows) < allowed
     if not len(rows):
-        return Slice(rows, passing, None, 0, reaches_target, runs_out, cut)
+        return Slice(rows, passing, None, 0, reaches_target, runs_out, cut, own)
     cutoff = float(among.scores[taken].min())
     tied = int(among.sizes[among.scores == cutoff].sum())
-    return Slice(rows, passing, cutoff, tied, reaches_target, runs_out, cut)
+    return Slice(rows, passing, cutoff, tied, reaches_target, runs_out, cut, own)
 
 
 def rows_cut(among: Candidates, cut: Cut | None, *, settings: FilterSettings, seed: int, iteration: int) -> np.ndarray:

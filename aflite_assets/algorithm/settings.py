@@ -11,6 +11,7 @@ from aflite_assets.errors import InvalidInputError
 Selection = Literal["greedy", "gumbel", "gumbel_over_threshold"]
 Classifier = Literal["logistic", "linear_svm", "both"]
 RemovalUnit = Literal["rows", "groups"]
+Ranking = Literal["predictability", "vocabulary"]
 
 _COUNTS = {
     "target_size": "give the fewest train rows to keep",
@@ -22,6 +23,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "selection": ("greedy", "gumbel", "gumbel_over_threshold"),
     "classifier": ("logistic", "linear_svm", "both"),
     "remove": ("rows", "groups"),
+    "ranking": ("predictability", "vocabulary"),
 }
 
 
@@ -40,7 +42,9 @@ class FilterSettings:
     group too large for what is left of it is passed over. Where the target is within reach of a slice, what fits is
     removed and filtering ends, possibly above the target. `stop_at_chance` (not in the papers) ends the run after two
     passes in a row whose bias is at most the highest of passes over permuted labels (`chance.score_permuted`); such a
-    pass removes nothing.
+    pass removes nothing. `ranking` says which of the rows at or over the threshold make the slice: those of the highest
+    predictability, or with "vocabulary" those with which the fewest words of the pool go (vocabulary.py; needs `words`
+    and selection "greedy").
 
     Raises:
         InvalidInputError: a field has a wrong type or lies outside its range.
@@ -56,6 +60,7 @@ class FilterSettings:
     inverse_regularization: float = 1.0
     remove: RemovalUnit = "rows"
     stop_at_chance: bool = False
+    ranking: Ranking = "predictability"
 
     def __post_init__(self) -> None:
         for name, remedy in _COUNTS.items():
@@ -64,6 +69,11 @@ class FilterSettings:
             _check_choice(name, getattr(self, name), choices)
         if not isinstance(self.stop_at_chance, bool):
             raise InvalidInputError(f"stop_at_chance must be True or False; received {self.stop_at_chance!r}.")
+        if self.ranking == "vocabulary" and self.selection != "greedy":
+            raise InvalidInputError(
+                f'selection is "{self.selection}", which orders rows by their scores, but ranking is "vocabulary": '
+                'use selection="greedy", or leave ranking out.'
+            )
         self._store("threshold", _threshold(self.threshold))
         self._store("inverse_regularization", _positive(self.inverse_regularization))
 
@@ -72,8 +82,12 @@ class FilterSettings:
         object.__setattr__(self, name, value)
 
     def as_dict(self) -> dict[str, int | float | str]:
-        """The fields by name, as plain values that JSON can hold."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """The fields by name, as plain values that JSON can hold; `ranking` only where it is not by predictability.
+
+        So runs from before there was a choice have the same description.
+        """
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if (name, value) != ("ranking", "predictability")}
 
 
 def check_sizes(settings: FilterSettings, *, pool_rows: int, counted_rows: int) -> None:

@@ -60,7 +60,8 @@ def _large_training_sets(records: Sequence[IterationRecord]) -> Iterator[str]:
 def _ties(records: Sequence[IterationRecord], settings: FilterSettings) -> Iterator[str]:
     """Ties before the last slice say nothing: rows that share the top score go in a later slice."""
     removing = [record for record in records if record.cutoff is not None]
-    if settings.selection != "greedy" or not removing or removing[-1].tied_at_cutoff <= settings.slice_size:
+    by_score = settings.selection == "greedy" and settings.ranking == "predictability"
+    if not by_score or not removing or removing[-1].tied_at_cutoff <= settings.slice_size:
         return
     last = removing[-1]
     remedy = (

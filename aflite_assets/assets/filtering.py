@@ -27,7 +27,7 @@ from aflite_assets.assets.steps.optional_checks import asset_with_optional_check
 from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE
 from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.pipeline import STAGES
-from aflite_assets.stages.shared.published import report_iterations
+from aflite_assets.stages.shared.published import WORDS_RECORDED, report_iterations
 from aflite_assets.stages.stage import Progress
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -207,12 +207,15 @@ def _filter_metadata(obtained: StoredResult) -> dict[str, Any]:
         "dagster/row_count": next(iter(summary.values()))["kept"]["train"],
         **filter_numbers(obtained.result),
         **{f"filtering_{name}": _in_small(part) for name, part in obtained.result.parts.items()},
-        **{
-            f"iterations_{name}": table(pq.read_table(part.file("iterations.parquet")).select(_SHOWN).to_pylist())
-            for name, part in obtained.result.parts.items()
-        },
+        **{f"iterations_{name}": table(_shown_iterations(part)) for name, part in obtained.result.parts.items()},
         **result_pictures(obtained.result),
     }
+
+
+def _shown_iterations(part: PublishedResult) -> list[dict[str, Any]]:
+    iterations = pq.read_table(part.file("iterations.parquet"))
+    words = [name for name in WORDS_RECORDED if name in iterations.column_names]
+    return list(iterations.select([*_SHOWN, *words]).to_pylist())
 
 
 def _in_small(part: PublishedResult) -> dg.MarkdownMetadataValue:

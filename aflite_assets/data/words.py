@@ -1,6 +1,9 @@
 """What counts as a word of a text, for everything that counts, tests or highlights words; no models."""
 
 import re
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +16,43 @@ WORD = re.compile(rf"\w+(?:{_HYPHENS}\w+)*")
 
 _COUNTED = "[\\p{L}\\p{N}_]+(?:[-\u2010\u2011][\\p{L}\\p{N}_]+)*"
 """The same for pyarrow, whose own classes of characters are ASCII alone."""
+
+
+_AT_ONCE = 10_000
+"""Rows whose texts are Python's strings at one time."""
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctWords:
+    """The words of each row, each once, by numbers from 0 in the order in which words are first met.
+
+    `numbers` int32: row after row. `offsets` int64: where each row's begin, and a last one where they end.
+    """
+
+    offsets: np.ndarray
+    numbers: np.ndarray
+
+    def of_rows(self, rows: np.ndarray) -> "DistinctWords":
+        """Those of the rows at these positions, in their order."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
+        return DistinctWords(offsets, self.numbers[places])
+
+
+def distinct_words(texts: Sequence[pa.ChunkedArray]) -> DistinctWords:
+    """The words of each row over all its `texts`, columns of one length, in small letters; a null has none."""
+    known: dict[str, int] = {}
+    numbers, lengths = array("i"), array("q")
+    table = pa.table([*texts], names=[str(place) for place in range(len(texts))])
+    for batch in table.to_batches(max_chunksize=_AT_ONCE):
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            # No word holds a space, so words of two texts never run together.
+            present = dict.fromkeys(WORD.findall(" ".join([text or "" for text in row]).lower()))
+            numbers.extend([known.setdefault(word, len(known)) for word in present])
+            lengths.append(len(present))
+    offsets = np.concatenate([[0], np.cumsum(np.frombuffer(lengths, np.int64))]) if lengths else np.zeros(1, np.int64)
+    return DistinctWords(offsets, np.frombuffer(numbers, np.int32) if numbers else np.empty(0, np.int32))
 
 
 def word_counts(texts: pa.ChunkedArray) -> np.ndarray:

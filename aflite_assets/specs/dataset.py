@@ -315,6 +315,7 @@ class DatasetSpec(StrictSpec):
         if "matched" in self.train_sets:
             raise ValueError("train_sets names 'matched', but random_matched is another control; rename it")
         self._check_evaluation_rows(splits)
+        self._check_rank(splits)
         self._check_quarantine(splits)
         self._check_standardise()
         self._check_choices()
@@ -346,6 +347,23 @@ class DatasetSpec(StrictSpec):
             if split not in others:
                 raise ValueError(
                     f"filter.evaluation_rows names {split!r}, which is no split to test on; name some of {others}"
+                )
+
+    def _check_rank(self, splits: tuple[str, ...]) -> None:
+        if self.filter.rank == "predictability":
+            return
+        if self.columns.text is None and self.source.format not in ("template_nli", "multiple_choice"):
+            raise ValueError(
+                f"filter.rank is {self.filter.rank}, but columns names no text, so the rows have no words; leave rank "
+                "out, or name the column of texts as columns.text"
+            )
+        for split in splits:
+            policy = self.filter.evaluation_rows_of(split)
+            if split != "train" and policy != "kept":
+                raise ValueError(
+                    f"filter.evaluation_rows is {policy} for {split!r}, but filter.rank is {self.filter.rank}, and "
+                    "rows of other splits can leave by predictability alone; write evaluation_rows: kept, or leave "
+                    "rank out"
                 )
 
     def _check_quarantine(self, splits: tuple[str, ...]) -> None:

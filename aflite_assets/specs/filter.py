@@ -26,6 +26,12 @@ SuspectedErrors = Literal["keep", "quarantine"]
 """What is done with rows whose labels are suspected: they are filtered like any others, or taken out before that."""
 
 
+Ranking = Literal["predictability", "vocabulary"]
+
+
+"""By what the rows at or over the threshold make a slice: the highest predictability, or the fewest words lost."""
+
+
 class FilterSpec(StrictSpec):
     """AFLite's settings. The target is about train rows; other shares are of the pool, the rows that are filtered."""
 
@@ -43,6 +49,13 @@ class FilterSpec(StrictSpec):
         description="end after two passes in a row with no more bias than permuted labels give, and remove nothing in "
         "such a pass (not in the papers)",
         exclude_if=lambda stops: not stops,  # so that results which it does not concern are found again
+    )
+    rank: Ranking = Field(
+        "predictability",
+        description="which of the rows at or over the threshold make a slice: predictability, those of the highest; "
+        "vocabulary, those with which the fewest words of the rows left go, for datasets with texts and with "
+        "evaluation_rows: kept (Mishra and Sachdeva 2020)",
+        exclude_if=lambda rank: rank == "predictability",  # so that results which it does not concern are found again
     )
     evaluation_rows: EvaluationRows | dict[SplitName, EvaluationRows] = Field(
         "pooled",
@@ -64,6 +77,15 @@ class FilterSpec(StrictSpec):
         decision = self.suspected_label_errors
         decisions = decision if isinstance(decision, dict) else {"train": decision}
         return frozenset(split for split, one in decisions.items() if one == "quarantine")
+
+    @model_validator(mode="after")
+    def _vocabulary_is_no_draw(self) -> Self:
+        if self.rank == "vocabulary" and self.selection != "greedy":
+            raise ValueError(
+                f"rank is vocabulary, but selection {self.selection} draws rows by their predictability; leave "
+                "selection out, or leave rank out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _suspects_need_probabilities(self) -> Self:

@@ -45,6 +45,56 @@ def test_without_planted_rows_a_spec_is_described_as_before(spec_content: dict[s
     assert spec.model_dump(mode="json", include={"seed", "planted"}) == {"seed": 0}
 
 
+PAIRS = {"columns": {"label": "label", "text": "premise", "text_pair": "hypothesis"}}
+
+
+def test_rows_may_be_ranked_by_vocabulary(spec_content: dict[str, Any]) -> None:
+    settings = {"rank": "vocabulary", "evaluation_rows": "kept"}
+    spec = DatasetSpec.model_validate(spec_content | PAIRS | {"filter": settings})
+    assert (spec.filter.rank, spec.filter.model_dump(mode="json")["rank"]) == ("vocabulary", "vocabulary")
+    by_split = {"rank": "vocabulary", "evaluation_rows": {"test": "kept"}}
+    assert DatasetSpec.model_validate(spec_content | PAIRS | {"filter": by_split}).filter.rank == "vocabulary"
+    drawn = {"format": "template_nli", "splits": {"train": 60, "test": 60}, "planted_share": 0.5}
+    assert DatasetSpec.model_validate(spec_content | {"source": drawn, "filter": settings}).filter.rank == "vocabulary"
+
+
+def test_without_another_rank_the_filter_is_described_as_before(spec_content: dict[str, Any]) -> None:
+    for given in ({}, {"filter": {"rank": "predictability"}}):
+        spec = DatasetSpec.model_validate(spec_content | given)
+        assert spec.filter.rank == "predictability"
+        assert "rank" not in spec.model_dump(mode="json")["filter"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "named"),
+    [({}, "pooled"), ({"evaluation_rows": "scored"}, "scored"), ({"evaluation_rows": {}}, "pooled")],
+)
+def test_ranked_by_vocabulary_other_splits_are_kept(
+    spec_content: dict[str, Any], policy: dict[str, Any], named: str
+) -> None:
+    _refuses(
+        spec_content | PAIRS,
+        f"filter.evaluation_rows is {named} for 'test', but filter.rank is vocabulary, and rows of other splits can "
+        "leave by predictability alone; write evaluation_rows: kept, or leave rank out",
+        filter={"rank": "vocabulary", **policy},
+    )
+
+
+def test_only_texts_have_a_vocabulary(spec_content: dict[str, Any]) -> None:
+    settings = {"rank": "vocabulary", "evaluation_rows": "kept"}
+    _refuses(
+        spec_content,
+        "filter.rank is vocabulary, but columns names no text, so the rows have no words; leave rank out, or name",
+        filter=settings,
+    )
+    _refuses(
+        spec_content | PAIRS,
+        "rank is vocabulary, but selection gumbel draws rows by their predictability; leave selection out",
+        filter=settings | {"selection": "gumbel"},
+    )
+    _refuses(spec_content | PAIRS, "Input should be 'predictability' or 'vocabulary'", filter={"rank": "length"})
+
+
 def test_drawn_sources_carry_attributes_that_planted_may_name(spec_content: dict[str, Any]) -> None:
     digits = {"format": "digits", "canvas": 12, "marks": {"share": 0.7}}
     spec = DatasetSpec.model_validate(spec_content | {"source": digits, "columns": {}, "planted": {"mark": "right"}})

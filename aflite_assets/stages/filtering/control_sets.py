@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from aflite_assets.diagnostics.data_checks.balance import class_shares_moved
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import RowCount, Seed
 from aflite_assets.specs.models import Name
+from aflite_assets.stages.filtering.row_words import DatasetWords
 from aflite_assets.stages.shared.published import (
     ControlSet,
     first_scores,
@@ -25,6 +27,9 @@ from aflite_assets.stages.shared.published import (
 from aflite_assets.stages.shared.row_weights import row_weights
 from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, filter_runs, why_not_earlier
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+
+if TYPE_CHECKING:
+    from aflite_assets.algorithm import RowWords
 
 NO_MODEL = "the representation has no warm-up model"
 
@@ -56,6 +61,8 @@ def run(
     """Draw the controls of every representation's filtered set."""
     raw = load_examples(inputs.raw_dataset.path)
     everything = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup)
+    by_words = any(FilterRun.of(part).by_vocabulary for part in inputs.filtered_sets.parts.values())
+    all_words = DatasetWords.of(raw) if by_words and settings.train_sets else None
     controls: list[ControlSet] = []
     summary: dict[str, object] = {}
     for name, part in inputs.filtered_sets.parts.items():
@@ -66,8 +73,10 @@ def run(
         filter_run = FilterRun.of(part)
         kept = {seed: kept_rows(part, run) for seed, run in filter_runs(settings.seeds, settings.filter_seeds).items()}
         made, notes = _controls(name, rows, full, scores, kept, splits=filter_run.filtered_splits, seed=settings.seed)
+        words = None if all_words is None or not filter_run.by_vocabulary else _words(all_words, rows)
         earlier = {
-            size_name: earlier_set(rows, size, run=filter_run) for size_name, size in settings.train_sets.items()
+            size_name: earlier_set(rows, size, run=filter_run, words=words)
+            for size_name, size in settings.train_sets.items()
         }
         made += _earlier_controls(name, earlier, full.in_split("train").row_ids, settings.seeds)
         made += [_weighted(name, rows, full.in_split("train").row_ids)] if settings.train_weighted else []
@@ -150,6 +159,14 @@ def _controls(
     points = class_shares_moved(train.labels, next(iter(labels.values())), classes=classes)
     reason = NO_MODEL if scores.model is None else None
     return made, {"class_shares_moved": float(np.abs(points).max() / 100), "no_single_pass_model": reason}
+
+
+def _words(all_words: DatasetWords, rows: pa.Table) -> "RowWords":
+    """Of a filtered set's rows, in published order."""
+    from aflite_assets.algorithm import RowWords  # loads numba
+
+    words = all_words.of_rows(rows["row_id"].to_numpy())
+    return RowWords(words.offsets, words.numbers)
 
 
 def _earlier_controls(

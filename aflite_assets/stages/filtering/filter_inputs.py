@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import ChanceScores, FilterResult, FilterSettings, FilterState, IterationRecord
+from aflite_assets.data.words import DistinctWords
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, suspected_rows
 from aflite_assets.errors import DataError
 from aflite_assets.models.devices import DeviceSettings
@@ -28,7 +29,7 @@ class FilterInputs:
     """What every run of one representation's filter is given, but for the seed; arrays have an entry per row entering.
 
     `entering`: their places among the embedded `rows`. `policies`: what is done with each split other than train.
-    `copies`: a number per row, equal for exact copies; None without any.
+    `copies`: a number per row, equal for exact copies; None without any. `words`: only where rows are ranked by them.
     """
 
     rows: pa.Table
@@ -39,6 +40,7 @@ class FilterInputs:
     settings: FilterSettings
     policies: Mapping[str, str]
     copies: np.ndarray | None = None
+    words: DistinctWords | None = None
 
     @classmethod
     def of(
@@ -48,11 +50,12 @@ class FilterInputs:
         *,
         warmup: int,
         copies: np.ndarray | None = None,
+        words: DistinctWords | None = None,
         left_out: np.ndarray | None = None,
     ) -> "FilterInputs":
         """From the embedded rows but those with the ids `left_out`; `warmup`: rows spent on the encoders.
 
-        `copies`: a number per embedded row, equal for exact copies.
+        `copies`: a number per embedded row, equal for exact copies. `words`: of every embedded row.
         """
         rows, features = read_rows(embedded), open_features(embedded)
         if copies is not None:
@@ -60,6 +63,7 @@ class FilterInputs:
         if left_out is not None and len(left_out):
             staying = ~np.isin(rows["row_id"].to_numpy(), left_out)
             rows, features = rows.filter(pa.array(staying)), features[staying]
+            words = None if words is None else words.of_rows(np.flatnonzero(staying))
         splits = rows["split"].to_numpy(zero_copy_only=False)
         pool, scored = in_pool(spec, splits), only_scored(spec, splits)
         entering = np.flatnonzero(pool | scored)
@@ -73,6 +77,7 @@ class FilterInputs:
             filter_settings(spec, int(pool.sum()), warmup, train_rows=train_rows),
             {split: spec.evaluation_rows_of(split) for split in dict.fromkeys(splits) if split != "train"},
             None if copies is None else rows["copy"].to_numpy()[entering],
+            None if words is None else words.of_rows(entering),
         )
 
     def kept(self, result: FilterResult) -> np.ndarray:
@@ -127,7 +132,7 @@ class FilterInputs:
         keep_probabilities: bool = False,
     ) -> FilterResult:
         """One run of the loop."""
-        from aflite_assets.algorithm import filter_dataset  # loads torch and numba
+        from aflite_assets.algorithm import RowWords, filter_dataset  # loads torch and numba
 
         return filter_dataset(
             self.features,
@@ -135,6 +140,7 @@ class FilterInputs:
             **self._given(seed, device),
             counted=self.split == "train",
             copies=self.copies,
+            words=None if self.words is None else RowWords(self.words.offsets, self.words.numbers),
             keep_probabilities=keep_probabilities,
             on_iteration=on_iteration,
             resume=resume,

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import ChanceScores, FilterResult, FilterState, IterationRecord
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.data.words import DistinctWords
 from aflite_assets.diagnostics.evidence.kept_like_train import kept_shares, unlike_train
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
@@ -21,10 +23,12 @@ from aflite_assets.results.files import link_or_copy, write_json
 from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.stages.filtering.exact_copies import copy_codes
 from aflite_assets.stages.filtering.filter_inputs import FilterInputs, before_quarantine
+from aflite_assets.stages.filtering.row_words import DatasetWords
 from aflite_assets.stages.shared.published import (
     FILTER_RUNS,
     LABEL_ERRORS,
     PREDICTED_INSTEAD,
+    WORDS_RECORDED,
     read_rows,
     report_iterations,
 )
@@ -54,18 +58,24 @@ def run(
 ) -> dict[str, object]:
     """Filter each representation's rows on its own; iterations of results found again are reported again."""
     warmup = inputs.warmup_split.summary["rows"]
+    by_words = settings.filter.rank == "vocabulary"
+    all_words = DatasetWords.of(load_examples(inputs.raw_dataset.path)) if by_words else None
     summary: dict[str, object] = {}
     for name, embedded in inputs.embeddings.parts.items():
         fields = {"filter": settings.filter.model_dump(mode="json"), "seed": settings.seed, "warmup_rows": warmup}
         if settings.filter_seeds > 1:
             fields["filter_seeds"] = settings.filter_seeds
-        copies = copy_codes(inputs.raw_dataset, read_rows(embedded)["row_id"].to_numpy())
+        row_ids = read_rows(embedded)["row_id"].to_numpy()
+        copies = copy_codes(inputs.raw_dataset, row_ids)
         if copies is not None:
             fields["copies"] = hashlib.sha256(copies.tobytes()).hexdigest()
+        words = None if all_words is None else all_words.of_rows(row_ids)
+        if words is not None:
+            fields["words"] = hashlib.sha256(words.offsets.tobytes() + words.numbers.tobytes()).hexdigest()
         part = draft.part(
             name,
             ResultKey(draft.key.code_version, fields, {"embeddings": embedded.data_version}),
-            partial(_filter, name, embedded, settings, copies=copies, warmup=warmup, context=context),
+            partial(_filter, name, embedded, settings, copies=copies, words=words, warmup=warmup, context=context),
         )
         if part.cached:
             report_iterations(name, part.result, context.progress)
@@ -81,14 +91,15 @@ def _filter(
     part: Draft,
     *,
     copies: np.ndarray | None,
+    words: DistinctWords | None,
     warmup: int,
     context: StageContext,
 ) -> dict[str, object]:
-    given, progress = FilterInputs.of(embedded, settings.filter, warmup=warmup, copies=copies), context.progress
+    inputs_of = partial(FilterInputs.of, embedded, settings.filter, warmup=warmup, copies=copies, words=words)
+    given, progress = inputs_of(), context.progress
     suspects = before_quarantine(name, given, settings.filter, part.scratch, seed=settings.seed, context=context)
     if suspects is not None:
-        left_out = quarantined_ids(suspects)
-        given = FilterInputs.of(embedded, settings.filter, warmup=warmup, copies=copies, left_out=left_out)
+        given = inputs_of(left_out=quarantined_ids(suspects))
     checkpoint = Checkpoint(part.scratch)
     (part.path / "scores").mkdir()
     resume = checkpoint.load()
@@ -97,7 +108,7 @@ def _filter(
         for record in resume.iterations:
             progress.on_iteration(_report(name, record))
     with context.tracker.child(name) as run:
-        run.log_parameters(asdict(given.settings))
+        run.log_parameters(given.settings.as_dict())
         if resume is not None:  # a kill may have come between the checkpoint and these
             run.log_metrics(_metrics(resume.iterations[-1]), step=resume.iterations[-1].iteration)
 
@@ -185,7 +196,7 @@ def _track_found(name: str, part: PublishedResult, tracker: TrackedRun) -> None:
     """Give the run of a new result the curve of a part that was found."""
     with tracker.child(name, tags={"aflite.found": "true"}) as run:
         for row in pq.read_table(part.file("iterations.parquet")).to_pylist():
-            metrics = {field: float(row[field]) for field in _TRACKED if row[field] is not None}
+            metrics = {field: float(row[field]) for field in _TRACKED if row.get(field) is not None}
             run.log_metrics(metrics, step=row["iteration"])
 
 
@@ -246,12 +257,13 @@ _TRACKED = (
     "representation_bias",
     "rows_never_held_out",
     "cutoff",
+    *WORDS_RECORDED,
 )
 
 
 def _metrics(record: IterationRecord) -> dict[str, float]:
     values = _published(record)
-    return {field: float(value) for field in _TRACKED if isinstance(value := values[field], int | float)}
+    return {field: float(value) for field in _TRACKED if isinstance(value := values.get(field), int | float)}
 
 
 def _published(record: IterationRecord) -> dict[str, object]:
@@ -264,6 +276,7 @@ def _published(record: IterationRecord) -> dict[str, object]:
     }
     # A duration is no content: the same run must give the same data version.
     own = {"counted_rows_in", "counted_removed", "never_held_out", "seconds"}
+    own |= set() if record.distinct_words is not None else set(WORDS_RECORDED)
     return {name: value for name, value in asdict(record).items() if name not in own} | named
 
 
@@ -293,6 +306,12 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
         ("label_probability", pa.array(own, mask=np.isnan(own))),
     ):
         table = table.append_column(name, values)
+    for name, of_entering in (("own_words", result.own_words), ("vocabulary_share", result.vocabulary_share)):
+        if of_entering is not None:
+            everywhere = np.zeros(total, of_entering.dtype)
+            everywhere[entering] = of_entering
+            outside = ~np.isin(np.arange(total), entering)
+            table = table.append_column(name, pa.array(everywhere, mask=outside))
     pq.write_table(table, folder / "rows.parquet")
     if result.instead_labels is not None and result.instead_shares is not None:
         pq.write_table(_instead(result.instead_labels, result.instead_shares, given), folder / PREDICTED_INSTEAD)
@@ -306,7 +325,7 @@ def _write(result: FilterResult, chance: ChanceScores, given: FilterInputs, fold
         {
             "stop_reason": result.stop_reason.name,
             "warnings": warnings,
-            "settings": {**asdict(result.settings), "evaluation_rows": dict(policies)},
+            "settings": {**result.settings.as_dict(), "evaluation_rows": dict(policies)},
             "seed": result.seed,
             "chance": {"rows": chance.rows, "bias": chance.bias.tolist(), "class_bias": _plain(chance.class_bias)},
         },

@@ -32,6 +32,9 @@ LABEL_ERRORS = "label_errors.parquet"
 PREDICTED_INSTEAD = "predicted_instead.parquet"
 """What was predicted in place of the labels of a filtered set's rows; only where predictions were counted by class."""
 
+WORDS_RECORDED = ("distinct_words", "words_per_row")
+"""Columns of a filtered set's iterations: the words of the rows that entered; only where rows are ranked by them."""
+
 FORGETTABLE_ROWS = "rows.parquet"
 """What each weak model forgot, a line per model, seed and row."""
 

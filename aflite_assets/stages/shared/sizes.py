@@ -125,6 +125,7 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
         inverse_regularization=spec.inverse_regularization,
         remove=spec.remove,
         stop_at_chance=spec.stop_at_chance,
+        ranking=spec.rank,
     )
     try:
         check_sizes(settings, pool_rows=pool_rows, counted_rows=train_rows or pool_rows)

@@ -10,11 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.algorithm import FilterSettings
+from aflite_assets.errors import InvalidInputError
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import ControlSet, ForgettableSet, kept_rows
 
 if TYPE_CHECKING:
     from aflite_assets.algorithm.tally import Tally
+    from aflite_assets.algorithm.vocabulary import RowWords
 
 _NEVER = np.iinfo(np.int64).max
 """Stands for the iteration in which kept rows left."""
@@ -62,6 +64,11 @@ class FilterRun:
         return cls(FilterSettings(**outcome["settings"]), policies, outcome["seed"])
 
     @property
+    def by_vocabulary(self) -> bool:
+        """Whether its rows were ranked by vocabulary."""
+        return self.settings.ranking == "vocabulary"
+
+    @property
     def filtered_splits(self) -> list[str]:
         """Train, and the splits that the filter took part in."""
         return ["train", *(split for split, policy in self.policies.items() if policy != "kept")]
@@ -71,7 +78,7 @@ class FilterRun:
         return [split for split, treated in self.policies.items() if treated == policy]
 
 
-def earlier_set(rows: pa.Table, size: int, *, run: FilterRun) -> EarlierSet | None:
+def earlier_set(rows: pa.Table, size: int, *, run: FilterRun, words: "RowWords | None" = None) -> EarlierSet | None:
     """What the filter would have kept with `size` train rows as its target: exactly as many.
 
     The slice of the iteration that passed `size` is cut to it as the filter cuts its last slice, with the same draws.
@@ -79,8 +86,17 @@ def earlier_set(rows: pa.Table, size: int, *, run: FilterRun) -> EarlierSet | No
     left; all rows where it began with no more.
 
     `rows`: of a filtered set, in published order, with row_id, split, removed_in_iteration, predictability,
-    held_out_count and, where whole groups are removed, group.
+    held_out_count and, where whole groups are removed, group. `words`: of these rows, where the filter ranked them by
+    vocabulary.
+
+    Raises:
+        InvalidInputError: it did, and they are not given, or it did not.
     """
+    if run.by_vocabulary != (words is not None):
+        raise InvalidInputError(
+            f"the filter ranked rows by {run.settings.ranking}, and words are "
+            f"{'missing' if words is None else 'given'}: give those of the rows if it ranked by vocabulary, else none."
+        )
     split_of = rows["split"].to_numpy(zero_copy_only=False)
     left_in = pc.fill_null(rows["removed_in_iteration"], _NEVER).to_numpy()
     train = split_of == "train"
@@ -91,7 +107,7 @@ def earlier_set(rows: pa.Table, size: int, *, run: FilterRun) -> EarlierSet | No
         return None
     iteration = int(np.argmax(left <= size))
     room = int((train & (left_in >= iteration)).sum()) - size
-    gone, cutoff = _sliced_again(rows, split_of, left_in, iteration, room, run)
+    gone, cutoff = _sliced_again(rows, split_of, left_in, iteration, room, run, words)
     return _left(rows, split_of, (left_in >= iteration) & ~gone, run, iteration=iteration, cutoff=cutoff)
 
 
@@ -110,13 +126,19 @@ def _left(
 
 
 def _sliced_again(
-    rows: pa.Table, split_of: np.ndarray, left_in: np.ndarray, iteration: int, room: int, run: FilterRun
+    rows: pa.Table,
+    split_of: np.ndarray,
+    left_in: np.ndarray,
+    iteration: int,
+    room: int,
+    run: FilterRun,
+    words: "RowWords | None",
 ) -> tuple[np.ndarray, float | None]:
     """Which rows an iteration removes when only `room` train rows may go, bool, and its cut-off.
 
     Rows that it left in are given no score, so that the slice is a part of the one it removed.
     """
-    from aflite_assets.algorithm.selection import candidates, choose_slice, leaving_together, rows_cut  # loads torch
+    from aflite_assets.algorithm import selection as select  # loads torch
 
     entered = left_in >= iteration
     pool = np.flatnonzero(entered & np.isin(split_of, ["train", *run.splits_treated("pooled")]))
@@ -125,20 +147,26 @@ def _sliced_again(
     groups = rows["group"].to_numpy() if settings.remove == "groups" else None
     copies = rows["copy"].to_numpy() if "copy" in rows.column_names else None
     among, beside = (
-        candidates(
+        select.candidates(
             part,
-            leaving_together(copies, part, most=settings.slice_size) if groups is None else groups[part],
+            select.leaving_together(copies, part, most=settings.slice_size) if groups is None else groups[part],
             tally,
             counted=split_of[part] == "train",
         )
         for part in (pool, scored)
     )
-    chosen = choose_slice(
-        among, settings=settings, allowed=settings.slice_size, room=room, seed=run.seed, iteration=iteration
+    chosen = select.choose_slice(
+        among,
+        settings=settings,
+        allowed=settings.slice_size,
+        room=room,
+        seed=run.seed,
+        iteration=iteration,
+        vocabulary=None if words is None else select.words_of(among, words),
     )
     gone = np.zeros(len(split_of), dtype=bool)
     gone[chosen.rows] = True
-    gone[rows_cut(beside, chosen.cut, settings=settings, seed=run.seed, iteration=iteration)] = True
+    gone[select.rows_cut(beside, chosen.cut, settings=settings, seed=run.seed, iteration=iteration)] = True
     return gone, chosen.cutoff
 
 

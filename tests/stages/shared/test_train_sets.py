@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.algorithm import FilterResult, FilterSettings, filter_dataset
+from aflite_assets.algorithm import FilterResult, FilterSettings, RowWords, filter_dataset
+from aflite_assets.errors import InvalidInputError
 from aflite_assets.stages.shared.train_sets import EarlierSet, FilterRun, earlier_set, why_not_earlier
 
 SETTINGS = FilterSettings(
@@ -38,6 +39,14 @@ def _splits(policies: tuple[tuple[str, str], ...]) -> np.ndarray:
 
 
 @cache
+def _words() -> RowWords:
+    """Six of 150 words per row, some far more frequent than others."""
+    rng = np.random.default_rng(3)
+    sets = [np.unique((150 * rng.random(6) ** 2).astype(np.int64)) for _ in range(ROWS)]
+    return RowWords(np.cumsum([0, *map(len, sets)]), np.concatenate(sets))
+
+
+@cache
 def _filtered(settings: FilterSettings, policies: tuple[tuple[str, str], ...]) -> FilterResult:
     features, labels, groups = _inputs()
     split = _splits(policies)
@@ -50,6 +59,7 @@ def _filtered(settings: FilterSettings, policies: tuple[tuple[str, str], ...]) -
         groups=groups if settings.remove == "groups" else None,
         score_only=scored if scored.any() else None,
         counted=split == "train",
+        words=_words(),
         on_iteration=lambda record, state: None,
     )
 
@@ -69,7 +79,8 @@ def _earlier(settings: FilterSettings, size: int, policies: tuple[tuple[str, str
             "group": _inputs()[2],
         }
     )
-    found = earlier_set(rows, size, run=FilterRun(settings, dict(policies), SEED))
+    words = _words() if settings.ranking == "vocabulary" else None
+    found = earlier_set(rows, size, run=FilterRun(settings, dict(policies), SEED), words=words)
     assert found is not None
     return found
 
@@ -94,6 +105,29 @@ def test_it_is_what_the_filter_keeps_with_that_target(
             assert len(np.setxor1d(row_ids, expected)) <= 10
         else:
             np.testing.assert_array_equal(row_ids, expected)
+
+
+@pytest.mark.parametrize("size", [399, 319, 251, 100])
+@pytest.mark.parametrize("classifier", ["logistic", "both"])
+def test_ranked_by_vocabulary_it_is_what_the_filter_keeps_with_that_target(classifier: Any, size: int) -> None:
+    settings = replace(SETTINGS, ranking="vocabulary", classifier=classifier)
+    kept = _filtered(replace(settings, target_size=size), TRAIN_ALONE).kept_rows
+    found = _earlier(settings, size)
+    np.testing.assert_array_equal(found.row_ids["train"], np.sort(1000 - kept))
+    assert found.row_ids["train"].tolist() != _earlier(SETTINGS, size).row_ids["train"].tolist()
+    grouped = _earlier(replace(settings, remove="groups"), size)
+    assert size <= len(grouped.row_ids["train"]) < size + 12
+    left = 1000 - grouped.row_ids["train"]
+    assert not set(_inputs()[2][left]) & set(np.delete(_inputs()[2], left))
+
+
+@pytest.mark.parametrize(
+    ("ranking", "words", "said"), [("vocabulary", None, "missing"), ("predictability", 1, "given")]
+)
+def test_words_go_with_the_ranking_by_them(ranking: Any, words: int | None, said: str) -> None:
+    run = replace(BY_ROWS, settings=replace(BY_ROWS.settings, ranking=ranking))
+    with pytest.raises(InvalidInputError, match=f"the filter ranked rows by {ranking}, and words are {said}: give"):
+        earlier_set(_fates(0, None), 1, run=run, words=None if words is None else _words())
 
 
 @pytest.mark.parametrize("policies", [TRAIN_ALONE, POOLED])

@@ -1,0 +1,356 @@
+"""Rows ranked by the vocabulary that goes with them: counts over a pool's words, and the greedy removal by them.
+
+The first term of the first component of DQI, |V| / |X| (Mishra et al., arXiv 2005.00816), is what Mishra and Sachdeva,
+"Do We Need to Create Big Datasets to Learn a Task?" (SustaiNLP 2020, Algorithm 1), sort a slice's candidates by. Which
+rows are candidates, and how many of them go, is decided in selection.py; texts are split into words elsewhere.
+
+Units are what leaves together: a row, or a group whose words count as one row's. For a unit r of a pool of N, with
+`rows_with(w)` units that hold the word w and V distinct words:
+
+- u(r), its *own words*: words that no other unit holds. Without r the term falls by (N u(r) - V) / (N (N - 1)), so the
+  order by u is the order by what the term loses.
+- phi(r), its *share of the vocabulary*: the sum of 1 / rows_with(w) over its words, its Shapley value; over the pool
+  they sum to V.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from aflite_assets.errors import InvalidInputError
+
+_MOST_WORDS = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, eq=False)
+class RowWords:
+    """Which words each row has, over all its texts, each once.
+
+    `numbers`: the words' numbers from 0, row after row. `offsets`: where each row's begin, and a last one where they
+    end; rows + 1 of them, ascending from 0. Words that no row has may have numbers too. `check_row_words` makes them
+    int32 and int64.
+    """
+
+    offsets: np.ndarray
+    numbers: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """The words of a pool of units, counted.
+
+    `words`: of the rows of the whole input. `members`: the pool's rows, unit after unit; `starts`: where each unit's
+    begin, and a last one where they end. `rows_with` int32: units that hold each word; `holder` int32: the exclusive
+    or of their numbers, which is the unit itself where there is one. `own_words` int64: u of each unit. `shares`
+    float64: phi of each unit. `distinct_words`: V. `words_per_row`: mean number of distinct words of a row.
+    """
+
+    words: RowWords
+    members: np.ndarray
+    starts: np.ndarray
+    rows_with: np.ndarray
+    holder: np.ndarray
+    own_words: np.ndarray
+    shares: np.ndarray
+    distinct_words: int
+    words_per_row: float
+
+
+@dataclass(frozen=True, eq=False)
+class LowestUnits:
+    """What was removed: `units` in the order in which they went, and `own_words`, u of each unit of the pool.
+
+    Of a unit that went, u is as it was when it went; of the others as it is now. `bound`: whether one stayed, or none
+    was asked for, since no more of what the target size counts may go.
+    """
+
+    units: np.ndarray
+    own_words: np.ndarray
+    bound: bool
+
+
+def check_row_words(words: object, rows: int) -> RowWords:
+    """The words in their checked form: offsets int64, numbers int32.
+
+    Raises:
+        InvalidInputError: they are no `RowWords`, are not of so many rows, or give a row a word twice.
+    """
+    if not isinstance(words, RowWords):
+        raise InvalidInputError(
+            f"words must be RowWords; received {type(words).__name__}: give RowWords(offsets, numbers)."
+        )
+    offsets, numbers = np.asarray(words.offsets), np.asarray(words.numbers)
+    for name, array in (("offsets", offsets), ("numbers", numbers)):
+        if array.ndim != 1 or array.dtype.kind not in "iu":
+            raise InvalidInputError(
+                f"words.{name} must be a 1-d array of integers; received shape {array.shape}, dtype {array.dtype}."
+            )
+    if len(offsets) != rows + 1:
+        raise InvalidInputError(
+            f"words.offsets must have {rows + 1} entries, one more than features has rows; received {len(offsets)}: "
+            "give the words of the same rows."
+        )
+    offsets = offsets.astype(np.int64)
+    if offsets[0] != 0 or offsets[-1] != len(numbers) or (np.diff(offsets) < 0).any():
+        raise InvalidInputError(
+            f"words.offsets must ascend from 0 to the {len(numbers)} numbers; received {offsets[0]} to {offsets[-1]}: "
+            "give where each row's words begin, and at the end where the last row's end."
+        )
+    if len(numbers) and (numbers.min() < 0 or numbers.max() >= _MOST_WORDS):
+        raise InvalidInputError(
+            f"words.numbers must lie from 0 to {_MOST_WORDS - 1}; received {numbers.min()} to {numbers.max()}: number "
+            "the words from 0."
+        )
+    checked = RowWords(offsets, np.ascontiguousarray(numbers, dtype=np.int32))
+    repeated = int(_row_with_a_word_twice(checked.offsets, checked.numbers, _unseen(checked)))
+    if repeated >= 0:
+        raise InvalidInputError(f"words gives row {repeated} a word twice: name each word of a row once.")
+    return checked
+
+
+def count_vocabulary(words: RowWords, rows: np.ndarray, units: np.ndarray, n_units: int) -> Vocabulary:
+    """Count the words of a pool in one pass over all of them.
+
+    `rows`: the pool's row numbers; `units`: the unit of each, from 0 to below `n_units`, none of them empty.
+    """
+    members = rows[np.argsort(units, kind="stable")]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(units, minlength=n_units))])
+    seen = _unseen(words)
+    rows_with, holder = np.zeros(len(seen), np.int32), np.zeros(len(seen), np.int32)
+    own_words, shares = np.zeros(n_units, np.int64), np.zeros(n_units)
+    if len(seen):
+        _count(words.offsets, words.numbers, members, starts, seen, rows_with, holder, own_words)
+        seen[:] = -1
+        _share(words.offsets, words.numbers, members, starts, seen, rows_with, shares)
+    occurrences = np.diff(words.offsets)[rows].sum()
+    return Vocabulary(
+        words,
+        members,
+        starts,
+        rows_with,
+        holder,
+        own_words,
+        shares,
+        int(np.count_nonzero(rows_with)),
+        float(occurrences / len(rows)) if len(rows) else 0.0,
+    )
+
+
+def remove_lowest(
+    vocabulary: Vocabulary,
+    candidates: np.ndarray,
+    *,
+    ties: np.ndarray,
+    sizes: np.ndarray,
+    counted: np.ndarray,
+    allowed: int,
+    room: int,
+) -> LowestUnits:
+    """Remove candidates one by one, each time the one with the fewest own words in what is then left of the pool.
+
+    Of equal ones the one with the smaller share of the vocabulary as it was at the start, then the one first in
+    `ties`. So each removal is the best one after those before it; the best set of a size is maximum coverage, NP-hard.
+    All removals together take time proportional to the words of the pool, beside a sort of the candidates.
+
+    Args:
+        vocabulary: of the pool; left as it is.
+        candidates: the units that may go.
+        ties, sizes, counted: of each unit a number drawn for it, its rows, and those of them that a target counts.
+        allowed: most rows to remove. A unit too large for what is left of them is passed over.
+        room: most counted rows to remove. Once they are gone nothing more goes.
+    """
+    own_words = vocabulary.own_words.copy()
+    ranked = candidates[np.lexsort((ties[candidates], vocabulary.shares[candidates]))]
+    words = vocabulary.words
+    most = np.diff(np.concatenate([[0], np.cumsum(np.diff(words.offsets)[vocabulary.members])])[vocabulary.starts])
+    removed = np.empty(len(ranked), np.int64)
+    taken, bound = _remove(
+        words.offsets,
+        words.numbers,
+        vocabulary.members,
+        vocabulary.starts,
+        _unseen(words),
+        vocabulary.rows_with.copy(),
+        vocabulary.holder.copy(),
+        own_words,
+        ranked,
+        int(most[ranked].max()) + 1 if len(ranked) else 1,
+        sizes,
+        counted,
+        allowed,
+        room,
+        removed,
+    )
+    return LowestUnits(removed[:taken], own_words, bool(bound))
+
+
+def _unseen(words: RowWords) -> np.ndarray:
+    """For each word the last unit that it was met in: none yet."""
+    return np.full(int(words.numbers.max()) + 1 if len(words.numbers) else 0, -1, dtype=np.int32)
+
+
+@njit(nogil=True, cache=True)
+def _row_with_a_word_twice(offsets: np.ndarray, numbers: np.ndarray, seen: np.ndarray) -> int:
+    """The first row that has a word twice, -1 without one."""
+    for row in range(len(offsets) - 1):
+        for at in range(offsets[row], offsets[row + 1]):
+            if seen[numbers[at]] == row:
+                return row
+            seen[numbers[at]] = row
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def _count(
+    offsets: np.ndarray,
+    numbers: np.ndarray,
+    members: np.ndarray,
+    starts: np.ndarray,
+    seen: np.ndarray,
+    rows_with: np.ndarray,
+    holder: np.ndarray,
+    own_words: np.ndarray,
+) -> None:
+    for unit in range(len(starts) - 1):
+        for place in range(starts[unit], starts[unit + 1]):
+            row = members[place]
+            for at in range(offsets[row], offsets[row + 1]):
+                word = numbers[at]
+                if seen[word] != unit:
+                    seen[word] = unit
+                    rows_with[word] += 1
+                    holder[word] ^= unit
+    for word in range(len(rows_with)):
+        if rows_with[word] == 1:
+            own_words[holder[word]] += 1
+
+
+@njit(nogil=True, cache=True)
+def _share(
+    offsets: np.ndarray,
+    numbers: np.ndarray,
+    members: np.ndarray,
+    starts: np.ndarray,
+    seen: np.ndarray,
+    rows_with: np.ndarray,
+    shares: np.ndarray,
+) -> None:
+    most = 0
+    for unit in range(len(starts) - 1):
+        words = 0
+        for place in range(starts[unit], starts[unit + 1]):
+            words += offsets[members[place] + 1] - offsets[members[place]]
+        most = max(most, words)
+    counts = np.empty(most, np.int32)
+    for unit in range(len(starts) - 1):
+        found = 0
+        for place in range(starts[unit], starts[unit + 1]):
+            row = members[place]
+            for at in range(offsets[row], offsets[row + 1]):
+                word = numbers[at]
+                if seen[word] != unit:
+                    seen[word] = unit
+                    counts[found] = rows_with[word]
+                    found += 1
+        # In one order, so that units with the same counts have the same bits however their words are numbered.
+        counts[:found].sort()
+        total = 0.0
+        for at in range(found):
+            total += 1.0 / counts[at]
+        shares[unit] = total
+
+
+@njit(nogil=True, cache=True)
+def _remove(
+    offsets: np.ndarray,
+    numbers: np.ndarray,
+    members: np.ndarray,
+    starts: np.ndarray,
+    seen: np.ndarray,
+    rows_with: np.ndarray,
+    holder: np.ndarray,
+    own_words: np.ndarray,
+    ranked: np.ndarray,
+    levels: int,
+    sizes: np.ndarray,
+    counted: np.ndarray,
+    allowed: int,
+    room: int,
+    removed: np.ndarray,
+) -> tuple[int, bool]:
+    """Fill `removed`; returns how many went, and whether `room` bound. A level holds the candidates of one u.
+
+    Own words only grow, so that once a level is begun no unit joins it: one found to have grown is moved up.
+    """
+    by_level, level_starts = _levels(ranked, own_words, levels)
+    moved, next_moved = np.full(levels, -1, np.int64), np.full(len(ranked), -1, np.int64)
+    taken, bound = 0, False
+    for level in range(levels):
+        arrived = _listed(moved[level], next_moved)
+        at, stop, other = level_starts[level], level_starts[level + 1], 0
+        while at < stop or other < len(arrived):
+            if other == len(arrived) or (at < stop and by_level[at] < arrived[other]):
+                rank = by_level[at]
+                at += 1
+            else:
+                rank = arrived[other]
+                other += 1
+            unit = ranked[rank]
+            if own_words[unit] > level:
+                next_moved[rank] = moved[own_words[unit]]
+                moved[own_words[unit]] = rank
+                continue
+            if room == 0 or allowed == 0:
+                return taken, bound or room == 0
+            if sizes[unit] > allowed:
+                continue
+            if counted[unit] > room:
+                bound = True
+                continue
+            removed[taken] = unit
+            taken += 1
+            allowed -= sizes[unit]
+            room -= counted[unit]
+            for place in range(starts[unit], starts[unit + 1]):
+                row = members[place]
+                for occurrence in range(offsets[row], offsets[row + 1]):
+                    word = numbers[occurrence]
+                    if seen[word] != unit:
+                        seen[word] = unit
+                        rows_with[word] -= 1
+                        holder[word] ^= unit
+                        if rows_with[word] == 1:
+                            own_words[holder[word]] += 1
+    return taken, bound or room == 0
+
+
+@njit(nogil=True, cache=True)
+def _levels(ranked: np.ndarray, own_words: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ranks by their units' own words, ascending within a level, and where each level begins."""
+    begins = np.zeros(levels + 1, np.int64)
+    for rank in range(len(ranked)):
+        begins[own_words[ranked[rank]] + 1] += 1
+    for level in range(levels):
+        begins[level + 1] += begins[level]
+    by_level, filled = np.empty(len(ranked), np.int64), begins[:-1].copy()
+    for rank in range(len(ranked)):
+        level = own_words[ranked[rank]]
+        by_level[filled[level]] = rank
+        filled[level] += 1
+    return by_level, begins
+
+
+@njit(nogil=True, cache=True)
+def _listed(first: int, following: np.ndarray) -> np.ndarray:
+    """The ranks of a linked list, ascending."""
+    length, rank = 0, first
+    while rank >= 0:
+        length += 1
+        rank = following[rank]
+    ranks, rank = np.empty(length, np.int64), first
+    for place in range(length):
+        ranks[place] = rank
+        rank = following[rank]
+    ranks.sort()
+    return ranks

@@ -46,6 +46,8 @@ from aflite_assets.stages.shared.published import (
     read_challenge_sets,
     read_control_sets,
     read_learning_curves,
+    read_sample_curve,
+    read_train_sample,
 )
 from aflite_assets.stages.shared.report_inputs import (
     annotations_note,
@@ -93,6 +95,7 @@ class BenchmarkReportInputs(StageInputs):
 
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
+    train_sample: PublishedResult
     warmup_split: PublishedResult
     warmup_models: PublishedResult
     filtered_sets: PublishedResult
@@ -191,7 +194,10 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     asked = choice_sets(by_row, raw.label_names, declared=_declared(raw_result, settings, raw))
     right = raw.label_names.index(RIGHT) if asked else 0
     tested = tuple(question_set(one, right) if one in asked else one for one in by_row)
-    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
+    sample = read_train_sample(inputs.train_sample)
+    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample).in_split(
+        "train"
+    )
     information = row_information(inputs.evaluator_models, full, by_row, left_out=fine_tuned)
     ranked = [test for test in tested if test.adds_probabilities or is_ranked(raw.label_names, test)]
     grid = read_cells(inputs.evaluator_models, ranked=ranked, asked=asked, right=right)
@@ -236,6 +242,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         fine_tuned=fine_tuned,
         partial_inputs=partial,
         warmup_curves=read_learning_curves(inputs.warmup_split),
+        sample_curve=read_sample_curve(inputs.train_sample),
         similarities=read_similarities(inputs.bias_evidence),
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
         primary=None if primary is None else (primary.evaluator, primary.test_set),
@@ -287,7 +294,11 @@ def _provenance(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         "seed": str(settings.seed),
         "evaluator seeds": ", ".join(map(str, settings.seeds)),
         "full includes warm-up rows": str(settings.full_includes_warmup),
-        **{f"data version of {name}": result.data_version for name, result in inputs.results.items()},
+        **{
+            f"data version of {name}": result.data_version
+            for name, result in inputs.results.items()
+            if name != "train_sample" or read_train_sample(result) is not None
+        },
         **_libraries(inputs.evaluator_models),
     }
 

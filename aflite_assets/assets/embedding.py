@@ -9,12 +9,16 @@ from aflite_assets.assets.common import check, materialized, run_asset, stage_op
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.results import PublishedResult, ResultStore
-from aflite_assets.stages.shared.published import open_features, read_rows, read_warmup_rows
+from aflite_assets.stages.shared.published import open_features, read_rows, read_train_sample, read_warmup_rows
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _CHECKS = (
     ("features_finite", "No feature of any representation is NaN or infinite.", True),
-    ("rows_complete", "Embedded and warm-up rows are disjoint and together the whole dataset.", True),
+    (
+        "rows_complete",
+        "Embedded and warm-up rows are disjoint and together the whole dataset, or the sample of it.",
+        True,
+    ),
 )
 
 
@@ -38,7 +42,9 @@ def embeddings(
 
 def _checks(result: PublishedResult, store: ResultStore) -> list[dg.AssetCheckResult]:
     warmup = read_warmup_rows(store.current("warmup_split", result.partition))
-    rows_in_all = sum(store.current("raw_dataset", result.partition).summary["rows"].values())
+    rows = store.current("raw_dataset", result.partition).summary["rows"]
+    sample = read_train_sample(store.current("train_sample", result.partition))
+    rows_in_all = sum(rows.values()) - (0 if sample is None else rows["train"] - len(sample.rows))
     finite: dict[str, Any] = {name: bool(np.isfinite(open_features(part)).all()) for name, part in result.parts.items()}
     embedded = {name: read_rows(part)["row_id"].to_numpy() for name, part in result.parts.items()}
     union = {name: len(np.union1d(rows, warmup)) for name, rows in embedded.items()}

@@ -11,6 +11,7 @@ from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitNa
 from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
+from aflite_assets.specs.sample import SampleSpec
 from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
 from aflite_assets.wording import LONGEST_NAME, is_printable_name
 
@@ -226,7 +227,13 @@ class DatasetSpec(StrictSpec):
         "numbers in all splits and challenge sets",
         exclude_if=lambda standardise: not standardise,
     )
-    seed: int = Field(0, ge=0, description="of the limit, the warm-up split, the filter and the controls")
+    seed: int = Field(0, ge=0, description="of the limit, the sample, the warm-up split, the filter and the controls")
+    sample: SampleSpec | None = Field(
+        None,
+        description="filter a random sample of the train rows, as small as is enough to learn the task, in place of "
+        "all of them",
+        exclude_if=lambda sample: sample is None,  # so that results which it does not concern are found again
+    )
     warmup: WarmupSpec = WarmupSpec()
     representations: dict[Name, EncoderSpec] = Field(min_length=1)
     filter: FilterSpec = FilterSpec()

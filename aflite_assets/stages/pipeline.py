@@ -15,6 +15,7 @@ from aflite_assets.results.refresh_records import Refresh, record_refresh
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.data.challenge_sets import CHALLENGE_SETS
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
+from aflite_assets.stages.data.train_sample import TRAIN_SAMPLE
 from aflite_assets.stages.embedding.embeddings import EMBEDDINGS
 from aflite_assets.stages.evaluation.bias_evidence import BIAS_EVIDENCE
 from aflite_assets.stages.evaluation.evaluator_models import EVALUATOR_MODELS
@@ -35,6 +36,7 @@ STAGES: Mapping[str, Stage] = {
     for stage in (
         RAW_DATASET,
         CHALLENGE_SETS,
+        TRAIN_SAMPLE,
         WARMUP_SPLIT,
         WARMUP_MODELS,
         EMBEDDINGS,
@@ -87,8 +89,8 @@ def run_stage(
     The manifest's provenance has `seconds`, how long it took, and `files`, what each source file was.
 
     Raises:
-        StoreError: an input was never materialised, or is damaged; a damaged one is set aside and made again when its
-            stage is run.
+        StoreError: an input was never materialised (one that would hold nothing is made on the way), or is damaged; a
+            damaged one is set aside and made again when its stage is run.
         DataError: a file changed after its hash went into the key and before the stage had read it.
         AfliteError: whatever the stage refuses.
     """
@@ -215,9 +217,16 @@ class _Call:
 
 def _call(name: str, spec: DatasetSpec, store: ResultStore) -> _Call:
     stage, contents = STAGES[name], FieldContents(spec)
-    inputs = {asset: store.current(asset, spec.name) for asset in stage.input_names}
+    inputs = {asset: _input(asset, spec, store) for asset in stage.input_names}
     wanted = stage_key(stage, spec, inputs, contents=contents)
     return _Call(stage, inputs, contents, wanted, next_attempt(store, name, spec.name, wanted))
+
+
+def _input(name: str, spec: DatasetSpec, store: ResultStore) -> PublishedResult:
+    """The current result; one that holds nothing is made on the way, so that a new stage costs older stores no run."""
+    if STAGES[name].settings.asks_nothing(spec) and store.current_key(name, spec.name) is None:
+        return run_stage(name, spec, store=store).result
+    return store.current(name, spec.name)
 
 
 def next_attempt(store: ResultStore, name: str, partition: str, key: ResultKey) -> ResultKey:

@@ -114,6 +114,11 @@ class StageSettings(BaseModel):
         """The fields of one dataset's file that its result depends on; fewer where it asks for nothing."""
         return tuple(cls.model_fields)
 
+    @classmethod
+    def asks_nothing(cls, spec: DatasetSpec) -> bool:
+        """Whether a dataset's file asks nothing of the stage, so that its result holds nothing."""
+        return False
+
 
 @dataclass(frozen=True)
 class StageInputs:

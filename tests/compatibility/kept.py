@@ -27,7 +27,7 @@ class KnownContents(FieldContents):
 
     def of(self, fields: Iterable[str]) -> dict[str, Any]:
         """A content for each field that has one."""
-        unset = {field for field in ("distance_encoder", "forgettables") if not getattr(self._spec, field)}
+        unset = {field for field in ("distance_encoder", "forgettables", "sample") if not getattr(self._spec, field)}
         return {field: {"content": field} for field in fields if field in CONTENT_FIELDS and field not in unset}
 
 
@@ -60,7 +60,7 @@ def stage_keys(spec: DatasetSpec) -> dict[str, str]:
 
 
 def _named_result(stage: str, spec: DatasetSpec) -> PublishedResult:
-    summary = {"nothing_asked": True} if stage == "forgettable_sets" and not spec.forgettables else {}
+    summary = {"nothing_asked": True} if STAGES[stage].settings.asks_nothing(spec) else {}
     return cast(PublishedResult, SimpleNamespace(data_version=stage, summary=summary))
 
 

@@ -37,9 +37,10 @@ _MEANINGS = {
     "held_out_count": "how many held-out predictions the row got in its last iteration",
     "label_probability": "mean held-out probability of the row's label in the first iteration, 0 to 1",
     "representation": "the representation whose filtered set is controlled",
-    "name": "random, random_matched, single_pass_model, single_pass_linear, weighted, or an earlier size",
+    "name": "sampled, random, random_matched, single_pass_model, single_pass_linear, weighted, or an earlier size",
+    "held_back": "whether the row chose the size of the sample, and is in no train set; else it is of the sample",
     "seed": "seed of the draw; empty where nothing was drawn",
-    "status": "kept, removed, or where the row never entered the filter warm-up or not filtered",
+    "status": "kept, removed, or where the row never entered the filter warm-up, not sampled or not filtered",
     "id": "the source's own id, or the row's split in the source and its number there",
     "source_row": "the row's number in its split of the source, from 0, before anything is dropped",
     "content_hash": "hash of the row's input",
@@ -52,7 +53,7 @@ _MEANINGS_HERE = {
     ("embeddings", "features"): "features.npy: what the encoder makes of the row, one number per feature",
     ("published_dataset", "predictability"): "how predictable the row was, 0 to 1; configuration full_tagged",
     ("published_dataset", "removed_in_iteration"): "iteration in which the row left; configuration full_tagged",
-    ("published_dataset", "status"): "kept, removed, warm-up or not filtered; configuration full_tagged",
+    ("published_dataset", "status"): "kept, removed, warm-up, not sampled or not filtered; configuration full_tagged",
     ("published_dataset", "source_id"): "the source's own id",
     ("published_dataset", "row_id"): "the row's place in the source",
     ("published_dataset", "weight"): "share of the class / label probability, 0.25 to 4; configuration full_tagged",
@@ -67,6 +68,7 @@ _TRAINED: Sources = (("raw_dataset", "label"), ("filtered_sets", "kept"), ("cont
 _FILTERED: Sources = (("embeddings", "features"), ("embeddings", "label"), ("embeddings", "group"))
 
 _COMES_FROM: Mapping[str, Mapping[str, Sources]] = {
+    "train_sample": dict.fromkeys(("row_id", "held_back"), (("raw_dataset", "row_id"), ("raw_dataset", "label"))),
     "warmup_split": {"row_id": (("raw_dataset", "row_id"),), "label": (("raw_dataset", "label"),)},
     "embeddings": {
         **{name: (("raw_dataset", name),) for name in ("row_id", "split", "label", "group")},
@@ -209,6 +211,7 @@ def _of_parts(file: str) -> Callable[[PublishedResult], Iterable[pa.Schema]]:
 _TABLES: Mapping[str, Callable[[PublishedResult], Iterable[pa.Schema]]] = {
     "raw_dataset": lambda result: [examples_schema(result.path)],
     "challenge_sets": _challenge_schemas,
+    "train_sample": lambda result: [pq.read_schema(path) for path in result.path.glob("rows.parquet")],
     "warmup_split": lambda result: [pq.read_schema(result.file("rows.parquet"))],
     "embeddings": _of_parts("rows.parquet"),
     "filtered_sets": _of_parts("rows.parquet"),

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
 
-_COLOURS = (GREY, SKY, BLUE, VERMILION, PURPLE, GREEN, ORANGE)
-"""Colours of the train sets, in their order."""
+_COLOURS = (GREY, SKY, BLUE, VERMILION, PURPLE, GREEN, ORANGE, "#17212b")
+"""Colours of the train sets, in their order; the last is that of the sample, which few datasets have."""
 
 _STYLES = {
     name: (_COLOURS[place % len(_COLOURS)], SERIES_MARKERS[place % len(SERIES_MARKERS)])
-    for place, name in enumerate(TRAIN_SETS)
+    for place, name in enumerate([*(one for one in TRAIN_SETS if one != "sampled"), "sampled"])
 }
 _STEPS = {
     "test rows": "test\nrows",

@@ -1,7 +1,8 @@
-"""Learning curves in the low-data regime, and where they stop rising; the encoders are trained in `stages`.
+"""Learning curves and where they stop rising: of encoders for the warm-up rows, of a model for a growing sample.
 
 The papers choose the warm-up rows "based on the learning curve in low-data regime" (ICML 2020, section 2) and do not
-say how; the rule here is this project's.
+say how; the rule here is this project's. The growing sample is the coarse action of Mishra and Sachdeva 2020
+(SustaiNLP), Algorithm 1. The models are trained in `stages`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.intervals import Interval, wilson_interval
 from aflite_assets.reports.text import count, counted, percent
+from aflite_assets.specs.sample import StopRule
 
 
 @dataclass(frozen=True)
@@ -124,4 +126,133 @@ def choice_text(curves: Sequence[LearningCurve]) -> str:
     return (
         f"By their learning curves the encoders need a sample of {counted(chosen, 'row')}; with the {count(held_back)} "
         f"held-back rows that tell so, {counted(chosen + held_back, 'train row')} are spent on warm-up."
+    )
+
+
+@dataclass(frozen=True)
+class SampleCurve:
+    """How many of the same held-back rows one model got right, by the rows of the sample that it was trained on.
+
+    `rows`: sizes of the samples, ascending, in the order in which they were tried; `right`: for each size a number per
+    training, as many for all sizes; `largest_class`: held-back rows of the most frequent class; `stop`: the rule.
+
+    Raises:
+        InvalidInputError: no point, sizes that do not ascend, or counts that the held-back rows cannot give.
+    """
+
+    rows: tuple[int, ...]
+    right: tuple[tuple[int, ...], ...]
+    held_back_rows: int
+    largest_class: int
+    stop: StopRule
+
+    def __post_init__(self) -> None:
+        trainings = {len(each) for each in self.right}
+        counts = [right for each in self.right for right in each]
+        within = all(0 <= right <= self.held_back_rows for right in counts)
+        if len(self.rows) != len(self.right) or len(trainings) != 1 or 0 in trainings or not within:
+            raise InvalidInputError(
+                f"the samples of {list(self.rows)} rows have {[list(each) for each in self.right]} of "
+                f"{self.held_back_rows} held-back rows right; give each size as many counts as the others"
+            )
+        if self.stop not in ("flat", "falls"):
+            raise InvalidInputError(f"stop is {self.stop!r}; choose flat or falls")
+        assert self.means  # which checks the sizes
+
+    @property
+    def repeats(self) -> int:
+        """Trainings per size."""
+        return len(self.right[0])
+
+    @property
+    def means(self) -> LearningCurve:
+        """Each size's mean over its trainings, rounded to whole rows, as a learning curve with its intervals."""
+        right = tuple(round(sum(each) / len(each)) for each in self.right)
+        return LearningCurve("sample", self.rows, right, self.held_back_rows, self.largest_class)
+
+    @property
+    def stopped(self) -> int | None:
+        """The rows after which it no longer increased, by `stop`; None while it still does."""
+        if self.stop == "falls":
+            return last_before_no_rise(self.rows, [sum(each) for each in self.right])
+        return first_flat(self.rows, self.means.right, self.held_back_rows)
+
+    @property
+    def chosen(self) -> int:
+        """The size that is enough: the last before it stopped increasing, or the largest where it never did."""
+        return self.rows[-1] if self.stopped is None else self.stopped
+
+    def cautions(self) -> Iterator[str]:
+        """What must be known before the sample is trusted; nothing where the curve rises and then stops."""
+        best = max(self.means.intervals, key=lambda interval: interval.low)
+        guessing = self.largest_class / self.held_back_rows
+        if best.low <= guessing:
+            yield (
+                f"no sample taught the model more than the most frequent class gives ({percent(guessing)} %), so the "
+                "curve does not say how many rows are enough; train sample.model longer, or raise sample.start"
+            )
+        elif self.stopped is None:
+            yield (
+                f"accuracy still rises at {count(self.rows[-1])} rows, the largest sample, so a larger one may teach "
+                "more; raise sample.most (the trainings so far are found again)"
+            )
+
+
+def first_flat(rows: Sequence[int], right: Sequence[int], held_back_rows: int) -> int | None:
+    """The elbow of the points so far, at the first point which the elbow lies before; None while there is none.
+
+    `right`: of `held_back_rows` rows those that were predicted right, one per size. The elbow is that of
+    `elbow`: averaged neighbours where a larger sample is worse, then the first size within Wilson's
+    interval of the best.
+    """
+    for tried in range(2, len(rows) + 1):
+        found = elbow(rows[:tried], right[:tried], held_back_rows)
+        if found < rows[tried - 1]:
+            return found
+    return None
+
+
+def last_before_no_rise(rows: Sequence[int], right: Sequence[int]) -> int | None:
+    """The size before the first that is not better; None while each is better than the one before.
+
+    Source: Mishra and Sachdeva 2020, Algorithm 1, "if increasing ... else break".
+    """
+    for before, size in enumerate(rows[:-1]):
+        if right[before + 1] <= right[before]:
+            return size
+    return None
+
+
+def sample_rows(curve: SampleCurve) -> list[dict[str, Any]]:
+    """A row per size: mean accuracy over the trainings and Wilson's bounds in [0, 1], lowest and highest of them."""
+    means, flat_at = curve.means, curve.means.elbow
+    return [
+        {
+            "rows": rows,
+            "held_back_rows": curve.held_back_rows,
+            "right": mean,
+            "accuracy": mean / curve.held_back_rows,
+            "interval_low": interval.low,
+            "interval_high": interval.high,
+            "repeats": curve.repeats,
+            "lowest": min(each) / curve.held_back_rows,
+            "highest": max(each) / curve.held_back_rows,
+            "most_frequent_class": curve.largest_class / curve.held_back_rows,
+            "elbow": rows == flat_at,
+            "chosen": rows == curve.chosen,
+        }
+        for rows, mean, each, interval in zip(curve.rows, means.right, curve.right, means.intervals, strict=True)
+    ]
+
+
+def sample_text(curve: SampleCurve) -> str:
+    """One sentence: what was chosen, by which rule, and how many rows told so."""
+    rule = {
+        "flat": "the accuracy rises no more than noise after it",
+        "falls": "the next larger sample is not better",
+    }[curve.stop]
+    why = "it is the largest that could be tried, and the accuracy still rises" if curve.stopped is None else rule
+    return (
+        f"A sample of {counted(curve.chosen, 'train row')} is filtered: {why}. The accuracy is that on "
+        f"{counted(curve.held_back_rows, 'held-back train row')}, used for nothing else."
     )

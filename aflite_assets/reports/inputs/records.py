@@ -24,7 +24,7 @@ from aflite_assets.reports.inputs.trained_cells import Cell as Cell  # also impo
 from aflite_assets.reports.inputs.trained_cells import require, require_columns
 
 if TYPE_CHECKING:
-    from aflite_assets.reports.inputs.learning_curve import LearningCurve
+    from aflite_assets.reports.inputs.learning_curve import LearningCurve, SampleCurve
 
 Collapse = Literal["label", "probability"]
 Unit = Literal["row", "question"]
@@ -214,7 +214,8 @@ class BenchmarkData:
     `held_back`: evaluators that stop by a share of their train rows, in (0, 1). `published`: name of the papers' own
     figures (`published_tables`), or None. `fine_tuned`: evaluators that went on training on challenge sets, which stand
     in no table about train sets alone. By representation: `similarities` of the rows of some classes, `score_counts` of
-    every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given. `primary`: the
+    every iteration. `warmup_curves`: those that chose the warm-up rows, none where a size was given; `sample_curve`:
+    the one that chose the sample of the train rows, None where all are filtered. `primary`: the
     evaluator and test set whose comparison is judged by itself, None to take the first that can be judged;
     `smallest_effect`: points under which no difference is called one. `planted`: what each filtering removed of rows
     known to carry a shortcut. `data_maps`: one per representation and evaluator that recorded its training on full;
@@ -254,6 +255,7 @@ class BenchmarkData:
     score_counts: Mapping[str, ScoreCounts] = field(default_factory=dict)
     fine_tuned: Mapping[str, FineTuned] = field(default_factory=dict)
     warmup_curves: tuple["LearningCurve", ...] = ()
+    sample_curve: "SampleCurve | None" = None
     primary: tuple[str, str] | None = None
     smallest_effect: float = 1.0
     filter_runs: Mapping[int, int] = field(default_factory=dict)

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Collection, Iterable
 
-TRAIN_SETS = ("full", "random", "random_matched", "filtered", "single_pass_model", "single_pass_linear", "weighted")
+TRAIN_SETS = (
+    "full", "sampled", "random", "random_matched", "filtered", "single_pass_model", "single_pass_linear", "weighted",
+)  # fmt: skip
 """Train sets that every dataset can have, in the order in which tables show them."""
 
 _EARLIER = re.compile(r"(random|filtered)_([a-z0-9][a-z0-9_]*)")
@@ -44,7 +46,7 @@ def control_of(train_set: str, names: Collection[str]) -> str:
 def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
     """Filtered, and what it had left earlier, each against full, its control and the random rows of its size.
 
-    And weighted against full, which has the same rows.
+    And weighted against the rows that it weighs: full, or where there is one the sample.
 
     Only pairs whose both sides are among `names`.
     """
@@ -54,9 +56,14 @@ def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
         if name == "filtered" or (earlier is not None and name.startswith("filtered_")):
             others = dict.fromkeys(("full", control_of(name, names), "random" if earlier is None else "full"))
             pairs += [(name, against) for against in others if against in names]
-        if name == "weighted" and "full" in names:
-            pairs.append((name, "full"))
+        if name == "weighted" and unweighted(names) in names:
+            pairs.append((name, unweighted(names)))
     return pairs
+
+
+def unweighted(names: Collection[str]) -> str:
+    """The train set that has the rows of weighted without the weights."""
+    return "sampled" if "sampled" in names else "full"
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:

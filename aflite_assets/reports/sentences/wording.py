@@ -6,6 +6,8 @@ from aflite_assets.reports.text import DASH, signed_points
 
 TRAIN_SET_MEANINGS = {
     "full": "all train rows; those spent on warm-up among them only where the settings say so",
+    "sampled": "the random sample of full that was filtered, without the rows spent on warm-up; the sets after it "
+    "are drawn from it",
     "random": "as many rows as filtered has, drawn at random from full",
     "random_matched": "like random, with the class sizes of filtered: the control for which rows were kept",
     "filtered": "the rows that filtering kept",

@@ -8,7 +8,7 @@ import numpy as np
 
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet, units_text
-from aflite_assets.reports.inputs.train_sets import compared_pairs, control_of
+from aflite_assets.reports.inputs.train_sets import compared_pairs, control_of, unweighted
 from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.reports.scores.accuracy import correct_rows
 from aflite_assets.reports.scores.groups import cell_groups
@@ -113,7 +113,7 @@ def _judged(data: BenchmarkData) -> tuple[PairedDifference, ...]:
 def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[PairedDifference, Claim]]:
     cells = {(evaluator, train_set): seeds for evaluator, train_set, seeds in cell_groups(data, representation)}
     names = list(dict.fromkeys(name for _, name in cells))
-    pairs = [pair for pair in compared_pairs(names) if pair[1] != "full"] + _weighted_pairs(names)
+    pairs = [pair for pair in compared_pairs(names) if pair[1] not in ("full", "sampled")] + _weighted_pairs(names)
     primary = primary_comparison(data)
     for evaluator in data.evaluators:
         for train_set, against in pairs:
@@ -130,7 +130,7 @@ def _unjudged(data: BenchmarkData, representation: str) -> Iterator[tuple[Paired
 
 def _weighted_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     """All rows with weights, against the same rows without, and against the control, which has fewer."""
-    others = dict.fromkeys(("full", control_of("filtered", names)))
+    others = dict.fromkeys((unweighted(names), control_of("filtered", names)))
     return [("weighted", against) for against in others if "weighted" in names and against in names]
 
 

@@ -15,7 +15,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, reserve, write_json
 from aflite_assets.specs.models import EncoderSpec, Name
-from aflite_assets.stages.shared.published import read_warmup_rows, without_rows
+from aflite_assets.stages.shared.published import read_train_sample, read_warmup_rows, sampled_rows, without_rows
 from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class EmbeddingsInputs(StageInputs):
     """The results that `embeddings` reads."""
 
     raw_dataset: PublishedResult
+    train_sample: PublishedResult
     warmup_split: PublishedResult
     warmup_models: PublishedResult
 
@@ -42,9 +43,9 @@ class EmbeddingsInputs(StageInputs):
 def run(
     settings: EmbeddingsSettings, inputs: EmbeddingsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
-    """Extract every representation's features of the rows left after warm-up, all splits."""
-    raw = load_examples(inputs.raw_dataset.path)
-    rows = without_rows(raw, read_warmup_rows(inputs.warmup_split))
+    """Extract every representation's features of the rows left after warm-up, all splits; of train those sampled."""
+    raw, sample = load_examples(inputs.raw_dataset.path), read_train_sample(inputs.train_sample)
+    rows = without_rows(sampled_rows(raw, sample), read_warmup_rows(inputs.warmup_split))
     models = inputs.warmup_models
     summary: dict[str, object] = {}
     for name, encoder in settings.representations.items():
@@ -54,6 +55,7 @@ def run(
             "warmup_split": inputs.warmup_split.data_version,
         }
         versions |= {} if model is None else {"warmup_model": model.data_version}
+        versions |= {} if sample is None else {"train_sample": inputs.train_sample.data_version}
         part = draft.part(
             name,
             ResultKey(draft.key.code_version, {"settings": encoder.model_dump(mode="json")}, versions),

@@ -20,7 +20,12 @@ from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPla
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
 from aflite_assets.stages.evaluation.cell_workers import FAILURES, CellWorkers, visible_gpus
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, check_filter, grid_of, is_wanted
-from aflite_assets.stages.shared.published import full_rows, read_control_sets, read_forgettable_sets
+from aflite_assets.stages.shared.published import (
+    full_rows,
+    read_control_sets,
+    read_forgettable_sets,
+    read_train_sample,
+)
 from aflite_assets.stages.shared.train_sets import filter_runs, forgettable_train_sets, train_sets
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
@@ -63,6 +68,7 @@ class EvaluatorModelsInputs(StageInputs):
 
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
+    train_sample: PublishedResult
     warmup_split: PublishedResult
     forgettable_sets: PublishedResult
     filtered_sets: PublishedResult
@@ -77,13 +83,16 @@ def run(
     A cell that fails is listed with its reason and does not stop the others.
     """
     raw = load_examples(inputs.raw_dataset.path)
-    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train").row_ids
+    sample = read_train_sample(inputs.train_sample)
+    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample).in_split(
+        "train"
+    )
     controls = read_control_sets(inputs.control_sets)
     alone = {name for name, entry in settings.forgettables.items() if entry.alone}
     forgettable = [each for each in read_forgettable_sets(inputs.forgettable_sets) if each.weak_model in alone]
     sets = {
         seed: [
-            *train_sets(full, inputs.filtered_sets, controls, seed, filter_run=filter_run),
+            *train_sets(full.row_ids, inputs.filtered_sets, controls, seed, filter_run=filter_run),
             *forgettable_train_sets(forgettable, seed),
         ]
         for seed, filter_run in filter_runs(settings.seeds, settings.filter_seeds).items()

@@ -32,6 +32,7 @@ from aflite_assets.stages.shared.published import (
     MINORITIES,
     ForgettableSet,
     full_rows,
+    read_train_sample,
 )
 from aflite_assets.stages.shared.train_sets import TrainSet
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
@@ -69,7 +70,12 @@ class ForgettableSetsSettings(StageSettings):
     @classmethod
     def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
         """All, or where no weak model is named, that there is none."""
-        return tuple(cls.model_fields) if spec.forgettables else ("forgettables",)
+        return ("forgettables",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
+
+    @classmethod
+    def asks_nothing(cls, spec: DatasetSpec) -> bool:
+        """Whether no weak model is named."""
+        return not spec.forgettables
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,7 @@ class ForgettableSetsInputs(StageInputs):
     """The results that `forgettable_sets` reads."""
 
     raw_dataset: PublishedResult
+    train_sample: PublishedResult
     warmup_split: PublishedResult
 
 
@@ -105,7 +112,10 @@ def run(
     if not settings.forgettables:
         return {"nothing_asked": True}
     raw = load_examples(inputs.raw_dataset.path)
-    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
+    sample = read_train_sample(inputs.train_sample)
+    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample).in_split(
+        "train"
+    )
     trainings = _Trainings(settings, inputs, draft, context, raw, full)
     rows: list[pa.Table] = []
     sets: list[ForgettableSet] = []

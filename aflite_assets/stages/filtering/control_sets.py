@@ -22,6 +22,8 @@ from aflite_assets.stages.shared.published import (
     kept_rows,
     quarantined_rows,
     read_rows,
+    read_train_sample,
+    sampled_rows,
     without_rows,
 )
 from aflite_assets.stages.shared.row_weights import row_weights
@@ -50,6 +52,7 @@ class ControlSetsInputs(StageInputs):
     """The results that `control_sets` reads."""
 
     raw_dataset: PublishedResult
+    train_sample: PublishedResult
     warmup_split: PublishedResult
     embeddings: PublishedResult
     filtered_sets: PublishedResult
@@ -59,7 +62,8 @@ def run(
     settings: ControlSetsSettings, inputs: ControlSetsInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
     """Draw the controls of every representation's filtered set."""
-    raw = load_examples(inputs.raw_dataset.path)
+    sample = read_train_sample(inputs.train_sample)
+    raw = sampled_rows(load_examples(inputs.raw_dataset.path), sample)
     everything = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup)
     by_words = any(FilterRun.of(part).by_vocabulary for part in inputs.filtered_sets.parts.values())
     all_words = DatasetWords.of(raw) if by_words and settings.train_sets else None
@@ -79,6 +83,7 @@ def run(
             for size_name, size in settings.train_sets.items()
         }
         made += _earlier_controls(name, earlier, full.in_split("train").row_ids, settings.seeds)
+        made += [] if sample is None else [_sampled(name, everything.in_split("train").row_ids)]
         made += [_weighted(name, rows, full.in_split("train").row_ids)] if settings.train_weighted else []
         notes["earlier_sets"] = {
             size_name: _described(earlier_rows, rows, settings.train_sets[size_name])
@@ -187,6 +192,11 @@ def _earlier_controls(
             for seed in seeds
         ]
     return made
+
+
+def _sampled(representation: str, row_ids: np.ndarray) -> ControlSet:
+    """All rows that filtered and its controls are subsets of, where these are a sample of the train rows."""
+    return ControlSet(representation, "sampled", None, "train", row_ids)
 
 
 def _weighted(representation: str, rows: pa.Table, row_ids: np.ndarray) -> ControlSet:

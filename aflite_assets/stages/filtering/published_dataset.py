@@ -17,7 +17,13 @@ from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import ColumnsSpec
 from aflite_assets.stages.filtering.published_columns import FATE_COLUMNS, PublishedColumns, published_table
-from aflite_assets.stages.shared.published import ControlSet, quarantined_rows, read_control_sets
+from aflite_assets.stages.shared.published import (
+    ControlSet,
+    TrainSample,
+    quarantined_rows,
+    read_control_sets,
+    read_train_sample,
+)
 from aflite_assets.stages.shared.report_inputs import filtered_set, trial_note
 from aflite_assets.stages.shared.row_weights import row_weights, weight_summary
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
@@ -35,11 +41,15 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Content:
-    """Every row of the dataset as it is published (`table`), in the order of `raw`, and how its columns are called."""
+    """Every row of the dataset as it is published (`table`), in the order of `raw`, and how its columns are called.
+
+    `sample`: of the train rows, None where all were filtered.
+    """
 
     raw: Examples
     table: pa.Table
     names: PublishedColumns
+    sample: TrainSample | None = None
 
     def at(self, row_ids: np.ndarray) -> dict[str, pa.Table]:
         """The rows with these ids by split."""
@@ -67,6 +77,7 @@ class PublishedDatasetInputs(StageInputs):
     """The results that `published_dataset` reads."""
 
     raw_dataset: PublishedResult
+    train_sample: PublishedResult
     filtered_sets: PublishedResult
     control_sets: PublishedResult
 
@@ -79,9 +90,9 @@ def run(
     from aflite_assets.reports.sentences.still_predicted import still_predicted
 
     raw_result = inputs.raw_dataset
-    raw = load_examples(raw_result.path)
+    raw, sample = load_examples(raw_result.path), read_train_sample(inputs.train_sample)
     names = PublishedColumns.of(raw, settings.columns)
-    content = Content(raw, published_table(raw, names, raw_result.summary["source_rows"]), names)
+    content = Content(raw, published_table(raw, names, raw_result.summary["source_rows"]), names, sample)
     filtered = [filtered_set(name, part) for name, part in inputs.filtered_sets.parts.items()]
     controls = read_control_sets(inputs.control_sets)
     files: dict[str, dict[str, str]] = {}
@@ -109,8 +120,12 @@ def run(
         source_columns=names.source_names,
         own_columns=names.own,
         ids_given=names.ids_given,
-        notes=(*trial_note(raw_result), *_standardised_note(raw_result)),
-        provenance={f"data version of {name}": result.data_version for name, result in inputs.results.items()},
+        notes=(*trial_note(raw_result), *_standardised_note(raw_result), *_sample_note(sample)),
+        provenance={
+            f"data version of {name}": result.data_version
+            for name, result in inputs.results.items()
+            if name != "train_sample" or sample is not None
+        },
     )
     (draft.path / "README.md").write_text(card, encoding="utf-8")
     context.progress.log(f"published dataset: {rows}")
@@ -121,6 +136,15 @@ def _standardised_note(raw: PublishedResult) -> tuple[str, ...]:
     if "standardised" not in raw.summary:
         return ()
     return ("Features are standardised: mean 0 and standard deviation 1 over the train rows of the source.",)
+
+
+def _sample_note(sample: TrainSample | None) -> tuple[str, ...]:
+    if sample is None:
+        return ()
+    return (
+        f"A random sample of {len(sample.rows):,} train rows was filtered. Other train rows have the status `not "
+        f"sampled` in `full_tagged`, among them {len(sample.held_back):,} by which the size was chosen.",
+    )
 
 
 def _fate_names(names: PublishedColumns) -> dict[str, str]:
@@ -162,7 +186,8 @@ def _configurations(
 def _tagged(content: Content, filtered: FilteredSet, quarantined: np.ndarray) -> pa.Table:
     """All rows with their fate; rows that never entered the filter have no score.
 
-    These are the warm-up rows, those quarantined before the first pass, and splits left alone.
+    These are the warm-up rows, those quarantined before the first pass, train rows outside a sample, and splits left
+    alone.
     """
     raw, own, rows = content.raw, content.names.own, filtered.rows
     position = {row_id: number for number, row_id in enumerate(rows["row_id"].to_pylist())}
@@ -171,6 +196,9 @@ def _tagged(content: Content, filtered: FilteredSet, quarantined: np.ndarray) ->
     splits = dict.fromkeys(raw.table["split"].to_pylist())
     left_alone = [split for split in splits if split not in ("train", *filtered.filtered_splits)]
     status = pc.fill_null(pc.if_else(joined["kept"], "kept", "removed"), "warm-up")
+    if content.sample is not None:
+        outside = pa.array(~np.isin(raw.row_ids, content.sample.rows))
+        status = pc.if_else(pc.and_(pc.equal(raw.table["split"], "train"), outside), "not sampled", status)
     status = pc.if_else(pa.array(np.isin(raw.row_ids, quarantined)), "quarantined", status)
     alone = pc.is_in(raw.table["split"], pa.array(left_alone, pa.string()))
     fate = {

@@ -47,6 +47,8 @@ from aflite_assets.stages.shared.published import (
     read_challenge_sets,
     read_control_sets,
     read_learning_curves,
+    read_sample_curve,
+    read_train_sample,
 )
 from aflite_assets.stages.shared.report_inputs import (
     annotations_note,
@@ -94,6 +96,7 @@ class BenchmarkReportInputs(StageInputs):
 
     raw_dataset: PublishedResult
     challenge_sets: PublishedResult
+    train_sample: PublishedResult
     warmup_split: PublishedResult
     warmup_models: PublishedResult
     filtered_sets: PublishedResult
@@ -184,8 +187,9 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     filtered = tuple(filtered_set(representation, part) for representation, part in parts.items())
     fine_tuned = fine_tuned_evaluators(settings.evaluators)
     tests = _tests(settings, inputs, raw, filtered, fine_tuned)
-    full = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup).in_split("train")
-    information = row_information(inputs.evaluator_models, full, tests.by_row, left_out=fine_tuned)
+    sample = read_train_sample(inputs.train_sample)
+    whole = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
+    information = row_information(inputs.evaluator_models, whole.in_split("train"), tests.by_row, left_out=fine_tuned)
     phases = second_phases(settings.evaluators)
     cells = tuple(cell for cell in tests.cells if not is_apart(cell, phases))
     partial = partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else ()
@@ -233,6 +237,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         fine_tuned=fine_tuned,
         partial_inputs=partial,
         warmup_curves=read_learning_curves(inputs.warmup_split),
+        sample_curve=read_sample_curve(inputs.train_sample),
         similarities=read_similarities(inputs.bias_evidence),
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
         primary=None if primary is None else (primary.evaluator, primary.test_set),
@@ -314,7 +319,11 @@ def _provenance(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         "seed": str(settings.seed),
         "evaluator seeds": ", ".join(map(str, settings.seeds)),
         "full includes warm-up rows": str(settings.full_includes_warmup),
-        **{f"data version of {name}": result.data_version for name, result in inputs.results.items()},
+        **{
+            f"data version of {name}": result.data_version
+            for name, result in inputs.results.items()
+            if name != "train_sample" or read_train_sample(result) is not None
+        },
         **_libraries(inputs.evaluator_models),
     }
 

@@ -19,9 +19,12 @@ MISSING = {"missing": 1}
 """The content of a challenge set or of annotations that need not be there and are not."""
 
 CONTENT_FIELDS = (
-    "source", "annotations", "challenge_sets", "representations", "evaluators", "distance_encoder", "forgettables",
+    "source", "annotations", "challenge_sets", "sample", "representations", "evaluators", "distance_encoder",
+    "forgettables",
 )  # fmt: skip
 """The fields that name files, or datasets and models of the hub."""
+
+_MAY_BE_UNSET = ("sample", "distance_encoder", "forgettables")
 
 
 class FieldContents:
@@ -47,7 +50,7 @@ class FieldContents:
         """
         contents = {}
         for field in fields:
-            unset = field in ("distance_encoder", "forgettables") and not getattr(self._spec, field)
+            unset = field in _MAY_BE_UNSET and not getattr(self._spec, field)
             if field in CONTENT_FIELDS and not unset:
                 contents[field] = self._look(field)
         return contents
@@ -106,6 +109,9 @@ def _content(spec: DatasetSpec, field: str, hashes: FileHashes) -> object:
             }
         case "evaluators":
             return {name: checkpoint_content(evaluator, hashes=hashes) for name, evaluator in spec.evaluators.items()}
+        case "sample":
+            assert spec.sample is not None
+            return checkpoint_content(spec.sample.model, hashes=hashes)
         case "forgettables":
             return {
                 name: {} if entry.model is None else checkpoint_content(entry.model, hashes=hashes)

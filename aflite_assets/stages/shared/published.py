@@ -14,7 +14,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, whole_suspects
-from aflite_assets.reports.inputs.learning_curve import LearningCurve
+from aflite_assets.reports.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import IterationReport, Progress
 
@@ -105,8 +105,9 @@ class ControlSet:
     """One control: a train set beside the filtered set of one representation.
 
     `name` is random, random_matched, single_pass_model or single_pass_linear, or random_<name> and filtered_<name> for
-    what the filter had left earlier, or weighted: all train rows that any set is drawn from, with `weights` (float32)
-    to multiply each row's loss by. `seed` is None where no draw per seed is involved; `row_ids` int64.
+    what the filter had left earlier; or sampled: all rows of the sample that these are drawn from; or weighted: all
+    train rows that any set is drawn from, with `weights` (float32) to multiply each row's loss by. `seed` is None where
+    no draw per seed is involved; `row_ids` int64.
     """
 
     representation: str
@@ -129,6 +130,14 @@ class ForgettableSet:
     name: str
     seed: int | None
     row_ids: np.ndarray
+
+
+@dataclass(frozen=True)
+class TrainSample:
+    """The sample of the train rows that is filtered in place of all, and the rows that chose it: ids, int64."""
+
+    rows: np.ndarray
+    held_back: np.ndarray
 
 
 def category_column(name: str) -> str:
@@ -160,14 +169,46 @@ def read_learning_curves(result: PublishedResult) -> tuple[LearningCurve, ...]:
     )
 
 
+def read_train_sample(result: PublishedResult) -> TrainSample | None:
+    """The sample, or None where the dataset's file asks for none and all train rows are filtered."""
+    if result.summary.get("nothing_asked"):
+        return None
+    rows = pq.read_table(result.file("rows.parquet"))
+    row_ids, held_back = rows["row_id"].to_numpy(), rows["held_back"].to_numpy(zero_copy_only=False)
+    return TrainSample(row_ids[~held_back], row_ids[held_back])
+
+
+def read_sample_curve(result: PublishedResult) -> SampleCurve | None:
+    """The curve that chose the sample; None where the dataset's file asks for none."""
+    if result.summary.get("nothing_asked"):
+        return None
+    recorded = result.summary["sample_curve"]
+    right = tuple(tuple(each) for each in recorded["right"])
+    return SampleCurve(**{**recorded, "rows": tuple(recorded["rows"]), "right": right})
+
+
+def sampled_rows(raw: Examples, sample: TrainSample | None) -> Examples:
+    """The rows that warm-up and filter may take: of train the sample, of other splits all; all rows without one."""
+    if sample is None:
+        return raw
+    train = raw.table["split"].to_numpy(zero_copy_only=False) == "train"
+    return Examples(raw.table.filter(pa.array(~train | np.isin(raw.row_ids, sample.rows))), raw.label_names)
+
+
 def without_rows(examples: Examples, row_ids: np.ndarray) -> Examples:
     """The examples whose ids are not among `row_ids`, in order."""
     return Examples(examples.table.filter(pa.array(~np.isin(examples.row_ids, row_ids))), examples.label_names)
 
 
-def full_rows(raw: Examples, warmup: PublishedResult, *, include_warmup: bool) -> Examples:
-    """All rows but the warm-up rows: what `full` is drawn from, every split (the paper's D with `include_warmup`)."""
-    return raw if include_warmup else without_rows(raw, read_warmup_rows(warmup))
+def full_rows(
+    raw: Examples, warmup: PublishedResult, *, include_warmup: bool, sample: TrainSample | None = None
+) -> Examples:
+    """All rows but the warm-up rows, and those held back to choose `sample`: `full`, every split.
+
+    With `include_warmup` the warm-up rows are among them (the paper's D).
+    """
+    rows = raw if include_warmup else without_rows(raw, read_warmup_rows(warmup))
+    return rows if sample is None else without_rows(rows, sample.held_back)
 
 
 def read_control_sets(result: PublishedResult) -> list[ControlSet]:

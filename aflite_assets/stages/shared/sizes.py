@@ -9,6 +9,7 @@ from aflite_assets.algorithm.settings import check_sizes
 from aflite_assets.errors import DataError, InvalidInputError
 from aflite_assets.specs.dataset import WarmupSpec
 from aflite_assets.specs.filter import EvaluationRows, FilterSpec
+from aflite_assets.specs.sample import SampleSpec
 
 LARGEST_SAMPLE = 0.16
 """Share of the train rows; the papers spend 10 %. Each smaller sample of a learning curve has half of the next."""
@@ -23,6 +24,11 @@ HELD_BACK, FEWEST_HELD_BACK, ENOUGH_HELD_BACK, MOST_HELD_BACK = 0.02, 100, 500, 
 With 500 rows Wilson's interval around 80 % is 3.5 points wide to each side, with 2,000 rows 1.8.
 """
 MOST_HELD_BACK_SHARE = 0.05
+MOST_HELD_BACK_BY_SAMPLE = 10_000
+"""As many as SNLI's test rows, by which Mishra and Sachdeva 2020 chose; 15,000 and 20,000 rows differ by 3 points.
+
+With 10,000 rows Wilson's interval around 80 % is 0.8 points wide to each side.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,27 @@ def curve_sizes(train_rows: int, *, classes: int) -> CurveSizes:
             f"are {train_rows}; set warmup.size to a share such as 0.1, or to a number of rows"
         )
     return CurveSizes(enough, round(held_back))
+
+
+def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
+    """What `sample` tries, as far as there are rows, and 5 % of the train rows to score it on, 10,000 at most.
+
+    Raises:
+        DataError: there are too few rows for two samples or for accuracies that say something.
+    """
+    held_back = round(min(MOST_HELD_BACK_SHARE * train_rows, MOST_HELD_BACK_BY_SAMPLE))
+    enough = tuple(size for size in sample.sizes if size <= train_rows - held_back)
+    if held_back < FEWEST_HELD_BACK:
+        raise DataError(
+            f"sample needs {FEWEST_HELD_BACK / MOST_HELD_BACK_SHARE:.0f} train rows, of which it holds back "
+            f"{FEWEST_HELD_BACK}, and there are {train_rows}; leave sample out"
+        )
+    if len(enough) < 2:
+        raise DataError(
+            f"sample.start {sample.start} and a step of {sample.step} need {sample.start + sample.step} train rows, "
+            f"and beside {held_back} held-back rows there are {train_rows - held_back}; lower them"
+        )
+    return CurveSizes(enough, held_back)
 
 
 def resolve_count(count: float | int, rows: int, *, field: str) -> int:

@@ -210,10 +210,11 @@ def train_sets(
 ) -> list[TrainSet]:
     """Every train set of one seed: full, then each representation's filtered set and its controls.
 
-    A filter that removed no train row has none of its own but weighted: its filtered set is the whole, and so are its
-    controls.
+    A filter that removed no train row has none of its own but sampled and weighted: its filtered set is the whole, and
+    so are its controls.
 
-    `full`: the ids of the train rows that all of them are drawn from (`published.full_rows`), int64 ascending.
+    `full`: the ids of the train rows (`published.full_rows`), int64 ascending, of which all others are subsets; where
+    a sample is filtered they are subsets of sampled.
     """
     sets = [TrainSet("full", None, full)]
     for name, part in filtered.parts.items():
@@ -224,6 +225,6 @@ def train_sets(
             TrainSet(control.name, name, control.row_ids, control.weights)
             for control in controls
             if control.representation == name and control.split == "train" and control.seed in (seed, None)
-            if not whole or control.name == "weighted"
+            if not whole or control.name in ("sampled", "weighted")
         ]
     return sets

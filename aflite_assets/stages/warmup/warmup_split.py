@@ -26,11 +26,12 @@ from aflite_assets.specs.models import (
     SmallTransformerSpec,
     TextModelSpec,
 )
-from aflite_assets.stages.shared.published import without_rows
+from aflite_assets.stages.shared.nested_samples import NestedSamples
+from aflite_assets.stages.shared.published import read_train_sample, sampled_rows, without_rows
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_rows
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.text_lengths import measure_text_lengths
-from aflite_assets.stages.warmup.warmup_size import CurveTraining, WarmupSamples, curve_facts, draw_samples
+from aflite_assets.stages.warmup.warmup_size import CurveTraining, curve_facts, draw_samples
 
 _UNMEASURED: dict[type, str] = {
     SmallTransformerSpec: "its tokenizer is made when it is trained",
@@ -49,7 +50,7 @@ class WarmupDraw:
     row_ids: np.ndarray
     labels: np.ndarray
     asked: int
-    samples: WarmupSamples | None = None
+    samples: NestedSamples | None = None
 
 
 class WarmupSplitSettings(StageSettings):
@@ -68,6 +69,7 @@ class WarmupSplitInputs(StageInputs):
     """The results that `warmup_split` reads."""
 
     raw_dataset: PublishedResult
+    train_sample: PublishedResult
 
 
 def run(
@@ -76,17 +78,20 @@ def run(
     """Draw the warm-up rows (whole groups, stratified), after every model and size was checked against the data.
 
     With `warmup.size: auto` encoders are trained on samples of growing size, and their learning curves choose one.
+    Where the dataset's file asks for a sample of the train rows, all this is about the sample.
     """
     raw = load_examples(inputs.raw_dataset.path)
-    drawn = draw_warmup(settings, raw)
+    sample = read_train_sample(inputs.train_sample)
+    sampled = sampled_rows(raw, sample)
+    drawn = draw_warmup(settings, sampled)
     facts: dict[str, object] = {}
     if drawn.samples is not None:
         version = inputs.raw_dataset.data_version
         training = CurveTraining(
-            settings.representations, settings.seed, raw.in_split("train"), drawn.samples, draft, version, context
+            settings.representations, settings.seed, sampled.in_split("train"), drawn.samples, draft, version, context
         )
         drawn, facts = _chosen(training, drawn.samples)
-    train_rows = inputs.raw_dataset.summary["rows"]["train"]
+    train_rows = inputs.raw_dataset.summary["rows"]["train"] if sample is None else len(sample.rows)
     pq.write_table(pa.table({"row_id": drawn.row_ids, "label": drawn.labels}), draft.path / "rows.parquet")
     context.progress.log(f"warm-up rows: {len(drawn.row_ids)} of {train_rows} train rows")
     counts = np.bincount(drawn.labels, minlength=len(raw.label_names)).tolist()
@@ -103,7 +108,7 @@ def run(
     }
 
 
-def _chosen(training: CurveTraining, samples: WarmupSamples) -> tuple[WarmupDraw, dict[str, object]]:
+def _chosen(training: CurveTraining, samples: NestedSamples) -> tuple[WarmupDraw, dict[str, object]]:
     """The rows that the curves choose, and what the summary says of the curves (not in a file either)."""
     curves = training.curves()
     chosen = chosen_rows(curves)
@@ -134,7 +139,7 @@ def draw_warmup(settings: WarmupSplitSettings, raw: Examples) -> WarmupDraw:
     return WarmupDraw(train.row_ids[drawn], train.labels[drawn], size)
 
 
-def _draw_most(settings: WarmupSplitSettings, raw: Examples, samples: WarmupSamples) -> WarmupDraw:
+def _draw_most(settings: WarmupSplitSettings, raw: Examples, samples: NestedSamples) -> WarmupDraw:
     for sample in samples.samples:
         spent = samples.spent(sample)
         try:

@@ -1,0 +1,58 @@
+"""Settings of the sample that is filtered in place of all train rows, as a dataset's YAML writes them.
+
+The coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1; what is chosen is in `reports.inputs`.
+"""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from aflite_assets.specs.models import ClassicalModelSpec, OneStageSpec, StrictSpec
+
+StopRule = Literal["flat", "falls"]
+
+
+class SampleSpec(StrictSpec):
+    """A random sample of the train rows, grown until a model trained on it gets no better (Algorithm 1)."""
+
+    start: int = Field(5_000, ge=2, description="rows of the first sample")
+    step: int = Field(5_000, ge=1, description="rows that are added each time")
+    most: int = Field(ge=2, description="the sample grows no further than so many rows")
+    model: Annotated[OneStageSpec, Field(discriminator="kind")] = Field(
+        description="trained anew on each sample and asked about held-back train rows"
+    )
+    stop: StopRule = Field(
+        "flat",
+        description="flat: when the accuracy rises no more than noise, by the rule of warmup.size auto; falls: when a "
+        "larger sample is not better than the one before, as the paper's algorithm says",
+    )
+    repeats: int = Field(1, ge=1, le=100, description="trainings per sample, each with a seed of its own; their mean")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of every sample that may be tried, ascending."""
+        return tuple(range(self.start, self.most + 1, self.step))
+
+    @model_validator(mode="after")
+    def _grows(self) -> Self:
+        if len(self.sizes) < 2:
+            raise ValueError(
+                f"start {self.start} with step {self.step} is one sample up to most {self.most}, which nothing can be "
+                f"compared with; raise most to {self.start + self.step} or more, or lower start or step"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _model_fits(self) -> Self:
+        stopping = getattr(self.model, "early_stopping", None)
+        if stopping is not None and stopping.split is not None:
+            raise ValueError(
+                f"model.early_stopping names the split {stopping.split!r}, but the sample is chosen by train rows "
+                "alone; leave split out, and a share of the sample is held back"
+            )
+        if self.repeats > 1 and isinstance(self.model, ClassicalModelSpec):
+            raise ValueError(
+                f"repeats is {self.repeats}, but a model of kind {self.model.kind!r} is the same for every seed; leave "
+                "repeats out"
+            )
+        return self

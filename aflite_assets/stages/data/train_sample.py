@@ -1,0 +1,238 @@
+"""The stage of `train_sample`: a random sample of the train rows, grown until a model trained on it gets no better.
+
+The coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The rule that stops is in
+`reports.inputs.learning_curve`; warm-up, filter and controls then take the sample in place of all train rows.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.columns import content_digests
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.errors import DataError, ModelError
+from aflite_assets.models.preflight import check_model
+from aflite_assets.reports.inputs.learning_curve import SampleCurve, sample_text
+from aflite_assets.results import Draft, PublishedResult
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.sample import SampleSpec
+from aflite_assets.stages.shared.content_hashes import checkpoint_content
+from aflite_assets.stages.shared.nested_samples import (
+    Answers,
+    CurvePoints,
+    NestedSamples,
+    SampledModel,
+    drawn,
+    has_two_classes,
+    rows_left,
+    rows_of,
+)
+from aflite_assets.stages.shared.sizes import sample_sizes
+from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
+
+_STREAM = 13
+"""Of the seed: the rows held back, then those that each sample adds."""
+
+_INPUTS = ("features", "text", "text_pair", "image")
+
+
+class TrainSampleSettings(StageSettings):
+    """What `train_sample` reads of a dataset's file."""
+
+    sample: SampleSpec | None
+    seed: int
+
+    @classmethod
+    def read_of(cls, spec: DatasetSpec) -> tuple[str, ...]:
+        """Both, or where no sample is asked for, that there is none."""
+        return ("sample",) if cls.asks_nothing(spec) else tuple(cls.model_fields)
+
+    @classmethod
+    def asks_nothing(cls, spec: DatasetSpec) -> bool:
+        """Whether all train rows are passed on."""
+        return spec.sample is None
+
+
+@dataclass(frozen=True)
+class TrainSampleInputs(StageInputs):
+    """The results that `train_sample` reads."""
+
+    raw_dataset: PublishedResult
+
+
+def run(
+    settings: TrainSampleSettings, inputs: TrainSampleInputs, draft: Draft, context: StageContext
+) -> dict[str, object]:
+    """Train a model on samples of growing size until their held-back accuracy stops increasing; publish the last.
+
+    `rows.parquet` has the ids of the sample and of the rows held back. Nothing is trained, and the result holds no
+    file, where the dataset's file asks for no sample.
+    """
+    if settings.sample is None:
+        return {"nothing_asked": True}
+    raw = load_examples(inputs.raw_dataset.path)
+    samples = draw_sample(settings.sample, raw, seed=settings.seed)
+    train = raw.in_split("train")
+    curve = _Growth(settings.sample, settings.seed, train, samples, draft, context).curve()
+    chosen = samples.samples[curve.rows.index(curve.chosen)]
+    held_back = np.isin(samples.spent(chosen), samples.held_back)
+    pq.write_table(
+        pa.table({"row_id": samples.spent(chosen), "held_back": held_back}),
+        draft.path / "rows.parquet",
+    )
+    for line in (sample_text(curve), *curve.cautions()):
+        context.progress.log(line)
+    counts = np.bincount(train.select(chosen).labels, minlength=len(raw.label_names)).tolist()
+    return {
+        "rows": len(chosen),
+        "held_back_rows": len(samples.held_back),
+        "train_rows": len(train),
+        "rows_per_class": dict(zip(raw.label_names, counts, strict=True)),
+        "sample_curve": asdict(curve),
+        "cautions": list(curve.cautions()),
+    }
+
+
+def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamples:
+    """Check the model, hold train rows back, and draw every sample that may be tried; nothing is trained.
+
+    Each sample is the one before and as many further rows, by label and in whole groups. So a larger `most` leaves the
+    smaller samples, and what was trained on them, as they are. Where there are fewer train rows than `most`, the
+    samples end with those that there are.
+
+    Raises:
+        ModelError: the model does not fit the data or cannot be had.
+        DataError: too few train rows, or groups too large to be drawn.
+    """
+    try:
+        check_model(settings.model, raw)
+    except ModelError as error:
+        raise ModelError(f"sample.model: {error}") from error
+    train = _own_groups(raw.in_split("train"))
+    sizes = sample_sizes(settings, len(train))
+    held_back = drawn(train, sizes.held_back, seed=[seed, _STREAM, 0])
+    if len(held_back) < sizes.held_back / 2:
+        raise DataError(
+            f"sample: of {sizes.held_back} rows to hold back whole groups give {len(held_back)}; group by a column of "
+            "smaller groups, or leave sample out"
+        )
+    grown = list(_grown(rows_left(train, held_back), sizes.samples, seed))
+    if len(grown) < 2:
+        raise DataError(
+            f"sample: of samples of {list(sizes.samples)} rows whole groups give {[len(one) for one in grown]}, too "
+            "few that differ and have two classes; raise sample.start and sample.step, or group by a column of smaller "
+            "groups"
+        )
+    return NestedSamples(train.row_ids[held_back], tuple(np.sort(one.row_ids) for one in grown))
+
+
+def _grown(rest: Examples, sizes: tuple[int, ...], seed: int) -> Iterator[Examples]:
+    """Samples of `rest`, each with the one before; those that groups leave no larger, or of one class, are left out."""
+    places, before = np.zeros(0, np.int64), 0
+    for number, size in enumerate(sizes, start=1):
+        others = np.delete(np.arange(len(rest)), places)
+        added = drawn(rows_of(rest, others), size - len(places), seed=[seed, _STREAM, number])
+        places = np.union1d(places, others[added])
+        sample = rows_of(rest, places)
+        if len(sample) > before and has_two_classes(sample):
+            before = len(sample)
+            yield sample
+
+
+def _own_groups(train: Examples) -> Examples:
+    """With groups numbered by the train rows alone: rows of other splits must not change what is drawn."""
+    if train.groups is None:
+        return train
+    _, first, number = np.unique(train.groups, return_index=True, return_inverse=True)
+    numbers = np.argsort(np.argsort(first))[number]
+    place = train.table.column_names.index("group")
+    return replace(train, table=train.table.set_column(place, "group", pa.array(numbers)))
+
+
+@dataclass(frozen=True)
+class _Growth:
+    """Trains on one sample after the other until the curve stops increasing."""
+
+    settings: SampleSpec
+    seed: int
+    train: Examples
+    samples: NestedSamples
+    draft: Draft
+    context: StageContext
+
+    def curve(self) -> SampleCurve:
+        """Of the sizes that were tried; points that were made before are found again.
+
+        Raises:
+            ModelError, DataError: a training failed; the message names the size.
+        """
+        # Not the version of raw_dataset, which has the other splits too: a point is what its own rows are.
+        points = CurvePoints(
+            self.train, self.samples.held_back, len(self.samples.samples[-1]), self.draft, {}, self.context
+        )
+        contents = dict(zip(self.train.row_ids.tolist(), _contents(self.train), strict=True))
+        right: list[tuple[int, ...]] = []
+        for sample in self.samples.samples:
+            models = (self._model(sample, repeat, contents) for repeat in range(self.settings.repeats))
+            right.append(tuple(int(points.point(model, sample).summary["right"]) for model in models))
+            curve = self._so_far(right)
+            if curve.stopped is not None:
+                break
+        return curve
+
+    def _so_far(self, right: list[tuple[int, ...]]) -> SampleCurve:
+        held_back = self.train.select(self.samples.held_back).labels
+        return SampleCurve(
+            rows=self.samples.sizes.samples[: len(right)],
+            right=tuple(right),
+            held_back_rows=len(held_back),
+            largest_class=int(np.bincount(held_back).max()),
+            stop=self.settings.stop,
+        )
+
+    def _model(self, sample: np.ndarray, repeat: int, contents: dict[int, bytes]) -> SampledModel:
+        settings, seed = self.settings.model, self.seed + repeat
+        fields = {
+            "settings": settings.model_dump(mode="json"),
+            "checkpoint": checkpoint_content(settings),
+            "seed": seed,
+            "classes": list(self.train.label_names),
+            "sample": _digest(sample, contents),
+            "held_back": _digest(self.samples.held_back, contents),
+        }
+
+        def train(rows: Examples, asked: Examples, part: Draft) -> Answers:
+            from aflite_assets.models.evaluators import evaluate  # takes seconds, and most datasets ask for no sample
+
+            done = evaluate(
+                settings,
+                rows,
+                {"held_back": asked},
+                seed=seed,
+                device=self.context.device,
+                scratch=part.scratch,
+                log=self.context.progress.log,
+            )
+            return Answers(done.predictions["held_back"].predicted, done.metrics)
+
+        name = f".{seed}" if repeat else ""
+        return SampledModel("sample", "sample.model", settings, fields, train, point=name)
+
+
+def _contents(train: Examples) -> Iterator[bytes]:
+    """What each row is: its number in the source, its input and its label."""
+    inputs = {name: train.table[name] for name in _INPUTS if name in train.table.column_names}
+    rows = zip(train.row_ids.tolist(), content_digests(inputs), train.labels.tolist(), strict=True)
+    return (f"{row_id} {label} ".encode() + content for row_id, content, label in rows)
+
+
+def _digest(row_ids: np.ndarray, contents: dict[int, bytes]) -> str:
+    return hashlib.sha256(b"\n".join(contents[row_id] for row_id in row_ids.tolist())).hexdigest()
+
+
+TRAIN_SAMPLE = Stage("train_sample", "1", TrainSampleSettings, TrainSampleInputs, run)

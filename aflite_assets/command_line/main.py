@@ -82,6 +82,7 @@ def _check(options: argparse.Namespace) -> None:
         findings_section,
         lengths_section,
         plan_section,
+        threshold_section,
         verdict_section,
     )
     from aflite_assets.command_line.preview.data_preview import (
@@ -113,7 +114,7 @@ def _check(options: argparse.Namespace) -> None:
     _section(challenge_section(challenges))
     plan = preview_plan(spec, data, challenges, store=ResultStore(aflite_home() / "results"))
     _section(plan_section(spec, data, plan))
-    _section(verdict_section(spec, data, plan))
+    _section([*threshold_section(spec, data), *verdict_section(spec, data, plan)])
     _section(lengths_section(text_lengths(WarmupSplitSettings.of(spec), raw.examples)))
     if not options.no_timing:
         from aflite_assets.command_line.preview.estimate import estimate_cost

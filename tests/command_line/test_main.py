@@ -319,3 +319,45 @@ def test_first_rows_are_named_by_their_line_where_that_is_known(
     files = {"format": "parquet", "splits": {"train": "train.parquet", "test": "test.parquet"}}
     _, printed, _ = _checked(make(source=files), capsys)
     assert "first row of train (row 1 of 'train.parquet'): label no" in printed
+
+
+@pytest.mark.parametrize(
+    ("answers", "threshold", "advised"),
+    [(4, 0.75, 0.9), (4, 0.76, None), (4, 0.5, 0.9), (2, 0.5, 0.8), (2, 0.75, None), (5, 0.75, 0.92)],
+)
+def test_a_threshold_that_guessing_reaches_is_named_with_what_to_set(
+    make: Make,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    answers: int,
+    threshold: float,
+    advised: float | None,
+) -> None:
+    names = [f"answer{number}" for number in range(answers)]
+    lines = [",".join(["question", *names, "right"])]
+    for row in range(40):
+        said = [f"said {row} {number}" for number in range(answers)]
+        lines.append(",".join([f"asked {row}", *said, names[row % answers]]))
+    for split in ("train", "test"):
+        (tmp_path / f"asked_{split}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table = {"format": "csv", "splits": {split: f"asked_{split}.csv" for split in ("train", "test")}}
+    source = {"format": "multiple_choice", "table": table, "question": "question", "answers": names, "right": "right"}
+    given = {name: value for name, value in SPEC.items() if name not in ("columns", "labels", "unlabelled")}
+    file = tmp_path / "asked.yaml"
+    file.write_text(yaml.safe_dump({**given, "source": source, "filter": {**SPEC["filter"], "threshold": threshold}}))
+    code, out, err = _checked(file, capsys)
+    assert (code, err) == (0, "")
+    said = [line for line in out.splitlines() if "filter.threshold" in line]
+    guessed = f"{100 * (answers - 1) / answers:.1f}" if answers > 2 else "50.0"
+    if advised is None:
+        assert said == []
+    else:
+        assert len(said) == 1
+        assert said[0].startswith(f"warning: filter.threshold is {threshold:g}, and saying ")
+        assert f" of every answer is right on {guessed} % of them, so answers leave for what guessing gives" in said[0]
+        assert said[0].endswith(f"; set filter: {{threshold: {advised:g}}}")
+
+
+def test_only_multiple_choice_is_warned_of_what_guessing_gives(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = _checked(make(filter={**SPEC["filter"], "threshold": 0.4}), capsys)
+    assert "filter.threshold" not in out

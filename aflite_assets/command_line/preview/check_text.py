@@ -3,6 +3,7 @@
 Everything that a dataset holds is cut to a length and made safe for a terminal.
 """
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -22,7 +23,7 @@ from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 from aflite_assets.reports.text import count, counted, listed, percent
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import Count
-from aflite_assets.specs.sources import SourceSpec, TableSource, as_tuple
+from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, TableSource, as_tuple
 from aflite_assets.stages.data.raw_dataset import LoadedTable, changes
 from aflite_assets.stages.shared.published import category_columns
 from aflite_assets.wording import quoted
@@ -32,6 +33,9 @@ MOST_CATEGORIES = 6
 MOST_NAME_SIGNS = 40
 MOST_TEXT_SIGNS = 100
 MOST_NUMBERS = 6
+
+_OVER_GUESSING, _ROUNDING = 0.6, 1e-9
+"""Of the way from guessing to always right lies the threshold that is advised: 0.9 for four answers."""
 
 
 def data_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
@@ -114,6 +118,23 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
                 f"warning: planted names {escaped(attribute)} {escaped(', '.join(missing))}, which no row has; it has "
                 f"{escaped(listed(sorted(map(str, present)), 10))}"
             )
+
+
+def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
+    """That answers of multiple choice reach the threshold by guessing, and what to set; nothing where they do not."""
+    labels = data.raw.examples.in_split("train").labels
+    if not isinstance(spec.source, MultipleChoiceSource) or not len(labels):
+        return
+    largest = int(np.bincount(labels).argmax())
+    guessed, threshold = float((labels == largest).mean()), spec.filter.threshold
+    if threshold > guessed + _ROUNDING:
+        return
+    enough = min(math.ceil(100 * (guessed + _OVER_GUESSING * (1 - guessed)) - _ROUNDING) / 100, 1.0)
+    yield (
+        f"warning: filter.threshold is {threshold:g}, and saying {escaped(data.raw.examples.label_names[largest])} of "
+        f"every answer is right on {percent(guessed)} % of them, so answers leave for what guessing gives; set filter: "
+        f"{{threshold: {enough:g}}}"
+    )
 
 
 def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -12,8 +12,8 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.thumbnails import thumbnail_uri
 from aflite_assets.reports.inputs.records import FilteredSet
-from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows
-from aflite_assets.reports.text import MAX_SHOWN_CHARACTERS, printable
+from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
+from aflite_assets.reports.text import MAX_SHOWN_CHARACTERS, one_line, printable
 from aflite_assets.wording import truncate
 
 DEFAULT_SHOWN = {"text": 8, "features": 8, "image": 24}
@@ -27,7 +27,7 @@ class ExampleRow:
     """One row as a report shows it: exactly one of `texts`, `image` (a data URI) and `vector` is set.
 
     `problem` says why an image cannot be shown. `predictability` in [0, 1]; `removed_in_iteration` is None
-    for kept rows.
+    for kept rows. `place`: file and line ("train.csv, line 9"); empty where no file is known.
     """
 
     row_id: int
@@ -38,6 +38,7 @@ class ExampleRow:
     image: str | None = None
     vector: str | None = None
     problem: str | None = None
+    place: str = ""
 
 
 def shown_examples(
@@ -51,7 +52,8 @@ def shown_examples(
 ) -> tuple[ExampleRow, ...]:
     """Train rows of one side, drawn at random, classes in turn, so that small classes appear too.
 
-    `rows`: how many at most; default by kind of input. `source` gives features their names and units.
+    `rows`: how many at most; default by kind of input. `source` says where rows stand, and gives
+    features their names and units.
 
     Raises:
         DataError: a drawn row is not in `examples`.
@@ -65,8 +67,10 @@ def shown_examples(
     return tuple(_example_row(inputs, position, record, source) for position, record in enumerate(_records(drawn)))
 
 
-def shown_rows(examples: Examples, filtered: FilteredSet, row_ids: Sequence[int]) -> tuple[ExampleRow, ...]:
-    """These rows of the filtered set, in the order given.
+def shown_rows(
+    examples: Examples, filtered: FilteredSet, row_ids: Sequence[int], source: SourceRows = NO_SOURCE
+) -> tuple[ExampleRow, ...]:
+    """These rows of the filtered set, in the order given; `source` says where they stand.
 
     Raises:
         DataError: a row is not in `examples` or not in the filtered set.
@@ -80,7 +84,7 @@ def shown_rows(examples: Examples, filtered: FilteredSet, row_ids: Sequence[int]
         )
     records = _records(filtered.rows.take(places))
     inputs = examples.select(row_ids)
-    return tuple(_example_row(inputs, position, record, NO_SOURCE) for position, record in enumerate(records))
+    return tuple(_example_row(inputs, position, record, source) for position, record in enumerate(records))
 
 
 def example_images(examples: Examples, shown: tuple[ExampleRow, ...]) -> list[bytes]:
@@ -110,6 +114,7 @@ def _example_row(inputs: Examples, position: int, record: dict[str, Any], source
         "label": inputs.label_names[int(inputs.labels[position])],
         "predictability": float(score) if isinstance(score, float) and score == score else None,
         "removed_in_iteration": iteration,
+        "place": _place(source, inputs.row_ids[position]),
     }
     if inputs.modality == "text":
         return ExampleRow(**common, texts=_texts(inputs, position))
@@ -122,6 +127,11 @@ def _example_row(inputs: Examples, position: int, record: dict[str, Any], source
     if uri is None and problem is None:
         problem = "the image cannot be decoded"
     return ExampleRow(**common, image=uri, problem=problem)
+
+
+def _place(source: SourceRows, row_id: int) -> str:
+    (place,) = source.of(np.array([row_id])).to_pylist()
+    return "" if place["source_file"] is None else one_line(brief_place(place))
 
 
 def _texts(inputs: Examples, position: int) -> tuple[str, ...]:

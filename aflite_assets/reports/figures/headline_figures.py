@@ -83,7 +83,7 @@ def _overview(data: BenchmarkData, representation: str, *, across: int) -> Pictu
     down = -(-len(data.test_sets) // across)
     each = 0.5 + len(evaluators) * (0.2 + 0.13 * len(sets))
     figure = new_figure(width=(_WIDE * across + 0.9) if across > 1 else _NARROW, height=each * down + 0.75)
-    panels = figure.subplots(down, across, squeeze=False, sharey=True)
+    panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
     for panel in panels.flat[len(data.test_sets) :]:
         panel.set_visible(False)
     for panel, test_set in zip(panels.flat, data.test_sets, strict=False):
@@ -95,8 +95,10 @@ def _overview(data: BenchmarkData, representation: str, *, across: int) -> Pictu
     panels[0, 0].set_yticks(range(len(evaluators)), [truncate(name, 18) for name in evaluators], fontsize=9)
     panels[0, 0].set_ylim(len(evaluators) - 0.5, -0.5)
     asked = [one for one in data.test_sets if one.chance is not None]
-    for panel in panels[-1]:
-        panel.set_xlabel(_accuracy_text(data.test_sets), fontsize=9)
+    for place, panel in enumerate(panels.flat[: len(data.test_sets)]):
+        panel.tick_params(labelbottom=True)  # sharing an axis leaves the numbers to the lowest panels alone
+        if place + across >= len(data.test_sets):
+            panel.set_xlabel(_accuracy_text(data.test_sets), fontsize=9)
     figure.legend(
         handles=[*map(_handle, sets), *([_chance_handle()] if asked else [])],
         loc="outside lower center",

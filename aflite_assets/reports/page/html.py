@@ -104,7 +104,7 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
                 _section(data, filtered, seed)
                 for filtered in sorted(data.filtered, key=lambda one: places[one.representation])
             ],
-            evidence=[evidence_table(one) for one in data.evidence],
+            evidence=[evidence_table(one, data.source) for one in data.evidence],
             provenance=settings_table("Provenance", data.provenance),
             glossary=wording.GLOSSARY,
             warmup=_warmup(data),
@@ -214,7 +214,7 @@ def _similarities(data: BenchmarkData, filtered: FilteredSet) -> list[dict[str, 
 
 
 def _images(data: BenchmarkData, filtered: FilteredSet, block: SimilarityBlock) -> tuple[str, object]:
-    return block.side.capitalize(), shown_rows(data.examples, filtered, block.row_ids)
+    return block.side.capitalize(), shown_rows(data.examples, filtered, block.row_ids, data.source)
 
 
 def _content_security_policy(scripts: tuple[str, ...]) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.rows import rows_at
 from aflite_assets.data.words import WORD, character_counts, word_counts
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.example_rows import short_vector
@@ -22,7 +21,7 @@ from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
 from aflite_assets.reports.inputs.source_rows import place_text
 from aflite_assets.reports.json_values import to_json
-from aflite_assets.reports.scores.questions import PICKED
+from aflite_assets.reports.page.row_questions import Questions, places_by_id, short_text
 from aflite_assets.reports.tables.main_tables import filter_table
 from aflite_assets.reports.text import count, counted, printable, signed_points
 
@@ -39,7 +38,6 @@ _SIDES: tuple[Side, ...] = ("kept", "removed", "outside")
 
 _AT_ONCE = 200
 _THUMBNAIL = 64
-_MOST_CHARACTERS = 2_000
 _MOST_SCORES = 100
 _OUTCOME = ["row_id", "removed_in_iteration", "predictability", "label_probability"]
 _MOST_VALUES = 100
@@ -85,11 +83,12 @@ class RowBrowser:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One row of one filtering: its place in `filtered.rows` and in the order of drawing."""
+    """One row of one filtering: its place in `filtered.rows`, and where it is shown: its share of its side's draw."""
 
     number: int
     side: Side
     place: int
+    shown_at: float
 
 
 def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST_ROWS) -> RowBrowser:
@@ -101,7 +100,7 @@ def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST
         DataError: a row of a filtering is not among the examples.
     """
     parts = _RowParts(data)
-    chosen: list[list[str]] = [[] for _ in data.filtered]
+    chosen: list[list[tuple[float, str]]] = [[] for _ in data.filtered]
     counts: Counter[tuple[int, Side]] = Counter()
     left, full = budget - 64_000, False
     entries = _drawn(data, seed, most)
@@ -113,9 +112,9 @@ def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST
                 full = True
                 break
             left -= size
-            chosen[entry.number].append(piece)
+            chosen[entry.number].append((entry.shown_at, piece))
             counts[entry.number, entry.side] += 1
-    filterings = [_filtering(one, pieces) for one, pieces in zip(data.filtered, chosen, strict=True)]
+    filterings = [_filtering(one, pieces) for one, pieces in zip(data.filtered, map(_in_order, chosen), strict=True)]
     frame = to_json(
         {
             "labels": [printable(name) for name in data.label_names],
@@ -141,17 +140,23 @@ def _drawn(data: BenchmarkData, seed: int, most: int) -> Iterator[_Entry]:
             )
     ranks = np.random.default_rng(seed).permutation(len(known))
     suspects = _surest(data)
-    ranks[np.searchsorted(known, suspects)] = np.arange(len(suspects)) - len(suspects)
-    sides: list[tuple[int, Side, np.ndarray]] = []
+    first = ranks.copy()
+    first[np.searchsorted(known, suspects)] = np.arange(len(suspects)) - len(suspects)
+    sides: list[list[_Entry]] = []
     for number, one in enumerate(data.filtered):
-        drawn = ranks[np.searchsorted(known, one.rows["row_id"].to_numpy())]
+        places_known = np.searchsorted(known, one.rows["row_id"].to_numpy())
         for side, inside in _sides(one).items():
             places = np.flatnonzero(inside)
-            sides.append((number, side, places[np.argsort(drawn[places], kind="stable")][:most]))
-    for turn in range(max((len(places) for *_, places in sides), default=0)):
-        for number, side, places in sides:
-            if turn < len(places):
-                yield _Entry(number, side, int(places[turn]))
+            chosen = places[np.argsort(first[places_known[places]], kind="stable")][:most]
+            shown_at = ranks[places_known[chosen]].argsort().argsort() / max(len(chosen), 1)
+            sides.append([_Entry(number, side, *pair) for pair in zip(chosen.tolist(), shown_at.tolist(), strict=True)])
+    for turn in zip_longest(*sides):
+        yield from (entry for entry in turn if entry is not None)
+
+
+def _in_order(pieces: list[tuple[float, str]]) -> list[str]:
+    """As drawn, sides mixed, so that what is shown for another reason than the draw does not come first."""
+    return [piece for _, piece in sorted(pieces, key=lambda one: one[0])]
 
 
 def _sides(one: FilteredSet) -> dict[Side, np.ndarray]:
@@ -217,7 +222,7 @@ class _RowParts:
         self.columns = [name for name in ("text", "text_pair") if name in names]
         self._attributes = [name for name in names if name.startswith("attribute.")]
         self.words = _words(data)
-        self.questions = _Questions(data)
+        self.questions = Questions(data)
         self._texts = {data.source.named(name): name for name in self.columns}
         self._measured = _measured(data)
         self._marked = {
@@ -315,7 +320,7 @@ class _RowParts:
         values = ((name.removeprefix("attribute."), table[name][position].as_py()) for name in self._attributes)
         if measured := [f"{name}: {say(row['id'])}" for name, places, say in self._measured if row["id"] in places]:
             row["models"] = measured
-        if attributes := [[printable(name), _short(str(value))] for name, value in values if value is not None]:
+        if attributes := [[printable(name), short_text(str(value))] for name, value in values if value is not None]:
             row["attributes"] = attributes
         return row
 
@@ -331,7 +336,7 @@ class _RowParts:
 
     def _marked_text(self, column: str, text: str | None) -> list[str | list[Any]]:
         """The text in pieces: as it is, or [number of the word, piece] where a word marks removed rows."""
-        shown = _short(text or "")
+        shown = short_text(text or "")
         pieces: list[str | list[Any]] = []
         end = 0
         for found in WORD.finditer(shown):
@@ -340,87 +345,6 @@ class _RowParts:
                 pieces += [shown[end : found.start()], [number, found[0]]]
                 end = found.end()
         return [piece for piece in (*pieces, shown[end:]) if piece]
-
-
-class _Questions:
-    """The questions that rows are answers of, each once, as JSON values: every answer with who picked it."""
-
-    def __init__(self, data: BenchmarkData) -> None:
-        self._data = data
-        self._right = data.source.right
-        self.shown: list[dict[str, Any]] = []
-        self._numbers: dict[int, int] = {}
-        self._members: list[list[int]] = []
-        groups = data.examples.groups
-        self._groups: dict[int, int] = {}
-        self._rows: dict[int, list[int]] = {}
-        if self._right is None or groups is None:
-            return
-        self._groups = dict(zip(data.examples.row_ids.tolist(), groups.tolist(), strict=True))
-        self._places = _places(data.examples.row_ids)
-        for row_id, group in self._groups.items():
-            self._rows.setdefault(group, []).append(row_id)
-        self._pickers = _pickers(data)
-        self._said = [_said_right(one, self._right) for one in data.filtered]
-
-    def of(self, row_id: int) -> tuple[int | None, int]:
-        """The number of the row's question in `shown`, and how many bytes the page grows by it; None without one."""
-        group = self._groups.get(row_id)
-        if group is None:
-            return None, 0
-        if group in self._numbers:
-            return self._numbers[group], 0
-        members = self._rows[group]
-        table = self._data.examples.table
-        name = "text_pair" if "text_pair" in table.column_names else "text"
-        answers = rows_at(table.select([name, "label"]), np.array([self._places[member] for member in members]))
-        question = [
-            {"id": member, "text": _short(text or ""), "right": label == self._right}
-            | ({"by": by} if (by := self._pickers.get(member)) else {})
-            for member, text, label in zip(members, *(answers[one].to_pylist() for one in (name, "label")), strict=True)
-        ]
-        self._numbers[group] = len(self.shown)
-        self.shown.append({"answers": question})
-        self._members.append(members)
-        return self._numbers[group], len(script_json(to_json(question))) + 16
-
-    def picked(self, filtering: int, question: int) -> list[float | None]:
-        """Of each answer how often classifiers of the filter took it for right when it was held out, in [0, 1]."""
-        said = self._said[filtering]
-        return [said.get(member) for member in self._members[question]]
-
-
-def _said_right(filtered: FilteredSet, right: int) -> dict[int, float]:
-    """By row id the share of held-out predictions that said "right", of two classes."""
-    rows = filtered.rows.select(["row_id", "label", "predictability"]).to_pylist()
-    return {
-        row["row_id"]: round(score if row["label"] == right else 1 - score, 3)
-        for row in rows
-        if (score := row["predictability"]) is not None and score == score
-    }
-
-
-def _pickers(data: BenchmarkData) -> dict[int, list[str]]:
-    """By row id of an answer the evaluators trained on full that picked it, each with how many of its trainings."""
-    counts: dict[int, Counter[str]] = {}
-    trainings: Counter[tuple[str, str]] = Counter()
-    asked = {one.name for one in data.test_sets if one.unit == "question" and not one.challenge}
-    of_set: dict[int, str] = {}
-    for cell in data.cells:
-        if cell.train_set != "full" or cell.predictions is None or PICKED not in cell.predictions.column_names:
-            continue
-        picks = cell.predictions.filter(pc.is_valid(cell.predictions[PICKED])).select(["test_set", PICKED])
-        picks = picks.filter(pc.is_in(picks["test_set"], pa.array(sorted(asked), pa.string())))
-        trainings.update((cell.evaluator, name) for name in picks["test_set"].unique().to_pylist())
-        for name, row_id in zip(picks["test_set"].to_pylist(), picks[PICKED].to_pylist(), strict=True):
-            counts.setdefault(row_id, Counter())[cell.evaluator] += 1
-            of_set[row_id] = name
-    return {
-        row_id: [
-            f"{who} ({number} of {counted(trainings[who, of_set[row_id]], 'training')})" for who, number in by.items()
-        ]
-        for row_id, by in counts.items()
-    }
 
 
 def _lengths(texts: pa.ChunkedArray) -> list[list[int] | None]:
@@ -446,20 +370,16 @@ def _measured(data: BenchmarkData) -> list[tuple[str, Mapping[int, int], Callabl
     """Of every evaluator that measured rows: its name, the places of the rows, and what it says of one by its id."""
     found: list[tuple[str, Mapping[int, int], Callable[[int], str]]] = []
     for one in data.row_information:
-        places = _places(one.row_ids)
+        places = places_by_id(one.row_ids)
         found.append((one.evaluator, places, partial(_information, one.values, places)))
     named: set[str] = set()
     for each in data.data_maps:
         if each.evaluator not in named:  # the values are the same beside every filtering
             named.add(each.evaluator)
-            places = _places(each.table["row_id"].to_numpy())
+            places = places_by_id(each.table["row_id"].to_numpy())
             columns = [each.table[name].to_numpy() for name in ("confidence", "variability", "correctness")]
             found.append((each.evaluator, places, partial(_on_map, columns, places)))
     return found
-
-
-def _places(row_ids: np.ndarray) -> dict[int, int]:
-    return dict(zip(row_ids.tolist(), range(len(row_ids)), strict=True))
 
 
 def _information(values: np.ndarray, places: Mapping[int, int], row_id: int) -> str:
@@ -471,13 +391,6 @@ def _on_map(columns: Sequence[np.ndarray], places: Mapping[int, int], row_id: in
     return (
         f"confidence {confidence:.2f}, variability {variability:.2f}, correctness {correctness:.2f} over its training"
     )
-
-
-def _short(text: str) -> str:
-    shown = printable(text)
-    if len(shown) <= _MOST_CHARACTERS:
-        return shown
-    return f"{shown[:_MOST_CHARACTERS]} … ({counted(len(shown) - _MOST_CHARACTERS, 'more character')})"
 
 
 def _image(examples: Examples, position: int) -> dict[str, str]:

@@ -1,17 +1,21 @@
 """Tables of records that are no scores: iterations, learning curves, evidence, settings, planted rows."""
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from aflite_assets.reports.inputs.learning_curve import curve_rows
 from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable, FilteredSet
+from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
 from aflite_assets.reports.tables.cells import short, text_cell, value_cell
 from aflite_assets.reports.tables.long_form import LongForm, Record
 from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.tables.table import Column, Heading, Table, pivot
-from aflite_assets.reports.text import DASH, count, value_text
+from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
+from aflite_assets.reports.text import DASH, count, one_line, percent, value_text
 
 MAX_EVIDENCE_ROWS = 50
 """Longer evidence tables are cut on the page; the JSON has them whole."""
@@ -78,12 +82,43 @@ WARMUP_CURVE = LongForm(
 )  # fmt: skip
 
 
-def evidence_table(evidence: EvidenceTable) -> Table:
-    """A table of statistics as it is, at most `MAX_EVIDENCE_ROWS` of its rows."""
+_IN_WORDS = {
+    "label_name": "class", "class_share": "share of that class", "share_removed": "share of removed rows",
+    "share_expected": "share of random rows", "share_kept": "share kept", "adjusted_p": "p (Holm)",
+    "counts": "counts as a shortcut", "classes": "of which classes", "shown": "beyond chance", "row_id": "row",
+    "majority_share": "largest class",
+}  # fmt: skip
+"""Headings of the evidence's columns; of others the name with spaces."""
+
+_MARKS, _MARKS_SAID = {"share_removed", "share_expected", "adjusted_p"}, " rows have the mark, "
+_MARKS_CAPTION = (
+    " Rows: how many have the mark, of which classes they are, and the share of them that was kept. The share of "
+    "removed rows stands beside that of as many random rows of each class; of a length both count rows of its class "
+    "alone. A mark that does not count as a shortcut is a hint: a single text's word or length, or a feature, may be "
+    "the task."
+)
+_LEFT_OUT = {"p_value", "class_share"}
+"""Of marks: the adjusted p and the shares of all classes say them; the JSON file has both."""
+
+
+def evidence_table(evidence: EvidenceTable, source: SourceRows = NO_SOURCE) -> Table:
+    """A table of statistics with headings in words, at most `MAX_EVIDENCE_ROWS` of its rows.
+
+    Rows of the dataset are named by file and line where `source` knows them.
+    """
     shown, left_out = evidence.table.slice(0, MAX_EVIDENCE_ROWS), max(0, evidence.table.num_rows - MAX_EVIDENCE_ROWS)
     more = f" The first {shown.num_rows} rows; {count(left_out)} more are in the JSON file." if left_out else ""
+    caption = _caption_in_words(evidence)
+    marks = set(shown.column_names) >= _MARKS
+    if marks:
+        shown = shown.drop_columns([name for name in shown.column_names if name in _LEFT_OUT])
+        if "classes" in shown.column_names:
+            whole = pc.replace_substring(shown["classes"], " %", "\N{NO-BREAK SPACE}%")
+            shown = shown.set_column(shown.column_names.index("classes"), "classes", whole)
+    if shown.column_names[:1] == ["row_id"]:
+        shown = shown.set_column(0, "row_id", pa.array(_row_names(shown["row_id"], source), pa.string()))
     kinds = [_kind(field.type) for field in shown.schema]
-    names = [short(name.replace("_", " ")) for name in shown.column_names]
+    names = [short(_in_words(name)) for name in shown.column_names]
     rows = list(zip(*(column.to_pylist() for column in shown.columns), strict=True))
     return Table(
         "evidence",
@@ -95,11 +130,48 @@ def evidence_table(evidence: EvidenceTable) -> Table:
             rows,
             lambda row: (value_cell(row[0]).text,),
             range(1, len(names)),
-            lambda row, place: value_cell(row[place]),
+            lambda row, place: _brief_cell(row[place], shown.column_names[place]) if marks else value_cell(row[place]),
         ),
-        f"{evidence.caption}{more}",
+        f"{caption}{more}",
         style="free",
     )
+
+
+def _brief_cell(value: object, name: str) -> TableCell:
+    """A cell of the marks, of which there are many columns: shares in per cent, p with two digits."""
+    cell = value_cell(value)
+    if not isinstance(value, float) or value != value:
+        return cell
+    if name == "adjusted_p":
+        return replace(cell, text=value_text(float(f"{value:.1e}")))
+    return replace(cell, text=f"{percent(value)}\N{NO-BREAK SPACE}%") if name.startswith("share_") else cell
+
+
+def _in_words(name: str) -> str:
+    return _IN_WORDS.get(name, name.replace("_", " "))
+
+
+def _caption_in_words(evidence: EvidenceTable) -> str:
+    """The caption with the names of columns as their headings; of marks with its own words about them."""
+    caption, names = evidence.caption, evidence.table.column_names
+    if set(names) >= _MARKS and _MARKS_SAID in caption:
+        return caption.partition(_MARKS_SAID)[0] + _MARKS_CAPTION
+    named = [name for name in names if "_" in name]
+    if not named:
+        return caption
+    pattern = re.compile(rf"\b({'|'.join(map(re.escape, named))})\b")
+    return pattern.sub(lambda found: f"“{_in_words(found[0])}”", caption)
+
+
+def _row_names(row_ids: pa.ChunkedArray, source: SourceRows) -> list[str]:
+    """Of each row "train.csv, line 9 (row 7)", or "row 7"."""
+    places = source.of(row_ids.to_numpy()).to_pylist()
+    return [
+        f"row {place['row_id']}"
+        if place["source_file"] is None
+        else f"{one_line(brief_place(place))} (row {place['row_id']})"
+        for place in places
+    ]
 
 
 def _kind(type_: pa.DataType) -> Literal["number", "text"]:

@@ -10,8 +10,9 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.errors import DataError
-from aflite_assets.reports.figures.example_rows import example_images, shown_examples
+from aflite_assets.reports.figures.example_rows import example_images, shown_examples, shown_rows
 from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
 
 
 def test_both_sides_are_told_apart(planted: BenchmarkData) -> None:
@@ -23,6 +24,19 @@ def test_both_sides_are_told_apart(planted: BenchmarkData) -> None:
     assert all(example.removed_in_iteration == example.row_id // 114 for example in removed)
     text = planted.examples.texts()
     assert all(e.texts is not None and e.texts[0] == text[e.row_id] for e in (*kept, *removed))
+
+
+def test_examples_say_where_they_stand(planted: BenchmarkData) -> None:
+    ids = np.arange(1400)
+    lines = pa.array(ids + 2, mask=ids >= 1000)
+    files = pa.array(["my.csv"] * 1400, mask=ids >= 1200)
+    source = SourceRows(pa.table([ids, ["train"] * 1400, ids, files, lines], schema=SOURCE_PLACES))
+    filtered = planted.filtered[0]
+    for example in shown_examples(planted.examples, filtered, kept=False, seed=0, source=source):
+        assert example.place == f"my.csv, line {example.row_id + 2}"
+    shown = shown_rows(planted.examples, filtered, [3, 1100], source)
+    assert [example.place for example in shown] == ["my.csv, line 5", "my.csv (train, source row 1100)"]
+    assert {example.place for example in shown_examples(planted.examples, filtered, kept=True, seed=0)} == {""}
 
 
 def test_classes_come_in_turn_and_the_seed_decides(planted: BenchmarkData) -> None:

@@ -3,9 +3,11 @@
 import io
 from typing import Any
 
+import pytest
 from PIL import Image
 
-from aflite_assets.reports.figures.drawing import MAX_BYTES
+from aflite_assets.reports.figures import headline_figures
+from aflite_assets.reports.figures.drawing import MAX_BYTES, png
 from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.inputs.records import BenchmarkData
 
@@ -27,6 +29,22 @@ def test_wide_stands_side_by_side_and_narrow_fits_a_phone(planted: BenchmarkData
         "Accuracy with its 95 % interval of linear and forest, trained on full, random and filtered, on test, "
         "validation and hans, representation roberta"
     )
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_panels_of_the_overview_have_one_scale(make_planted: Any, monkeypatch: Any, narrow: bool) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(headline_figures, "png", lambda figure: drawn.append(figure) or png(figure))
+    headline_pictures(make_planted(), narrow)
+    panels = [panel for panel in drawn[0].axes if panel.get_visible()]
+    assert len(panels) == 3
+    limits = {panel.get_xlim() for panel in panels}
+    assert len(limits) == 1
+    low, high = limits.pop()
+    assert high - low > 20
+    # each panel has its numbers, and the lowest of every column what they are
+    assert all(panel.xaxis.get_tick_params()["labelbottom"] for panel in panels)
+    assert [panel.get_xlabel() for panel in panels] == (["", "", "accuracy (%)"] if narrow else ["accuracy (%)"] * 3)
 
 
 def test_a_fall_is_told_in_words_that_add_up(planted: BenchmarkData) -> None:

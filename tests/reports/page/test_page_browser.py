@@ -1,5 +1,6 @@
 """The page driven as a reader would: folding, sorting, definitions, the browser of rows; hostile text stays text."""
 
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from PIL import Image
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.reports.inputs.row_facts import RowFacts
 from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.reports.page.html import render_report
@@ -81,6 +83,51 @@ def test_first_comes_the_verdict_and_the_rest_is_folded(open_page: Open, report:
         before = head.bounding_box()["x"]
         box.evaluate("one => { one.scrollLeft = 200; }")
         assert abs(head.bounding_box()["x"] - before) < 2
+    page.context.close()
+
+
+def _brightness(page: Any, name: str) -> float:
+    """Mean of the pixels of a picture as it is seen, from 0 to 255."""
+    picture = page.locator(f"#{name} img.picture").first
+    picture.scroll_into_view_if_needed()
+    shown = Image.open(io.BytesIO(picture.screenshot())).convert("L")
+    return float(np.asarray(shown).mean())
+
+
+def test_pictures_are_dark_on_a_dark_page_alone(open_page: Open, report: str) -> None:
+    for scheme, low, high in (("light", 200, 255), ("dark", 0, 70)):
+        page = open_page(report, viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+        for name in ("overview", "falls"):
+            assert low <= _brightness(page, name) <= high, (scheme, name)
+        page.emulate_media(media="print", color_scheme=scheme)
+        assert page.locator("#overview img.picture").first.evaluate("one => getComputedStyle(one).filter") == "none"
+        page.context.close()
+
+
+def test_a_table_of_marks_fits_a_screen(open_page: Open, make_planted: Any) -> None:
+    rows = 6
+    marks = pa.table(
+        {
+            "kind": ["partial input", "word", "attribute"] * 2, "name": ["text_pair", "hypothesis", "cue"] * 2,
+            "value": ["", "incidentally", "hypothesis_word"] * 2, "label_name": ["contradiction"] * rows,
+            "class_share": [0.98] * rows, "rows": [3537] * rows, "removed_rows": [2835] * rows,
+            "share_removed": [0.66312] * rows, "share_expected": [0.40521] * rows, "p_value": [1e-9] * rows,
+            "counts": [True] * rows, "classes": ["neutral 49.5 %, entailment 25.5 %, contradiction 25.0 %"] * rows,
+            "share_kept": [0.005879] * rows, "adjusted_p": [2.5561e-200] * rows, "shown": [True] * rows,
+        }
+    )  # fmt: skip
+    data = make_planted(evidence=(EvidenceTable("What marks the removed rows", "So and so.", marks),))
+    page = open_page(render_report(data), viewport={"width": 1280, "height": 900})
+    open_section(page, "evidence")
+    box = page.locator("[aria-labelledby=evidence] .scroll").first
+    assert box.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert not box.evaluate("one => one.classList.contains('overflows')")
+    assert (
+        page.locator("[aria-labelledby=evidence] table.many td").first.evaluate(
+            "one => parseFloat(getComputedStyle(one).fontSize)"
+        )
+        >= 12
+    )
     page.context.close()
 
 

@@ -1,10 +1,12 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from aflite_assets.reports.inputs.learning_curve import LearningCurve
 from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
+from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.reports.sentences.section_lines import section_lines
 from aflite_assets.reports.tables.listings import (
     check_table,
@@ -54,6 +56,43 @@ def test_evidence_is_shown_as_it_is_and_long_tables_are_cut() -> None:
     assert (table.rows[0].headings, [cell.plain for cell in table.rows[0].cells]) == (("a|b",), [f"{MINUS}1.5", "x"])
     assert table.rows[1].cells[0].text == "none"
     assert (len(table.rows), table.caption) == (50, "Frequent. The first 50 rows; 10 more are in the JSON file.")
+
+
+def test_captions_have_no_names_of_columns_and_marks_are_brief() -> None:
+    marks = pa.table(
+        {
+            "kind": ["word"], "name": ["text"], "value": ["not"], "label_name": ["no"], "class_share": [1.0],
+            "rows": [12], "removed_rows": [9], "share_removed": [0.66312], "share_expected": [0.40521],
+            "p_value": [1e-9], "counts": [True], "classes": ["no 99.0 %, yes 1.0 %"], "share_kept": [0.005879],
+            "adjusted_p": [2.5561e-200], "shown": [True],
+        }
+    )  # fmt: skip
+    caption = "3 marks were tested. rows have the mark, share_removed is of the removed train rows. counts is false."
+    table = evidence_table(EvidenceTable("Marks", caption, marks))
+    assert [one.heading.text for one in table.columns] == [
+        "name", "value", "class", "rows", "removed rows", "share of removed rows", "share of random rows",
+        "counts as a shortcut", "of which classes", "share kept", "p (Holm)", "beyond chance",
+    ]  # fmt: skip
+    space = "\N{NO-BREAK SPACE}"
+    assert [cell.text for cell in table.rows[0].cells] == [
+        "text", "not", "no", "12", "9", f"66.3{space}%", f"40.5{space}%", "yes",
+        f"no 99.0{space}%, yes 1.0{space}%", f"0.6{space}%", f"2.6e{MINUS}200", "yes",
+    ]  # fmt: skip
+    assert table.rows[0].cells[5].value == 0.66312
+    assert table.caption.startswith("3 marks were tested. Rows: how many have the mark, of which classes they are")
+    assert "_" not in table.caption
+    planted = pa.table({"iteration": [0], "precision_by_chance": [0.5]})
+    told = evidence_table(EvidenceTable("Planted", "Where precision falls to precision_by_chance.", planted)).caption
+    assert told == "Where precision falls to “precision by chance”."
+
+
+def test_rows_of_the_evidence_have_file_and_line() -> None:
+    ids = np.array([7, 8])
+    places = pa.table([ids, ["train"] * 2, ids, ["my.csv", None], pa.array([9, None])], schema=SOURCE_PLACES)
+    arrow = pa.table({"row_id": [7, 8, 9], "label_probability": [0.1, 0.2, 0.3]})
+    table = evidence_table(EvidenceTable("Possible label errors", "Read them.", arrow), SourceRows(places))
+    assert table.headings == ("row",)
+    assert [row.headings[0] for row in table.rows] == ["my.csv, line 9 (row 7)", "row 8", "row 9"]
 
 
 def test_settings_are_names_and_values() -> None:

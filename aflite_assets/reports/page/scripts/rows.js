@@ -263,7 +263,7 @@
     if (fact.suggested !== undefined) { entry(pairs, "Label suspected", suspicion(fact, row)); }
     if (fact.nearest) {
       var other = data.rows[fact.nearest[0]], near = element("div");
-      near.appendChild(element("p", "legend", "row " + other.id + ", labelled " + named(other.label) +
+      near.appendChild(element("p", "legend", "row " + other.id + (other.place ? " (" + inFile(other.place) + ")" : "") + ", labelled " + named(other.label) +
         ", cosine similarity " + fact.nearest[1].toFixed(2)));
       near.appendChild(text(other, Infinity));
       entry(pairs, "Nearest kept row of another class", near);

@@ -26,6 +26,8 @@ _PARTS = 2**46
 """Parts that a word is shared in: as whole numbers they add up to the same in any order, to 1e-14 of each word."""
 _MOST_PARTS = 2**62
 """A share never grows past 65,536 words, where 64 bits would end."""
+_FEW = 32
+"""Units that are put in order one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +175,7 @@ def remove_lowest(
     """
     own_words = vocabulary.own_words.copy()
     ranked = candidates[np.argsort(vocabulary.shares[candidates])]
-    _order_ties(vocabulary.shares, ties, ranked)
+    _order_ties(vocabulary.shares[ranked], ties[ranked], ranked)
     words = vocabulary.words
     removed = np.empty(len(ranked), np.int64)
     taken, bound = _remove(
@@ -268,14 +270,22 @@ def _share(
 
 @njit(nogil=True, cache=True)
 def _order_ties(shares: np.ndarray, ties: np.ndarray, ranked: np.ndarray) -> None:
-    """Put units of equal shares, which stand together, in the drawn order."""
+    """Put units of equal shares, which stand together, in the drawn order; all three are in the order of the ranks."""
     first = 0
     while first < len(ranked):
         stop = first + 1
-        while stop < len(ranked) and shares[ranked[stop]] == shares[ranked[first]]:
+        while stop < len(ranked) and shares[stop] == shares[first]:
             stop += 1
-        if stop - first > 1:
-            ranked[first:stop] = ranked[first:stop][np.argsort(ties[ranked[first:stop]])]
+        if stop - first > _FEW:
+            order = np.argsort(ties[first:stop])
+            ranked[first:stop] = ranked[first:stop][order]
+        else:
+            for place in range(first + 1, stop):
+                tie, unit, before = ties[place], ranked[place], place - 1
+                while before >= first and ties[before] > tie:
+                    ties[before + 1], ranked[before + 1] = ties[before], ranked[before]
+                    before -= 1
+                ties[before + 1], ranked[before + 1] = tie, unit
         first = stop
 
 

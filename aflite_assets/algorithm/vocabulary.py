@@ -14,6 +14,7 @@ Units are what leaves together: a row, or a group whose words count as one row's
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numba import njit
@@ -21,6 +22,12 @@ from numba import njit
 from aflite_assets.errors import InvalidInputError
 
 _MOST_WORDS = np.iinfo(np.int32).max
+_PARTS = 2**46
+"""Parts that a word is shared in: as whole numbers they add up to the same in any order, to 1e-14 of each word."""
+_MOST_PARTS = 2**62
+"""A share never grows past 65,536 words, where 64 bits would end."""
+_FEW = 32
+"""Units that are put in order one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +42,11 @@ class RowWords:
     offsets: np.ndarray
     numbers: np.ndarray
 
+    @cached_property
+    def n_numbers(self) -> int:
+        """One more than the largest number of a word."""
+        return int(self.numbers.max()) + 1 if len(self.numbers) else 0
+
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
@@ -42,8 +54,9 @@ class Vocabulary:
 
     `words`: of the rows of the whole input. `members`: the pool's rows, unit after unit; `starts`: where each unit's
     begin, and a last one where they end. `rows_with` int32: units that hold each word; `holder` int32: the exclusive
-    or of their numbers, which is the unit itself where there is one. `own_words` int64: u of each unit. `shares`
-    float64: phi of each unit. `distinct_words`: V. `words_per_row`: mean number of distinct words of a row.
+    or of their numbers, which is the unit itself where there is one. Of each unit `lengths` int64: distinct words;
+    `own_words` int64: u; `shares` float64: phi. `distinct_words`: V. `words_per_row`: mean number of distinct words of
+    a row.
     """
 
     words: RowWords
@@ -51,6 +64,7 @@ class Vocabulary:
     starts: np.ndarray
     rows_with: np.ndarray
     holder: np.ndarray
+    lengths: np.ndarray
     own_words: np.ndarray
     shares: np.ndarray
     distinct_words: int
@@ -116,22 +130,21 @@ def count_vocabulary(words: RowWords, rows: np.ndarray, units: np.ndarray, n_uni
     """
     members = rows[np.argsort(units, kind="stable")]
     starts = np.concatenate([[0], np.cumsum(np.bincount(units, minlength=n_units))])
-    seen = _unseen(words)
-    rows_with, holder = np.zeros(len(seen), np.int32), np.zeros(len(seen), np.int32)
-    own_words, shares = np.zeros(n_units, np.int64), np.zeros(n_units)
-    if len(seen):
-        _count(words.offsets, words.numbers, members, starts, seen, rows_with, holder, own_words)
-        seen[:] = -1
-        _share(words.offsets, words.numbers, members, starts, seen, rows_with, shares)
-    occurrences = np.diff(words.offsets)[rows].sum()
+    rows_with, holder = np.zeros(words.n_numbers, np.int32), np.zeros(words.n_numbers, np.int32)
+    lengths, own_words, parts = (np.zeros(n_units, np.int64) for _ in range(3))
+    pool = (words.offsets, words.numbers, members, starts)
+    _count(*pool, _unseen(words), rows_with, holder, own_words)
+    _share(*pool, _unseen(words), np.rint(_PARTS / np.maximum(rows_with, 1)).astype(np.int64), lengths, parts)
+    occurrences = (words.offsets[rows + 1] - words.offsets[rows]).sum()
     return Vocabulary(
         words,
         members,
         starts,
         rows_with,
         holder,
+        lengths,
         own_words,
-        shares,
+        parts / _PARTS,
         int(np.count_nonzero(rows_with)),
         float(occurrences / len(rows)) if len(rows) else 0.0,
     )
@@ -161,9 +174,9 @@ def remove_lowest(
         room: most counted rows to remove. Once they are gone nothing more goes.
     """
     own_words = vocabulary.own_words.copy()
-    ranked = candidates[np.lexsort((ties[candidates], vocabulary.shares[candidates]))]
+    ranked = candidates[np.argsort(vocabulary.shares[candidates])]
+    _order_ties(vocabulary.shares[ranked], ties[ranked], ranked)
     words = vocabulary.words
-    most = np.diff(np.concatenate([[0], np.cumsum(np.diff(words.offsets)[vocabulary.members])])[vocabulary.starts])
     removed = np.empty(len(ranked), np.int64)
     taken, bound = _remove(
         words.offsets,
@@ -175,7 +188,7 @@ def remove_lowest(
         vocabulary.holder.copy(),
         own_words,
         ranked,
-        int(most[ranked].max()) + 1 if len(ranked) else 1,
+        int(vocabulary.lengths[ranked].max()) + 1 if len(ranked) else 1,
         sizes,
         counted,
         allowed,
@@ -187,7 +200,7 @@ def remove_lowest(
 
 def _unseen(words: RowWords) -> np.ndarray:
     """For each word the last unit that it was met in: none yet."""
-    return np.full(int(words.numbers.max()) + 1 if len(words.numbers) else 0, -1, dtype=np.int32)
+    return np.full(words.n_numbers, -1, dtype=np.int32)
 
 
 @njit(nogil=True, cache=True)
@@ -212,13 +225,15 @@ def _count(
     holder: np.ndarray,
     own_words: np.ndarray,
 ) -> None:
+    single = len(starts) - 1 == len(members)  # then no word can come twice
     for unit in range(len(starts) - 1):
         for place in range(starts[unit], starts[unit + 1]):
             row = members[place]
             for at in range(offsets[row], offsets[row + 1]):
                 word = numbers[at]
-                if seen[word] != unit:
-                    seen[word] = unit
+                if single or seen[word] != unit:
+                    if not single:
+                        seen[word] = unit
                     rows_with[word] += 1
                     holder[word] ^= unit
     for word in range(len(rows_with)):
@@ -233,32 +248,45 @@ def _share(
     members: np.ndarray,
     starts: np.ndarray,
     seen: np.ndarray,
-    rows_with: np.ndarray,
-    shares: np.ndarray,
+    word_parts: np.ndarray,
+    lengths: np.ndarray,
+    parts: np.ndarray,
 ) -> None:
-    most = 0
+    single = len(starts) - 1 == len(members)
     for unit in range(len(starts) - 1):
-        words = 0
-        for place in range(starts[unit], starts[unit + 1]):
-            words += offsets[members[place] + 1] - offsets[members[place]]
-        most = max(most, words)
-    counts = np.empty(most, np.int32)
-    for unit in range(len(starts) - 1):
-        found = 0
+        length, total = 0, 0
         for place in range(starts[unit], starts[unit + 1]):
             row = members[place]
             for at in range(offsets[row], offsets[row + 1]):
                 word = numbers[at]
-                if seen[word] != unit:
-                    seen[word] = unit
-                    counts[found] = rows_with[word]
-                    found += 1
-        # In one order, so that units with the same counts have the same bits however their words are numbered.
-        counts[:found].sort()
-        total = 0.0
-        for at in range(found):
-            total += 1.0 / counts[at]
-        shares[unit] = total
+                if single or seen[word] != unit:
+                    if not single:
+                        seen[word] = unit
+                    length += 1
+                    total = min(total + word_parts[word], _MOST_PARTS)
+        lengths[unit] = length
+        parts[unit] = total
+
+
+@njit(nogil=True, cache=True)
+def _order_ties(shares: np.ndarray, ties: np.ndarray, ranked: np.ndarray) -> None:
+    """Put units of equal shares, which stand together, in the drawn order; all three are in the order of the ranks."""
+    first = 0
+    while first < len(ranked):
+        stop = first + 1
+        while stop < len(ranked) and shares[stop] == shares[first]:
+            stop += 1
+        if stop - first > _FEW:
+            order = np.argsort(ties[first:stop])
+            ranked[first:stop] = ranked[first:stop][order]
+        else:
+            for place in range(first + 1, stop):
+                tie, unit, before = ties[place], ranked[place], place - 1
+                while before >= first and ties[before] > tie:
+                    ties[before + 1], ranked[before + 1] = ties[before], ranked[before]
+                    before -= 1
+                ties[before + 1], ranked[before + 1] = tie, unit
+        first = stop
 
 
 @njit(nogil=True, cache=True)
@@ -283,6 +311,7 @@ def _remove(
 
     Own words only grow, so that once a level is begun no unit joins it: one found to have grown is moved up.
     """
+    single = len(starts) - 1 == len(members)
     by_level, level_starts = _levels(ranked, own_words, levels)
     moved, next_moved = np.full(levels, -1, np.int64), np.full(len(ranked), -1, np.int64)
     taken, bound = 0, False
@@ -316,8 +345,9 @@ def _remove(
                 row = members[place]
                 for occurrence in range(offsets[row], offsets[row + 1]):
                     word = numbers[occurrence]
-                    if seen[word] != unit:
-                        seen[word] = unit
+                    if single or seen[word] != unit:
+                        if not single:
+                            seen[word] = unit
                         rows_with[word] -= 1
                         holder[word] ^= unit
                         if rows_with[word] == 1:

@@ -71,7 +71,7 @@ def test_the_shortlist_passes_the_threshold_and_the_slice_is_its_lowest_share(em
     scores = pq.read_table(part.file("scores/000.parquet"))
     by_id = dict(zip(scores["row_id"].to_pylist(), scores["predictability"].to_pylist(), strict=True))
     share = dict(zip(rows["row_id"].to_pylist(), rows["vocabulary_share"].to_pylist(), strict=True))
-    gone = rows.filter(np.array(rows["removed_in_iteration"].to_pylist()) == 0)["row_id"].to_pylist()  # type: ignore[arg-type]
+    gone = rows.filter(np.array(rows["removed_in_iteration"].to_pylist()) == 0)["row_id"].to_pylist()
     assert len(gone) == 30
     assert min(by_id[row] for row in gone) >= 0.5
     stayed = [row for row, score in by_id.items() if score >= 0.5 and row not in gone]

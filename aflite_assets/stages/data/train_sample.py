@@ -181,7 +181,7 @@ class _Growth:
             models = (self._model(sample, repeat, contents) for repeat in range(self.settings.repeats))
             right.append(tuple(int(points.point(model, sample).summary["right"]) for model in models))
             curve = self._so_far(right)
-            if curve.stopped is not None:
+            if curve.ended:
                 break
         return curve
 

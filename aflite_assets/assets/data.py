@@ -4,15 +4,18 @@ import dagster as dg
 
 from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
+from aflite_assets.assets.display.pictures import result_pictures
+from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, CheckResult
 from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE
+from aflite_assets.reports.inputs.learning_curve import sample_rows, sample_text
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.results.damage import find_damage
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.specs.yaml.safe_text import shown_path
 from aflite_assets.stages.display import raw_findings
-from aflite_assets.stages.shared.published import ChallengeSets, read_challenge_sets
+from aflite_assets.stages.shared.published import ChallengeSets, read_challenge_sets, read_sample_curve
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _RAW_CHECKS = (
@@ -116,6 +119,52 @@ def _available(challenges: ChallengeSets) -> dg.AssetCheckResult:
         missing=challenges.missing,
         what_to_do="get the files that are named and materialise again" if challenges.missing else "none",
     )
+
+
+@asset_with_optional_checks(
+    **stage_options(
+        "train_sample",
+        group="data",
+        kinds={"parquet"},
+        pool=GPU_POOL,  # it trains a model on every sample
+        checks=[
+            (
+                "sample_curve_flattens",
+                "With sample the accuracy by the size of the sample rises, then stops increasing.",
+                False,
+            )
+        ],
+    )
+)
+def train_sample(
+    context: dg.AssetExecutionContext,
+    result_store: ResultStoreResource,
+    experiment_tracker: ExperimentTracker,
+    compute_device: ComputeDevice,
+) -> dg.MaterializeResult:
+    """A random sample of the train rows, as small as is enough to learn the task; all of them where none is asked for.
+
+    Where the file has `sample`, a model is trained on samples of growing size, and held-back train rows choose one.
+    """
+    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
+    name, curve, summary = "sample_curve_flattens", read_sample_curve(obtained.result), obtained.result.summary
+    if curve is None:
+        said = f"{NOT_APPLICABLE}: the file asks for no sample, so all train rows are filtered"
+        return materialized(obtained, {"chosen": "all train rows"}, [check(name, True, warn=True, result=said)])
+    metadata = {
+        "dagster/row_count": summary["rows"] + summary["held_back_rows"],
+        "sample_rows": summary["rows"],
+        "held_back_rows": summary["held_back_rows"],
+        "train_rows": summary["train_rows"],
+        "rows_per_class": table({"class": name, "rows": rows} for name, rows in summary["rows_per_class"].items()),
+        "chosen": sample_text(curve),
+        **result_pictures(obtained.result),
+        "sample_curve_points": table(sample_rows(curve)),
+        **column_metadata(obtained.result, result_store.open()),
+    }
+    cautions = list(curve.cautions())
+    shown = "\n".join(cautions) or "none"
+    return materialized(obtained, metadata, [check(name, not cautions, warn=True, cautions=shown)])
 
 
 def _raw_checks(

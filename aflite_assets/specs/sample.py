@@ -23,8 +23,8 @@ class SampleSpec(StrictSpec):
     )
     stop: StopRule = Field(
         "flat",
-        description="flat: when the accuracy rises no more than noise, by the rule of warmup.size auto; falls: when a "
-        "larger sample is not better than the one before, as the paper's algorithm says",
+        description="flat: the smallest sample that two larger ones are no more than noise above, by the rule of "
+        "warmup.size auto; falls: the last before one that is not better, as the paper's algorithm says",
     )
     repeats: int = Field(1, ge=1, le=100, description="trainings per sample, each with a seed of its own; their mean")
 

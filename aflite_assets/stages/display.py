@@ -14,7 +14,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import PublishedResult
 from aflite_assets.results.sidecar_files import kept_beside, sources_version
 from aflite_assets.stages.shared import report_inputs, source_places
-from aflite_assets.stages.shared.published import read_learning_curves
+from aflite_assets.stages.shared.published import read_learning_curves, read_sample_curve
 from aflite_assets.stages.shared.source_places import source_facts
 
 if TYPE_CHECKING:
@@ -28,8 +28,9 @@ _HERE = (Path(__file__), Path(report_inputs.__file__), Path(source_places.__file
 def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
     """The pictures of a result by name, PNGs under 50 kB: none for assets without any.
 
-    Of `warmup_split` "learning_curve" where encoders chose the warm-up rows; of `filtered_sets` "curve_<name>" and
-    "scores_<name>" per representation; of `bias_evidence` "similarity_<name>_<class number>".
+    Of `train_sample` "sample_curve" where a sample was asked for; of `warmup_split` "learning_curve" where encoders
+    chose the warm-up rows; of `filtered_sets` "curve_<name>" and "scores_<name>" per representation; of `bias_evidence`
+    "similarity_<name>_<class number>".
     """
     if result.asset not in _DRAWN:
         return {}
@@ -86,6 +87,13 @@ def _of_warmup(result: PublishedResult) -> "dict[str, Picture]":
     return {"learning_curve": warmup_picture(curves)} if curves else {}
 
 
+def _of_sample(result: PublishedResult) -> "dict[str, Picture]":
+    from aflite_assets.reports.figures.all_figures import sample_picture
+
+    curve = read_sample_curve(result)
+    return {} if curve is None else {"sample_curve": sample_picture(curve)}
+
+
 def _of_filter(result: PublishedResult) -> "dict[str, Picture]":
     from aflite_assets.reports.figures.all_figures import scores_picture
     from aflite_assets.reports.figures.drawing import Picture
@@ -111,6 +119,7 @@ def _of_evidence(result: PublishedResult) -> "dict[str, Picture]":
 
 
 _DRAWN: Mapping[str, Callable[[PublishedResult], "dict[str, Picture]"]] = {
+    "train_sample": _of_sample,
     "warmup_split": _of_warmup,
     "filtered_sets": _of_filter,
     "bias_evidence": _of_evidence,

@@ -20,6 +20,7 @@ GROUPS = {
     "dataset_registry": "data",
     "raw_dataset": "data",
     "challenge_sets": "data",
+    "train_sample": "data",
     "warmup_split": "warmup",
     "warmup_models": "warmup",
     "embeddings": "embedding",
@@ -42,7 +43,8 @@ READ_FILES = {
     "benchmark_report": {"challenge_files"},
 }
 FILTER_JOB = {
-    "raw_dataset", "warmup_split", "warmup_models", "embeddings", "filtered_sets", "control_sets", "published_dataset",
+    "raw_dataset", "train_sample", "warmup_split", "warmup_models", "embeddings", "filtered_sets", "control_sets",
+    "published_dataset",
 }  # fmt: skip
 
 
@@ -77,7 +79,7 @@ def test_assets_that_compute_on_a_card_share_the_pool_gpu() -> None:
     graph = definitions.defs.resolve_asset_graph()
     pools = {key.path[-1]: set(graph.get(key).pools or ()) for key in graph.get_all_asset_keys()}
     assert {name for name, pool in pools.items() if pool} == {
-        "warmup_split", "warmup_models", "embeddings", "filtered_sets", "forgettable_sets",
+        "train_sample", "warmup_split", "warmup_models", "embeddings", "filtered_sets", "forgettable_sets",
         "evaluator_models", "bias_evidence",
     }  # fmt: skip
     assert set.union(*pools.values()) == {"gpu"}

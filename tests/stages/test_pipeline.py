@@ -121,6 +121,7 @@ CHANGES: dict[str, Any] = {
     "challenge_sets": {},
     "distance_encoder": {"kind": "identity"},
     "planted": {"biased": "yes"},
+    "sample": {"start": 100, "step": 100, "most": 300, "model": {"kind": "linear"}},
     "forgettables": {"net": {"model": {"kind": "timm_image", "architecture": "resnet10t"}}},
     "report": {"scatter_features": [1, 0]},
     "refresh": "never",

@@ -26,6 +26,7 @@ from aflite_assets.specs.filter import Count
 from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, TableSource, as_tuple
 from aflite_assets.stages.data.raw_dataset import LoadedTable, changes
 from aflite_assets.stages.shared.published import category_columns
+from aflite_assets.stages.shared.sizes import CurveSizes
 from aflite_assets.wording import quoted
 
 MOST_CLASSES = 20
@@ -73,6 +74,7 @@ def plan_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterato
     settings = plan.settings
     yield f"plan{_basis(data)}"
     lines = [
+        *([] if plan.sample is None else [("sample", _sample(plan, plan.sample))]),
         ("warm-up", _warmup(spec, plan)),
         ("pool", f"{counted(plan.pool_rows, 'row')} to filter{_policy(spec, plan)}"),
         ("target_size", f"{_size(settings.target_size, spec.filter.target_size)} of train are kept at least"),
@@ -350,16 +352,25 @@ def _basis(data: DataPreview) -> str:
     return " by the source's own counts, in which rows may be that are dropped"
 
 
+def _sample(plan: RunPlan, sizes: CurveSizes) -> str:
+    tried = listed([count(rows) for rows in sizes.samples], 10)
+    return (
+        f"{tried} of {counted(plan.rows['train'], 'train row')} are tried until it is enough, with "
+        f"{count(sizes.held_back)} held back; what follows is for the most"
+    )
+
+
 def _warmup(spec: DatasetSpec, plan: RunPlan) -> str:
+    of_train = f"{count(plan.filtered_from)} {'train' if plan.sample is None else 'sampled'} rows"
     if not plan.warmup_rows:
         return "none, no encoder is trained"
     if plan.curve is not None:
         samples = ", ".join(map(count, plan.curve.samples))
         return (
-            f"at most {counted(plan.warmup_rows, 'row')} of {count(plan.rows['train'])} train rows (auto: a sample of "
+            f"at most {counted(plan.warmup_rows, 'row')} of {of_train} (auto: a sample of "
             f"{samples}, and {count(plan.curve.held_back)} held back); what follows is for the most"
         )
-    return f"{_size(plan.warmup_rows, spec.warmup.size)} of {count(plan.rows['train'])} train rows"
+    return f"{_size(plan.warmup_rows, spec.warmup.size)} of {of_train}"
 
 
 def _policy(spec: DatasetSpec, plan: RunPlan) -> str:

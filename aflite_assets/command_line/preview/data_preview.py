@@ -27,10 +27,18 @@ from aflite_assets.specs.sources import HubSource, ImageFolderSource, LabelledFo
 from aflite_assets.stages.data.challenge_sets import build_challenge, decodable_challenge, load_challenge
 from aflite_assets.stages.data.fine_tune_rows import build_fine_tune, in_dataset_classes
 from aflite_assets.stages.data.raw_dataset import LoadedTable, RawDatasetSettings, read_raw
+from aflite_assets.stages.data.train_sample import check_sample_model, draw_sample
 from aflite_assets.stages.shared.label_mapping import label_mapping
-from aflite_assets.stages.shared.published import without_rows
+from aflite_assets.stages.shared.published import TrainSample, sampled_rows, without_rows
 from aflite_assets.stages.shared.report_inputs import check_scatter_features
-from aflite_assets.stages.shared.sizes import curve_sizes, in_pool, resolve_count, warmup_rows
+from aflite_assets.stages.shared.sizes import (
+    CurveSizes,
+    curve_sizes,
+    in_pool,
+    resolve_count,
+    sample_sizes,
+    warmup_rows,
+)
 from aflite_assets.stages.shared.source_places import RowPlaces, facts_of
 from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, check_models, draw_warmup, needs_warmup
 
@@ -163,16 +171,18 @@ def preview_plan(
         check_scatter_features(spec.report.scatter_features, raw)
     _check_weak_models(spec, raw)
     settings, warmup_ids, curve = WarmupSplitSettings.of(spec), np.zeros(0, np.int64), None
+    sample, filtered = _sample(spec, raw, rows["train"], complete=data.complete)
     if data.complete:
-        drawn = draw_warmup(settings, raw)
+        drawn = draw_warmup(settings, filtered)
         warmup_ids, n_warmup = drawn.row_ids, len(drawn.row_ids)
         curve = None if drawn.samples is None else drawn.samples.sizes
     else:
         check_models(settings, raw)
         needed, classes = needs_warmup(settings), len(raw.label_names)
-        n_warmup = warmup_rows(spec.warmup, rows["train"], needed=needed, classes=classes)
+        of_train = rows["train"] if sample is None else sample.samples[-1]
+        n_warmup = warmup_rows(spec.warmup, of_train, needed=needed, classes=classes)
         if needed and spec.warmup.size == "auto":
-            curve = curve_sizes(rows["train"], classes=classes)
+            curve = curve_sizes(of_train, classes=classes)
     return plan_run(
         spec,
         rows,
@@ -184,9 +194,21 @@ def preview_plan(
         },
         warmup_rows=n_warmup,
         curve=curve,
-        largest_group=_largest_group(spec, raw, warmup_ids),
+        sample=sample,
+        largest_group=_largest_group(spec, filtered, warmup_ids),
         forgettable_shares=None if store is None else known_shares(spec, store),
     )
+
+
+def _sample(spec: DatasetSpec, raw: Examples, train_rows: int, *, complete: bool) -> tuple[CurveSizes | None, Examples]:
+    """What is tried of a sample of the train rows, and the rows that are filtered if it is the largest."""
+    if spec.sample is None:
+        return None, raw
+    if not complete:
+        check_sample_model(spec.sample, raw)
+        return sample_sizes(spec.sample, train_rows), raw
+    drawn = draw_sample(spec.sample, raw, seed=spec.seed)
+    return drawn.sizes, sampled_rows(raw, TrainSample(drawn.samples[-1], drawn.held_back))
 
 
 def _check_weak_models(spec: DatasetSpec, raw: Examples) -> None:

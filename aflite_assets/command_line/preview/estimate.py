@@ -44,6 +44,7 @@ from aflite_assets.specs.models import (
     NeuralModelSpec,
 )
 from aflite_assets.specs.recipes import Recipe, RecipeStage, recipes_of
+from aflite_assets.specs.sample import SampleSpec
 from aflite_assets.stages.pipeline import STAGES
 
 Timing = TypeVar("Timing")
@@ -84,6 +85,9 @@ LIBRARIES = "import mlflow, torch, aflite_assets.stages.child_process, aflite_as
 """What the process of a stage loads before it does anything."""
 
 AUTO_NOTE = "the learning curve of warmup.size auto; what follows is counted as if it chose the largest sample"
+
+
+SAMPLE_NOTE = "as if every size were tried; what follows is counted as if the largest sample were chosen"
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,7 @@ def estimate_cost(
         CostLine("each stage", "its process", (Work(len(STAGES), "start", started_in),)),
         CostLine("each stage", "what any data need", (Work(1, "run of few rows", few_rows),)),
     ]
+    lines += _sample_lines(spec.sample, plan, timings)
     for name, encoder in spec.representations.items():
         lines += _encoder_lines(name, encoder, plan, timings)
     for name, encoder in spec.representations.items():
@@ -256,6 +261,22 @@ class TimingCache:
         return timing
 
 
+def _sample_lines(sample: SampleSpec | None, plan: RunPlan, timings: TimingCache) -> Iterator[CostLine]:
+    """The trainings on every sample and their answers about the held-back rows."""
+    if sample is None or plan.sample is None:
+        return
+    sizes, held_back, model = plan.sample.samples, plan.sample.held_back, sample.model
+    models = len(sizes) * sample.repeats
+    if isinstance(model, ClassicalModelSpec):
+        timing = timings.classical(model)
+        seconds = sum(timing.seconds(rows, held_back) for rows in sizes)
+        work: tuple[Work, ...] = (Work(models, "fit", seconds / models),)
+    else:
+        steps = sample.repeats * sum(_steps(model, rows) for rows in sizes)
+        work = _work(timings.neural(model), model=models, step=steps, row=models * held_back)
+    yield CostLine("train_sample", model.kind, work, SAMPLE_NOTE)
+
+
 def _encoder_lines(name: str, encoder: EncoderSpec, plan: RunPlan, timings: TimingCache) -> Iterator[CostLine]:
     if isinstance(encoder, IdentityEncoderSpec):
         return
@@ -275,7 +296,9 @@ def _loading_line(spec: DatasetSpec, timings: TimingCache) -> CostLine | None:
     apart = (IdentityEncoderSpec, FineTunedSpec, ClassicalModelSpec)
     evaluators = [one for one in spec.evaluators.values() if not isinstance(one, apart)]
     weak_models = [entry.settings(spec.evaluators) for entry in spec.forgettables.values()]
-    stages = [encoders, encoders, weak_models, evaluators]  # warmup_models, embeddings, forgettable_sets, ...
+    sample = [] if spec.sample is None or isinstance(spec.sample.model, ClassicalModelSpec) else [spec.sample.model]
+    # train_sample, warmup_models, embeddings, forgettable_sets, evaluator_models
+    stages = [sample, encoders, encoders, weak_models, evaluators]
     firsts = [[timing.first for one in models if (timing := timings.neural(one)) is not None] for models in stages]
     longest = [max(one) for one in firsts if one]
     if not longest:

@@ -20,13 +20,14 @@ class PlannedTrainSet:
     """One train set of the evaluators' grid.
 
     `rows` if the filter runs to its target size. `drawn_per_seed`: another draw for each seed; the others are the same
-    rows for all.
+    rows for all. `trained_before`: as another representation's set of the same rows, whose cells are found.
     """
 
     name: str
     representation: str | None
     rows: int
     drawn_per_seed: bool = False
+    trained_before: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class RunPlan:
     train rows; `scored_rows` are only scored. `most_iterations` includes the last one, which removes nothing. `curve`:
     what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
     `filter_runs`: how often each representation is filtered. `weak_models`: whose forgotten rows are found, by name;
-    `full_alone`: evaluators that go on with such rows, and so run on full and no other train set.
+    `full_alone`: evaluators that go on with such rows, and so run on full and no other train set. `sample`: what is
+    tried where a sample of the train rows is filtered, which is then taken to be the largest.
     """
 
     rows: Mapping[str, int]
@@ -57,11 +59,17 @@ class RunPlan:
     filter_runs: int = 1
     weak_models: Mapping[str, PlannedWeakModel] = field(default_factory=dict)
     full_alone: tuple[str, ...] = ()
+    sample: CurveSizes | None = None
 
     @property
     def embedded_rows(self) -> int:
         """Rows that every encoder turns into features."""
-        return sum(self.rows.values()) - self.warmup_rows
+        return self.filtered_from - self.warmup_rows + sum(self.rows.values()) - self.rows["train"]
+
+    @property
+    def filtered_from(self) -> int:
+        """Train rows that warm-up and filter may take: all, or those of the largest sample."""
+        return self.rows["train"] if self.sample is None else self.sample.samples[-1]
 
     @property
     def cells(self) -> int:
@@ -84,26 +92,30 @@ def plan_run(
     warmup_rows: int,
     largest_group: int = 1,
     curve: CurveSizes | None = None,
+    sample: CurveSizes | None = None,
     fine_tune_rows: Mapping[str, int] | None = None,
     forgettable_shares: Mapping[str, Mapping[str, float]] | None = None,
 ) -> RunPlan:
     """The plan for splits of these many rows; `largest_group` is that of the pool and matters to whole-group removal.
 
-    `curve`: the samples of `warmup.size: auto`, with the most that it may spend as `warmup_rows`.
+    `curve`: the samples of `warmup.size: auto`, with the most that it may spend as `warmup_rows`; `sample`: those of
+    `sample`, of which the largest is taken to be filtered.
     `forgettable_shares`: what an earlier result says of weak models' sets (`weak_models.known_shares`).
 
     Raises:
         DataError: the filter's sizes cannot be met.
     """
     outside = {split: count for split, count in rows.items() if split != "train"}
-    train = rows["train"] - warmup_rows
+    spent = 0 if spec.full_includes_warmup else warmup_rows
+    held_back, of_train = (0, rows["train"]) if sample is None else (sample.held_back, sample.samples[-1])
+    train = of_train - warmup_rows
     entering = {
         policy: sum(count for split, count in outside.items() if spec.filter.evaluation_rows_of(split) == policy)
         for policy in ("pooled", "scored")
     }
     pool = train + entering["pooled"]
     settings = filter_settings(spec.filter, pool, warmup_rows, train_rows=train)
-    full = rows["train"] if spec.full_includes_warmup else train
+    full = rows["train"] - held_back - spent
     weak_models = plan_weak_models(spec, full, forgettable_shares or {})
     return RunPlan(
         rows=rows,
@@ -114,13 +126,17 @@ def plan_run(
         scored_rows=entering["scored"],
         settings=settings,
         most_iterations=most_iterations(settings, pool, train_rows=train, largest_group=largest_group),
-        train_sets=(*_train_sets(spec, full, train, settings), *_forgettable_train_sets(weak_models)),
+        train_sets=(
+            *_train_sets(spec, full, train, settings, sampled=None if sample is None else of_train - spent),
+            *_forgettable_train_sets(weak_models),
+        ),
         evaluators=len(spec.evaluators),
         seeds=len(spec.seeds),
         curve=curve,
         fine_tune_rows=fine_tune_rows or {},
         filter_runs=spec.filter_seeds,
         weak_models=weak_models,
+        sample=sample,
         full_alone=tuple(name for name, recipe in recipes_of(spec.evaluators).items() if recipe.forgettable),
     )
 
@@ -148,6 +164,8 @@ def pool_in_iteration(plan: RunPlan, iteration: int) -> int:
 
 def fits(settings: object, train_set: PlannedTrainSet, seeds: int) -> int:
     """Models fitted on one train set; without randomness one serves all seeds that have the same rows."""
+    if train_set.trained_before:
+        return 0
     same = isinstance(settings, ClassicalModelSpec) and not train_set.drawn_per_seed
     return 1 if same else seeds
 
@@ -163,10 +181,14 @@ def _forgettable_train_sets(weak_models: Mapping[str, PlannedWeakModel]) -> list
     ]
 
 
-def _train_sets(spec: DatasetSpec, full: int, unspent: int, settings: FilterSettings) -> list[PlannedTrainSet]:
+def _train_sets(
+    spec: DatasetSpec, full: int, unspent: int, settings: FilterSettings, *, sampled: int | None
+) -> list[PlannedTrainSet]:
     sets = [PlannedTrainSet("full", None, full)]
     filtered = settings.target_size
-    for name, encoder in spec.representations.items():
+    for number, (name, encoder) in enumerate(spec.representations.items()):
+        if sampled is not None:
+            sets.append(PlannedTrainSet("sampled", name, sampled, trained_before=number > 0))
         sets += [
             PlannedTrainSet("filtered", name, filtered, drawn_per_seed=spec.filter_seeds > 1),
             PlannedTrainSet("random", name, filtered, drawn_per_seed=True),
@@ -181,5 +203,5 @@ def _train_sets(spec: DatasetSpec, full: int, unspent: int, settings: FilterSett
             sets.append(PlannedTrainSet("single_pass_model", name, filtered))
         sets.append(PlannedTrainSet("single_pass_linear", name, filtered))
         if spec.train_weighted:
-            sets.append(PlannedTrainSet("weighted", name, sets[0].rows))
+            sets.append(PlannedTrainSet("weighted", name, full if sampled is None else sampled))
     return sets

@@ -16,7 +16,7 @@ from aflite_assets.reports.figures.forgettable_figures import forgettable_pictur
 from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.representation_figures import similarity_map
 from aflite_assets.reports.figures.scatters import scatter_pictures
-from aflite_assets.reports.inputs.learning_curve import LearningCurve
+from aflite_assets.reports.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
 from aflite_assets.reports.inputs.similarity import ClassSimilarity, means_text
@@ -31,9 +31,9 @@ _GRID_ROWS = 6
 def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
     """Every figure that applies, by names that fit files: a kind, and for most the representation after a dot.
 
-    "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "overview", "falls", "curve", "predictability",
-    "scores", "scatter_before", "scatter_after", "examples" per representation; "similarity" per representation and
-    class number; "data_map" per representation and evaluator; those of `forgettable_pictures`.
+    "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "sample_curve" of `sample`; "overview", "falls", "curve",
+    "predictability", "scores", "scatter_before", "scatter_after", "examples" per representation; "similarity" per
+    representation and class number; "data_map" per representation and evaluator; those of `forgettable_pictures`.
 
     Raises:
         DataError: rows do not fit the examples.
@@ -41,6 +41,8 @@ def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
     pictures = {**headline_pictures(data, False), "filtering_curves": curves_picture(data.filtered, data.label_names)}
     if data.warmup_curves:
         pictures["warmup_curve"] = warmup_picture(data.warmup_curves)
+    if data.sample_curve is not None:
+        pictures["sample_curve"] = sample_picture(data.sample_curve)
     for filtered in data.filtered:
         name = filtered.representation
         of = f"representation {name}"
@@ -80,6 +82,14 @@ def warmup_picture(curves: Sequence[LearningCurve]) -> Picture:
     return Picture(
         learning_curve_picture(curves),
         f"Accuracy on held-back warm-up rows by the rows trained on, with the elbow chosen, representations {names}",
+    )
+
+
+def sample_picture(curve: SampleCurve) -> Picture:
+    """The curve by which the sample of the train rows was chosen."""
+    return Picture(
+        learning_curve_picture([curve.means], chosen=curve.chosen),
+        f"Accuracy on held-back train rows by the rows of the sample trained on, with the {curve.chosen:,} chosen",
     )
 
 

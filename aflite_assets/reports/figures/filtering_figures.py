@@ -176,10 +176,11 @@ def _one_iteration(axes: "Axes", counts: ScoreCounts, at: int, threshold: float 
     axes.set_title(f"iteration {counts.iterations[at]}: {total:,} rows,\n{removed.sum():,} removed", fontsize=9)
 
 
-def learning_curve_picture(curves: Sequence[LearningCurve]) -> bytes:
+def learning_curve_picture(curves: Sequence[LearningCurve], *, chosen: int | None = None) -> bytes:
     """Accuracy on the held-back rows against rows trained on (logarithmic), with Wilson's intervals and the elbows.
 
-    `curves`: at least one, all on the same held-back rows. PNG under 50 kB.
+    `curves`: at least one, all on the same held-back rows. `chosen`: the size chosen of samples that grow by steps, on
+    a plain axis; by default that of the warm-up, whose samples double. PNG under 50 kB.
     """
     figure = new_figure(height=4.4)
     axes = figure.subplots()
@@ -198,14 +199,15 @@ def learning_curve_picture(curves: Sequence[LearningCurve]) -> bytes:
         axes.plot(places[at], accuracies[at], "o", ms=14, mfc="none", mec="black", ls="none", label=label)
     guessing = 100 * curves[0].largest_class / curves[0].held_back_rows
     axes.axhline(guessing, color=GREY, ls="--", label="largest class")
-    axes.axvline(chosen_rows(curves), color=GREY, ls=":", label="size chosen")
-    axes.set_xscale("log", base=2)
+    axes.axvline(chosen_rows(curves) if chosen is None else chosen, color=GREY, ls=":", label="size chosen")
+    if chosen is None:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(curves[0].rows)
     axes.set(
-        xlabel="rows trained on (logarithmic axis)",
+        xlabel="rows trained on" + (" (logarithmic axis)" if chosen is None else ""),
         ylabel=f"right of {curves[0].held_back_rows:,} held-back rows (%)",
         ylim=(0, 102),
     )
-    axes.set_xticks(curves[0].rows)
     axes.xaxis.set_major_formatter(thousands)
     axes.minorticks_off()
     figure.legend(frameon=False, fontsize=9, loc="outside lower center", ncols=2)

@@ -5,7 +5,7 @@ say how; the rule here is this project's. The growing sample is the coarse actio
 (SustaiNLP), Algorithm 1. The models are trained in `stages`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,6 +129,10 @@ def choice_text(curves: Sequence[LearningCurve]) -> str:
     )
 
 
+NO_BETTER: Mapping[StopRule, int] = {"flat": 2, "falls": 1}
+"""Samples larger than the chosen one after which growth ends; with two, one bad training does not end it."""
+
+
 @dataclass(frozen=True)
 class SampleCurve:
     """How many of the same held-back rows one model got right, by the rows of the sample that it was trained on.
@@ -157,7 +161,7 @@ class SampleCurve:
             )
         if self.stop not in ("flat", "falls"):
             raise InvalidInputError(f"stop is {self.stop!r}; choose flat or falls")
-        assert self.means  # which checks the sizes
+        self._as_learning_curve()  # which checks the sizes
 
     @property
     def repeats(self) -> int:
@@ -167,20 +171,23 @@ class SampleCurve:
     @property
     def means(self) -> LearningCurve:
         """Each size's mean over its trainings, rounded to whole rows, as a learning curve with its intervals."""
+        return self._as_learning_curve()
+
+    def _as_learning_curve(self) -> LearningCurve:
         right = tuple(round(sum(each) / len(each)) for each in self.right)
         return LearningCurve("sample", self.rows, right, self.held_back_rows, self.largest_class)
 
     @property
-    def stopped(self) -> int | None:
-        """The rows after which it no longer increased, by `stop`; None while it still does."""
-        if self.stop == "falls":
-            return last_before_no_rise(self.rows, [sum(each) for each in self.right])
-        return first_flat(self.rows, self.means.right, self.held_back_rows)
-
-    @property
     def chosen(self) -> int:
         """The size that is enough: the last before it stopped increasing, or the largest where it never did."""
-        return self.rows[-1] if self.stopped is None else self.stopped
+        if self.stop == "flat":
+            return self.means.elbow
+        return last_before_no_rise(self.rows, [sum(each) for each in self.right])
+
+    @property
+    def ended(self) -> bool:
+        """Whether no larger sample need be tried: so many larger ones than the chosen one were no better."""
+        return self.rows.index(self.chosen) + NO_BETTER[self.stop] < len(self.rows)
 
     def cautions(self) -> Iterator[str]:
         """What must be known before the sample is trusted; nothing where the curve rises and then stops."""
@@ -191,36 +198,20 @@ class SampleCurve:
                 f"no sample taught the model more than the most frequent class gives ({percent(guessing)} %), so the "
                 "curve does not say how many rows are enough; train sample.model longer, or raise sample.start"
             )
-        elif self.stopped is None:
+        elif self.chosen == self.rows[-1]:
             yield (
                 f"accuracy still rises at {count(self.rows[-1])} rows, the largest sample, so a larger one may teach "
                 "more; raise sample.most (the trainings so far are found again)"
             )
 
 
-def first_flat(rows: Sequence[int], right: Sequence[int], held_back_rows: int) -> int | None:
-    """The elbow of the points so far, at the first point which the elbow lies before; None while there is none.
-
-    `right`: of `held_back_rows` rows those that were predicted right, one per size. The elbow is that of
-    `elbow`: averaged neighbours where a larger sample is worse, then the first size within Wilson's
-    interval of the best.
-    """
-    for tried in range(2, len(rows) + 1):
-        found = elbow(rows[:tried], right[:tried], held_back_rows)
-        if found < rows[tried - 1]:
-            return found
-    return None
-
-
-def last_before_no_rise(rows: Sequence[int], right: Sequence[int]) -> int | None:
-    """The size before the first that is not better; None while each is better than the one before.
+def last_before_no_rise(rows: Sequence[int], right: Sequence[int]) -> int:
+    """The size before the first that is not better; the largest where each is better than the one before.
 
     Source: Mishra and Sachdeva 2020, Algorithm 1, "if increasing ... else break".
     """
-    for before, size in enumerate(rows[:-1]):
-        if right[before + 1] <= right[before]:
-            return size
-    return None
+    worse = (size for size, before, after in zip(rows, right, right[1:], strict=False) if after <= before)
+    return next(worse, rows[-1])
 
 
 def sample_rows(curve: SampleCurve) -> list[dict[str, Any]]:
@@ -251,7 +242,8 @@ def sample_text(curve: SampleCurve) -> str:
         "flat": "the accuracy rises no more than noise after it",
         "falls": "the next larger sample is not better",
     }[curve.stop]
-    why = "it is the largest that could be tried, and the accuracy still rises" if curve.stopped is None else rule
+    largest = "it is the largest that could be tried, and the accuracy still rises"
+    why = largest if curve.chosen == curve.rows[-1] else rule
     return (
         f"A sample of {counted(curve.chosen, 'train row')} is filtered: {why}. The accuracy is that on "
         f"{counted(curve.held_back_rows, 'held-back train row')}, used for nothing else."

@@ -18,7 +18,7 @@ from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
 from aflite_assets.reports.figures.scatters import scatter_caption
 from aflite_assets.reports.figures.thumbnails import png_or_jpeg_uri
-from aflite_assets.reports.inputs.learning_curve import choice_text
+from aflite_assets.reports.inputs.learning_curve import choice_text, sample_text
 from aflite_assets.reports.inputs.papers.published_tables import published_tables
 from aflite_assets.reports.inputs.papers.record import Kind
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
@@ -36,6 +36,7 @@ from aflite_assets.reports.tables.listings import (
     curve_table,
     evidence_table,
     iteration_table,
+    sample_tables,
     settings_table,
 )
 from aflite_assets.reports.tables.main_tables import filter_table, main_table
@@ -108,6 +109,7 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
             provenance=settings_table("Provenance", data.provenance),
             glossary=wording.GLOSSARY,
             warmup=_warmup(data),
+            sample=_sample(data),
             train_sets={name: wording.train_set_meaning(name) for name in _shown_train_sets(data)},
             forgotten={name: _uri(picture) for name, picture in forgettable_pictures(data).items()},
             maps=[_uri(report_pictures(data)[f"data_map.{one.name}"]) for one in data.data_maps],
@@ -190,6 +192,19 @@ def _warmup(data: BenchmarkData) -> dict[str, object] | None:
         "cautions": [caution for curve in data.warmup_curves for caution in curve.cautions()],
         "picture": _uri(report_pictures(data)["warmup_curve"]),
         "table": curve_table(data),
+    }
+
+
+def _sample(data: BenchmarkData) -> dict[str, object] | None:
+    """The curve that chose the sample of the train rows; None where all are filtered."""
+    if data.sample_curve is None:
+        return None
+    return {
+        "choice": sample_text(data.sample_curve),
+        "cautions": list(data.sample_curve.cautions()),
+        "picture": _uri(report_pictures(data)["sample_curve"]),
+        "table": sample_tables(data)[0],
+        "stop": data.sample_curve.stop,
     }
 
 

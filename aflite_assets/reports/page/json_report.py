@@ -12,7 +12,7 @@ from aflite_assets.reports.json_values import JsonValue, to_json
 from aflite_assets.reports.sentences.headlines import headlines
 from aflite_assets.reports.sentences.summary import largest_class_by_iteration, plain_summary
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text
-from aflite_assets.reports.tables.all_tables import LONG_FORMS
+from aflite_assets.reports.tables.all_tables import long_forms
 from aflite_assets.reports.tables.falls import falls
 from aflite_assets.reports.tables.main_tables import filter_table
 from aflite_assets.reports.tables.paired import primary_comparison
@@ -34,7 +34,7 @@ def report_json(data: BenchmarkData) -> dict[str, JsonValue]:
         "notes": [*data.notes, *data.settings_done],
         "summary": list(plain_summary(data)),
         "representations": {filtered.representation: _representation(data, filtered) for filtered in data.filtered},
-        "tables": {form.name: to_json(form.records(data)) for form in LONG_FORMS},
+        "tables": {form.name: to_json(form.records(data)) for form in long_forms(data)},
         "families": dict(data.families),
         "architectures": dict(data.architectures),
         "held_back": dict(data.held_back),

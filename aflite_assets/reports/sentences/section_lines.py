@@ -15,6 +15,7 @@ _FIXED = {
     "zero-shot": "Every challenge set beside the others, without training on it.",
     "transfer": "Trained on a train set, then on a challenge set's own train rows.",
     "warmup": "Learning curves of the encoders, and the size that they chose.",
+    "sample": "How large a random sample is enough to learn the task; it was filtered in place of all train rows.",
     "predictability": "How often the classifiers were right about each row.",
     "data-map": "How evaluators learnt the rows that were kept and those that were removed.",
     "scatter": "Two features, before and after filtering.",

@@ -22,7 +22,8 @@ from aflite_assets.reports.tables.forgetting.two_phase import (
     two_phase_tables,
 )
 from aflite_assets.reports.tables.in_distribution import IN_DISTRIBUTION, in_distribution_tables
-from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, WARMUP_CURVE
+from aflite_assets.reports.tables.listings import PLANTED, PREDICTABILITY, SAMPLE_CURVE, WARMUP_CURVE, sample_tables
+from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
 from aflite_assets.reports.tables.paired import PAIRED, paired_tables
 from aflite_assets.reports.tables.published import PUBLISHED, paper_tables
@@ -47,6 +48,7 @@ SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
     "top_5": top_k_tables,
     "published": paper_tables,
     "challenge_sets": challenge_tables,
+    "sample_curve": sample_tables,
 }
 """By kind, in the order of Markdown and Dagster; the page has its own."""
 
@@ -56,7 +58,12 @@ LONG_FORMS = (
     FORGETTING_EVENTS, FORGETTABLE_AGREEMENT, MINORITIES, TWO_PHASE, TWO_PHASE_DIFFERENCES, FORGETTABLES_ALONE,
     BY_OVERLAP, THRESHOLDS, FINE_ACTION,
 )  # fmt: skip
-"""In the order of `report.json`."""
+"""Those of every report, in the order of `report.json`."""
+
+
+def long_forms(data: BenchmarkData) -> tuple[LongForm, ...]:
+    """Those of one report: where a sample was filtered, with the curve that chose it."""
+    return LONG_FORMS if data.sample_curve is None else (*LONG_FORMS, SAMPLE_CURVE)
 
 
 def shown_tables(data: BenchmarkData) -> dict[str, tuple[Table, ...]]:

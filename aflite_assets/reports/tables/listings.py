@@ -8,7 +8,7 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.reports.inputs.learning_curve import curve_rows
+from aflite_assets.reports.inputs.learning_curve import curve_rows, sample_rows, sample_text
 from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable, FilteredSet
 from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
 from aflite_assets.reports.tables.cells import short, text_cell, value_cell
@@ -72,6 +72,49 @@ def curve_table(data: BenchmarkData) -> Table:
     )
 
 
+_SAMPLE_POINT = {
+    "held_back_rows": "held-back rows", "right": "right", "accuracy": "accuracy", "interval_low": "interval from",
+    "interval_high": "to", "repeats": "trainings", "lowest": "lowest", "highest": "highest", "elbow": "elbow",
+    "chosen": "chosen",
+}  # fmt: skip
+
+
+def sample_tables(data: BenchmarkData) -> tuple[Table, ...]:
+    """The points of the curve that chose the sample of the train rows; none where all are filtered."""
+    if data.sample_curve is None:
+        return ()
+    table = Table(
+        "sample_curve",
+        "How large a sample is enough",
+        "Accuracy by the size of the sample",
+        ("rows trained on",),
+        tuple(
+            Column(Heading(text), kind="text" if name in ("elbow", "chosen") else "number")
+            for name, text in _SAMPLE_POINT.items()
+        ),
+        pivot(
+            sample_rows(data.sample_curve),
+            lambda row: (count(row["rows"]),),
+            list(_SAMPLE_POINT),
+            lambda row, name: value_cell(row[name]),
+        ),
+        sample_text(data.sample_curve),
+    )
+    return (table,)
+
+
+def _sample_points(data: BenchmarkData) -> list[Record]:
+    return [] if data.sample_curve is None else list(sample_rows(data.sample_curve))
+
+
+SAMPLE_CURVE = LongForm(
+    "sample_curve",
+    (
+        "rows", "held_back_rows", "right", "accuracy", "interval_low", "interval_high", "repeats", "lowest", "highest",
+        "most_frequent_class", "elbow", "chosen",
+    ),
+    _sample_points,
+)  # fmt: skip
 WARMUP_CURVE = LongForm(
     "warmup_curve",
     (

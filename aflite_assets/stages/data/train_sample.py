@@ -109,10 +109,7 @@ def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamp
         ModelError: the model does not fit the data or cannot be had.
         DataError: too few train rows, or groups too large to be drawn.
     """
-    try:
-        check_model(settings.model, raw)
-    except ModelError as error:
-        raise ModelError(f"sample.model: {error}") from error
+    check_sample_model(settings, raw)
     train = _own_groups(raw.in_split("train"))
     sizes = sample_sizes(settings, len(train))
     held_back = drawn(train, sizes.held_back, seed=[seed, _STREAM, 0])
@@ -129,6 +126,18 @@ def draw_sample(settings: SampleSpec, raw: Examples, *, seed: int) -> NestedSamp
             "groups"
         )
     return NestedSamples(train.row_ids[held_back], tuple(np.sort(one.row_ids) for one in grown))
+
+
+def check_sample_model(settings: SampleSpec, raw: Examples) -> None:
+    """Check that the model reads this kind of data and can be had.
+
+    Raises:
+        ModelError: it does not or cannot.
+    """
+    try:
+        check_model(settings.model, raw)
+    except ModelError as error:
+        raise ModelError(f"sample.model: {error}") from error
 
 
 def _grown(rest: Examples, sizes: tuple[int, ...], seed: int) -> Iterator[Examples]:
@@ -181,7 +190,7 @@ class _Growth:
             models = (self._model(sample, repeat, contents) for repeat in range(self.settings.repeats))
             right.append(tuple(int(points.point(model, sample).summary["right"]) for model in models))
             curve = self._so_far(right)
-            if curve.stopped is not None:
+            if curve.ended:
                 break
         return curve
 

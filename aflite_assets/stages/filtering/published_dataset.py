@@ -142,8 +142,8 @@ def _sample_note(sample: TrainSample | None) -> tuple[str, ...]:
     if sample is None:
         return ()
     return (
-        f"A random sample of {len(sample.rows):,} train rows was filtered. Other train rows have the status `not "
-        f"sampled` in `full_tagged`, among them {len(sample.held_back):,} by which the size was chosen.",
+        f"A random sample of {len(sample.rows):,} train rows was filtered. Other train rows have the status "
+        f"'not sampled', among them {len(sample.held_back):,} by which its size was chosen.",
     )
 
 

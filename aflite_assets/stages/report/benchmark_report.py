@@ -24,6 +24,7 @@ from aflite_assets.stages.report.checks import (
     data_outcomes,
     evaluator_outcomes,
     filter_outcomes,
+    sample_outcomes,
     warmup_outcomes,
 )
 from aflite_assets.stages.report.forgettables import is_apart, read_forgettables, second_phases
@@ -142,10 +143,10 @@ def run(
 def write_tables(data: BenchmarkData, folder: Path) -> None:
     """Every table as a row per number, `tables/<name>.parquet`; as the papers lay it out, and as Markdown."""
     from aflite_assets.reports.page.markdown import plain_table, tables_markdown
-    from aflite_assets.reports.tables.all_tables import LONG_FORMS, shown_tables
+    from aflite_assets.reports.tables.all_tables import long_forms, shown_tables
 
     (folder / "tables").mkdir()
-    for form in LONG_FORMS:
+    for form in long_forms(data):
         pq.write_table(form.table(data), folder / "tables" / f"{form.name}.parquet")
     shown = shown_tables(data)
     write_json(
@@ -308,6 +309,7 @@ def _checks(
 ) -> tuple[CheckOutcome, ...]:
     return (
         *data_outcomes(inputs.raw_dataset, inputs.challenge_sets),
+        *sample_outcomes(inputs.train_sample),
         *warmup_outcomes(inputs.warmup_split, inputs.warmup_models),
         *filter_outcomes(filtered),
         *evaluator_outcomes(cells, tested, left_out=left_out),

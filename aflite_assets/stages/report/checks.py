@@ -38,6 +38,14 @@ def data_outcomes(raw: PublishedResult, challenges: PublishedResult) -> Iterator
     )
 
 
+def sample_outcomes(sample: PublishedResult) -> Iterator[CheckOutcome]:
+    """Whether the sample's accuracy rose, then stopped; nothing where all train rows are filtered."""
+    cautions = sample.summary.get("cautions")
+    if cautions is not None:
+        asks = "Accuracy by the size of the sample rises, then stops increasing."
+        yield CheckOutcome("data", "sample_curve_flattens", asks, not cautions, " ".join(cautions))
+
+
 def warmup_outcomes(split: PublishedResult, models: PublishedResult) -> Iterator[CheckOutcome]:
     """Whether texts fit, learning curves flatten, and encoders learnt anything; only what applies."""
     advice = cut_texts(split.summary["text_lengths"])

@@ -2,6 +2,7 @@
 
 import io
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,18 @@ from PIL import Image
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.figures.drawing import BLUE, MAX_BYTES, ORANGE
 from aflite_assets.reports.figures.filtering_figures import learning_curve_picture
-from aflite_assets.reports.inputs.learning_curve import LearningCurve, choice_text, chosen_rows, curve_rows, elbow
+from aflite_assets.reports.inputs.learning_curve import (
+    LearningCurve,
+    SampleCurve,
+    choice_text,
+    chosen_rows,
+    curve_rows,
+    elbow,
+    sample_rows,
+    sample_text,
+)
 from aflite_assets.reports.intervals import wilson_interval
+from aflite_assets.specs.sample import StopRule
 
 SIZES = (40, 80, 160, 320, 640)
 
@@ -127,3 +138,107 @@ def test_the_picture_draws_every_curve() -> None:
     for colour in (BLUE, ORANGE):
         wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
         assert (np.abs(pixels - wanted).sum(axis=2) < 12).any()
+
+
+PRINTED = (3_677, 7_745, 8_169, 8_469, 8_096)
+"""Of 10,000 rows at 5,000 to 25,000 train rows: Mishra and Sachdeva 2020, Table 1."""
+
+
+def _grown(stop: StopRule, *right: int, held_back: int = 10_000, repeats: int = 1) -> SampleCurve:
+    """Samples of 5,000, 10,000, ... rows."""
+    rows = tuple(5_000 * number for number in range(1, len(right) + 1))
+    return SampleCurve(rows, tuple((each,) * repeats for each in right), held_back, held_back // 3, stop)
+
+
+@pytest.mark.parametrize("stop", ["flat", "falls"])
+def test_the_printed_curve_gives_the_papers_sample(stop: StopRule) -> None:
+    curve = _grown(stop, *PRINTED)
+    assert curve.chosen == 20_000
+    assert list(curve.cautions()) == []
+    assert [_grown(stop, *PRINTED[:tried]).chosen for tried in (1, 2, 3, 4)] == [5_000, 10_000, 15_000, 20_000]
+    # One sample that is no better ends the paper's growth, two end that of the elbow.
+    assert curve.ended == (stop == "falls")
+    assert _grown(stop, *PRINTED, 8_300).ended
+    assert _grown(stop, *PRINTED, 8_300).chosen == 20_000
+
+
+@pytest.mark.parametrize(
+    ("right", "flat", "falls"),
+    [
+        ((5_000, 6_000, 7_000, 8_000), (20_000, False), (20_000, False)),  # monotone
+        ((8_000, 8_010, 8_020, 8_030), (5_000, True), (20_000, False)),  # flat, but each a little better
+        ((8_000, 8_000, 8_000), (5_000, True), (5_000, True)),  # flat
+        ((8_000, 7_000, 6_000), (5_000, True), (5_000, True)),  # falling at once
+        ((6_000, 7_000, 6_900, 8_000, 8_400), (25_000, False), (10_000, True)),  # noisy: one bad training
+        ((3_300, 3_350, 7_000, 7_040, 7_020), (15_000, True), (20_000, True)),  # learns late
+        ((10_000, 10_000, 10_000), (5_000, True), (5_000, True)),  # one class
+        ((0, 0, 0), (5_000, True), (5_000, True)),
+    ],
+)
+def test_where_growth_ends(right: tuple[int, ...], flat: tuple[int, bool], falls: tuple[int, bool]) -> None:
+    curves = {stop: _grown(stop, *right) for stop in ("flat", "falls")}
+    assert (curves["flat"].chosen, curves["flat"].ended) == flat
+    assert (curves["falls"].chosen, curves["falls"].ended) == falls
+
+
+def test_repeats_count_by_their_mean() -> None:
+    curve = SampleCurve((10, 20, 30), ((10, 90), (60, 61), (59, 62)), 100, 50, "falls")
+    assert curve.chosen == 20  # 100 < 121 = 121 right in all
+    assert curve.means.right == (50, 60, 60)
+    rows = sample_rows(curve)
+    assert [(row["repeats"], row["lowest"], row["accuracy"], row["highest"]) for row in rows] == [
+        (2, 0.1, 0.5, 0.9), (2, 0.6, 0.6, 0.61), (2, 0.59, 0.6, 0.62),
+    ]  # fmt: skip
+    assert [row["chosen"] for row in rows] == [False, True, False]
+    assert (rows[0]["interval_low"], rows[0]["interval_high"]) == pytest.approx((0.4038, 0.5962), abs=1e-4)
+
+
+def test_the_sentence_says_why_the_sample_is_enough() -> None:
+    told = "The accuracy is that on 10,000 held-back train rows, used for nothing else."
+    assert sample_text(_grown("flat", *PRINTED)) == (
+        f"A sample of 20,000 train rows is filtered: the accuracy rises no more than noise after it. {told}"
+    )
+    assert sample_text(_grown("falls", *PRINTED)) == (
+        f"A sample of 20,000 train rows is filtered: the next larger sample is not better. {told}"
+    )
+    assert "it is the largest that could be tried, and the accuracy still rises" in sample_text(_grown("flat", 1, 9000))
+
+
+def test_samples_that_say_nothing_are_named() -> None:
+    (still,) = _grown("falls", 5_000, 6_000).cautions()
+    assert still == (
+        "accuracy still rises at 10,000 rows, the largest sample, so a larger one may teach more; raise sample.most "
+        "(the trainings so far are found again)"
+    )
+    (guessing,) = _grown("flat", 3_300, 3_320, 3_310).cautions()
+    assert guessing.startswith("no sample taught the model more than the most frequent class gives (33.3 %)")
+
+
+@pytest.mark.parametrize(
+    ("rows", "right", "message"),
+    [
+        ((), (), "give each size as many counts"),
+        ((10, 20), ((1,),), r"samples of \[10, 20\] rows have \[\[1\]\] of 100 held-back rows right"),
+        ((10, 20), ((1,), (1, 2)), "give each size as many counts"),
+        ((10,), ((101,),), "give each size as many counts"),
+        ((10,), ((),), "give each size as many counts"),
+        ((20, 10), ((1,), (2,)), r"the learning curve of 'sample' has the sizes \[20, 10\]"),
+    ],
+)
+def test_samples_that_cannot_be_are_refused(rows: Any, right: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        SampleCurve(rows, right, 100, 50, "flat")
+
+
+def test_a_rule_that_is_not_known_is_refused() -> None:
+    stop: Any = "rises"
+    with pytest.raises(InvalidInputError, match="stop is 'rises'; choose flat or falls"):
+        SampleCurve((10,), ((1,),), 100, 50, stop)
+
+
+def test_the_picture_of_a_sample_draws_its_curve() -> None:
+    encoded = learning_curve_picture([_grown("flat", *PRINTED).means], chosen=20_000)
+    assert len(encoded) < MAX_BYTES
+    pixels = np.asarray(Image.open(io.BytesIO(encoded)).convert("RGB")).astype(int)
+    wanted = [int(BLUE[i : i + 2], 16) for i in (1, 3, 5)]
+    assert (np.abs(pixels - wanted).sum(axis=2) < 12).any()

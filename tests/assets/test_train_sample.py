@@ -1,0 +1,70 @@
+"""How a sample that is enough stands in Dagster: picture, points, check; and that nothing is shown of none."""
+
+import base64
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from aflite_assets.assets import common, data
+from aflite_assets.specs.registry import Registry, parse_spec
+from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+
+pytestmark = pytest.mark.usefixtures("made_here")
+
+
+def _materialized(
+    monkeypatch: pytest.MonkeyPatch, **changes: Any
+) -> tuple[dict[str, Any], dg.AssetCheckEvaluation | None]:
+    """What `train_sample` tells Dagster of a small dataset, and the outcome of its check, if any."""
+    content = {
+        "name": "circles_1",
+        "source": {"format": "template_nli", "splits": {"train": 2000, "test": 60}, "planted_share": 0.6, "seed": 0},
+        "representations": {"small": {"kind": "small_transformer"}},
+        "evaluators": {"linear": {"kind": "linear"}},
+    }
+    monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": parse_spec(content | changes)}, {}, {}))
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = dg.materialize(
+            [data.raw_dataset, data.train_sample],
+            partition_key="circles_1",
+            instance=instance,
+            resources={
+                "result_store": ResultStoreResource(),
+                "compute_device": ComputeDevice(device="cpu"),
+                "experiment_tracker": ExperimentTracker(),
+            },
+        )
+    (sample,) = result.asset_materializations_for_node("train_sample")
+    checks = {one.check_name: one for one in result.get_asset_check_evaluations()}
+    return {name: one.value for name, one in sample.metadata.items()}, checks.get("sample_curve_flattens")
+
+
+def test_the_curve_is_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = {"start": 200, "step": 200, "most": 400, "model": {"kind": "linear"}}
+    shown, check = _materialized(monkeypatch, sample=sample)
+    assert (shown["sample_rows"], shown["held_back_rows"], shown["train_rows"]) == (400, 100, 2000)
+    assert shown["dagster/row_count"] == 500
+    assert shown["chosen"].startswith("A sample of 400 train rows is filtered: it is the largest that could be tried")
+    points = [record.data for record in shown["sample_curve_points"].records]
+    assert [(point["rows"], point["held_back_rows"], point["chosen"]) for point in points] == [
+        (200, 100, False), (400, 100, True),
+    ]  # fmt: skip
+    picture = shown["sample_curve"]
+    png = base64.b64decode(picture[picture.index("base64,") + 7 : -1])
+    assert png.startswith(b"\x89PNG")
+    assert len(png) < 50_000
+    schema = {column.name: column for column in shown["dagster/column_schema"].columns}
+    assert schema.keys() == {"row_id", "held_back"}
+    assert "from raw_dataset.row_id" in str(schema["row_id"].description)
+    # It rises to the end, which is said and stops nothing.
+    assert check is not None
+    assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
+    assert "accuracy still rises at 400 rows, the largest sample" in str(check.metadata["cautions"].value)
+
+
+def test_all_rows_pass_where_no_sample_is_asked_for(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, check = _materialized(monkeypatch)
+    assert shown["chosen"] == "all train rows"
+    assert not {"sample_curve", "sample_curve_points", "sample_rows"} & set(shown)
+    assert check is None

@@ -34,7 +34,12 @@ def test_wide_stands_side_by_side_and_narrow_fits_a_phone(planted: BenchmarkData
 @pytest.mark.parametrize("narrow", [False, True])
 def test_panels_of_the_overview_have_one_scale(make_planted: Any, monkeypatch: Any, narrow: bool) -> None:
     drawn: list[Any] = []
-    monkeypatch.setattr(headline_figures, "png", lambda figure: drawn.append(figure) or png(figure))
+
+    def kept(figure: Any) -> bytes:
+        drawn.append(figure)
+        return png(figure)
+
+    monkeypatch.setattr(headline_figures, "png", kept)
     headline_pictures(make_planted(), narrow)
     panels = [panel for panel in drawn[0].axes if panel.get_visible()]
     assert len(panels) == 3

@@ -85,5 +85,5 @@ def test_names_of_files_print(tmp_path: Path, split: str) -> None:
             "splits": {"train": str(folder / "train.csv"), "test": str(tmp_path / "c" / "test.csv")},
         },
     )
-    place = source_facts(raw).places([0 if split == "train" else 12])
-    assert place == ["a\N{REPLACEMENT CHARACTER}b/train.csv, line 2" if split == "train" else "c/test.csv, line 2"]
+    places = source_facts(raw).places([0 if split == "train" else 12])
+    assert places == ["a\N{REPLACEMENT CHARACTER}b/train.csv, line 2" if split == "train" else "c/test.csv, line 2"]

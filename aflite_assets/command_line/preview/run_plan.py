@@ -166,7 +166,8 @@ def _forgettable_train_sets(weak_models: Mapping[str, PlannedWeakModel]) -> list
 def _train_sets(spec: DatasetSpec, full: int, unspent: int, settings: FilterSettings) -> list[PlannedTrainSet]:
     sets = [PlannedTrainSet("full", None, full)]
     filtered = settings.target_size
-    for name, encoder in spec.representations.items():
+    for name, representation in spec.filterings.items():
+        encoder = spec.representations[representation]
         sets += [
             PlannedTrainSet("filtered", name, filtered, drawn_per_seed=spec.filter_seeds > 1),
             PlannedTrainSet("random", name, filtered, drawn_per_seed=True),

@@ -22,6 +22,7 @@ from aflite_assets.stages.shared.published import (
     kept_rows,
     quarantined_rows,
     read_rows,
+    representation_of,
     without_rows,
 )
 from aflite_assets.stages.shared.row_weights import row_weights
@@ -69,7 +70,8 @@ def run(
         rows = pq.read_table(part.file("rows.parquet"))
         taken_out = quarantined_rows(part)  # no control has them, or it would differ from filtered by label errors too
         full = without_rows(everything, taken_out) if len(taken_out) else everything
-        scores = SinglePassScores.of(rows, read_rows(inputs.embeddings.part(name)), first_scores(part))
+        embedded = inputs.embeddings.part(representation_of(inputs.filtered_sets, name))
+        scores = SinglePassScores.of(rows, read_rows(embedded), first_scores(part))
         filter_run = FilterRun.of(part)
         kept = {seed: kept_rows(part, run) for seed, run in filter_runs(settings.seeds, settings.filter_seeds).items()}
         made, notes = _controls(name, rows, full, scores, kept, splits=filter_run.filtered_splits, seed=settings.seed)

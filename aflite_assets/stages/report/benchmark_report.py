@@ -46,6 +46,7 @@ from aflite_assets.stages.shared.published import (
     read_challenge_sets,
     read_control_sets,
     read_learning_curves,
+    representation_of,
 )
 from aflite_assets.stages.shared.report_inputs import (
     annotations_note,
@@ -184,6 +185,8 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     source = read_source_rows(raw_result, raw, settings.columns)
     parts, primary = inputs.filtered_sets.parts, settings.report.primary
     filtered = tuple(filtered_set(representation, part) for representation, part in parts.items())
+    filtered_by = {name: representation_of(inputs.filtered_sets, name) for name in parts}
+    encoders = {**settings.representations, **{n: settings.representations[one] for n, one in filtered_by.items()}}
     unreported = validation_splits(settings.evaluators)
     fine_tuned = fine_tuned_evaluators(settings.evaluators)
     controls = read_control_sets(inputs.control_sets)
@@ -229,8 +232,8 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         cues=read_removal_cues(inputs.bias_evidence, source.named),
         provenance=_provenance(settings, inputs),
         missing_sets=read_challenge_sets(inputs.challenge_sets).missing,
-        families=model_families(settings.representations, settings.evaluators),
-        architectures=model_architectures(settings.representations, settings.evaluators),
+        families=model_families(encoders, settings.evaluators),
+        architectures=model_architectures(encoders, settings.evaluators),
         held_back=held_back_shares(settings.evaluators),
         published=settings.report.published,
         fine_tuned=fine_tuned,

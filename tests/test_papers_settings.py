@@ -24,7 +24,9 @@ def _in_file(name: str) -> dict[str, Any]:
     for field in PLAIN:
         value = content.get(field)
         if isinstance(value, dict):
-            found |= {f"{field}.{inner}": _unpinned(one) if isinstance(one, dict) else one for inner, one in value.items()}
+            found |= {
+                f"{field}.{inner}": _unpinned(one) if isinstance(one, dict) else one for inner, one in value.items()
+            }
         elif value is not None:
             found[field] = value
     for field in MODELS:

@@ -63,7 +63,7 @@ ITERATIONS = dg.MultiPartitionsDefinition(
             sorted(
                 f"{name}.{representation}"
                 for name, spec in REGISTRY.specs.items()
-                for representation in spec.representations
+                for representation in spec.filterings
             )
         ),
         "iteration": dg.DynamicPartitionsDefinition(name="aflite_iteration"),

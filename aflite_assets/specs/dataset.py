@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from aflite_assets.specs.filter import Count, FilterSpec
+from aflite_assets.specs.filter import Count, FilterSpec, compared_name
 from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec, check_forgettables
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, StrictSpec
 from aflite_assets.specs.recipes import check_recipes
@@ -17,6 +17,9 @@ from aflite_assets.wording import LONGEST_NAME, is_printable_name
 
 Seed = Annotated[int, Field(ge=0)]
 RowCount = Annotated[int, Field(ge=1)]
+
+LONGEST_SET_NAME = 64
+"""Characters of a representation's name, and of the sets that are named after it."""
 
 LabelValue = int | str | None
 """A label as the source writes it; values are compared as text, so that 1 and "1" are one."""
@@ -356,7 +359,24 @@ class DatasetSpec(StrictSpec):
                     f"filter.evaluation_rows names {split!r}, which is no split to test on; name some of {others}"
                 )
 
+    @property
+    def filterings(self) -> dict[str, str]:
+        """Every filtered set's name with the representation that it is of: the filter's own, then those to compare."""
+        own = {name: name for name in self.representations}
+        return own | {compared_name(name, rank): name for rank in self.filter.compare for name in own}
+
     def _check_rank(self, splits: tuple[str, ...]) -> None:
+        taken = {compared_name(name, rank) for rank in self.filter.compare for name in self.representations}
+        for name in taken & self.representations.keys():
+            raise ValueError(
+                f"representations names {name!r}, which is what filter.compare calls another filtered set; rename it"
+            )
+        for name in taken:
+            if len(name) > LONGEST_SET_NAME:
+                raise ValueError(
+                    f"filter.compare makes a filtered set named {name!r}, longer than {LONGEST_SET_NAME} characters; "
+                    "shorten the representation's name"
+                )
         if self.filter.rank == "predictability":
             return
         if self.columns.text is None and self.source.format not in ("template_nli", "multiple_choice"):

@@ -32,6 +32,11 @@ Ranking = Literal["predictability", "vocabulary"]
 """By what the rows at or over the threshold make a slice: the highest predictability, or the fewest words lost."""
 
 
+def compared_name(representation: str, rank: Ranking) -> str:
+    """What a representation's filtered set by another ranking is called, beside that of the filter itself."""
+    return f"{representation}_by_{rank}"
+
+
 class FilterSpec(StrictSpec):
     """AFLite's settings. The target is about train rows; other shares are of the pool, the rows that are filtered."""
 
@@ -57,6 +62,13 @@ class FilterSpec(StrictSpec):
         "evaluation_rows: kept (Mishra and Sachdeva 2020)",
         exclude_if=lambda rank: rank == "predictability",  # so that results which it does not concern are found again
     )
+    compare: tuple[Literal["predictability"], ...] = Field(
+        (),
+        max_length=1,
+        description="with rank: vocabulary, filter each representation by predictability too, as "
+        "<representation>_by_predictability with its own controls and evaluators, to compare the rankings",
+        exclude_if=lambda rankings: not rankings,  # so that results which it does not concern are found again
+    )
     evaluation_rows: EvaluationRows | dict[SplitName, EvaluationRows] = Field(
         "pooled",
         description="what the filter does with the rows of the other splits, or of each named one (the others are "
@@ -79,13 +91,21 @@ class FilterSpec(StrictSpec):
         return frozenset(split for split, one in decisions.items() if one == "quarantine")
 
     @model_validator(mode="after")
-    def _vocabulary_is_no_draw(self) -> Self:
+    def _rankings_fit(self) -> Self:
         if self.rank == "vocabulary" and self.selection != "greedy":
             raise ValueError(
                 f"rank is vocabulary, but selection {self.selection} draws rows by their predictability; leave "
                 "selection out, or leave rank out"
             )
+        if self.rank in self.compare:
+            raise ValueError(
+                f"compare names {self.rank}, which is the filter's own rank; leave compare out, or set rank: vocabulary"
+            )
         return self
+
+    def ranked_by(self, rank: Ranking) -> Self:
+        """The same filter by one ranking alone."""
+        return self.model_copy(update={"rank": rank, "compare": ()})
 
     @model_validator(mode="after")
     def _suspects_need_probabilities(self) -> Self:

@@ -80,6 +80,25 @@ def test_ranked_by_vocabulary_other_splits_are_kept(
     )
 
 
+def test_another_ranking_may_be_compared(spec_content: dict[str, Any]) -> None:
+    settings = {"rank": "vocabulary", "evaluation_rows": "kept", "compare": ["predictability"]}
+    spec = DatasetSpec.model_validate(spec_content | PAIRS | {"filter": settings})
+    assert spec.filterings == {"given": "given", "given_by_predictability": "given"}
+    plain = DatasetSpec.model_validate(spec_content)
+    assert (plain.filterings, "compare" in plain.filter.model_dump()) == ({"given": "given"}, False)
+    by_words = spec.filter.ranked_by("predictability")
+    assert by_words == FilterSpec(evaluation_rows="kept")
+    assert by_words.model_dump(mode="json") == FilterSpec(evaluation_rows="kept").model_dump(mode="json")
+    message = "compare names predictability, which is the filter's own rank; leave compare out, or set rank: vocabulary"
+    _refuses(spec_content | PAIRS, message, filter={"compare": ["predictability"]})
+    named = {"given": {"kind": "identity"}, "given_by_predictability": {"kind": "identity"}}
+    message = "representations names 'given_by_predictability', which is what filter.compare calls another filtered set"
+    _refuses(spec_content | PAIRS, message, filter=settings, representations=named)
+    long = {"r" * 60: {"kind": "identity"}}
+    message = "_by_predictability', longer than 64 characters; shorten the representation's name"
+    _refuses(spec_content | PAIRS, message, filter=settings, representations=long)
+
+
 def test_only_texts_have_a_vocabulary(spec_content: dict[str, Any]) -> None:
     settings = {"rank": "vocabulary", "evaluation_rows": "kept"}
     _refuses(

@@ -13,7 +13,7 @@ from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.filtering.row_words import DatasetWords
-from aflite_assets.stages.pipeline import find_stage, run_stage
+from aflite_assets.stages.pipeline import STAGES, find_stage, run_stage
 from aflite_assets.stages.shared.published import read_control_sets
 from tests.small_datasets import circles, template_pairs
 
@@ -105,6 +105,33 @@ def test_the_ranking_is_part_of_the_key_and_the_old_one_has_no_words(embedded: R
     again = find_stage("filtered_sets", parse_spec(content()), store=embedded)
     assert again is not None
     assert again.result.part("small").data_version == by_words.data_version
+
+
+def test_rankings_are_compared_by_a_second_filtered_set(embedded: ResultStore) -> None:
+    spec = parse_spec(content(compare=["predictability"]))
+    alone = {rank: filtered(embedded, parse_spec(content(rank=rank))) for rank in ("vocabulary", "predictability")}
+    result = run_stage("filtered_sets", spec, store=embedded).result
+    assert list(result.parts) == ["small", "small_by_predictability"] == list(spec.filterings)
+    assert result.part("small").data_version == alone["vocabulary"].data_version
+    assert result.part("small_by_predictability").data_version == alone["predictability"].data_version
+    assert "representation" not in result.summary["small"]
+    assert result.summary["small_by_predictability"]["representation"] == "small"
+    controls = read_control_sets(run_stage("control_sets", spec, store=embedded).result)
+    names = {
+        name: sorted({control.name for control in controls if control.representation == name}) for name in result.parts
+    }
+    assert names["small"] == names["small_by_predictability"]
+    assert {"random_matched", "single_pass_model", "filtered_earlier"} <= set(names["small"])
+    for stage in list(STAGES)[list(STAGES).index("control_sets") + 1 :]:
+        run_stage(stage, spec, store=embedded)
+    cells = pq.read_table(embedded.current("evaluator_models", "templates").file("cells.parquet"))
+    trained = set(zip(cells["representation"].to_pylist(), cells["train_set"].to_pylist(), strict=True))
+    assert {(name, "filtered") for name in result.parts} <= trained
+    assert {(name, "random_matched") for name in result.parts} <= trained
+    evidence = json.loads(embedded.current("bias_evidence", "templates").file("evidence.json").read_text())
+    assert any(table["title"].startswith("Overlap of the rows") for table in evidence["tables"])
+    report = json.loads(embedded.current("benchmark_report", "templates").file("report.json").read_text())
+    assert list(report["representations"]) == list(result.parts)
 
 
 def test_rows_without_texts_have_no_words(store: ResultStore) -> None:

@@ -159,8 +159,8 @@ def estimate_cost(
     lines += _sample_lines(spec.sample, plan, timings)
     for name, encoder in spec.representations.items():
         lines += _encoder_lines(name, encoder, plan, timings)
-    for name, encoder in spec.representations.items():
-        lines.append(_filter_line(name, encoder, plan, timings))
+    for name, representation in spec.filterings.items():
+        lines.append(_filter_line(name, spec.representations[representation], plan, timings))
     lines += [_weak_model_line(weak_model, plan, timings) for weak_model in plan.weak_models.values()]
     recipes = recipes_of(spec.evaluators)
     for name, evaluator in spec.evaluators.items():

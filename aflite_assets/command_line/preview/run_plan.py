@@ -186,7 +186,8 @@ def _train_sets(
 ) -> list[PlannedTrainSet]:
     sets = [PlannedTrainSet("full", None, full)]
     filtered = settings.target_size
-    for number, (name, encoder) in enumerate(spec.representations.items()):
+    for number, (name, representation) in enumerate(spec.filterings.items()):
+        encoder = spec.representations[representation]
         if sampled is not None:
             sets.append(PlannedTrainSet("sampled", name, sampled, trained_before=number > 0))
         sets += [

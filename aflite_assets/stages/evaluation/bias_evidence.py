@@ -37,7 +37,7 @@ from aflite_assets.stages.evaluation.evidence_tables import (
 )
 from aflite_assets.stages.evaluation.quality_evidence import quality_tables
 from aflite_assets.stages.evaluation.word_evidence import word_tables
-from aflite_assets.stages.shared.published import plausible_label_errors
+from aflite_assets.stages.shared.published import plausible_label_errors, representation_of
 from aflite_assets.stages.shared.report_inputs import filtered_set
 from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.tracking import TrackedRun, table_metrics, table_name
@@ -125,7 +125,8 @@ def _file(representation: str, what: str) -> str:
 def _tables(work: _Work, filtered: FilteredSet) -> Iterator[EvidenceTable]:
     """The tables of one representation; similarities, marks and nearest kept rows are written whole beside them."""
     name, rows, raw, seed = filtered.representation, filtered.rows, work.raw, work.settings.seed
-    names, embedded, planted = raw.label_names, work.inputs.embeddings.part(name), work.planted
+    names, planted = raw.label_names, work.planted
+    embedded = work.inputs.embeddings.part(representation_of(work.inputs.filtered_sets, name))
     alike = similarities(rows, embedded, names, seed=seed)
     marks = removal_marks(rows, raw, planted, seed=seed)
     whole = {"similarities": alike, "cues": marks, "nearest_kept": nearest_rows(rows, embedded, seed=seed)}

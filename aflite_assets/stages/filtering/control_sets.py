@@ -23,6 +23,7 @@ from aflite_assets.stages.shared.published import (
     quarantined_rows,
     read_rows,
     read_train_sample,
+    representation_of,
     sampled_rows,
     without_rows,
 )
@@ -73,7 +74,8 @@ def run(
         rows = pq.read_table(part.file("rows.parquet"))
         taken_out = quarantined_rows(part)  # no control has them, or it would differ from filtered by label errors too
         full = without_rows(everything, taken_out) if len(taken_out) else everything
-        scores = SinglePassScores.of(rows, read_rows(inputs.embeddings.part(name)), first_scores(part))
+        embedded = inputs.embeddings.part(representation_of(inputs.filtered_sets, name))
+        scores = SinglePassScores.of(rows, read_rows(embedded), first_scores(part))
         filter_run = FilterRun.of(part)
         kept = {seed: kept_rows(part, run) for seed, run in filter_runs(settings.seeds, settings.filter_seeds).items()}
         made, notes = _controls(name, rows, full, scores, kept, splits=filter_run.filtered_splits, seed=settings.seed)

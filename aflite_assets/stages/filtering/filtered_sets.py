@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, write_json
-from aflite_assets.specs.filter import FilterSpec
+from aflite_assets.specs.filter import FilterSpec, compared_name
 from aflite_assets.stages.filtering.exact_copies import copy_codes
 from aflite_assets.stages.filtering.filter_inputs import FilterInputs, before_quarantine
 from aflite_assets.stages.filtering.row_words import DatasetWords
@@ -61,26 +61,32 @@ def run(
     by_words = settings.filter.rank == "vocabulary"
     all_words = DatasetWords.of(load_examples(inputs.raw_dataset.path)) if by_words else None
     summary: dict[str, object] = {}
-    for name, embedded in inputs.embeddings.parts.items():
-        fields = {"filter": settings.filter.model_dump(mode="json"), "seed": settings.seed, "warmup_rows": warmup}
+    rankings = (settings.filter.rank, *settings.filter.compare)
+    for rank, (representation, embedded) in product(rankings, inputs.embeddings.parts.items()):
+        own = rank == settings.filter.rank
+        name = representation if own else compared_name(representation, rank)
+        spec = settings.filter.ranked_by(rank)
+        fields = {"filter": spec.model_dump(mode="json"), "seed": settings.seed, "warmup_rows": warmup}
         if settings.filter_seeds > 1:
             fields["filter_seeds"] = settings.filter_seeds
         row_ids = read_rows(embedded)["row_id"].to_numpy()
         copies = copy_codes(inputs.raw_dataset, row_ids)
         if copies is not None:
             fields["copies"] = hashlib.sha256(copies.tobytes()).hexdigest()
-        words = None if all_words is None else all_words.of_rows(row_ids)
+        words = None if all_words is None or rank != "vocabulary" else all_words.of_rows(row_ids)
         if words is not None:
             fields["words"] = hashlib.sha256(words.offsets.tobytes() + words.numbers.tobytes()).hexdigest()
         part = draft.part(
             name,
             ResultKey(draft.key.code_version, fields, {"embeddings": embedded.data_version}),
-            partial(_filter, name, embedded, settings, copies=copies, words=words, warmup=warmup, context=context),
+            partial(
+                _filter, name, embedded, settings, spec, copies=copies, words=words, warmup=warmup, context=context
+            ),
         )
         if part.cached:
             report_iterations(name, part.result, context.progress)
             _track_found(name, part.result, context.tracker)
-        summary[name] = part.result.summary
+        summary[name] = part.result.summary if own else {**part.result.summary, "representation": representation}
     return summary
 
 
@@ -88,6 +94,7 @@ def _filter(
     name: str,
     embedded: PublishedResult,
     settings: FilteredSetsSettings,
+    spec: FilterSpec,
     part: Draft,
     *,
     copies: np.ndarray | None,
@@ -95,9 +102,9 @@ def _filter(
     warmup: int,
     context: StageContext,
 ) -> dict[str, object]:
-    inputs_of = partial(FilterInputs.of, embedded, settings.filter, warmup=warmup, copies=copies, words=words)
+    inputs_of = partial(FilterInputs.of, embedded, spec, warmup=warmup, copies=copies, words=words)
     given, progress = inputs_of(), context.progress
-    suspects = before_quarantine(name, given, settings.filter, part.scratch, seed=settings.seed, context=context)
+    suspects = before_quarantine(name, given, spec, part.scratch, seed=settings.seed, context=context)
     if suspects is not None:
         given = inputs_of(left_out=quarantined_ids(suspects))
     checkpoint = Checkpoint(part.scratch)

@@ -50,6 +50,7 @@ from aflite_assets.stages.shared.published import (
     read_learning_curves,
     read_sample_curve,
     read_train_sample,
+    representation_of,
 )
 from aflite_assets.stages.shared.report_inputs import (
     annotations_note,
@@ -186,6 +187,8 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     source = read_source_rows(raw_result, raw, settings.columns)
     parts, primary = inputs.filtered_sets.parts, settings.report.primary
     filtered = tuple(filtered_set(representation, part) for representation, part in parts.items())
+    filtered_by = {name: representation_of(inputs.filtered_sets, name) for name in parts}
+    encoders = {**settings.representations, **{n: settings.representations[one] for n, one in filtered_by.items()}}
     fine_tuned = fine_tuned_evaluators(settings.evaluators)
     tests = _tests(settings, inputs, raw, filtered, fine_tuned)
     sample = read_train_sample(inputs.train_sample)
@@ -231,8 +234,8 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         cues=read_removal_cues(inputs.bias_evidence, source.named, challenge_examples(inputs.challenge_sets)),
         provenance=_provenance(settings, inputs),
         missing_sets=read_challenge_sets(inputs.challenge_sets).missing,
-        families=model_families(settings.representations, settings.evaluators),
-        architectures=model_architectures(settings.representations, settings.evaluators),
+        families=model_families(encoders, settings.evaluators),
+        architectures=model_architectures(encoders, settings.evaluators),
         held_back=held_back_shares(settings.evaluators),
         published=settings.report.published,
         fine_tuned=fine_tuned,

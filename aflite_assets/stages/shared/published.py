@@ -251,6 +251,12 @@ def read_rows(part: PublishedResult) -> pa.Table:
     return pq.read_table(part.file("rows.parquet"))
 
 
+def representation_of(filtered: PublishedResult, name: str) -> str:
+    """The representation that one of the filtered sets is of: its name, but for sets that compare rankings."""
+    representation: str = filtered.summary.get(name, {}).get("representation", name)
+    return representation
+
+
 def kept_rows(part: PublishedResult, run: int) -> Mapping[str, np.ndarray]:
     """The ids (int64, ascending) of the rows that one run of a filter kept, by split; run 0 is the published one."""
     if run:

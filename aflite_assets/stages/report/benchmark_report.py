@@ -296,4 +296,4 @@ def _libraries(result: PublishedResult) -> dict[str, str]:
     return {name: str(version) for name, version in result.manifest["environment"].items()}
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "14", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "15", BenchmarkReportSettings, BenchmarkReportInputs, run)

@@ -40,8 +40,9 @@ def _in_file(name: str) -> dict[str, Any]:
     return found
 
 
-def _unpinned(settings: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in settings.items() if key != "revision"}
+def _unpinned(settings: Any) -> Any:
+    """Without the revision, where it is a mapping."""
+    return {key: one for key, one in settings.items() if key != "revision"} if isinstance(settings, dict) else settings
 
 
 def _rows(columns: int) -> Iterator[list[str]]:

@@ -14,6 +14,7 @@ from aflite_assets.reports.figures.filtering_figures import (
 )
 from aflite_assets.reports.figures.forgettable_figures import forgettable_pictures
 from aflite_assets.reports.figures.headline_figures import headline_pictures
+from aflite_assets.reports.figures.length_figure import length_pictures
 from aflite_assets.reports.figures.representation_figures import similarity_map
 from aflite_assets.reports.figures.scatters import scatter_pictures
 from aflite_assets.reports.inputs.learning_curve import LearningCurve, SampleCurve
@@ -32,8 +33,8 @@ def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
     """Every figure that applies, by names that fit files: a kind, and for most the representation after a dot.
 
     "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "sample_curve" of `sample`; "overview", "falls", "curve",
-    "predictability", "scores", "scatter_before", "scatter_after", "examples" per representation; "similarity" per
-    representation and class number; "data_map" per representation and evaluator; those of `forgettable_pictures`.
+    "predictability", "scores", "scatter_before", "scatter_after", "examples", "lengths" per representation; "similarity"
+    per representation and class number; "data_map" per representation and evaluator; those of `forgettable_pictures`.
 
     Raises:
         DataError: rows do not fit the examples.
@@ -62,6 +63,7 @@ def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
         shown = similarity_pictures(data.similarities.get(name, ()), name)
         pictures |= {f"similarity.{name}.{label}": picture for label, picture in shown}
     pictures |= {f"data_map.{one.name}": data_map_picture(one) for one in data.data_maps}
+    pictures |= dict(length_pictures(data))
     pictures |= forgettable_pictures(data)
     return pictures
 

@@ -13,6 +13,7 @@ _MOST_NAMED = 4
 _FIXED = {
     "top": "Whether the right class is first, or among the first five.",
     "zero-shot": "Every challenge set beside the others, without training on it.",
+    "sizes": "What was left at each size beside as many random rows, and the published figures where there are any.",
     "transfer": "Trained on a train set, then on a challenge set's own train rows.",
     "warmup": "Learning curves of the encoders, and the size that they chose.",
     "sample": "How large a random sample is enough to learn the task; it was filtered in place of all train rows.",

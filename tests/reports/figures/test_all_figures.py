@@ -142,6 +142,7 @@ def test_json_has_what_is_drawn(pictured: BenchmarkData) -> None:
 
 def test_nothing_counted_is_left_out(planted: BenchmarkData) -> None:
     found = {"overview.roberta", "falls.roberta", "filtering_curves", "curve.roberta", "predictability.roberta"}
+    found |= {"lengths.roberta"}  # rows of text
     assert set(report_pictures(planted)) == found
     written: Any = report_json(planted)
     assert written["tables"]["predictability_by_iteration"] == []

@@ -14,6 +14,7 @@ NAMES = [
     "predictability_by_iteration", "warmup_curve", "transfer", "transfer_differences", "planted", "published",
     "falls", "forgettables", "forgettables_by_class", "forgetting_events", "forgettable_agreement", "minorities",
     "two_phase", "two_phase_differences", "forgettables_alone", "by_overlap", "thresholds",
+    "fine_action",
 ]  # fmt: skip
 
 

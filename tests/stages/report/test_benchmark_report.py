@@ -134,6 +134,7 @@ def test_every_table_is_a_file_and_markdown(walk: dict[str, StoredResult]) -> No
     result = walk["benchmark_report"].result
     assert sorted(path.name for path in (result.path / "tables").iterdir()) == [
         "accuracy.parquet", "by_overlap.parquet", "challenge_sets.parquet", "falls.parquet",
+        "fine_action.parquet",
         "forgettable_agreement.parquet", "forgettables.parquet", "forgettables_alone.parquet",
         "forgettables_by_class.parquet",
         "forgetting_events.parquet", "in_distribution.parquet", "minorities.parquet", "paired.parquet",

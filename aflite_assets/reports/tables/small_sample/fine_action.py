@@ -4,7 +4,9 @@ Mishra and Sachdeva, "Do We Need to Create Big Datasets to Learn a Task?" (Susta
 random sets of the filtered ones' sizes nor more than one training of each.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData
@@ -49,7 +51,7 @@ def fine_action_tables(data: BenchmarkData) -> tuple[Table, ...]:
 
 
 def _sizes(data: BenchmarkData, representation: str, evaluator: str) -> Sizes:
-    """Those that the table shows, in its order: the smallest filtered set first, as in the paper, after its controls."""
+    """Those that the table shows, in its order: the smallest filtered set first, each after its controls."""
     trained = trained_sizes(data, representation)
     sizes = {train_set: rows for (name, train_set), rows in trained.items() if name == evaluator}
     filtered = [name for name in sizes if _is_filtered(name)]
@@ -89,56 +91,74 @@ def _places(data: BenchmarkData, representation: str, evaluator: str) -> list[Pl
     return places
 
 
-def _table(data: BenchmarkData, representation: str, evaluator: str, sizes: Sizes) -> Table:
-    scores, places = score_table(data), _places(data, representation, evaluator)
-    against = {name: control_of(name, sizes) for name in sizes if _is_filtered(name)}
-    pairs = [(name, control) for name, control in against.items() if control in sizes]
-    compared = {_where(one): one for one in paired_differences(data, representation) if one.evaluator == evaluator}
+@dataclass(frozen=True)
+class _BySize:
+    """The cells of one table; `compared`: the differences of its filtered sets to their controls, by `_where`."""
 
-    def score(train_set: str, place: Place | None) -> TableCell:
+    data: BenchmarkData
+    sizes: Sizes
+    compared: Mapping[tuple[str | None, ...], PairedDifference]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Filtered sets with the random rows of their size."""
+        against = [(name, control_of(name, self.sizes)) for name in self.sizes if _is_filtered(name)]
+        return [pair for pair in against if pair[1] in self.sizes]
+
+    def score(self, train_set: str, place: Place | None) -> TableCell:
+        """Of a column, or without one the number of train rows."""
+        rows = self.sizes[train_set]
         if place is None:
-            return sizes_cell(sizes[train_set])
+            return sizes_cell(rows)
         there = place._replace(train_set=train_set)
-        rows = sizes[train_set]
-        keys = there._asdict() | {"train_rows": rows[0] if rows else None} | _difference(train_set, place)
-        return score_cell(scores[there], short=True, form="fine_action", keys=keys)
+        keys = there._asdict() | {"train_rows": rows[0] if rows else None} | self._beside(train_set, place)
+        return score_cell(score_table(self.data)[there], short=True, form="fine_action", keys=keys)
 
-    def paired(train_set: str, place: Place) -> PairedDifference | None:
-        control = against.get(train_set, "")
-        return compared.get((train_set, control, place.test_set, place.tested_on, *place[5:8]))
-
-    def _difference(train_set: str, place: Place) -> dict[str, object]:
-        found = paired(train_set, place)
-        if found is None or found.interval is None:
-            return {"against": against.get(train_set)}
-        bounds = {name: getattr(found.interval, name) for name in ("difference", "low", "high")}
-        return {"against": found.against, **bounds}
-
-    def difference(pair: tuple[str, str], place: Place | None) -> TableCell:
-        found = None if place is None else paired(pair[0], place)
+    def difference(self, pair: tuple[str, str], place: Place | None) -> TableCell:
+        """Of a filtered set to its control."""
+        found = None if place is None else self.compared.get(_at(*pair, place))
         if found is None:
             return NOTHING
         return difference_cell(found.interval, test_rows=found.test_rows, verdict=found.verdict)
 
-    columns = [Column(Heading("train rows"))]
-    for place in places:
-        test_rows = scores[place._replace(train_set="full")].test_rows
-        part = part_text(place.column, place.category, place.label) if place.tested_on == "all" else "all rows"
-        columns.append(Column(rows_heading(part, test_rows), Heading(place.test_set)))
+    def _beside(self, train_set: str, place: Place) -> dict[str, Any]:
+        """The same difference in numbers, for the table in long form."""
+        against = dict(self.pairs).get(train_set)
+        found = None if against is None else self.compared.get(_at(train_set, against, place))
+        if found is None or found.interval is None:
+            return {"against": against}
+        return {"against": against} | {name: getattr(found.interval, name) for name in ("difference", "low", "high")}
+
+
+def _at(train_set: str, against: str, place: Place) -> tuple[str | None, ...]:
+    return train_set, against, place.test_set, place.tested_on, place.column, place.category, place.label
+
+
+def _where(one: PairedDifference) -> tuple[str | None, ...]:
+    return one.train_set, one.against, one.test_set, one.tested_on, one.column, one.category, one.label
+
+
+def _table(data: BenchmarkData, representation: str, evaluator: str, sizes: Sizes) -> Table:
+    places = _places(data, representation, evaluator)
+    differences = (one for one in paired_differences(data, representation) if one.evaluator == evaluator)
+    cells = _BySize(data, sizes, {_where(one): one for one in differences})
+    keys: list[Place | None] = [None, *places]
     return Table(
         f"fine_action_{representation}",
         evaluator,
         f"{evaluator} by size of the train set, representation {representation}",
         ("trained on",),
-        ruled(columns),
-        pivot(sizes, lambda train_set: (train_set,), [None, *places], score)
-        + tuple(replace(row, apart=True) for row in pivot(pairs, minus, [None, *places], difference)),
+        ruled([Column(Heading("train rows")), *(_column(data, place) for place in places)]),
+        pivot(sizes, lambda train_set: (train_set,), keys, cells.score)
+        + pivot(cells.pairs, minus, keys, cells.difference, apart=True),
         _CAPTION,
     )
 
 
-def _where(one: PairedDifference) -> tuple[str | None, ...]:
-    return one.train_set, one.against, one.test_set, one.tested_on, one.column, one.category, one.label
+def _column(data: BenchmarkData, place: Place) -> Column:
+    test_rows = score_table(data)[place._replace(train_set="full")].test_rows
+    part = part_text(place.column, place.category, place.label) if place.tested_on == "all" else "all rows"
+    return Column(rows_heading(part, test_rows), Heading(place.test_set))
 
 
 _CAPTION = (

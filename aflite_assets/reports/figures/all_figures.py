@@ -33,8 +33,8 @@ def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
     """Every figure that applies, by names that fit files: a kind, and for most the representation after a dot.
 
     "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "sample_curve" of `sample`; "overview", "falls", "curve",
-    "predictability", "scores", "scatter_before", "scatter_after", "examples", "lengths" per representation; "similarity"
-    per representation and class number; "data_map" per representation and evaluator; those of `forgettable_pictures`.
+    "predictability", "scores", "scatter_before", "scatter_after", "examples", "lengths" per representation;
+    "similarity" per representation and class number; "data_map" per representation and evaluator; those of `forgettable_pictures`.
 
     Raises:
         DataError: rows do not fit the examples.

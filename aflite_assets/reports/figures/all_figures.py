@@ -34,7 +34,8 @@ def report_pictures(data: BenchmarkData) -> dict[str, Picture]:
 
     "filtering_curves"; "warmup_curve" of `warmup.size: auto`; "sample_curve" of `sample`; "overview", "falls", "curve",
     "predictability", "scores", "scatter_before", "scatter_after", "examples", "lengths" per representation;
-    "similarity" per representation and class number; "data_map" per representation and evaluator; those of `forgettable_pictures`.
+    "similarity" per representation and class number; "data_map" per representation and evaluator; those of
+    `forgettable_pictures`.
 
     Raises:
         DataError: rows do not fit the examples.

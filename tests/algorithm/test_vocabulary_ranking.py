@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from aflite_assets.algorithm import (
     FilterResult,
@@ -198,6 +199,22 @@ def test_rows_in_another_order_leave_the_same_ones(planted: Planted) -> None:
     others = np.setdiff1d(np.arange(EASY), planted.own)
     result = run(shuffled, changes={"target_size": ROWS - len(others)})
     assert np.sort(order[result.removed_rows]).tolist() == others.tolist()
+
+
+def test_more_threads_leave_the_same_rows(planted: Planted) -> None:
+    before = torch.get_num_threads()
+    try:
+        results = []
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            results.append(run(planted, changes={"target_size": 140}))
+    finally:
+        torch.set_num_threads(before)
+    one, three = results
+    assert one.removed_rows.tolist() == three.removed_rows.tolist()
+    assert one.own_words is not None
+    assert three.own_words is not None
+    assert one.own_words.tolist() == three.own_words.tolist()
 
 
 def test_groups_leave_whole_by_the_words_of_all_their_rows(planted: Planted) -> None:

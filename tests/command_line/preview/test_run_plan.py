@@ -84,6 +84,30 @@ def test_rows_of_other_splits_go_where_the_policy_says(policy: str, pool: int, s
     assert (plan.pool_rows, plan.scored_rows) == (pool, scored)
 
 
+def test_a_ranking_to_compare_has_train_sets_and_cells_of_its_own() -> None:
+    source = {"format": "template_nli", "splits": {"train": 1200, "test": 300}, "planted_share": 0.5}
+    ranked = {"target_size": 0.5, "slice_size": 100, "evaluation_rows": "kept", "rank": "vocabulary"}
+    content = {
+        "name": "planned",
+        "source": source,
+        "representations": {"one": {"kind": "siamese_bag"}},
+        "evaluators": {"linear": {"kind": "linear"}},
+    }
+    alone, both = (
+        plan_run(
+            parse_spec(content | {"filter": ranked | compare}),
+            {"train": 1200, "test": 300},
+            challenge_rows={},
+            warmup_rows=200,
+        )
+        for compare in ({}, {"compare": ["predictability"]})
+    )
+    of_one = [train_set for train_set in alone.train_sets if train_set.representation == "one"]
+    of_other = [train_set for train_set in both.train_sets if train_set.representation == "one_by_predictability"]
+    assert [(one.name, one.rows) for one in of_other] == [(one.name, one.rows) for one in of_one]
+    assert both.cells - alone.cells == both.seeds * len(of_one)
+
+
 def test_full_with_warmup_rows_is_the_whole_train_split() -> None:
     spec = parse_spec({**SPEC, "full_includes_warmup": True})
     plan = plan_run(spec, {"train": 1200, "test": 300}, challenge_rows={}, warmup_rows=200)

@@ -248,7 +248,7 @@ def test_refused_input_stops_the_run_and_names_the_reason(
     assert failure.user_failure_data is not None
     assert "filter.target_size is 9999, which is 9999 of 400 rows" in str(failure.user_failure_data.description)
     published = {path.parent.parent.parent.name for path in (home / "results").rglob("manifest.json")}
-    assert published == {"raw_dataset", "challenge_sets"}
+    assert published == {"raw_dataset", "challenge_sets", "train_sample"}
 
 
 def test_a_damaged_result_blocks_what_follows(small: DatasetSpec, instance: dg.DagsterInstance, home: Path) -> None:

@@ -41,14 +41,14 @@ def _materialized(
 
 
 def test_the_curve_is_shown(home: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    sample = {"start": 200, "step": 200, "most": 400, "model": {"kind": "linear"}}
+    sample = {"start": 12, "step": 388, "most": 400, "model": {"kind": "linear"}}
     shown, check = _materialized(monkeypatch, sample=sample)
     assert (shown["sample_rows"], shown["held_back_rows"], shown["train_rows"]) == (400, 100, 2000)
     assert shown["dagster/row_count"] == 500
     assert shown["chosen"].startswith("A sample of 400 train rows is filtered: it is the largest that could be tried")
     points = [record.data for record in shown["sample_curve_points"].records]
     assert [(point["rows"], point["held_back_rows"], point["chosen"]) for point in points] == [
-        (200, 100, False), (400, 100, True),
+        (12, 100, False), (400, 100, True),
     ]  # fmt: skip
     picture = shown["sample_curve"]
     png = base64.b64decode(picture[picture.index("base64,") + 7 : -1])

@@ -62,7 +62,7 @@ def test_what_was_begun_is_run_and_nothing_else(folder: Path, home: Path, tmp_pa
     store = ResultStore(home / "results")
     assert requested(tmp_path) == {}
     publish(store, "embeddings", "circles_1")
-    assert begun(store, "circles_1") == ["raw_dataset", "warmup_split", "warmup_models", "embeddings"]
+    assert begun(store, "circles_1") == ["raw_dataset", "train_sample", "warmup_split", "warmup_models", "embeddings"]
     assert requested(tmp_path) == {"circles_1": begun(store, "circles_1")}
     write(folder, "circles_2", refresh={"start": True})
     assert len(requested(tmp_path)["circles_2"]) == len(STAGES)

@@ -300,7 +300,7 @@ def test_an_impossible_plan_is_refused_before_anything_is_trained(
     with pytest.raises(error, match=message):
         _walk(content, store)
     folders = {path.name for path in store.root.iterdir() if path.is_dir()}
-    assert folders == {"raw_dataset", "challenge_sets", "warmup_split", ".locks"}
+    assert folders == {"raw_dataset", "challenge_sets", "train_sample", "warmup_split", ".locks"}
     assert not list((store.root / "warmup_split").rglob("manifest.json"))
 
 

@@ -60,9 +60,9 @@ def _first_term(overall: pa.Table, kept: int) -> str:
     named = {(row["component"], row["term"]): row for row in overall.to_pylist()}
     first = named["c1", "t1"]
     if not kept:
-        return f"No train row was kept; t1 is {first['before']:.3f} before."
+        return f"No train row was kept; t1 is {first['before']:.4g} before."
     return (
-        f"t1 is {first['before']:.3f} before, {first['kept']:.3f} of the {kept:,} kept rows, and "
-        f"{first['random_least']:.3f} to {first['random_most']:.3f} (mean {first['random_mean']:.3f}) of as many "
+        f"t1 is {first['before']:.4g} before, {first['kept']:.4g} of the {kept:,} kept rows, and "
+        f"{first['random_least']:.4g} to {first['random_most']:.4g} (mean {first['random_mean']:.4g}) of as many "
         "random ones."
     )

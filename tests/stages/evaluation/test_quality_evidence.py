@@ -13,7 +13,7 @@ from aflite_assets.stages.evaluation.quality_evidence import quality_tables
 ROWS, OWN = 300, 60
 
 
-def raw_of(classes: int = 2, **columns: Any) -> Examples:
+def raw_of(classes: int = 2, /, **columns: Any) -> Examples:
     """`ROWS` train rows, of which the first `OWN` have a word of their own, then 20 test rows with other words."""
     texts = [f"every row has these words{f' own{row}' if row < OWN else ''}" for row in range(ROWS)]
     table = {
@@ -57,8 +57,8 @@ def test_rows_that_keep_the_words_stand_over_all_random_ones() -> None:
     assert (first["before"], first["kept"], first["beside_random"]) == (65 / 300, 65 / 60, "over all")
     assert rows["vocabulary", "words", "vanished"]["kept"] == 0
     assert overall.caption.startswith(
-        f"t1 is 0.217 before, 1.083 of the 60 kept rows, and {first['random_least']:.3f} to {first['random_most']:.3f} "
-        f"(mean {first['random_mean']:.3f}) of as many random ones."
+        f"t1 is 0.2167 before, 1.083 of the 60 kept rows, and {first['random_least']:.4g} to "
+        f"{first['random_most']:.4g} (mean {first['random_mean']:.4g}) of as many random ones."
     )
     assert "compare kept with the 10 random sets of its size" in overall.caption
     assert "Not built: c3, c4, c5 and c7 with similarities" in overall.caption
@@ -75,19 +75,19 @@ def test_groups_are_mentioned_where_they_left_whole() -> None:
 
 
 def test_many_classes_have_no_table_of_their_own() -> None:
-    raw = raw_of(classes=26)
+    raw = raw_of(26)
     assert [one.title for one in tables(raw, with_words(raw))] == ["Quality terms (net)"]
 
 
 def test_no_train_row_kept() -> None:
     raw = raw_of()
     overall, _ = tables(raw, raw.row_ids >= ROWS)
-    assert overall.caption.startswith("No train row was kept; t1 is 0.217 before.")
+    assert overall.caption.startswith("No train row was kept; t1 is 0.2167 before.")
     assert all(row["beside_random"] is None for row in overall.table.to_pylist() if row["component"] == "c1")
 
 
 def test_rows_without_texts_have_no_terms() -> None:
-    raw = raw_of(**{"feature.0": np.zeros(ROWS + 20)})
+    raw = raw_of(2, **{"feature.0": np.zeros(ROWS + 20)})
     assert tables(raw, with_words(raw)) == []
 
 

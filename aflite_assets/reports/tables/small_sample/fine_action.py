@@ -12,6 +12,7 @@ from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.inputs.train_sets import control_of, earlier_name
 from aflite_assets.reports.scores.score_table import Place, score_table, trained_sizes
+from aflite_assets.reports.scores.subsets import Subset
 from aflite_assets.reports.tables.cells import (
     NOTHING,
     difference_cell,
@@ -79,7 +80,7 @@ def _places(data: BenchmarkData, representation: str, evaluator: str) -> list[Pl
     for test_set in data.test_sets:
         whole = Place(representation, evaluator, "", test_set.name, "all" if test_set.challenge else "full")
         places.append(whole)
-        first = {}
+        first: dict[tuple[str, str | None], Subset] = {}
         for part in zero_shot_subsets(test_set) if test_set.challenge else ():
             if part.column is not None:
                 # the whole category stands before its gold labels; of one label alone there is only that half

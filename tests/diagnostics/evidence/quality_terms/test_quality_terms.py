@@ -68,7 +68,7 @@ def oracle(rows: Rows, labels: Sequence[int], all_labels: Sequence[int]) -> dict
     """Every term by loops over words, which split() finds: they have no signs here."""
     sentences = [text.lower().split() for row in rows for text in row if text is not None]
     words = [word for sentence in sentences for word in sentence]
-    runs = {
+    runs: dict[str, Sequence[Any]] = {
         "words": words,
         "bigrams": [pair for sentence in sentences for pair in pairwise(sentence)],
         "trigrams": [tuple(s[i : i + 3]) for s in sentences for i in range(len(s) - 2)],

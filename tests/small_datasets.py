@@ -50,7 +50,7 @@ def circles(name: str, **changes: Any) -> dict[str, Any]:
     return copy.deepcopy(content | changes)
 
 
-def template_pairs(*, train: int, test: int, warmup: int | str, epochs: int = 4, **filtering: Any) -> dict[str, Any]:
+def template_pairs(*, train: int, test: int, warmup: float | str, epochs: int = 4, **filtering: Any) -> dict[str, Any]:
     """Sentence pairs with a planted word, encoded by a small transformer that so many rows are spent on."""
     content = {
         "name": "templates",

@@ -120,7 +120,7 @@ def _repeats_advice(data: CheckContext, across: RepeatCount) -> str:
         steps.append("set between_splits: drop, which drops their train rows")
     if drawn and not source.drop_duplicates:
         steps.append(
-            f"set drop_duplicates: true: {listed(drawn)} is drawn from train by holdout, and took one of two copies"
+            f"set drop_duplicates: true ({listed(drawn)} is drawn from train by holdout, and took one of two copies)"
         )
     elif drawn:
         steps.append(

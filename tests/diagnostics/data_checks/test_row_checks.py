@@ -104,7 +104,7 @@ def test_rows_of_train_in_a_test_split(data: Data) -> None:
         ({"drawn_splits": frozenset({"dev"})}, "set between_splits: drop"),
         (
             {"drop_between_splits": True, "drawn_splits": frozenset({"test"})},
-            "set drop_duplicates: true: 'test' is drawn from train by holdout, and took one of two copies; or remove",
+            "set drop_duplicates: true ('test' is drawn from train by holdout, and took one of two copies); or remove",
         ),
         (
             {"drop_duplicates": True, "drawn_splits": frozenset({"test"})},

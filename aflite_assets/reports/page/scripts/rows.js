@@ -254,7 +254,7 @@
     entry(pairs, "Label", named(row.label));
     (row.attributes || []).forEach(function (pair) { entry(pairs, "Your column " + pair[0], pair[1]); });
     if (row.lengths) { entry(pairs, row.lengths.length > 1 ? "Lengths" : "Length", lengths(row)); }
-    if (fact.scores && fact.scores.length) { entry(pairs, "Predictability by iteration", sparkline(fact, one)); }
+    if (!fact.outside && fact.scores && fact.scores.length) { entry(pairs, "Predictability by iteration", sparkline(fact, one)); }
     if (fact.instead) {
       entry(pairs, "Given instead", fact.instead.length ? fact.instead.map(function (pair) {
         return named(pair[0]) + " (" + percent(pair[1]) + ")";

@@ -47,7 +47,8 @@ BAG = {
     "kind": "siamese_bag", "vector_width": 8, "projection": 8, "hidden": 8, "epochs": 2, "learning_rate": 0.02,
 }  # fmt: skip
 SAMPLE = {"start": 100, "step": 100, "most": 600, "model": LINEAR}
-CONTENT = template_pairs(train=2000, test=60, warmup=0.2) | {
+CONTENT = template_pairs(train=2000, test=60, warmup="auto") | {
+    "warmup": {"size": 0.2},
     "sample": SAMPLE,
     "train_sets": {"many": 150},
     "train_weighted": True,

@@ -41,8 +41,8 @@ def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterat
         "that stand C times in all. |dl|: by how many words the two texts of a row differ. None is said where a term "
         "is not a number, as where all items are equally frequent. Words are runs of letters and digits in small "
         "letters, with stop words and endings, so the terms are not the authors' to the digit. Not built: c3, c4, c5 "
-        "and c7 with similarities. They take other models, and time that grows with the square of the rows. Nearest train rows and "
-        f"similarity say the same of the representation's features.{groups}",
+        "and c7 with similarities. They take other models, and time that grows with the square of the rows. Nearest "
+        f"train rows and similarity say the same of the representation's features.{groups}",
         overall,
     )
     if 0 < by_class.num_rows <= _MOST_ROWS:

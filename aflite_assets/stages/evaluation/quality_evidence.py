@@ -35,14 +35,14 @@ def quality_tables(filtered: FilteredSet, raw: Examples, *, seed: int) -> Iterat
         f"Quality terms ({filtered.representation})",
         f"{_first_term(overall, len(kept))} Single terms of the Data Quality Index (Mishra et al. 2020), never one "
         "index, as how they combine is not defined. t1, distinct words per row, falls with the number of rows whatever "
-        f"these are, and other terms move with it too: compare kept with the {DRAWS} random sets of its size, not with "
-        f"before. By chance a term of the kept rows lies outside of all of them 2 times in {DRAWS + 1}, and there are "
-        "many terms. X or N rows, l words of a text, V distinct words, c how often an item stands, K items, C all "
-        "their occurrences, |dl| by how many words the two texts of a row differ. None is said where a term is not a "
-        "number, as where all items are equally frequent. Words are runs of letters and digits in small letters, with "
-        "stop words and endings, so the terms are not the authors' to the digit. Not built: c3, c4, c5 and c7 with "
-        "similarities, which take other models and time that grows with the square of the rows; nearest train rows and "
-        f"similarity say the same of the representation's features.{groups}",
+        f"these are, and other terms move with it too. So compare kept with the {DRAWS} random sets of its size, not "
+        f"with before. By chance a term of the kept rows lies outside of all of them 2 times in {DRAWS + 1}, and there "
+        "are many terms. X or N rows, l words of a text, V distinct words. c: how often an item stands, of K items "
+        "that stand C times in all. |dl|: by how many words the two texts of a row differ. None is said where a term "
+        "is not a number, as where all items are equally frequent. Words are runs of letters and digits in small "
+        "letters, with stop words and endings, so the terms are not the authors' to the digit. Not built: c3, c4, c5 "
+        "and c7 with similarities. They take other models, and time that grows with the square of the rows. Nearest "
+        f"train rows and similarity say the same of the representation's features.{groups}",
         overall,
     )
     if 0 < by_class.num_rows <= _MOST_ROWS:

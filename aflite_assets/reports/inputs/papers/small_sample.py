@@ -20,18 +20,18 @@ _CURVE_NOTE = (
 
 _FINE_NOTE = (
     "No seeds, no deviations, and no random sets of 5k to 15k beside the filtered ones. A random 5,000 has 36.77 on "
-    "SNLI, a filtered 5,000 has 87.47, and there every filtered set beats the 20k that it was taken from, which a "
-    "failed or short training explains as well as filtering does. The full set is best on SNLI, knowledge, lexical "
+    "SNLI, a filtered 5,000 has 87.47, and there every filtered set beats the 20k that it was taken from. A failed or "
+    "short training explains that as well as filtering does. The full set is best on SNLI, knowledge, lexical "
     "semantics, competence and noise. The text speaks of about 2 % of SNLI: 10k are 1.8 % of 550k, 15k are 2.7 %. With "
-    "15k retained and 5k removed none of the 20k is left to have been spent on the encoder, as its algorithm spends "
-    "10 %. The classes of the 15k have 4,939, 5,058 and 4,983 rows, 14,980 together. Figure 2, drawn only, has "
-    "retained and removed rows differ in length."
+    "15k retained and 5k removed none of the 20k is left for the encoder, on which its algorithm spends 10 %. "
+    "The classes of the 15k have 4,939, 5,058 and 4,983 rows, 14,980 together. Figure 2, drawn only, has retained and "
+    "removed rows differ in length."
 )
 
 _RANKINGS_NOTE = (
     'Its caption, "ablation study for DQI c1", suggests and does not say that these sets were ranked without the term. '
-    "With minus without, over five sizes and eleven columns: 40 higher, 14 lower, 1 equal, by 0.98 points in the mean; "
-    "0.75, 1.64, 2.57, \N{MINUS SIGN}0.34 and 0.27 by size. One training each, so that no difference has an interval."
+    "With minus without, over five sizes and eleven columns: 40 higher, 14 lower, 1 equal, by 0.98 points in the mean. "
+    "By size: 0.75, 1.64, 2.57, \N{MINUS SIGN}0.34 and 0.27. One training each, so that no difference has an interval."
 )
 
 SNLI_SMALL_SAMPLE = (

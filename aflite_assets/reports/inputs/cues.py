@@ -20,7 +20,7 @@ LEAST_SHARE = 0.01
 _MOST = 0.5
 """A class with this share of the rows with a mark is that of most of them."""
 _MOST_CLASSES = 3
-_MOST_ALIKE = 2
+_MOST_ALIKE = 4
 _MOST_SETS = 3
 
 OF_ITS_QUESTION = "of its question"

@@ -147,7 +147,7 @@ def _giveaway(data: BenchmarkData, representation: str) -> str:
 def _shortcut(verdict: DatasetVerdict) -> str:
     if verdict.evidence.cues:
         return cue_text(telling(verdict.evidence.cues)[0])
-    gains = [f"{one.test_set} ({one.evaluator})" for one in verdict.gains]
+    gains = [f"“{one.test_set}” (evaluator “{one.evaluator}”)" for one in verdict.gains]
     return f"models trained on filtered are better than their control on {listed(gains)}, and more so than on test rows"
 
 
@@ -251,10 +251,10 @@ def _marks(cues: list[Cue], verdict: DatasetVerdict, label_names: tuple[str, ...
     if not cues:
         return "; no word, length, attribute or input that was tested marks them"
     cues = [cue for cue in cues if cue.counts] or cues
-    hints = "" if cues[0].counts else ". That may be the task itself"
+    hints = "" if cues[0].counts or verdict.gains else ". That may be the task itself"
     named = telling(cues)
     shown = listed([marked_text(cue, label_names) for cue in named[:_MOST_CUES]])
-    left = len(cues) - len(named[:_MOST_CUES])
+    left = len(named[_MOST_CUES:])
     further = f". {count(left)} more {'mark is' if left == 1 else 'marks are'} in the table" if left else ""
     return f". More frequent among them than among random rows: {shown}{further}{hints}"
 
@@ -282,7 +282,8 @@ def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
     whole = _short(data, representation, primary.evaluator, "full", primary.test_set)
     if said is not None:
         beside = "" if whole is None else f". Instead of all rows: {whole}"
-        yield Detail(f"Against as many random rows: {said}{beside}.", "paired")
+        matched = " of its class sizes" if against == "random_matched" else ""
+        yield Detail(f"Against as many random rows{matched}: {said}{beside}.", "paired")
 
 
 def _evaluator(data: BenchmarkData, verdict: DatasetVerdict) -> str | None:
@@ -305,10 +306,16 @@ def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> s
         return "Use: all rows until it can be told."
     if code == "shortcut_found_helps" and primary is not None:
         whole = whole_difference(data, representation, primary.evaluator, "full", primary.test_set)
+        better = _better_than_full(data, representation, primary)
+        if whole is not None and whole.high < 0 and better is not None:
+            return (
+                f"Use: filtered for training where the shortcut misleads, as on “{better[0]}” ({better[1]} points "
+                f"above all rows). Use all rows elsewhere: on “{primary.test_set}” they are better still."
+            )
         if whole is not None and whole.high < 0:
             return (
-                f"Use: all rows for training, since they are better still on {primary.test_set}; filtered where as "
-                "few rows are all you can use, and as a test of models that lean on the shortcut."
+                f"Use: all rows for training, since they are better still on “{primary.test_set}”. Filtered is for "
+                "where as few rows are all you can use, and tests models that lean on the shortcut."
             )
         return "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
     if code == "shortcut_found_harms":
@@ -319,6 +326,18 @@ def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> s
     if free_sets(data):
         return f"{use}. To judge training, add an evaluator that learns the task."
     return f"{use}. To judge training, add a challenge set or hold rows out of the filter (evaluation_rows: kept)."
+
+
+def _better_than_full(data: BenchmarkData, representation: str, primary: Comparison) -> tuple[str, str] | None:
+    """The challenge set where filtered is most surely better than all rows, and its points; None without one."""
+    found = [
+        (interval.low, one.name, signed_points(interval.difference))
+        for one in data.test_sets
+        if one.challenge
+        and (interval := whole_difference(data, representation, primary.evaluator, "full", one.name)) is not None
+        and interval.low > 0
+    ]
+    return max(found)[1:] if found else None
 
 
 def _sentence(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str | None:

@@ -32,12 +32,16 @@ GLOSSARY = {
     "tested. It is not the model that filtered.",
     "Filtered": "The rows that AFLite kept. Where the target size ended the filter, some may still be predicted every "
     "time.",
+    "Forgettable": "A train row that a weak model got right in one epoch and wrong in a later one, or never right "
+    "(never learnt).",
     "Full": "All train rows; those spent on warm-up among them only where the settings say so. On the test side: all "
     "rows of the test set.",
     "Control": "What filtered is judged against: as many random rows with its class sizes (random_matched), or any as "
     "many random rows where there is no such set.",
     "Group": "Test rows that belong together (one premise, one template), as the dataset's settings say. Intervals "
     "count groups, not rows.",
+    "Hint": "A mark of removed rows that may be the task itself, such as a word of a single text. It is no proof of a "
+    "shortcut.",
     "Interval": "95 %. Of an accuracy, Wilson's: how far it could be off because the test set is a sample. Of a "
     "difference: because test groups and trainings are both samples; of one warm-up, and of one filter run unless the "
     "settings ask for several (filter_seeds).",
@@ -52,6 +56,7 @@ GLOSSARY = {
     "Representation": "The features of a row that the linear classifiers see, from an encoder or the data.",
     "Representation bias": "Mean predictability of the rows that entered an iteration: how much of the data a "
     "linear classifier can solve from this representation.",
+    "Second phase": "Training that goes on from a finished model, on chosen rows alone.",
     "Seeds' deviation": "Standard deviation of the accuracy over training runs that differ in their seed only.",
     "Shuffled labels": "What the same classifiers reach when the rows' labels are put in random order: what class "
     "shares and groups give by themselves.",
@@ -60,6 +65,7 @@ GLOSSARY = {
     "explains, counting how many comparisons were made. Open: asked and not found. No verdict: it cannot be asked.",
     "Threshold": "The lowest predictability that a removed row may have. With selection gumbel any row "
     "may go, and filtering ends once none reaches the threshold.",
+    "Weak model": "A small model that mostly learns shortcuts. The rows that it forgets are where they fail.",
     "Warm-up rows": "Rows spent on training the encoder and then never used again.",
 }
 

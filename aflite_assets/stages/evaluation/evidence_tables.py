@@ -24,6 +24,9 @@ _NEIGHBOURS_SHOWN = 10
 _MOST_COMPARED, _COMPARED_MEMORY = 1_000_000, 2**33
 """Rows and bytes for distances that are to stand beside a paper's: on a sample every neighbour is farther."""
 
+_MOST_WRONG = 0.15
+"""A larger share of suspects is of rows that are hard, not of wrong labels."""
+
 _MOST_ROWS = 50
 """Of a table by class, which is left out beyond that; a report shows as many."""
 
@@ -293,8 +296,24 @@ def label_noise_tables(representation: str, rows: pa.Table, label_errors: pa.Tab
         f"Rows that confident learning suspects of a wrong label, by the first iteration's held-out probabilities. "
         f"{found}. The filter removes what is predicted right, so wrong labels tend to stay and make up more of what "
         "is left. Suspects may be hard rows with right labels too."
+        f"{_many_suspects(table)}"
         + (f" Taken out before the first iteration: {counted(taken_out, 'suspect')}." if taken_out else ""),
         table,
+    )
+
+
+def _many_suspects(shares: pa.Table) -> str:
+    """That so many suspects are no errors; nothing where they are few."""
+
+    def total(what: str) -> int:
+        return sum(pc.sum(shares[f"{side}_{what}"]).as_py() or 0 for side in ("kept", "removed"))
+
+    share = total("suspects") / max(total("rows"), 1)
+    if share <= _MOST_WRONG:
+        return ""
+    return (
+        f" {percent(share)} % of all rows are suspected, which is more than labels are wrong. Where a shortcut "
+        "misleads, rows against it look wrong, and are the ones to keep."
     )
 
 

@@ -186,15 +186,17 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         check_scatter_features(settings.report.scatter_features, raw)
     source = read_source_rows(raw_result, raw, settings.columns)
     parts, primary = inputs.filtered_sets.parts, settings.report.primary
-    filtered = tuple(filtered_set(representation, part) for representation, part in parts.items())
+    filtered = tuple(filtered_set(representation, part, raw.label_names) for representation, part in parts.items())
     filtered_by = {name: representation_of(inputs.filtered_sets, name) for name in parts}
     encoders = {**settings.representations, **{n: settings.representations[one] for n, one in filtered_by.items()}}
     fine_tuned = fine_tuned_evaluators(settings.evaluators)
     tests = _tests(settings, inputs, raw, filtered, fine_tuned)
     sample = read_train_sample(inputs.train_sample)
     whole = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
-    information = row_information(inputs.evaluator_models, whole.in_split("train"), tests.by_row, left_out=fine_tuned)
     phases = second_phases(settings.evaluators)
+    information = row_information(
+        inputs.evaluator_models, whole.in_split("train"), tests.by_row, left_out={*fine_tuned, *phases}
+    )
     cells = tuple(cell for cell in tests.cells if not is_apart(cell, phases))
     partial = partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else ()
     return BenchmarkData(

@@ -37,14 +37,14 @@ from aflite_assets.stages.shared.published import (
 _PREDICTED = ["test_set", "row_id", "predicted"]
 
 
-def filtered_set(representation: str, part: PublishedResult) -> FilteredSet:
-    """One representation's filtered set, as published."""
+def filtered_set(representation: str, part: PublishedResult, label_names: Sequence[str] = ()) -> FilteredSet:
+    """One representation's filtered set, as published; `label_names` puts names into its warnings about classes."""
     outcome = json.loads(part.file("filter.json").read_text(encoding="utf-8"))
     return FilteredSet(
         representation,
         iterations=pq.read_table(part.file("iterations.parquet")),
         stop_reason=outcome["stop_reason"],
-        warnings=tuple(outcome["warnings"]),
+        warnings=tuple(_with_class_names(warning, label_names) for warning in outcome["warnings"]),
         rows=pq.read_table(part.file("rows.parquet")),
         settings={**outcome["settings"], "seed": outcome["seed"]},
         runs=part.summary.get("filter_runs", 1),
@@ -52,6 +52,19 @@ def filtered_set(representation: str, part: PublishedResult) -> FilteredSet:
         chance=None if (chance := outcome.get("chance")) is None else _chance(chance),
         first_scores=pq.read_table(scores) if (scores := part.path / "scores" / "000.parquet").is_file() else None,
     )
+
+
+def _with_class_names(warning: str, label_names: Sequence[str]) -> str:
+    """The filter's own warnings number classes, and advise a control that a report always has."""
+
+    def named(found: re.Match[str]) -> str:
+        number = int(found[1])
+        return f"Class “{label_names[number]}”" if number < len(label_names) else found[0]
+
+    if not label_names or not warning.startswith("Class "):
+        return warning
+    about = re.sub(r"^Class (\d+)\b", named, warning)
+    return re.sub(r": compare with a random subset.*$", "; random_matched has these shares, too.", about)
 
 
 def _chance(published: Mapping[str, Any]) -> ChanceScores:

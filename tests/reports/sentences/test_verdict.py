@@ -95,7 +95,27 @@ def test_of_many_lengths_one_is_named(planted: BenchmarkData) -> None:
     assert text.details[0].text.endswith(
         "More frequent among them than among random rows: the length of text_pair (longest of its question; 500 "
         "rows, 20.0 % kept) and the word "
-        "“not” of text_pair (500 rows, 20.0 % kept). 1 more mark is in the table."
+        "“not” of text_pair (500 rows, 20.0 % kept)."
+    )
+
+
+def test_where_filtered_is_better_on_another_challenge_set_both_are_named(
+    planted: BenchmarkData, done_cell: Any
+) -> None:
+    misleads = replace(next(one for one in planted.test_sets if one.challenge), name="misleads")
+    shares = {"full": (0.9, 0.3), "random": (0.6, 0.3), "filtered": (0.8, 0.6)}
+    cells = []
+    for train_set, (on_hans, on_other) in shares.items():
+        for seed in range(3):
+            made = {"evaluator": "linear", "train_set": train_set, "seed": seed, "train_rows": 400}
+            cell = done_cell(planted.test_sets, (0.8, 0.6, on_hans), **made)
+            other = done_cell((misleads,), (0.0, 0.0, on_other), **made)
+            cells.append(replace(cell, predictions=pa.concat_tables([cell.predictions, other.predictions])))
+    both = replace(planted, cells=tuple(cells), test_sets=(*planted.test_sets, misleads))
+    text = verdict_text(with_cues(started(both), WORD), "roberta")
+    assert text.details[-1].text == (
+        "Use: filtered for training where the shortcut misleads, as on “misleads” (30.0 points above all rows). Use "
+        "all rows elsewhere: on “hans” they are better still."
     )
 
 
@@ -107,7 +127,7 @@ def test_where_all_rows_are_better_still_they_are_recommended(planted: Benchmark
     ]
     cells = [cell for cell in planted.cells if (cell.evaluator, cell.train_set) != ("linear", "full")]
     text = verdict_text(with_cues(started(replace(planted, cells=(*cells, *better))), WORD), "roberta")
-    assert text.details[-1].text.startswith("Use: all rows for training, since they are better still on hans")
+    assert text.details[-1].text.startswith("Use: all rows for training, since they are better still on “hans”. ")
 
 
 def test_hints_are_no_shortcut_but_are_named(planted: BenchmarkData) -> None:

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.shared.report_inputs import read_evidence, read_removal_cues
+from aflite_assets.stages.shared.report_inputs import _with_class_names, read_evidence, read_removal_cues
 
 NAMES = {"text": "question", "text_pair": "answer", "column 3": "age"}
 
@@ -82,3 +82,16 @@ def test_tables_of_evidence_have_the_sources_names(evidence: PublishedResult) ->
     assert words.table["word"].to_pylist() == ["not", "text_pair", "x"]
     assert suspects.table.column_names == ["row_id", "question", "answer"]
     assert [one.table.column_names for one in read_evidence(evidence)][2] == ["row_id", "text", "text_pair"]
+
+
+def test_warnings_of_the_filter_name_classes() -> None:
+    warning = (
+        "Class 1 made up 39.2% of the rows and makes up 25.7% of the kept ones: compare with a random subset that has "
+        "the same class sizes."
+    )
+    assert _with_class_names(warning, ("ham", "spam")) == (
+        "Class “spam” made up 39.2% of the rows and makes up 25.7% of the kept ones; random_matched has these shares, "
+        "too."
+    )
+    assert _with_class_names(warning, ()) == warning
+    assert _with_class_names("Another warning.", ("ham", "spam")) == "Another warning."

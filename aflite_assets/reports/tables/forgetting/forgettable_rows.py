@@ -81,8 +81,9 @@ def _sizes(forgettables: Forgettables) -> Table:
 
 _SIZES = (
     "A row is forgettable where it was right in one epoch and wrong in the next, or never right. Taken: those that "
-    "second phases train on, every class cut to the smallest one where the settings say balance. Train accuracy is as "
-    "presented."
+    "second phases train on, every class cut to the smallest one where the settings say balance. Wrong labels are "
+    "forgotten, too: read some of the rows that were never learnt. Train accuracy is as presented; a weak model that "
+    "is better than the model that goes on forgets little that helps it."
 )
 
 
@@ -132,7 +133,7 @@ def _events(forgettables: Forgettables) -> Table:
         "",
         "How often rows were forgotten",
         ("weak model",),
-        tuple(Column(Heading("never learnt" if name == "never_learnt" else f"{name} times")) for name in names),
+        tuple(Column(Heading(_times(name))) for name in names),
         pivot(forgettables.models.items(), lambda item: (item[0],), names, cell),
         "Per cent of the train rows; rows that were never right are counted apart (Figure 1 of the paper).",
     )
@@ -253,3 +254,7 @@ FORGETTABLE_AGREEMENT = LongForm(
 MINORITIES = LongForm(
     "minorities", ("weak_model", "set", "measure", "group", "rows", "mean", "low", "high"), forgettable_tables
 )
+
+
+def _times(name: str) -> str:
+    return {"never_learnt": "never learnt", "1": "once"}.get(name, f"{name} times")

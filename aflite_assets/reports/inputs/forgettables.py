@@ -54,13 +54,15 @@ class Agreement:
 class SecondPhase:
     """An evaluator that goes on from `start`, trained on full, with rows of weak models.
 
-    `rows`: what each stage trains on, in words; `weak_model` and `set_name`: of the first stage on a weak model's rows.
+    `rows`: what each stage trains on, in words; `weak_model` and `set_name`: of the first stage on a weak model's rows;
+    `training`: how each stage trains, in words, empty where that is not known.
     """
 
     start: str
     rows: tuple[str, ...]
     weak_model: str
     set_name: str
+    training: tuple[str, ...] = ()
 
     @property
     def meaning(self) -> str:

@@ -19,6 +19,7 @@ from aflite_assets.reports.inputs.forgettables import (
 )
 from aflite_assets.reports.inputs.records import Cell, TestSet
 from aflite_assets.reports.inputs.train_sets import is_forgettable_set
+from aflite_assets.reports.text import counted
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import EvaluatorSpec
@@ -37,6 +38,10 @@ def second_phases(evaluators: Mapping[str, EvaluatorSpec]) -> dict[str, SecondPh
             tuple(stage.rows for stage in recipe.stages),
             recipe.forgettable[0].weak_model,
             recipe.forgettable[0].set_name,
+            tuple(
+                f"{counted(stage.settings.epochs, 'epoch')} at rate {stage.settings.learning_rate:g}"
+                for stage in recipe.stages
+            ),
         )
         for name, recipe in recipes_of(evaluators).items()
         if recipe.forgettable

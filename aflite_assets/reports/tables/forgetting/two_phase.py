@@ -5,6 +5,7 @@ Yaghoobzadeh et al., EACL 2021, Tables 4 to 9.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from aflite_assets.reports.tables.cells import (
 from aflite_assets.reports.tables.long_form import PART, SCORE, LongForm
 from aflite_assets.reports.tables.paired import compared_subsets
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot, ruled
-from aflite_assets.reports.text import percent
+from aflite_assets.reports.text import count, percent
 
 _Column = tuple[TestSet, Subset]
 
@@ -110,7 +111,7 @@ def _accuracies(data: BenchmarkData, forgettables: Forgettables, start: str) -> 
         ruled([Column(Heading("train rows of full")), *map(_shown, columns), Column(Heading("average"))]),
         pivot(
             [start, *phases],
-            lambda name: (name, _then_on(forgettables, name) or "nothing more"),
+            lambda name: (name, _then_text(forgettables, name)),
             keys,
             cell,
         ),
@@ -128,6 +129,17 @@ _ACCURACIES = (
 def _then_on(forgettables: Forgettables, name: str) -> str | None:
     phase = forgettables.phases.get(name)
     return None if phase is None else ", then ".join(phase.rows)
+
+
+def _then_text(forgettables: Forgettables, name: str) -> str:
+    """The later stages with their rows, where these are known, epochs and rates."""
+    phase = forgettables.phases.get(name)
+    if phase is None:
+        return "nothing more"
+    facts = forgettables.models.get(phase.weak_model)
+    first = f"{count(facts.taken)} " if facts is not None and phase.set_name in ("forgettable", "random") else ""
+    said = [f"{rows}, {training}" for rows, training in zip_longest(phase.rows, phase.training, fillvalue="")]
+    return first + ", then ".join(each.removesuffix(", ") for each in said)
 
 
 def _average(data: BenchmarkData, cells: Sequence[Cell]) -> TableCell:

@@ -43,7 +43,7 @@ FACTS = WeakModelFacts(
     accuracy={"test": 0.8},
 )
 PHASES = {
-    "net_bow": SecondPhase("net", ("forgettable rows of bow",), "bow", "forgettable"),
+    "net_bow": SecondPhase("net", ("forgettable rows of bow",), "bow", "forgettable", ("3 epochs at rate 1e-05",)),
     "net_random": SecondPhase("net", ("random rows of bow",), "bow", "random"),
     "net_loss_5": SecondPhase("net", ("highest_loss_5 rows of bow",), "bow", "highest_loss_5"),
     "net_loss_0_5": SecondPhase("net", ("highest_loss_0_5 rows of bow",), "bow", "highest_loss_0_5"),
@@ -165,8 +165,12 @@ def test_where_nothing_was_found_the_line_says_so(forgotten: BenchmarkData) -> N
 def test_accuracies_stand_beside_the_start(forgotten: BenchmarkData) -> None:
     accuracies, differences = two_phase_tables(forgotten)
     assert [row.headings for row in accuracies.rows] == [
-        ("net", "nothing more"), *((name, phase.rows[0]) for name, phase in PHASES.items()),
-    ]  # fmt: skip
+        ("net", "nothing more"),
+        ("net_bow", "150 forgettable rows of bow, 3 epochs at rate 1e-05"),
+        ("net_random", "150 random rows of bow"),
+        ("net_loss_5", "highest_loss_5 rows of bow"),
+        ("net_loss_0_5", "highest_loss_0_5 rows of bow"),
+    ]
     average = accuracies.rows[1].cells[-1]
     in_distribution = 0.8 * 0.6 + 0.5 * 0.4
     assert average.value == pytest.approx((in_distribution + 0.6) / 2, abs=1e-3)

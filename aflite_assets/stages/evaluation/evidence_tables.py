@@ -312,8 +312,8 @@ def _many_suspects(shares: pa.Table) -> str:
     if share <= _MOST_WRONG:
         return ""
     return (
-        f" {percent(share)} % of all rows are suspected, which is more than labels are wrong. Where a shortcut "
-        "misleads, rows against it look wrong, and are the ones to keep."
+        f" {percent(share)} % of all rows are suspected: rarely are so many labels wrong. Where a shortcut misleads, "
+        "rows against it look wrong, and these are worth keeping."
     )
 
 

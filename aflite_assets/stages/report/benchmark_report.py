@@ -11,7 +11,10 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.choices import RIGHT
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs.checks import CheckOutcome, failed_lines
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, FineTuned, TestSet
+from aflite_assets.reports.inputs.forgettables import Forgettables, SecondPhase
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, FineTuned, TestSet
+from aflite_assets.reports.inputs.row_information import RowInformation
+from aflite_assets.reports.inputs.source_rows import SourceRows
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import ChallengeSpec, ColumnsSpec, RowCount, Seed
@@ -215,22 +218,10 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         scatter_features=settings.report.scatter_features,
         checks=_checks(inputs, filtered, cells, tests.asked, left_out={*partial, *fine_tuned}),
         row_facts=read_row_facts(parts, inputs.bias_evidence, raw),
-        evidence=(
-            *read_evidence(inputs.bias_evidence, source.named),
-            *answer_tables(inputs.evaluator_models, tests.answers),
-            *information_tables(information, tests.by_row, filtered),
-        ),
+        evidence=_evidence(inputs, source, tests, information, filtered),
         row_information=information,
         source=source,
-        forgettables=read_forgettables(
-            inputs.forgettable_sets,
-            inputs.evaluator_models,
-            tests.cells,
-            phases,
-            tests.by_row,
-            raw,
-            settings.minorities,
-        ),
+        forgettables=_forgettables(settings, inputs, tests, phases, raw),
         data_maps=data_maps(inputs.evaluator_models, raw, filtered),
         planted=read_planted(inputs.bias_evidence),
         cues=read_removal_cues(inputs.bias_evidence, source.named, challenge_examples(inputs.challenge_sets)),
@@ -250,6 +241,31 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         smallest_effect=settings.report.smallest_effect,
         score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},
     )
+
+
+def _evidence(
+    inputs: BenchmarkReportInputs,
+    source: SourceRows,
+    tests: "_Tests",
+    information: tuple[RowInformation, ...],
+    filtered: tuple[FilteredSet, ...],
+) -> tuple[EvidenceTable, ...]:
+    return (
+        *read_evidence(inputs.bias_evidence, source.named),
+        *answer_tables(inputs.evaluator_models, tests.answers),
+        *information_tables(information, tests.by_row, filtered),
+    )
+
+
+def _forgettables(
+    settings: BenchmarkReportSettings,
+    inputs: BenchmarkReportInputs,
+    tests: "_Tests",
+    phases: Mapping[str, SecondPhase],
+    raw: Examples,
+) -> Forgettables | None:
+    sets, models = inputs.forgettable_sets, inputs.evaluator_models
+    return read_forgettables(sets, models, tests.cells, phases, tests.by_row, raw, settings.minorities)
 
 
 @dataclass(frozen=True)

@@ -365,8 +365,8 @@ def test_suspects_on_either_side_and_those_taken_out() -> None:
     (row,) = [row for row in found.table.to_pylist() if row["split"] == "train"]
     assert row["quarantined"] == 1
     assert found.caption.endswith("Taken out before the first iteration: 1 suspect.")
-    assert "which is more than labels are wrong" in found.caption  # one of four rows
+    assert "rarely are so many labels wrong" in found.caption  # one of four rows
     none = suspects.slice(0, 0)
     (few,) = evidence_tables.label_noise_tables("net", filtered_rows(), none)
-    assert "which is more than labels are wrong" not in few.caption
+    assert "rarely are so many labels wrong" not in few.caption
     assert list(evidence_tables.label_noise_tables("net", filtered_rows(), None)) == []

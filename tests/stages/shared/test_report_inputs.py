@@ -1,12 +1,15 @@
 """What the report calls the source's columns where `bias_evidence` has the raw table's names."""
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from aflite_assets.algorithm import FilterSettings, filter_dataset
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.report_inputs import _with_class_names, read_evidence, read_removal_cues
 
@@ -85,13 +88,13 @@ def test_tables_of_evidence_have_the_sources_names(evidence: PublishedResult) ->
 
 
 def test_warnings_of_the_filter_name_classes() -> None:
-    warning = (
-        "Class 1 made up 39.2% of the rows and makes up 25.7% of the kept ones: compare with a random subset that has "
-        "the same class sizes."
-    )
-    assert _with_class_names(warning, ("ham", "spam")) == (
-        "Class “spam” made up 39.2% of the rows and makes up 25.7% of the kept ones; random_matched has these shares, "
-        "too."
-    )
+    labels = np.repeat([0, 1], 100)
+    features = np.where(np.arange(200) < 60, 0.0, 3.0)[:, None].astype(np.float32)  # 40 of class 0 look like class 1
+    settings = FilterSettings(target_size=100, train_size=40, slice_size=20, n_partitions=8, threshold=0.0)
+    warnings = filter_dataset(features, labels, settings=settings, seed=0).warnings
+    (warning,) = [each for each in warnings if each.startswith("Class 1 ")]
+    shares = re.escape("% of the rows and makes up ") + r"[\d.]+" + re.escape("% of the kept ones; ")
+    named = _with_class_names(warning, ("ham", "spam"))
+    assert re.fullmatch(rf"Class “spam” made up 50\.0{shares}random_matched has these shares, too\.", named)
     assert _with_class_names(warning, ()) == warning
     assert _with_class_names("Another warning.", ("ham", "spam")) == "Another warning."

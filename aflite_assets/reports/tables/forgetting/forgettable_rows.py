@@ -82,8 +82,8 @@ def _sizes(forgettables: Forgettables) -> Table:
 _SIZES = (
     "A row is forgettable where it was right in one epoch and wrong in the next, or never right. Taken: those that "
     "second phases train on, every class cut to the smallest one where the settings say balance. Wrong labels are "
-    "forgotten, too: read some of the rows that were never learnt. Train accuracy is as presented; a weak model that "
-    "is better than the model that goes on forgets little that helps it."
+    "forgotten, too: read some of the rows that were never learnt. Train accuracy is as presented. Compare test "
+    "accuracy with that of the model that goes on: the weak one should be weaker."
 )
 
 

@@ -18,7 +18,7 @@ from aflite_assets.automation.prune import prune_job
 from aflite_assets.automation.refresh_sensor import refresh
 from aflite_assets.automation.retention import forget_old_runs, forget_old_runs_monthly
 from aflite_assets.automation.up_to_date import up_to_date
-from resources import ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, NotifierResource, ResultStoreResource
 
 
 def build_definitions(**resource_overrides: object) -> dg.Definitions:
@@ -26,6 +26,7 @@ def build_definitions(**resource_overrides: object) -> dg.Definitions:
     resources: dict[str, object] = {
         "result_store": ResultStoreResource(),
         "compute_device": ComputeDevice(),
+        "compute_cluster": ComputeCluster(),
         "experiment_tracker": ExperimentTracker(),
         "notifier": NotifierResource(),
     }

@@ -59,6 +59,12 @@ class WorkerLostError(AfliteError):
     may_pass = True
 
 
+class ClusterError(AfliteError):
+    """The cluster cannot be reached, or has no room for the work."""
+
+    may_pass = True
+
+
 class MemoryRanOutError(AfliteError):
     """The machine or the card had too little memory left."""
 

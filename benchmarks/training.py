@@ -47,7 +47,8 @@ from aflite_assets.models.training.batches import epoch_order
 from aflite_assets.models.training.train import train_classifier, training_steps
 from aflite_assets.specs.models import SmallTransformerSpec, TextModelSpec
 from aflite_assets.specs.sources import TemplateNliSource
-from aflite_assets.stages.embedding.embeddings import BATCH_ROWS, encode_all
+from aflite_assets.stages.embedding.embeddings import encode_all
+from aflite_assets.stages.embedding.spread_encoding import BATCH_ROWS
 from aflite_assets.stages.stage import no_progress
 from benchmarks.turns import Effort, Line, by_turns, machine, product_rate, table
 

@@ -14,18 +14,30 @@ from tests.rooms import GUIDE, PACKAGE, PICTURE, ROOT, arrows_within, imports, p
 HEAVY = ("torch", "transformers", "sklearn", "pandas", "datasets", "mlflow", "timm", "matplotlib", "plotly", "scipy")
 BASE = {path.stem for path in PACKAGE.glob("*.py")}
 """Modules beside the packages, which know none of them: errors, paths, processes and the like."""
-PIPELINE = {"algorithm", "results", "specs", "data", "models", "diagnostics", "reports", "tracking", "stages"}
+PIPELINE = {
+    "algorithm",
+    "cluster",
+    "results",
+    "specs",
+    "data",
+    "models",
+    "diagnostics",
+    "reports",
+    "tracking",
+    "stages",
+}
 BELOW: dict[str, set[str]] = {
     "algorithm": set(),
     "results": set(),
     "specs": set(),
+    "cluster": set(),
     "tracking": set(),
     "data": {"results", "specs"},
     "models": {"algorithm", "data", "results", "specs"},
     "diagnostics": {"data", "specs"},
     "reports": {"algorithm", "data", "specs"},
     "notifying": {"results"},
-    "resources": {"models", "notifying", "results", "tracking"},
+    "resources": {"cluster", "models", "notifying", "results", "tracking"},
     "stages": PIPELINE - {"stages"},
     "refresh": PIPELINE,
     "assets": PIPELINE | {"refresh", "resources"},

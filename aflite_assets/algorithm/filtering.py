@@ -3,15 +3,16 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from aflite_assets.algorithm.chance import score_permuted
+from aflite_assets.algorithm.drawing import Partitions, draw_iteration
 from aflite_assets.algorithm.inputs import Inputs, check_filter_sizes, check_inputs, check_run, fingerprint
-from aflite_assets.algorithm.linear.engine import LinearEngine
-from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted
+from aflite_assets.algorithm.linear.engine import EngineTally, LinearEngine
 from aflite_assets.algorithm.records import FilterResult, FilterState, IterationRecord, StopReason
 from aflite_assets.algorithm.scoring import mean_score, scored_mean
 from aflite_assets.algorithm.selection import (
@@ -25,6 +26,7 @@ from aflite_assets.algorithm.selection import (
     words_of,
 )
 from aflite_assets.algorithm.settings import FilterSettings
+from aflite_assets.algorithm.spreading import Scorers, SpreadEngine
 from aflite_assets.algorithm.tally import Tally
 from aflite_assets.algorithm.vocabulary import RowWords, Vocabulary
 from aflite_assets.algorithm.warnings import warnings_of
@@ -47,6 +49,7 @@ def filter_dataset(
     keep_probabilities: bool = False,
     on_iteration: Callable[[IterationRecord, FilterState], None] | None = None,
     resume: FilterState | None = None,
+    scorers: Scorers | None = None,
 ) -> FilterResult:
     """Remove the rows whose labels linear classifiers predict most easily, slice by slice (Algorithm 1, ICML 2020).
 
@@ -84,6 +87,8 @@ def filter_dataset(
             it a terminal shows a progress bar.
         resume: a state given to `on_iteration` in a run on the same inputs, settings and seed; the result is the
             same, bit for bit, as without the interruption.
+        scorers: where an iteration's partitions are scored instead of here, on the CPU, for the same result
+            (`spreading`); jobs too small for that are scored here all the same.
 
     Raises:
         InvalidInputError: anything above is not as described; found before any fitting, except for a pool in which,
@@ -93,7 +98,7 @@ def filter_dataset(
     marked = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies}
     inputs = check_inputs(features, labels, memory_limit=memory_limit, words=words, **marked)
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
-    return _filtered(run, device, on_iteration, resume)
+    return _filtered(run, device, on_iteration, resume, scorers)
 
 
 @dataclass(frozen=True)
@@ -137,27 +142,18 @@ class _Run:
         return int(self.inputs.counted[pool].sum()) - self.settings.target_size
 
 
-@dataclass(frozen=True)
-class _Pool:
-    """The rows an iteration begins with, the training sets drawn from them, and other rows these leave unpredicted."""
-
-    trainable: np.ndarray
-    scored_only: np.ndarray
-    subsets: list[np.ndarray]
-    unpredicted: list[np.ndarray]
-
-
 def _filtered(
     run: _Run,
     device: str,
     on_iteration: Callable[[IterationRecord, FilterState], None] | None,
     resume: FilterState | None,
+    scorers: Scorers | None,
 ) -> FilterResult:
     """The whole filter on inputs that were checked, from the first iteration or from where `resume` was left."""
     check_filter_sizes(run.inputs, run.settings)
     _check_probabilities(run.settings, run.keep_probabilities)
     state = _starting_state(run) if resume is None else _resumed(run, resume)
-    return _result(run, state if state.finished else _finished(run, state, device, on_iteration))
+    return _result(run, state if state.finished else _finished(run, state, device, on_iteration, scorers))
 
 
 def _check_probabilities(settings: FilterSettings, keep_probabilities: bool) -> None:
@@ -201,13 +197,12 @@ def _finished(
     state: FilterState,
     device: str,
     on_iteration: Callable[[IterationRecord, FilterState], None] | None,
+    scorers: Scorers | None,
 ) -> FilterState:
     """Iterate to the end."""
     removable = run.room(np.arange(len(run.inputs.labels)))
     with (
-        LinearEngine(
-            run.inputs, run.settings, seed=run.seed, device=device, memory_limit=run.memory_limit, pool=state.pool
-        ) as engine,
+        _engine(run, state.pool, device, scorers) as engine,
         _ProgressBar(removable, state.iterations) as bar,
     ):
         report = bar.advance if on_iteration is None else on_iteration
@@ -217,17 +212,20 @@ def _finished(
     return state
 
 
-def _iterate(run: _Run, engine: LinearEngine, state: FilterState, device: str) -> FilterState:
+def _engine(run: _Run, pool: np.ndarray, device: str, scorers: Scorers | None) -> LinearEngine | SpreadEngine:
+    given = {"seed": run.seed, "memory_limit": run.memory_limit}
+    if scorers is not None:
+        spread = SpreadEngine.of(run.inputs, run.settings, scorers=scorers, **given)
+        if spread is not None:
+            return spread
+    return LinearEngine(run.inputs, run.settings, device=device, pool=pool, **given)
+
+
+def _iterate(run: _Run, engine: LinearEngine | SpreadEngine, state: FilterState, device: str) -> FilterState:
     """One pass: draw, score, remove, record."""
     started = perf_counter()
-    pool = _draw(run, state)
-    scored = engine.tally(
-        pool.subsets,
-        pool=state.pool,
-        start=state.start,
-        keep_probabilities=run.keep_probabilities and not state.iterations,
-        unpredicted=pool.unpredicted,
-    )
+    pool = draw_iteration(run.inputs, run.settings, pool=state.pool, seed=run.seed, iteration=state.next_iteration)
+    scored = _scored(run, engine, state, pool)
     tally = scored.tally
     among = run.candidates(pool.trainable, tally)
     vocabulary = run.vocabulary(among)
@@ -254,11 +252,23 @@ def _iterate(run: _Run, engine: LinearEngine, state: FilterState, device: str) -
     return replace(advanced, instead_labels=labels, instead_shares=shares, start=scored.start)
 
 
+def _scored(run: _Run, engine: LinearEngine | SpreadEngine, state: FilterState, drawn: Partitions) -> EngineTally:
+    given: dict[str, Any] = {
+        "pool": state.pool,
+        "start": state.start,
+        "keep_probabilities": run.keep_probabilities and not state.iterations,
+        "unpredicted": drawn.unpredicted,
+    }
+    if isinstance(engine, SpreadEngine):  # whose scorers draw the partitions themselves
+        given["iteration"] = state.next_iteration
+    return engine.tally(drawn.subsets, **given)
+
+
 _OVER_LARGEST_CLASS = 0.05
 """A bias so far over the largest class's share is not compared with permuted labels, which cannot give it."""
 
 
-def _chance_bias(run: _Run, state: FilterState, pool: _Pool, tally: Tally, device: str) -> float | None:
+def _chance_bias(run: _Run, state: FilterState, pool: Partitions, tally: Tally, device: str) -> float | None:
     """The highest bias of passes over permuted labels of the pool; None where nothing depends on it."""
     if not run.settings.stop_at_chance or state.stop_reason is not None:
         return None
@@ -282,32 +292,7 @@ def _was_at_chance(state: FilterState) -> bool:
     return bool(state.iterations) and state.iterations[-1].at_chance
 
 
-def _draw(run: _Run, state: FilterState) -> _Pool:
-    pool = state.pool
-    scored_only = run.inputs.score_only[pool]
-    trainable = pool[~scored_only]
-    groups = run.groups_of(trainable)
-    subsets = draw_partitions(
-        trainable,
-        groups,
-        train_size=run.settings.train_size,
-        n_partitions=run.settings.n_partitions,
-        seed=run.seed,
-        iteration=state.next_iteration,
-    )
-    unpredicted = draw_unpredicted(
-        pool[scored_only],
-        run.groups_of(pool[scored_only]),
-        subsets=subsets,
-        rows=trainable,
-        groups=groups,
-        seed=run.seed,
-        iteration=state.next_iteration,
-    )
-    return _Pool(trainable, pool[scored_only], subsets, unpredicted)
-
-
-def _choose(run: _Run, state: FilterState, pool: _Pool, among: Candidates, vocabulary: Vocabulary | None) -> Slice:
+def _choose(run: _Run, state: FilterState, pool: Partitions, among: Candidates, vocabulary: Vocabulary | None) -> Slice:
     return choose_slice(
         among,
         settings=run.settings,
@@ -322,7 +307,7 @@ def _choose(run: _Run, state: FilterState, pool: _Pool, among: Candidates, vocab
 def _record(
     run: _Run,
     state: FilterState,
-    pool: _Pool,
+    pool: Partitions,
     tally: Tally,
     removal: Slice,
     scored_removed: np.ndarray,

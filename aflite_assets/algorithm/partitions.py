@@ -37,8 +37,9 @@ def draw_partitions(
     n_partitions: int,
     seed: int,
     iteration: int,
+    first: int = 0,
 ) -> list[np.ndarray]:
-    """The training rows of each partition of one iteration, ascending row numbers (int64).
+    """The training rows of each partition of one iteration, from number `first` on, ascending row numbers (int64).
 
     `rows` are the row numbers that may be trained on and `groups`, as long as `rows`, what they belong to.
     Partition j depends on (seed, iteration, j) and the rows alone.
@@ -46,7 +47,7 @@ def draw_partitions(
     Raises:
         InvalidInputError: every group is larger than `train_size`.
     """
-    streams = [generator(seed, Purpose.PARTITION, iteration, number) for number in range(n_partitions)]
+    streams = [generator(seed, Purpose.PARTITION, iteration, number) for number in range(first, first + n_partitions)]
     if groups is None:
         return [rows[_draw_rows(len(rows), train_size, stream)] for stream in streams]
     codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
@@ -67,12 +68,14 @@ def draw_unpredicted(
     groups: np.ndarray | None,
     seed: int,
     iteration: int,
+    first: int = 0,
 ) -> list[np.ndarray]:
     """The `scored_only` rows that each partition leaves unpredicted: they get as many predictions as a train row.
 
-    A row trained on is not predicted. A partition that trains on a share of `rows` leaves each `scored_only` row
-    unpredicted with that probability, so both kinds of rows have the same distribution of predictions. Rows of a group
-    share the draw; where some of its rows may be trained on, the group is unpredicted just where they are trained on.
+    `subsets`: those of the partitions from number `first` on. A row trained on is not predicted. A partition that
+    trains on a share of `rows` leaves each `scored_only` row unpredicted with that probability, so both kinds of rows
+    have the same distribution of predictions. Rows of a group share the draw; where some of its rows may be trained on,
+    the group is unpredicted just where they are trained on.
     """
     if not len(scored_only):
         return [scored_only for _ in subsets]
@@ -82,7 +85,7 @@ def draw_unpredicted(
     if scored_groups is not None and groups is not None:
         free = ~np.isin(scored_groups, groups)
     unpredicted = []
-    for number, (subset, trained) in enumerate(zip(subsets, follows, strict=True)):
+    for number, (subset, trained) in enumerate(zip(subsets, follows, strict=True), start=first):
         drawn = generator(seed, Purpose.SCORED_PARTITION, iteration, number).random(int(units.max()) + 1)
         unpredicted.append(np.union1d(trained, scored_only[free & (drawn[units] < len(subset) / len(rows))]))
     return unpredicted

@@ -12,12 +12,13 @@ from aflite_assets.assets.partitions import DATASETS, OWNERS, REGISTRY
 from aflite_assets.assets.steps.attempts import found_or_made
 from aflite_assets.assets.steps.run_scope import dataset_held
 from aflite_assets.assets.watched import watched_parents
+from aflite_assets.cluster import ClusterSettings
 from aflite_assets.processors import threads_in_words
 from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, IterationReport, Progress
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:
     from aflite_assets.tracking import RunReference
@@ -49,6 +50,7 @@ def run_asset(
     result_store: ResultStoreResource,
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
+    compute_cluster: ComputeCluster | None = None,
     *,
     on_iteration: Any = lambda report: None,
     cells: CellFilter = ALL_CELLS,
@@ -69,6 +71,7 @@ def run_asset(
         store=store,
         tracker=experiment_tracker.open(),
         cells=cells,
+        cluster=ClusterSettings() if compute_cluster is None else compute_cluster.settings(),
     )
     progress = Progress(log=context.log.info, on_iteration=on_iteration)
     with dataset_held(context.run.run_id, store, job.spec.name, log=context.log.info) as note:

@@ -10,7 +10,7 @@ from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.stages.shared.published import open_features, read_rows, read_train_sample, read_warmup_rows
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 _CHECKS = (
     ("features_finite", "No feature of any representation is NaN or infinite.", True),
@@ -28,9 +28,10 @@ def embeddings(
     result_store: ResultStoreResource,
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
+    compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
     """Features of the rows left after warm-up, all splits, per representation; a killed extraction resumes."""
-    obtained = run_asset(context, result_store, experiment_tracker, compute_device)
+    obtained = run_asset(context, result_store, experiment_tracker, compute_device, compute_cluster)
     summary = obtained.result.summary
     store = result_store.open()
     metadata = {

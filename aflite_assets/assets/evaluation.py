@@ -15,7 +15,7 @@ from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.evaluation.weak_model_findings import CHECKS, findings
 from aflite_assets.stages.stage import CellFilter
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
 class CellChoice(dg.Config):
@@ -48,13 +48,14 @@ def evaluator_models(
     result_store: ResultStoreResource,
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
+    compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
     """Every evaluator on every train set and seed, with its predictions on all test sets; each cell is a result.
 
     Mean accuracies (in [0, 1]) are plotted under Metadata, Plots; `accuracy.of` says of which evaluator and test set.
     """
     chosen = CellFilter(**{name: tuple(values) for name, values in config.model_dump().items()})
-    obtained = run_asset(context, result_store, experiment_tracker, compute_device, cells=chosen)
+    obtained = run_asset(context, result_store, experiment_tracker, compute_device, compute_cluster, cells=chosen)
     summary = obtained.result.summary
     cells = pq.read_table(obtained.result.file("cells.parquet")).to_pylist()
     undone = {cell["name"]: cell["reason"] or cell["status"] for cell in cells if cell["status"] != "done"}

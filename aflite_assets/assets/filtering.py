@@ -29,7 +29,7 @@ from aflite_assets.results import PublishedResult, StoredResult
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.stages.shared.published import WORDS_RECORDED, report_iterations
 from aflite_assets.stages.stage import Progress
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:
     from aflite_assets.diagnostics.evidence.kept_like_train import KeptShare
@@ -85,6 +85,7 @@ def filtered_sets(
     result_store: ResultStoreResource,
     experiment_tracker: ExperimentTracker,
     compute_device: ComputeDevice,
+    compute_cluster: ComputeCluster,
 ) -> dg.MaterializeResult:
     """AFLite's loop, once per representation: what is kept, what is removed and when. A killed loop resumes.
 
@@ -96,6 +97,7 @@ def filtered_sets(
         result_store,
         experiment_tracker,
         compute_device,
+        compute_cluster,
         on_iteration=lambda report: report_iteration(context, report),
     )
     if obtained.cached:

@@ -103,6 +103,11 @@ class Draft:
             self.parts[name] = part
         return part
 
+    def order_parts(self, names: Iterable[str]) -> None:
+        """Put the parts into this order, in whichever they were made by several threads; others stay before them."""
+        places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+        self.parts = dict(sorted(self.parts.items(), key=lambda item: places.get(item[0], -1)))
+
 
 @dataclass(frozen=True)
 class ResultStore:

@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from types import FrameType, MappingProxyType
 
+from aflite_assets.cluster import ClusterSettings
 from aflite_assets.errors import AfliteError, MemoryRanOutError, TimeLimitError, WorkerLostError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.paths import configure_libraries
@@ -45,6 +46,7 @@ class StageJob:
     tracker: Tracker = field(default_factory=NullTracker)
     device: DeviceSettings = field(default_factory=DeviceSettings)
     cells: CellFilter = ALL_CELLS
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
 
     def __str__(self) -> str:
         return f"{self.name} of {self.spec.name!r}"
@@ -59,6 +61,7 @@ class StageJob:
             device=self.device,
             progress=progress,
             cells=self.cells,
+            cluster=self.cluster,
             on_making=lambda key: on_making(key.digest),
         )
 
@@ -136,7 +139,8 @@ def _lost(process: "subprocess.Popen[bytes]", job: StageJob) -> WorkerLostError:
     except subprocess.TimeoutExpired:
         code = "none yet"
     return WorkerLostError(
-        f"the process that made {job} ended with exit code {code} (-9 is what the system's memory guard leaves); "
+        f"the process that made {job} ended with exit code {code} (-9 is what the system's memory guard leaves"
+        f"{f'; {job.cluster} ends it when its head is lost' if job.cluster.is_ray else ''}); "
         "materialise it again to go on from its checkpoint; if memory ran out, lower batch_size"
     )
 

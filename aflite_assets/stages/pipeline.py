@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from aflite_assets.cluster import ClusterSettings, open_cluster
 from aflite_assets.errors import StoreError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore, StoredResult
@@ -51,6 +52,9 @@ STAGES: Mapping[str, Stage] = {
 }
 """Every stage by its name, in an order in which they can be run."""
 
+SPREAD = frozenset({EMBEDDINGS.name, FILTERED_SETS.name, EVALUATOR_MODELS.name})
+"""Stages whose work goes to the workers of a cluster, where there is one."""
+
 
 def stage_key(
     stage: Stage, spec: DatasetSpec, inputs: Mapping[str, PublishedResult], *, contents: FieldContents | None = None
@@ -79,12 +83,14 @@ def run_stage(
     device: DeviceSettings | None = None,
     progress: Progress = no_progress,
     cells: CellFilter = ALL_CELLS,
+    cluster: ClusterSettings = ClusterSettings(),  # noqa: B008 - frozen
     on_making: Callable[[ResultKey], None] = lambda key: None,
 ) -> StoredResult:
     """The result of one stage for one dataset: found by its key, or made, tracked and published.
 
     A result that lacks cells which failed is not found again: the stage runs anew and makes what is missing.
-    `cells`: those of the grid of evaluators that are trained now.
+    `cells`: those of the grid of evaluators that are trained now. `cluster`: where stages that can be spread do their
+    work; none of it changes a result.
     `on_making` is called before the stage runs, with the key that it is made for.
     The manifest's provenance has `seconds`, how long it took, and `files`, what each source file was.
 
@@ -104,8 +110,10 @@ def run_stage(
         with reading(call.inputs.values()), tracked as run:
             _log_origin(run, draft, call.key)
             _log_devices(run, draft, device)
-            context = StageContext(run, device or DeviceSettings(), progress, cells)
-            summary = call.stage.make(spec, call.inputs, draft, context)
+            used = cluster if name in SPREAD else ClusterSettings()
+            with open_cluster(used, log=progress.log) as opened:
+                context = StageContext(run, device or DeviceSettings(), progress, cells, opened)
+                summary = call.stage.make(spec, call.inputs, draft, context)
             call.contents.check_unchanged(call.stage.reads)
             run.log_metrics(numbers(summary))
         draft.provenance["files"] = file_records(call.contents.files(call.stage.reads))
@@ -149,6 +157,7 @@ def run_pipeline(
     tracker: Tracker | None = None,
     device: DeviceSettings | None = None,
     progress: Progress = no_progress,
+    cluster: ClusterSettings = ClusterSettings(),  # noqa: B008 - frozen
     what: str = "run_pipeline",
     wait: float = -1,
 ) -> dict[str, StoredResult]:
@@ -163,7 +172,7 @@ def run_pipeline(
     """
     with store.dataset_lock(spec.name, what=what, wait=wait):
         results = {
-            name: run_stage(name, spec, store=store, tracker=tracker, device=device, progress=progress)
+            name: run_stage(name, spec, store=store, tracker=tracker, device=device, cluster=cluster, progress=progress)
             for name in STAGES
         }
         made = [name for name, obtained in results.items() if not obtained.cached]

@@ -10,6 +10,8 @@ from typing import Generic, Self
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypeVar
 
+from aflite_assets.cluster import Cluster
+from aflite_assets.cluster.local import LocalCluster
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec
@@ -87,6 +89,7 @@ class StageContext:
     device: DeviceSettings
     progress: Progress
     cells: CellFilter = ALL_CELLS
+    cluster: Cluster = LocalCluster()  # noqa: RUF009 - frozen
 
 
 class StageSettings(BaseModel):

@@ -15,7 +15,7 @@ from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages.shared.published import ChallengeSets
 from aflite_assets.stages.warmup.findings import EncoderFits
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 BLOCKING = {"files_intact", "row_ids_unique", "labels_known", "features_finite"}
 
@@ -61,6 +61,7 @@ def evaluations(*assets: Any, raise_on_error: bool = True) -> dict[str, dg.Asset
             resources={
                 "result_store": ResultStoreResource(),
                 "compute_device": ComputeDevice(device="cpu"),
+                "compute_cluster": ComputeCluster(),
                 "experiment_tracker": ExperimentTracker(),
             },
         )

@@ -14,7 +14,7 @@ from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages.pipeline import STAGES
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 GROUPS = {
     "dataset_registry": "data",
@@ -131,6 +131,7 @@ def materialize(instance: dg.DagsterInstance, **options: Any) -> dg.ExecuteInPro
         resources={
             "result_store": ResultStoreResource(),
             "compute_device": ComputeDevice(device="cpu"),
+            "compute_cluster": ComputeCluster(),
             "experiment_tracker": ExperimentTracker(),
         },
         **options,

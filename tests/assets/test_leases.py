@@ -10,7 +10,7 @@ from aflite_assets.assets import common, data, embedding, evaluation, warmup
 from aflite_assets.models import device_leases
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages.pipeline import STAGES
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 ASSETS = [
     asset
@@ -30,6 +30,7 @@ def test_cards_are_leased_named_and_given_back(home: Path, monkeypatch: pytest.M
     resources: dict[str, Any] = {
         "result_store": ResultStoreResource(),
         "compute_device": ComputeDevice(),
+        "compute_cluster": ComputeCluster(),
         "experiment_tracker": ExperimentTracker(),
     }
     with (

@@ -9,7 +9,7 @@ from mlflow import MlflowClient
 
 from aflite_assets.assets import common, data
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +30,7 @@ def raw_metadata(*, enabled: bool = True, raise_on_error: bool = True) -> tuple[
             resources={
                 "result_store": ResultStoreResource(),
                 "compute_device": ComputeDevice(device="cpu"),
+                "compute_cluster": ComputeCluster(),
                 "experiment_tracker": ExperimentTracker(enabled=enabled),
             },
         )

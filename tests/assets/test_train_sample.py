@@ -8,7 +8,7 @@ import pytest
 
 from aflite_assets.assets import common, data
 from aflite_assets.specs.registry import Registry, parse_spec
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 pytestmark = pytest.mark.usefixtures("made_here")
 
@@ -32,6 +32,7 @@ def _materialized(
             resources={
                 "result_store": ResultStoreResource(),
                 "compute_device": ComputeDevice(device="cpu"),
+                "compute_cluster": ComputeCluster(),
                 "experiment_tracker": ExperimentTracker(),
             },
         )

@@ -8,7 +8,7 @@ import pytest
 
 from aflite_assets.assets import common, data, warmup
 from aflite_assets.specs.registry import Registry, parse_spec
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 pytestmark = pytest.mark.usefixtures("made_here")
 MODEL = {"kind": "small_transformer", "vocabulary": 100, "width": 8, "layers": 1, "heads": 1, "max_length": 16}
@@ -33,6 +33,7 @@ def _materialized(
             resources={
                 "result_store": ResultStoreResource(),
                 "compute_device": ComputeDevice(device="cpu"),
+                "compute_cluster": ComputeCluster(),
                 "experiment_tracker": ExperimentTracker(),
             },
         )

@@ -17,6 +17,7 @@ from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.embedding import embeddings
+from aflite_assets.stages.embedding.spread_encoding import BATCH_ROWS
 from aflite_assets.stages.filtering import filtered_sets
 from aflite_assets.stages.pipeline import run_stage
 from aflite_assets.stages.stage import IterationReport, Progress
@@ -144,7 +145,7 @@ class _Counting:
 
 
 def test_a_killed_extraction_resumes_at_the_batch(tmp_path: Path) -> None:
-    rows = 5 * embeddings.BATCH_ROWS - 3
+    rows = 5 * BATCH_ROWS - 3
     table = pa.table(
         {
             "row_id": np.arange(rows),
@@ -158,7 +159,7 @@ def test_a_killed_extraction_resumes_at_the_batch(tmp_path: Path) -> None:
         embeddings.encode_all("x", _Counting(3), examples, tmp_path, progress)
     second = _Counting(None)
     features, own = embeddings.encode_all("x", second, examples, tmp_path, progress)
-    assert second.batches == [3 * embeddings.BATCH_ROWS, 4 * embeddings.BATCH_ROWS]
-    assert logged[0] == f"embeddings of x resume at row {3 * embeddings.BATCH_ROWS} of {rows}"
+    assert second.batches == [3 * BATCH_ROWS, 4 * BATCH_ROWS]
+    assert logged[0] == f"embeddings of x resume at row {3 * BATCH_ROWS} of {rows}"
     np.testing.assert_array_equal(features[:, 1], np.arange(rows))
     assert np.isnan(own).all()

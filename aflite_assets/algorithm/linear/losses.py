@@ -32,6 +32,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+PROBABILITY_ROUNDING = 6144.0
+"""Added to a probability and taken away again in float64, it leaves a multiple of 2^-40.
+
+Sums of up to 2^13 such numbers are exact, so they are the same bits in whatever order partitions are added up.
+"""
+
 SOFTMAX = 0
 """Multinomial logistic loss."""
 SIGMOID = 1

@@ -50,7 +50,7 @@ def found_or_made(
             obtained = find_stage(job.name, job.spec, store=job.store)
             if obtained is None:
                 seconds = _time_limit(context.run.tags)
-                with _leased(context, compute_device) as lease:
+                with _leased(context, job, compute_device) as lease:
                     leased = replace(job, device=compute_device.settings(lease))
                     obtained = make_in_child(
                         leased,
@@ -67,13 +67,14 @@ def found_or_made(
 
 
 @contextmanager
-def _leased(context: dg.AssetExecutionContext, compute_device: ComputeDevice) -> Iterator[DeviceLease]:
+def _leased(context: dg.AssetExecutionContext, job: StageJob, compute_device: ComputeDevice) -> Iterator[DeviceLease]:
     """The GPU that an asset of the pool `gpu` works on, held for the block; an empty lease for all others.
 
     `evaluator_models` takes every one that is free, since it trains a cell on each; it keeps them until it has ended.
+    On a cluster of Ray cards are Ray's to give.
     """
     name = context.asset_key.path[-1]
-    if context.op_def.pool != GPU_POOL:
+    if context.op_def.pool != GPU_POOL or job.cluster.is_ray:
         yield DeviceLease()
         return
     purpose = f"{name} of {context.partition_key}"

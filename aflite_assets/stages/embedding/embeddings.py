@@ -15,13 +15,12 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, reserve, write_json
 from aflite_assets.specs.models import EncoderSpec, Name
+from aflite_assets.stages.embedding.spread_encoding import BATCH_ROWS, EncoderJob, encode_spread, own_probability
 from aflite_assets.stages.shared.published import read_train_sample, read_warmup_rows, sampled_rows, without_rows
 from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
 
 if TYPE_CHECKING:
     from aflite_assets.models.encoders import Encoder
-
-BATCH_ROWS = 256
 
 
 class EmbeddingsSettings(StageSettings):
@@ -59,7 +58,7 @@ def run(
         part = draft.part(
             name,
             ResultKey(draft.key.code_version, {"settings": encoder.model_dump(mode="json")}, versions),
-            partial(_extract, name, encoder, model, rows, context=context),
+            partial(_extract, name, encoder, model, rows, raw=inputs.raw_dataset, context=context),
         )
         summary[name] = part.result.summary
     return summary
@@ -72,16 +71,21 @@ def _extract(
     rows: Examples,
     part: Draft,
     *,
+    raw: PublishedResult,
     context: StageContext,
 ) -> dict[str, object]:
     from aflite_assets.models.encoders import load_encoder  # loads torch and transformers
 
     width = rows.features.shape[1] if rows.modality == "features" else None
     folder = None if model is None else model.path
-    encoder = load_encoder(
-        settings, folder, rows.label_names, width=width, device=context.device, log=context.progress.log
-    )
-    features, probabilities = encode_all(name, encoder, rows, part.scratch, context.progress)
+    if context.cluster.spreads and model is not None:
+        job = EncoderJob(settings, model.path, raw, context.device)
+        features, probabilities = encode_spread(name, job, rows, part.scratch, context)
+    else:
+        encoder = load_encoder(
+            settings, folder, rows.label_names, width=width, device=context.device, log=context.progress.log
+        )
+        features, probabilities = encode_all(name, encoder, rows, part.scratch, context.progress)
     link_or_copy(part.scratch / "features.npy", part.path / "features.npy")
     columns = [column for column in ("row_id", "split", "label", "group") if column in rows.table.column_names]
     own = pa.array(probabilities, mask=np.isnan(probabilities))
@@ -113,11 +117,7 @@ def encode_all(
     for start, encoded in zip(starts, encoder.encode_each(batches), strict=True):
         stop = start + len(encoded.features)
         features[start:stop] = encoded.features
-        own[start:stop] = (
-            np.nan
-            if encoded.probabilities is None
-            else encoded.probabilities[np.arange(stop - start), rows.labels[start:stop]]
-        )
+        own[start:stop] = own_probability(encoded, rows.labels[start:stop])
         features.flush()
         own.flush()
         write_json(mark, {"rows": stop})

@@ -1,9 +1,11 @@
-"""Where cells are trained: in this process, or in one worker process per visible GPU. What a cell is: `grid`."""
+"""Where cells are trained: here, in one worker process per visible GPU, or on a cluster. What a cell is: `grid`."""
 
 import os
+import shutil
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
@@ -11,6 +13,8 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Self, TypeVar
 
+from aflite_assets.cluster import Cluster, Needs, Work, Workers
+from aflite_assets.cluster.protocol import Log
 from aflite_assets.errors import AfliteError, ModelError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.processes import end_with_parent
@@ -81,6 +85,51 @@ class CellWorkers:
             return [function(item) for item in items]
         with ThreadPoolExecutor(len(self._all)) as threads:
             return list(threads.map(function, items))
+
+
+class ClusterCells:
+    """Trains cells on the workers of a cluster, which write into the same folders as this process would."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+
+    def train(self, job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, float]:
+        """See `CellWorkers.train`.
+
+        Raises:
+            WorkerLostError: every worker that it was given to was lost.
+            ClusterError: no worker is left.
+        """
+        metrics: dict[str, float] = self._workers.call(job, log=log)
+        return metrics
+
+    def map(self, function: Callable[[_Item], _Answer], items: Iterable[_Item]) -> list[_Answer]:
+        """See `CellWorkers.map`."""
+        with ThreadPoolExecutor(self._workers.count) as threads:
+            return list(threads.map(function, items))
+
+
+@contextmanager
+def cell_workers(cluster: Cluster, device: DeviceSettings, *, log: Log) -> Iterator[CellWorkers | ClusterCells]:
+    """Where the cells of a grid are trained in the block: on the cluster's nodes, else on this machine."""
+    if not cluster.spreads:
+        with CellWorkers(visible_gpus(device)) as here:
+            yield here
+        return
+    needs = Needs(threads_per_step(), gpu=device.device != "cpu")
+    with cluster.workers(_cells, needs=needs, log=log) as workers:
+        yield ClusterCells(workers)
+
+
+def _cells() -> Work:
+    return _train_anew
+
+
+def _train_anew(job: CellJob | WeightsJob, _: object, log: Log) -> dict[str, float]:
+    """Train in a folder that a lost worker may have begun to fill; its checkpoints are in another, and are used."""
+    for left in job.target.iterdir():
+        shutil.rmtree(left) if left.is_dir() else left.unlink()
+    return _train(job, log)
 
 
 class _Worker:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.errors import ClusterError
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import Seed
 from aflite_assets.specs.forgettables import ForgettablesSpec
@@ -18,7 +19,7 @@ from aflite_assets.specs.models import EvaluatorSpec, Name, validation_splits
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.evaluation.base_trainings import BaseTraining, CellPlans, first_settings, plan_cells
 from aflite_assets.stages.evaluation.cell_training import CellJob, WeightsJob, tests_of
-from aflite_assets.stages.evaluation.cell_workers import FAILURES, CellWorkers, visible_gpus
+from aflite_assets.stages.evaluation.cell_workers import FAILURES, CellWorkers, ClusterCells, cell_workers
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, check_filter, grid_of, is_wanted
 from aflite_assets.stages.shared.published import (
     full_rows,
@@ -111,7 +112,7 @@ def run(
         inputs.forgettable_sets,
         raw_version=inputs.raw_dataset.data_version,
     )
-    with CellWorkers(visible_gpus(context.device)) as workers:
+    with cell_workers(context.cluster, context.device, log=context.progress.log) as workers:
         training = _Training(settings, inputs, draft, plans, context, workers, len(grid))
         training.train_bases(grid)
         # Cells of one key are one result: the first that is wanted makes it, the others find it.
@@ -121,6 +122,7 @@ def run(
         made = workers.map(training.outcome, makers.values())
         outcomes = dict(zip([cell.name for cell in makers.values()], made, strict=True))
         outcomes |= {cell.name: training.outcome(cell) for cell in grid if cell.name not in outcomes}
+    draft.order_parts([*training.base_names(), *(cell.name for cell in makers.values()), *outcomes])
     rows = [_row(cell, outcomes[cell.name]) for cell in grid]
     pq.write_table(pa.Table.from_pylist(rows, schema=_CELLS), draft.path / "cells.parquet")
     return _summary(outcomes.values())
@@ -135,7 +137,7 @@ class _Training:
     draft: Draft
     plans: CellPlans
     context: StageContext
-    workers: CellWorkers
+    workers: CellWorkers | ClusterCells
     total: int
     ended: int = 0
     failed_bases: dict[str, str] = field(default_factory=dict)
@@ -158,6 +160,13 @@ class _Training:
         for base in self.plans.base_trainings.values():  # those of one key under all their names
             self.draft.add_published_part(base.name, base.key)
 
+    def base_names(self) -> list[str]:
+        """What cells start from: each training's first name, then the others."""
+        firsts: dict[str, str] = {}
+        for base in self.plans.base_trainings.values():
+            firsts.setdefault(base.key.digest, base.name)
+        return [*firsts.values(), *(base.name for base in self.plans.base_trainings.values())]
+
     def _weights(self, base: BaseTraining) -> PublishedResult | None:
         """What was trained before, here or where the forgetting of an evaluator's own training is counted."""
         counted = {part.key: part for part in self.inputs.forgettable_sets.parts.values()}
@@ -168,6 +177,8 @@ class _Training:
         self.context.progress.log(f"training what cells start from, {base.name}")
         try:
             self.draft.part(base.name, base.key, self._base_writer(base))
+        except ClusterError:
+            raise
         except FAILURES as error:
             self.failed_bases[base.key.digest] = f"{type(error).__name__}: {error}"
 
@@ -196,6 +207,8 @@ class _Training:
             return _Outcome("failed", problem)
         try:
             self.draft.part(cell.name, self.plans.keys[cell.name], self._writer(cell))
+        except ClusterError:  # no cell's fault: the others would fail too
+            raise
         except FAILURES as error:
             return _Outcome("failed", f"{type(error).__name__}: {error}")
         return _Outcome("done")

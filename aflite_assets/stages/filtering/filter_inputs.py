@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import ChanceScores, FilterResult, FilterSettings, FilterState, IterationRecord
+from aflite_assets.cluster import Cluster
 from aflite_assets.data.words import DistinctWords
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, suspected_rows
 from aflite_assets.errors import DataError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.filter import FilterSpec
+from aflite_assets.stages.filtering.spread_scoring import MEMORY_LIMIT, ScoredRows, cluster_scorers
 from aflite_assets.stages.shared.published import LABEL_ERRORS, open_features, read_rows
 from aflite_assets.stages.shared.sizes import filter_settings, in_pool, only_scored
 from aflite_assets.stages.stage import StageContext
@@ -130,20 +133,37 @@ class FilterInputs:
         resume: FilterState | None,
         on_iteration: Callable[[IterationRecord, FilterState], None],
         keep_probabilities: bool = False,
+        cluster: Cluster,
+        log: Callable[[str], None],
     ) -> FilterResult:
         """One run of the loop."""
         from aflite_assets.algorithm import RowWords, filter_dataset  # loads torch and numba
 
-        return filter_dataset(
+        with cluster_scorers(cluster, partial(self._shared, seed), device=device, log=log) as scorers:
+            return filter_dataset(
+                self.features,
+                self.labels,
+                **self._given(seed, device),
+                counted=self.split == "train",
+                copies=self.copies,
+                words=None if self.words is None else RowWords(self.words.offsets, self.words.numbers),
+                keep_probabilities=keep_probabilities,
+                on_iteration=on_iteration,
+                resume=resume,
+                memory_limit=MEMORY_LIMIT,
+                scorers=scorers,
+            )
+
+    def _shared(self, seed: int, cluster: Cluster) -> ScoredRows:
+        """What the workers of a cluster are given."""
+        return ScoredRows.of(
+            cluster,
             self.features,
             self.labels,
-            **self._given(seed, device),
-            counted=self.split == "train",
-            copies=self.copies,
-            words=None if self.words is None else RowWords(self.words.offsets, self.words.numbers),
-            keep_probabilities=keep_probabilities,
-            on_iteration=on_iteration,
-            resume=resume,
+            groups=self.groups,
+            score_only=self.score_only if self.score_only.any() else None,
+            settings=self.settings,
+            seed=seed,
         )
 
     def _given(self, seed: int, device: DeviceSettings) -> dict[str, Any]:

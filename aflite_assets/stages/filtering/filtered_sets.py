@@ -131,6 +131,8 @@ def _filter(
             resume=resume,
             on_iteration=on_iteration,
             keep_probabilities=suspects is None and given.suspects_labels,
+            cluster=context.cluster,
+            log=progress.log,
         )
         if result.probabilities is not None:
             suspects = given.suspects(result.probabilities, frozenset())
@@ -171,6 +173,8 @@ def _run_again(name: str, given: FilterInputs, seed: int, scratch: Path, *, cont
         device=context.device,
         resume=checkpoint.load(),
         on_iteration=lambda record, state: checkpoint.save(record, state, given.row_ids),
+        cluster=context.cluster,
+        log=context.progress.log,
     )
     kept = given.kept(result)
     context.progress.log(f"filtering {name} with seed {seed}: kept {kept[given.split == 'train'].sum()} train rows")

@@ -248,6 +248,7 @@ def test_no_thread_of_torchs_is_started_whatever_is_imported_first(imports: list
     # As in a program that does not ask for waiting without spinning.
     left_out = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY")
     environment = {key: value for key, value in os.environ.items() if key not in left_out}
+    environment["OPENBLAS_NUM_THREADS"] = "1"  # scipy's library would start one of its own, which does no harm
     script = SCRIPT.format("\n".join(imports))
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["2 0", "1"]

@@ -13,7 +13,7 @@ from aflite_assets.errors import AfliteError, DataError, MissingDataError, Worke
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages.pipeline import run_stage
-from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
+from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 Materialize = Callable[..., dg.ExecuteInProcessResult]
 
@@ -35,6 +35,7 @@ def materialize(monkeypatch: pytest.MonkeyPatch) -> Iterator[Materialize]:
             resources={
                 "result_store": ResultStoreResource(),
                 "compute_device": ComputeDevice(device="cpu"),
+                "compute_cluster": ComputeCluster(),
                 "experiment_tracker": ExperimentTracker(enabled=False),
             },
         )

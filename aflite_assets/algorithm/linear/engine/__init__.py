@@ -4,6 +4,12 @@ Everything that knows rows, memory and devices belongs here. How an optimum is r
 in kernels.
 """
 
-from aflite_assets.algorithm.linear.engine.linear_engine import EngineTally, LinearEngine
+from aflite_assets.algorithm.linear.engine.linear_engine import (
+    EngineTally,
+    LinearEngine,
+    SetCounts,
+    WholeIteration,
+    tally_of,
+)
 
-__all__ = ["EngineTally", "LinearEngine"]
+__all__ = ["EngineTally", "LinearEngine", "SetCounts", "WholeIteration", "tally_of"]

@@ -60,8 +60,9 @@ def fit(
     *,
     tolerance: float,
     memory_limit: int,
+    together: int | None = None,
 ) -> Fits:
-    """Fit a classifier to every training set.
+    """Fit a classifier to every training set; `together`: for how many at once memory is kept, these by default.
 
     One with rows of a single class keeps the start: its predictions are among the classes it saw, whatever its weights.
     A fit has converged when the norm of its gradient in the preconditioned variables, divided by the root of its number
@@ -74,6 +75,7 @@ def fit(
     converged = torch.ones(len(sets), dtype=torch.bool, device=device)
     evaluations = torch.zeros(len(sets), dtype=torch.int64, device=device)
     if len(needed):
+        at_once, cached = together or len(sets), passes.threads is not None
         task = _Task(
             passes,
             preconditioner,
@@ -81,7 +83,7 @@ def fit(
             needed,
             torch.as_tensor(objective.strengths(sets.seen), dtype=dtype, device=device)[needed],
             tolerance * torch.as_tensor(sets.sizes, dtype=dtype, device=device)[needed].sqrt(),
-            _memory(preconditioner.size, len(needed), dtype.itemsize, memory_limit, cached=passes.threads is not None),
+            _memory(preconditioner.size, at_once, dtype.itemsize, memory_limit, cached=cached),
         )
         fits = _fit_with_torch(task) if passes.threads is None else _fit_compiled(task, passes.threads)
         weights[needed], intercepts[needed] = fits.weights, fits.intercepts

@@ -18,7 +18,7 @@ from aflite_assets.algorithm.linear.engine.fitting import (
     tolerance_at,
 )
 from aflite_assets.algorithm.linear.engine.passes import Counts, DataPasses, SummedPasses, TorchPasses
-from aflite_assets.algorithm.linear.engine.pool import PoolFeatures, pool_on, working_memory
+from aflite_assets.algorithm.linear.engine.pool import PoolFeatures, Standardization, pool_on, working_memory
 from aflite_assets.algorithm.linear.engine.preparation import draw, prepare
 from aflite_assets.algorithm.linear.engine.training_sets import TrainingSets
 from aflite_assets.algorithm.linear.losses import HINGE, SIGMOID, SOFTMAX, Objective, n_outputs
@@ -45,6 +45,44 @@ class EngineTally:
     tally: Tally
     start: np.ndarray
     evaluations: np.ndarray
+
+
+@dataclass(frozen=True)
+class WholeIteration:
+    """What the fits of an iteration share beside its start: how many there are, and their mean number of rows."""
+
+    n_sets: int
+    train_size: float
+
+    @classmethod
+    def of(cls, subsets: Sequence[np.ndarray]) -> "WholeIteration":
+        """Of all the training sets of one iteration."""
+        return cls(len(subsets), sum(map(len, subsets)) / len(subsets))
+
+
+@dataclass(frozen=True)
+class SetCounts:
+    """What the fits to some training sets of one iteration give; `add` joins those of the next sets.
+
+    `counts`: an entry per row of the pool. `classifiers`: per kind, sets x outputs x (width + 1), float32, intercepts
+    last, in the form of `Preparation`. `evaluations`: kinds x sets. `at_once`: per kind, how many sets are fitted at a
+    time.
+    """
+
+    counts: Counts
+    classifiers: tuple[np.ndarray, ...]
+    evaluations: np.ndarray
+    at_once: tuple[int, ...]
+
+    def add(self, later: "SetCounts") -> "SetCounts":
+        """Those of all sets; the counts of these are overwritten by the sums."""
+        self.counts.add(later.counts)
+        return SetCounts(
+            self.counts,
+            tuple(map(np.concatenate, zip(self.classifiers, later.classifiers, strict=True))),
+            np.concatenate([self.evaluations, later.evaluations], axis=1),
+            self.at_once,
+        )
 
 
 @dataclass(frozen=True)
@@ -106,28 +144,54 @@ class LinearEngine:
         `subsets` and `pool`: ascending rows. `start`: what the last iteration gave, None in the first. `unpredicted`:
         for each subset further rows of the pool that it leaves out.
         """
+        counted = self.count(
+            subsets,
+            pool=pool,
+            whole=WholeIteration.of(subsets),
+            start=start,
+            keep_probabilities=keep_probabilities,
+            unpredicted=unpredicted,
+        )
+        return tally_of(
+            counted,
+            self._inputs,
+            self._prepared.standardization,
+            pool=pool,
+            kinds=len(self._losses()),
+            left_out=[*subsets, *(unpredicted or ())],
+        )
+
+    @one_torch_thread()
+    def count(
+        self,
+        subsets: Sequence[np.ndarray],
+        *,
+        pool: np.ndarray,
+        whole: WholeIteration,
+        start: np.ndarray | None = None,
+        keep_probabilities: bool = False,
+        unpredicted: Sequence[np.ndarray] | None = None,
+    ) -> SetCounts:
+        """The same for some of an iteration's subsets: the bits do not depend on which of them are counted together."""
         self._pool.keep(pool)
-        n_classes = len(self._inputs.classes)
+        n_classes, in_pool = len(self._inputs.classes), self._pool.slots_of(pool)
         slots = [self._pool.slots_of(subset) for subset in subsets]
         left_out = [] if unpredicted is None else [self._pool.slots_of(rows) for rows in unpredicted]
         sets = TrainingSets.of(slots, self._codes[self._pool.rows], n_classes=n_classes, left_out=left_out)
-        with_label = self._settings.classifier != "linear_svm"
         counts = Counts.zeros(
             len(self._pool.rows),
             n_classes,
-            label=with_label,
+            label=self._settings.classifier != "linear_svm",
             matrix=keep_probabilities,
             classes=counts_classes(self._inputs, self._memory_limit),
         )
-        starts, evaluations = [], []
+        fitted = []
         for number, loss in enumerate(self._losses()):
-            problem = self._problem(loss, float(sets.sizes.mean()), pool, None if start is None else start[number])
-            counted = counts.without_probabilities() if loss == HINGE else counts
-            mean, taken = self._add_predictions(sets, problem, counted, self._pool.slots_of(pool))
-            starts.append(mean)
-            evaluations.append(taken)
-        left_rows = [*subsets, *(unpredicted or ())]
-        return EngineTally(self._by_row(len(subsets), left_rows, pool, counts), np.stack(starts), np.stack(evaluations))
+            problem = self._problem(loss, whole.train_size, pool, None if start is None else start[number])
+            of_kind = counts.without_probabilities() if loss == HINGE else counts
+            fitted.append(self._add_predictions(sets, problem, of_kind, in_pool, n_sets=whole.n_sets))
+        classifiers, evaluations, at_once = zip(*fitted, strict=True)
+        return SetCounts(counts.of_slots(in_pool), classifiers, np.stack(evaluations), at_once)
 
     def _losses(self) -> tuple[int, ...]:
         logistic = SIGMOID if len(self._inputs.classes) == 2 else SOFTMAX
@@ -166,22 +230,23 @@ class LinearEngine:
         )
 
     def _add_predictions(
-        self, sets: TrainingSets, problem: _Problem, counts: Counts, counted: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Fit, count predictions of the slots `counted`, and return the mean classifier and the evaluations taken."""
-        step = sets_at_once(problem.preconditioner.size, self._prepared.dtype.itemsize, self._working_memory)
-        total, evaluations = np.zeros((problem.objective.outputs, self._prepared.standardization.width + 1)), []
-        for first in range(0, len(sets), step):
-            part = sets.part(first, min(first + step, len(sets)))
+        self, sets: TrainingSets, problem: _Problem, counts: Counts, counted: np.ndarray, *, n_sets: int
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """Fit and count predictions of the slots `counted`; the classifiers, evaluations taken, and sets at once."""
+        size = problem.preconditioner.size
+        at_once = min(n_sets, sets_at_once(size, self._prepared.dtype.itemsize, self._working_memory))
+        classifiers, evaluations = [], []
+        for first in range(0, len(sets), at_once):
+            part = sets.part(first, min(first + at_once, len(sets)))
             passes = self._passes(part, counted, problem.objective)
-            fits = self._fit(passes, part, problem)
+            fits = self._fit(passes, part, problem, together=at_once)
             self._repeat_in_float64(fits, part, problem)
             passes.count(fits.weights, fits.intercepts, counts)
             evaluations.append(fits.evaluations.numpy(force=True))
-            total += torch.cat([fits.weights, fits.intercepts[..., None]], dim=-1).double().sum(dim=0).numpy(force=True)
-        return self._packed(total / len(sets)), np.concatenate(evaluations)
+            classifiers.append(torch.cat([fits.weights, fits.intercepts[..., None]], dim=-1).numpy(force=True))
+        return np.concatenate(classifiers), np.concatenate(evaluations), at_once
 
-    def _fit(self, passes: DataPasses, sets: TrainingSets, problem: _Problem) -> Fits:
+    def _fit(self, passes: DataPasses, sets: TrainingSets, problem: _Problem, *, together: int = 1) -> Fits:
         return fit(
             passes,
             sets,
@@ -190,6 +255,7 @@ class LinearEngine:
             problem.start,
             tolerance=problem.tolerance,
             memory_limit=self._working_memory,
+            together=together,
         )
 
     def _repeat_in_float64(self, fits: Fits, sets: TrainingSets, problem: _Problem) -> None:
@@ -264,15 +330,8 @@ class LinearEngine:
             resident=resident,
         )
 
-    def _packed(self, mean: np.ndarray) -> np.ndarray:
-        """A mean classifier without padding and rotation: `EngineTally.start`."""
-        weights, rotation = mean[:, :-1], self._prepared.standardization.rotation
-        if rotation is not None:
-            weights = (torch.from_numpy(weights) @ torch.from_numpy(rotation).double().T).numpy()
-        return np.column_stack([weights[:, : self._inputs.features.shape[1]], mean[:, -1]])
-
     def _unpacked(self, start: np.ndarray) -> Point:
-        """The reverse of `_packed`."""
+        """The reverse of `packed`."""
         standardization = self._prepared.standardization
         weights = torch.zeros(len(start), standardization.width, dtype=torch.float64)
         weights[:, : start.shape[1] - 1] = torch.from_numpy(start[:, :-1])
@@ -281,20 +340,47 @@ class LinearEngine:
         like = self._prepared.sample.features
         return Point(weights.to(like), torch.from_numpy(start[:, -1].copy()).to(like))
 
-    def _by_row(self, n_subsets: int, left_out: Sequence[np.ndarray], pool: np.ndarray, counts: Counts) -> Tally:
-        """Counts by slot as counts by input row; each array of `left_out` names rows that a subset did not predict."""
-        rows, n_rows = self._pool.rows, len(self._inputs.labels)
-        held_out, correct = np.zeros(n_rows, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
-        held_out[pool] = n_subsets
-        for unpredicted in left_out:
-            held_out[unpredicted] -= 1
-        correct[rows] = counts.correct
-        label = _means(counts.label_sums, rows, held_out) if len(counts.label_sums) else None
-        matrix = _means(counts.matrix_sums, rows, held_out) if len(counts.matrix_sums) else None
-        instead = None
-        if len(counts.class_counts):
-            instead = predicted_instead(counts.class_counts, self._codes[rows], rows=rows, n_rows=n_rows)
-        return Tally(correct, held_out * len(self._losses()), held_out, label, matrix, instead)
+
+def tally_of(
+    counted: SetCounts,
+    inputs: Inputs,
+    standardization: Standardization,
+    *,
+    pool: np.ndarray,
+    kinds: int,
+    left_out: Sequence[np.ndarray],
+) -> EngineTally:
+    """One iteration from what all its sets give; each array of `left_out` names rows that a set did not predict."""
+    n_sets = counted.evaluations.shape[1]
+    held_out, correct = (np.zeros(len(inputs.labels), dtype=np.int64) for _ in range(2))
+    held_out[pool] = n_sets
+    for unpredicted in left_out:
+        held_out[unpredicted] -= 1
+    counts = counted.counts
+    correct[pool] = counts.correct
+    label = _means(counts.label_sums, pool, held_out) if len(counts.label_sums) else None
+    matrix = _means(counts.matrix_sums, pool, held_out) if len(counts.matrix_sums) else None
+    instead = None
+    if len(counts.class_counts):
+        codes = np.searchsorted(inputs.classes, inputs.labels[pool])
+        instead = predicted_instead(counts.class_counts, codes, rows=pool, n_rows=len(inputs.labels))
+    tally = Tally(correct, held_out * kinds, held_out, label, matrix, instead)
+    width = inputs.features.shape[1]
+    by_kind = zip(counted.classifiers, counted.at_once, strict=True)
+    start = np.stack([_mean(*of_kind, standardization, width) for of_kind in by_kind])
+    return EngineTally(tally, start, counted.evaluations)
+
+
+def _mean(classifiers: np.ndarray, at_once: int, standardization: Standardization, width: int) -> np.ndarray:
+    """The mean of sets x outputs x (padded width + 1), without padding and rotation: `EngineTally.start`."""
+    total = np.zeros(classifiers.shape[1:])
+    for part in torch.from_numpy(classifiers).split(at_once):
+        total += part.double().sum(dim=0).numpy()
+    mean = total / len(classifiers)
+    weights, rotation = mean[:, :-1], standardization.rotation
+    if rotation is not None:
+        weights = (torch.from_numpy(weights) @ torch.from_numpy(rotation).double().T).numpy()
+    return np.column_stack([weights[:, :width], mean[:, -1]])
 
 
 def _means(sums: np.ndarray, rows: np.ndarray, held_out: np.ndarray) -> np.ndarray:

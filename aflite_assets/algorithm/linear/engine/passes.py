@@ -4,7 +4,7 @@ Passes by torch are here, for any device and precision; those by the compiled ke
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -39,6 +39,19 @@ class Counts:
             np.zeros(n_slots if label else 0),
             np.zeros((n_slots if matrix else 0, n_classes)),
         )
+
+    def of_slots(self, slots: np.ndarray) -> "Counts":
+        """Those of some slots, ascending; the same arrays where these are all."""
+        if len(slots) == len(self.correct):
+            return self
+        parts = (self.correct, self.class_counts, self.label_sums, self.matrix_sums)
+        return Counts(*(part[slots] if len(part) else part for part in parts))
+
+    def add(self, others: "Counts") -> None:
+        """Add what other training sets give for the same slots."""
+        for field in fields(self):
+            own = getattr(self, field.name)
+            own += getattr(others, field.name)
 
     def without_probabilities(self) -> "Counts":
         """The same predictions, shared, and no sums of probabilities."""
@@ -160,7 +173,9 @@ class TorchPasses:
             counts.class_counts[slots] += by_class.scatter_add_(1, chosen, held_out.int()).cpu().numpy()
         if not len(counts.label_sums):
             return
-        summed = torch.einsum("nmc,nm->nc", torch.softmax(masked, dim=2).double(), held_out.double())
+        probabilities = torch.softmax(masked, dim=2).double()
+        rounded = (probabilities + losses.PROBABILITY_ROUNDING) - losses.PROBABILITY_ROUNDING
+        summed = torch.einsum("nmc,nm->nc", rounded, held_out.double())
         counts.label_sums[slots] += summed.gather(1, codes[:, None])[:, 0].cpu().numpy()
         if len(counts.matrix_sums):
             counts.matrix_sums[slots] += summed.cpu().numpy()

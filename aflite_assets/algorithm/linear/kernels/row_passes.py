@@ -16,7 +16,7 @@ from aflite_assets.algorithm.linear.kernels.activations import (
     to_probabilities,
 )
 from aflite_assets.algorithm.linear.kernels.products import add_products, dot_products
-from aflite_assets.algorithm.linear.losses import HINGE
+from aflite_assets.algorithm.linear.losses import HINGE, PROBABILITY_ROUNDING
 
 # Weights that predictions are made with before the next ones are looked at: half of a second-level cache.
 _WEIGHTS_BYTES = 2**19
@@ -116,10 +116,11 @@ def count_predictions(
                     _probabilities(scores, intercepts[model], seen[model])
                     for row in range(count):
                         position = positions[first + row]
-                        label_sums[position] += _share(scores, group_codes[row], row) * held_out[row]
+                        label_sums[position] += _rounded(_share(scores, group_codes[row], row)) * held_out[row]
                         if len(matrix_sums):
                             for number in range(seen.shape[1]):
-                                matrix_sums[position, number] += _share(scores, number, row) * held_out[row]
+                                share = _rounded(_share(scores, number, row))
+                                matrix_sums[position, number] += share * held_out[row]
             for row in range(count):
                 correct[positions[first + row]] += right[row]
 
@@ -183,6 +184,12 @@ def _before(scores: np.ndarray, seen: np.ndarray) -> tuple[int, bool]:
     """The class of the first output, and whether a seen class of score 0 precedes it: two classes have one output."""
     first = 1 if len(scores) == 1 else 0
     return first, first == 1 and bool(seen[0])
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _rounded(probability: float) -> float:
+    """A multiple of 2^-40; see `PROBABILITY_ROUNDING`."""
+    return (np.float64(probability) + PROBABILITY_ROUNDING) - PROBABILITY_ROUNDING
 
 
 @njit(nogil=True, cache=True, inline="always")

@@ -279,7 +279,7 @@ class CompiledProblems:
         in_basis, weights, intercepts = self._trial_weights(active.numpy())
         sums, intercept_sums = self._gradients(weights, intercepts, active)
         if self._basis is not None:
-            sums = sums @ self._basis
+            sums = self._times(sums, self._basis)
         update = partial(
             update_directions,
             problems=active.numpy(),
@@ -311,7 +311,22 @@ class CompiledProblems:
             intercepts=intercepts.numpy(),
         )
         self._threads.share(write, np.arange(len(problems)))
-        return in_basis, in_basis if self._basis is None else in_basis @ self._basis.T, intercepts
+        weights = in_basis if self._basis is None else self._times(in_basis, self._basis.T)
+        return in_basis, weights, intercepts
+
+    def _times(self, rows: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+        """Problems x outputs x width, each problem's rows times the matrix.
+
+        One by one: products of other shapes may be rounded otherwise, and a fit must not depend on its neighbours.
+        """
+        products = torch.empty_like(rows)
+
+        def multiply(share: np.ndarray) -> None:
+            for entry in share:
+                torch.mm(rows[entry], matrix, out=products[entry])
+
+        self._threads.share(multiply, np.arange(len(rows)))
+        return products
 
 
 def _arrays(preconditioner: Preconditioner, weights: torch.Tensor, intercepts: torch.Tensor) -> PreconditionerArrays:

@@ -1,0 +1,63 @@
+"""The partitions of one iteration, drawn from the pool that enters it. How a partition is drawn is in partitions.py."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aflite_assets.algorithm.inputs import Inputs
+from aflite_assets.algorithm.partitions import draw_partitions, draw_unpredicted
+from aflite_assets.algorithm.settings import FilterSettings
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Some partitions of one iteration; arrays of ascending row numbers, int64.
+
+    `trainable`, `scored_only`: the rows of the pool that may be trained on, and the others. `subsets`: what each
+    partition trains on. `unpredicted`: the `scored_only` rows that each leaves out.
+    """
+
+    trainable: np.ndarray
+    scored_only: np.ndarray
+    subsets: list[np.ndarray]
+    unpredicted: list[np.ndarray]
+
+
+def draw_iteration(
+    inputs: Inputs,
+    settings: FilterSettings,
+    *,
+    pool: np.ndarray,
+    seed: int,
+    iteration: int,
+    numbers: range | None = None,
+) -> Partitions:
+    """Draw an iteration's partitions, all or those with consecutive `numbers`; `pool`: the rows that enter, ascending.
+
+    Raises:
+        InvalidInputError: every group is larger than `train_size`.
+    """
+    numbers = range(settings.n_partitions) if numbers is None else numbers
+    scored = inputs.score_only[pool]
+    trainable, scored_only = pool[~scored], pool[scored]
+    groups, scored_groups = (None if inputs.groups is None else inputs.groups[of] for of in (trainable, scored_only))
+    subsets = draw_partitions(
+        trainable,
+        groups,
+        train_size=settings.train_size,
+        n_partitions=len(numbers),
+        seed=seed,
+        iteration=iteration,
+        first=numbers.start,
+    )
+    unpredicted = draw_unpredicted(
+        scored_only,
+        scored_groups,
+        subsets=subsets,
+        rows=trainable,
+        groups=groups,
+        seed=seed,
+        iteration=iteration,
+        first=numbers.start,
+    )
+    return Partitions(trainable, scored_only, subsets, unpredicted)

@@ -1,0 +1,147 @@
+"""One iteration's partitions scored elsewhere, some at a time, and added up to the same bits as here.
+
+Where elsewhere is, and how work gets there, is the caller's (`Scorers`). The other side of it is `PartitionScorer`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from aflite_assets.algorithm.drawing import draw_iteration
+from aflite_assets.algorithm.inputs import Inputs
+from aflite_assets.algorithm.linear.engine import EngineTally, LinearEngine, SetCounts, WholeIteration, tally_of
+from aflite_assets.algorithm.linear.engine.preparation import Preparation, prepare
+from aflite_assets.algorithm.linear.threads import Threads, one_torch_thread
+from aflite_assets.algorithm.settings import FilterSettings
+
+
+@dataclass(frozen=True)
+class IterationWork:
+    """What all scorers need of one iteration.
+
+    `pool`: the rows that enter it, ascending int64. `start`: `EngineTally.start` of the iteration before, None in the
+    first. Partitions are drawn where they are scored.
+    """
+
+    iteration: int
+    pool: np.ndarray
+    whole: WholeIteration
+    start: np.ndarray | None
+    keep_probabilities: bool
+
+
+class Scorers(Protocol):
+    """Where partitions are scored; each scorer is a `PartitionScorer` of the same inputs, settings and seed."""
+
+    @property
+    def count(self) -> int:
+        """How many work at a time."""
+        ...
+
+    def score(self, work: IterationWork, numbers: Sequence[range]) -> Iterator[SetCounts]:
+        """What each range of partition numbers gives, in the order given."""
+        ...
+
+
+class PartitionScorer:
+    """Scores partitions of a run's iterations: those asked for, one iteration after the other."""
+
+    def __init__(self, inputs: Inputs, settings: FilterSettings, *, seed: int, memory_limit: int) -> None:
+        """Everything as in the run itself; `memory_limit` decides about bits too."""
+        self._inputs, self._settings, self._seed, self._memory_limit = inputs, settings, seed, memory_limit
+        self._engine: LinearEngine | None = None
+
+    def score(self, work: IterationWork, numbers: range) -> SetCounts:
+        """Fit the classifiers of the partitions `numbers` and count their predictions."""
+        if self._engine is None:
+            self._engine = LinearEngine(
+                self._inputs,
+                self._settings,
+                seed=self._seed,
+                device="cpu",
+                memory_limit=self._memory_limit,
+                pool=work.pool,
+            )
+        drawn = draw_iteration(
+            self._inputs,
+            self._settings,
+            pool=work.pool,
+            seed=self._seed,
+            iteration=work.iteration,
+            numbers=numbers,
+        )
+        return self._engine.count(
+            drawn.subsets,
+            pool=work.pool,
+            whole=work.whole,
+            start=work.start,
+            keep_probabilities=work.keep_probabilities,
+            unpredicted=drawn.unpredicted,
+        )
+
+
+class SpreadEngine:
+    """What `LinearEngine` is to a run, with its partitions scored by `scorers`; a context manager, which ends nothing.
+
+    The same bits as one `LinearEngine` gives on a machine like the scorers', however many there are: every fit is the
+    same whichever others it is made with, counts are whole numbers, probabilities are rounded so that their sums are
+    exact, and classifiers are added up here, in order.
+    """
+
+    def __init__(self, inputs: Inputs, settings: FilterSettings, prepared: Preparation, scorers: Scorers) -> None:
+        self._inputs, self._settings, self._prepared, self._scorers = inputs, settings, prepared, scorers
+
+    @classmethod
+    def of(
+        cls, inputs: Inputs, settings: FilterSettings, *, seed: int, memory_limit: int, scorers: Scorers
+    ) -> "SpreadEngine | None":
+        """None for a job that is too small for the compiled kernels: sending it about would take longer."""
+        threads = Threads.started(torch.get_num_threads())
+        codes = np.searchsorted(inputs.classes, inputs.labels)
+        try:
+            with one_torch_thread():
+                prepared = prepare(
+                    inputs, settings, codes, seed=seed, device="cpu", memory_limit=memory_limit, threads=threads
+                )
+        finally:
+            threads.executor.shutdown()
+        return cls(inputs, settings, prepared, scorers) if prepared.compiled else None
+
+    def __enter__(self) -> "SpreadEngine":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+    def tally(
+        self,
+        subsets: Sequence[np.ndarray],
+        *,
+        pool: np.ndarray,
+        iteration: int,
+        start: np.ndarray | None = None,
+        keep_probabilities: bool = False,
+        unpredicted: Sequence[np.ndarray] | None = None,
+    ) -> EngineTally:
+        """As `LinearEngine.tally`; `subsets` and `unpredicted` are those of `iteration`."""
+        work = IterationWork(iteration, pool, WholeIteration.of(subsets), start, keep_probabilities)
+        counted = reduce(SetCounts.add, self._scorers.score(work, shares(len(subsets), self._scorers.count)))
+        return tally_of(
+            counted,
+            self._inputs,
+            self._prepared.standardization,
+            pool=pool,
+            kinds=2 if self._settings.classifier == "both" else 1,
+            left_out=[*subsets, *(unpredicted or ())],
+        )
+
+
+def shares(n_partitions: int, scorers: int) -> list[range]:
+    """Consecutive ranges of partition numbers, about as many to each of the scorers; fewer where there are too few."""
+    edges = np.linspace(0, n_partitions, min(scorers, n_partitions) + 1).round().astype(int).tolist()
+    return [range(first, stop) for first, stop in pairwise(edges)]

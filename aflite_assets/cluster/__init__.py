@@ -1,0 +1,19 @@
+"""Work that is spread over workers: in this process, or on the nodes of a Ray cluster. What the work is, stages say."""
+
+from aflite_assets.cluster.arrays import SharedArray, map_or_share
+from aflite_assets.cluster.opening import open_cluster
+from aflite_assets.cluster.protocol import Cluster, Needs, Shared, Work, Workers, map_in_order
+from aflite_assets.cluster.settings import ClusterSettings
+
+__all__ = [
+    "Cluster",
+    "ClusterSettings",
+    "Needs",
+    "Shared",
+    "SharedArray",
+    "Work",
+    "Workers",
+    "map_in_order",
+    "map_or_share",
+    "open_cluster",
+]

@@ -1,0 +1,34 @@
+"""A large array as workers get it: mapped from the file that it is in, or sent to each node once."""
+
+import mmap
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from aflite_assets.cluster.protocol import Cluster, Shared
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    """A whole `.npy` file or raw memory map that every node sees under the same path."""
+
+    path: Path
+    offset: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    def get(self) -> np.ndarray:
+        """The map, read-only."""
+        return np.memmap(self.path, mode="r", offset=self.offset, dtype=self.dtype, shape=self.shape)
+
+
+SharedArray = _Mapped | Shared
+
+
+def map_or_share(cluster: Cluster, array: np.ndarray) -> SharedArray:
+    """The array's file where it is a whole memory map of one in C order, so that no node must hold it; else itself."""
+    base: object = array.base  # a slice of a map has the offset of the whole, and the map as its base
+    if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and array.flags.c_contiguous:
+        return _Mapped(Path(str(array.filename)).resolve(), array.offset, array.dtype, array.shape)
+    return cluster.share(np.asarray(array))

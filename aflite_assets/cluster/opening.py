@@ -1,0 +1,24 @@
+"""A cluster opened as its settings say. Nothing of Ray is imported before a cluster of it is."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from aflite_assets.cluster.local import LocalCluster
+from aflite_assets.cluster.protocol import Cluster, Log
+from aflite_assets.cluster.settings import ClusterSettings
+
+
+@contextmanager
+def open_cluster(settings: ClusterSettings, *, log: Log) -> Iterator[Cluster]:
+    """The cluster for the block.
+
+    Raises:
+        ClusterError: it cannot be reached, or Ray is not installed.
+    """
+    if not settings.is_ray:
+        yield LocalCluster()
+        return
+    from aflite_assets.cluster.ray_cluster import open_ray
+
+    with open_ray(settings, log=log) as cluster:
+        yield cluster

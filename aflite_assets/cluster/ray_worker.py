@@ -1,0 +1,123 @@
+"""What runs on a node: holds the work, answers items, and says what the node is like. Knows Ray by nothing."""
+
+import platform
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from queue import SimpleQueue
+
+from aflite_assets.cluster.protocol import Shared, Work
+from aflite_assets.errors import AfliteError, MemoryRanOutError
+from aflite_assets.paths import configure_libraries
+
+_DECIDE = ("aflite-assets", "numpy", "torch", "transformers", "numba", "scikit-learn", "pyarrow")
+"""Packages whose versions decide about results, or about what can be sent."""
+
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed", "unable to allocate")
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """What a worker finds where it runs.
+
+    `versions`: of Python and the packages that decide about results. `processor`: model and instruction sets, on which
+    the last bits of floating-point results hang. `sees_files`: whether the folder asked about is there.
+    """
+
+    host: str
+    process: int
+    versions: tuple[tuple[str, str], ...]
+    processor: str
+    sees_files: bool
+
+
+def node_facts(probe: Path | None = None) -> NodeFacts:
+    """Of this process's machine; `probe`: a file that shared storage shows everywhere."""
+    import os
+
+    versions = (("python", platform.python_version()), *((name, _version(name)) for name in _DECIDE))
+    return NodeFacts(socket.gethostname(), os.getpid(), versions, _processor(), probe is None or probe.is_file())
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    flags = next(
+        (set(line.partition(":")[2].split()) for line in lines if line.startswith(("flags", "Features"))), set()
+    )
+    decisive = sorted(flag for flag in flags if flag.startswith(("avx", "amx", "fma", "sve", "asimd")))
+    return " ".join([model or platform.machine(), *decisive])
+
+
+class Holder:
+    """Holds one piece of work and answers items with it, always in the same thread."""
+
+    def __init__(self, make: Callable[[], Work]) -> None:
+        """`make` is called before the first item."""
+        configure_libraries()
+        self._make = make
+        self._work: Work | None = None
+        self._thread = ThreadPoolExecutor(1)
+
+    def facts(self, probe: Path | None = None) -> NodeFacts:
+        """Of the node; also shows that the worker has started."""
+        return node_facts(probe)
+
+    def stream(self, item: object, common: Shared | object | None) -> Iterator[tuple[str, object]]:
+        """("log", line) for every line that the work logs, then ("done", answer) or ("error", exception)."""
+        said: SimpleQueue[tuple[str, object] | None] = SimpleQueue()
+        answer = self._thread.submit(self._answer, item, common, lambda line: said.put(("log", line)))
+        answer.add_done_callback(lambda _: said.put(None))
+        while (message := said.get()) is not None:
+            yield message
+        yield _outcome(answer)
+
+    def collect(self, item: object, common: Shared | object | None) -> list[tuple[str, object]]:
+        """The same at once, for a connection that carries no streams."""
+        return list(self.stream(item, common))
+
+    def _answer(self, item: object, common: object, log: Callable[[str], None]) -> object:
+        if self._work is None:
+            self._work = self._make()
+        return self._work(item, common, log)
+
+
+def _outcome(answer: "Future[object]") -> tuple[str, object]:
+    error = answer.exception()
+    if error is None:
+        return "done", answer.result()
+    if not isinstance(error, Exception):
+        raise error
+    return "error", (sendable(error), "".join(traceback.format_exception(error)))
+
+
+def sendable(error: Exception) -> Exception:
+    """The error as its own type where that is ours or plain; others may need their library to be read."""
+    if isinstance(error, AfliteError):
+        return error
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, MemoryError) or any(said in text.lower() for said in _OUT_OF_MEMORY):
+        return MemoryRanOutError(f"memory ran out on {socket.gethostname()} ({text}); lower batch_size, or free memory")
+    if type(error) in (ValueError, RuntimeError):
+        return type(error)(str(error))
+    return RuntimeError(text)
+
+
+def python_path() -> str:
+    """Folders that this process imports from, for workers on the same machine or with the same folders."""
+    return ":".join(dict.fromkeys(folder for folder in sys.path if folder))

@@ -1,0 +1,59 @@
+"""Which cluster: this process, or Ray at an address. Opening it is elsewhere."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from aflite_assets.errors import InvalidInputError
+
+Kind = Literal["local", "ray"]
+
+_ADDRESS = re.compile(r"auto|local|(ray://)?[A-Za-z0-9_.\-\[\]:]+:\d+")
+
+
+@dataclass(frozen=True)
+class ClusterSettings:
+    """`local`: all work in this process. `ray`: on the nodes of the cluster at `address`.
+
+    `address`: "auto", the cluster that this machine belongs to; "local", one that is started on this machine for the
+    time of the step; the head's "host:port"; or "ray://host:port" of Ray's client, whose log lines come with the
+    answers. `workers`: how many to ask for; None: as many as there is room for. `cpus`: cores that each takes; None:
+    the threads of a step (`processors`). `gpus`: cards that each takes of models' work; None: 1 where nodes have any.
+
+    Raises:
+        InvalidInputError: a value is none of these.
+    """
+
+    kind: Kind = "local"
+    address: str | None = None
+    workers: int | None = None
+    cpus: int | None = None
+    gpus: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise InvalidInputError(f"compute_cluster.kind is {self.kind!r}; give one of {', '.join(get_args(Kind))}")
+        if self.kind == "local" and self.address is not None:
+            raise InvalidInputError(
+                f"compute_cluster.address is {self.address!r} but kind is 'local'; set kind to 'ray', or leave it out"
+            )
+        if self.is_ray and self.address is None:
+            object.__setattr__(self, "address", "auto")
+        if self.address is not None and not _ADDRESS.fullmatch(self.address):
+            raise InvalidInputError(
+                f"compute_cluster.address is {self.address!r}; give 'auto', 'local', the head's host:port, "
+                "which `ray start --head` prints, or ray://host:port"
+            )
+        for name, value, least in (("workers", self.workers, 1), ("cpus", self.cpus, 1), ("gpus", self.gpus, 0)):
+            if value is not None and value < least:
+                raise InvalidInputError(f"compute_cluster.{name} is {value}; give at least {least}, or leave it out")
+
+    @property
+    def is_ray(self) -> bool:
+        """Whether work goes to a cluster of Ray."""
+        return self.kind == "ray"
+
+    def __str__(self) -> str:
+        if not self.is_ray:
+            return "this process"
+        return "a Ray cluster on this machine" if self.address == "local" else f"the Ray cluster at {self.address}"

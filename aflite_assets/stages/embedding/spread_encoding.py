@@ -1,0 +1,160 @@
+"""Features extracted by the workers of a cluster, shard by shard, where it resumes. The same bits as in one process.
+
+Rows are encoded in the batches in which one process encodes them, and shards are whole batches.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aflite_assets.cluster import Needs, Work, map_in_order
+from aflite_assets.cluster.protocol import Log
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.processors import threads_per_step
+from aflite_assets.results import PublishedResult
+from aflite_assets.specs.models import EncoderSpec
+from aflite_assets.stages.stage import StageContext
+
+if TYPE_CHECKING:
+    from aflite_assets.models.encoders import EncodedBatch, Encoder
+
+BATCH_ROWS = 256
+"""Rows that are encoded together, unless memory is too small; features may differ in their last bits in others."""
+
+SHARD_BATCHES = 16
+"""Batches of one shard: what is lost with a worker, and seconds to minutes of work."""
+
+
+@dataclass(frozen=True)
+class EncoderJob:
+    """What every worker is given: the encoder's settings and folder, the raw rows, and the device."""
+
+    settings: EncoderSpec
+    folder: Path
+    raw: PublishedResult
+    device: DeviceSettings
+
+    def work(self) -> Work:
+        """In a worker: what answers shards; the encoder is loaded with the first."""
+        from aflite_assets.models.encoders import load_encoder  # loads torch and transformers
+
+        raw = load_examples(self.raw.path)
+        encoder: list[Encoder] = []
+
+        def load(log: Log) -> "Encoder":
+            if not encoder:
+                encoder.append(
+                    load_encoder(self.settings, self.folder, raw.label_names, width=None, device=self.device, log=log)
+                )
+            return encoder[0]
+
+        return partial(_encode, raw, load)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows `start` to `stop` of those to encode, and the folder for its file."""
+
+    start: int
+    stop: int
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """The file of a finished shard."""
+        return self.folder / f"{self.start:012d}-{self.stop:012d}.npz"
+
+    def halves(self) -> list["Shard"]:
+        """Two shards of whole batches; none for a single batch."""
+        batches = -(-(self.stop - self.start) // BATCH_ROWS)
+        middle = self.start + batches // 2 * BATCH_ROWS
+        return [Shard(self.start, middle, self.folder), Shard(middle, self.stop, self.folder)] if batches > 1 else []
+
+
+def encode_spread(
+    name: str, job: EncoderJob, rows: Examples, scratch: Path, context: StageContext
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `encode_all`: the file features.npy in `scratch`, and the probabilities of the rows' own labels."""
+    folder, log = scratch / "shards", context.progress.log
+    folder.mkdir(exist_ok=True)
+    left = missing_shards(folder, len(rows))
+    done = len(rows) - sum(shard.stop - shard.start for shard in left)
+    if done:
+        log(f"embeddings of {name} resume: {done} of {len(rows)} rows are there")
+    if left:
+        ids, needs = context.cluster.share(rows.row_ids), Needs(threads_per_step(), gpu=job.device.device != "cpu")
+        with context.cluster.workers(job.work, needs=needs, log=log) as workers:
+            encoded: Iterator[int] = map_in_order(workers, left, common=ids, log=log, halves=Shard.halves)
+            for more in encoded:
+                done += more
+                log(f"embeddings of {name}: {done} of {len(rows)} rows")
+    return _joined(folder, len(rows), scratch / "features.npy")
+
+
+def missing_shards(folder: Path, rows: int) -> list[Shard]:
+    """The shards without a file, in order; where memory was short, files of a shard's parts count too."""
+    ends = {int(path.stem[:12]): int(path.stem[13:]) for path in folder.glob("*.npz")}
+    left, at = list[Shard](), 0
+    while at < rows:
+        if at in ends:
+            at = ends[at]
+            continue
+        stop = min([at + SHARD_BATCHES * BATCH_ROWS, rows, *(start for start in ends if start > at)])
+        left.append(Shard(at, stop, folder))
+        at = stop
+    return left
+
+
+def own_probability(encoded: "EncodedBatch", labels: np.ndarray) -> np.ndarray | float:
+    """The encoder's probability of each row's own label; NaN without an output layer."""
+    if encoded.probabilities is None:
+        return np.nan
+    own: np.ndarray = encoded.probabilities[np.arange(len(labels)), labels]
+    return own
+
+
+def _encode(raw: Examples, load: "Callable[[Log], Encoder]", shard: Shard, row_ids: np.ndarray, log: Log) -> int:
+    """Encode a shard and write its file; returns its number of rows."""
+    if shard.path.is_file():  # by a worker that was lost afterwards
+        return shard.stop - shard.start
+    rows = raw.select(row_ids[shard.start : shard.stop])
+    starts = range(0, len(rows), BATCH_ROWS)
+    batches = (Examples(rows.table.slice(start, BATCH_ROWS), rows.label_names) for start in starts)
+    encoded = list(load(log).encode_each(batches))
+    own = [
+        np.broadcast_to(own_probability(each, rows.labels[start : start + BATCH_ROWS]), len(each.features))
+        for start, each in zip(starts, encoded, strict=True)
+    ]
+    features = np.concatenate([each.features for each in encoded])
+    aside = shard.path.with_suffix(f".{os.getpid()}.tmp")
+    with aside.open("wb") as stream:
+        np.savez(stream, allow_pickle=False, features=features, own=np.concatenate(own).astype(np.float32))
+        stream.flush()
+        os.fsync(stream.fileno())
+    aside.replace(shard.path)
+    return len(rows)
+
+
+def _joined(folder: Path, rows: int, target: Path) -> tuple[np.ndarray, np.ndarray]:
+    """All shards as one file of features, and the probabilities."""
+    paths = sorted(folder.glob("*.npz"))
+    own = np.empty(rows, np.float32)
+    features, at = None, 0
+    for path in paths:
+        with np.load(path, allow_pickle=False) as shard:
+            part, stop = shard["features"], at + len(shard["features"])
+            if features is None:
+                features = np.lib.format.open_memmap(target, mode="w+", dtype=np.float32, shape=(rows, part.shape[1]))
+            features[at:stop], own[at:stop] = part, shard["own"]
+            at = stop
+    assert features is not None
+    assert at == rows
+    features.flush()
+    return features, own

@@ -1,0 +1,108 @@
+"""An iteration's partitions scored by the workers of a cluster. How they are scored and added up is the algorithm's."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from aflite_assets.algorithm import FilterSettings
+from aflite_assets.cluster import Cluster, Needs, SharedArray, Work, Workers, map_in_order, map_or_share
+from aflite_assets.cluster.protocol import Log
+from aflite_assets.models.devices import DeviceSettings
+from aflite_assets.processors import threads_per_step
+
+if TYPE_CHECKING:
+    from aflite_assets.algorithm.linear.engine import SetCounts
+    from aflite_assets.algorithm.spreading import IterationWork
+
+MEMORY_LIMIT = 2**30
+"""What a scorer may take beyond the pages of the features; it decides about bits, so it is the same everywhere."""
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """What every worker is given of a run: as for `filter_dataset`, arrays as shared."""
+
+    features: SharedArray
+    labels: SharedArray
+    groups: SharedArray | None
+    score_only: SharedArray | None
+    settings: FilterSettings
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        cluster: Cluster,
+        features: np.ndarray,
+        labels: np.ndarray,
+        *,
+        groups: np.ndarray | None,
+        score_only: np.ndarray | None,
+        settings: FilterSettings,
+        seed: int,
+    ) -> "ScoredRows":
+        """Features that are mapped from a file stay there: a node need not have the memory for all of them."""
+        return cls(
+            map_or_share(cluster, features),
+            cluster.share(labels),
+            None if groups is None else cluster.share(groups),
+            None if score_only is None else cluster.share(score_only),
+            settings,
+            seed,
+        )
+
+    def scorer(self) -> Work:
+        """In a worker: what answers ranges of partition numbers."""
+        from aflite_assets.algorithm.inputs import check_inputs  # loads torch
+        from aflite_assets.algorithm.spreading import PartitionScorer  # loads torch and numba
+
+        groups, score_only = (None if each is None else each.get() for each in (self.groups, self.score_only))
+        inputs = check_inputs(
+            self.features.get(), self.labels.get(), groups=groups, score_only=score_only, memory_limit=MEMORY_LIMIT
+        )
+        scorer = PartitionScorer(inputs, self.settings, seed=self.seed, memory_limit=MEMORY_LIMIT)
+        return partial(_scored, scorer.score)
+
+
+def _scored(
+    score: "Callable[[IterationWork, range], SetCounts]", numbers: range, work: "IterationWork", log: Log
+) -> "SetCounts":
+    return score(work, numbers)
+
+
+class ClusterScorers:
+    """`Scorers` of the algorithm: workers of a cluster. One with too little memory scores half as many at a time."""
+
+    def __init__(self, cluster: Cluster, workers: Workers, log: Log) -> None:
+        self._cluster, self._workers, self._log = cluster, workers, log
+
+    @property
+    def count(self) -> int:
+        """See `Scorers`."""
+        return self._workers.count
+
+    def score(self, work: "IterationWork", numbers: Sequence[range]) -> "Iterator[SetCounts]":
+        """See `Scorers`; the pool's row numbers travel once per node."""
+        common = self._cluster.share(work)
+        return map_in_order(self._workers, numbers, common=common, log=self._log, halves=_halves)
+
+
+def _halves(numbers: range) -> list[range]:
+    middle = numbers.start + len(numbers) // 2
+    return [range(numbers.start, middle), range(middle, numbers.stop)] if len(numbers) > 1 else []
+
+
+@contextmanager
+def cluster_scorers(
+    cluster: Cluster, rows: Callable[[Cluster], ScoredRows], *, device: DeviceSettings, log: Log
+) -> Iterator[ClusterScorers | None]:
+    """Scorers for the block; None where the cluster spreads nothing, and where this machine's GPU scores."""
+    if not cluster.spreads or device.resolve().type != "cpu":
+        yield None
+        return
+    with cluster.workers(rows(cluster).scorer, needs=Needs(threads_per_step()), log=log) as workers:
+        yield ClusterScorers(cluster, workers, log)

@@ -1,0 +1,40 @@
+"""Where work goes that one machine is too small for."""
+
+import os
+from typing import Literal
+
+import dagster as dg
+from pydantic import Field
+
+from aflite_assets.cluster import ClusterSettings
+
+CLUSTER = "AFLITE_CLUSTER"
+"""The environment variable with the address of a cluster of Ray."""
+
+
+class ComputeCluster(dg.ConfigurableResource):
+    """This machine alone, or the nodes of a Ray cluster for extraction, filtering and the grid of evaluators.
+
+    The variable `AFLITE_CLUSTER` holds a cluster's address where none is given here.
+    """
+
+    kind: Literal["from_environment", "local", "ray"] = Field(
+        default="from_environment",
+        description="local: nothing of Ray is imported; from_environment: ray where AFLITE_CLUSTER is set",
+    )
+    address: str | None = Field(
+        default=None,
+        description="auto (this machine's cluster), local (one is started here), the head's host:port, or ray://host:port",
+    )
+    workers: int | None = Field(default=None, description="workers to ask for; default: as many as there is room for")
+    cpus: int | None = Field(default=None, description="cores of each worker; default: the threads of a step")
+    gpus: float | None = Field(
+        default=None, description="GPUs of each worker of models; default: 1 where there are any"
+    )
+
+    def settings(self) -> ClusterSettings:
+        """The same as a plain record."""
+        named = os.environ.get(CLUSTER) or None
+        if self.kind == "local" or (self.kind == "from_environment" and not (self.address or named)):
+            return ClusterSettings("local", self.address)
+        return ClusterSettings("ray", self.address or named, self.workers, self.cpus, self.gpus)

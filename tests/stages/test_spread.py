@@ -1,0 +1,129 @@
+"""Stages whose work is spread over workers give the data versions that one process gives."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aflite_assets.algorithm.linear.engine import preparation
+from aflite_assets.cluster import Cluster, ClusterSettings
+from aflite_assets.cluster.local import LocalCluster
+from aflite_assets.cluster.protocol import Log
+from aflite_assets.errors import ClusterError, MemoryRanOutError
+from aflite_assets.results import ResultStore
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages import pipeline
+from aflite_assets.stages.embedding import spread_encoding
+from aflite_assets.stages.embedding.spread_encoding import Shard, missing_shards
+from aflite_assets.stages.evaluation import cell_workers
+from aflite_assets.stages.pipeline import run_stage
+from aflite_assets.stages.stage import Progress
+from tests.small_datasets import SMALL_TRANSFORMER, template_pairs
+
+TEXTS = template_pairs(
+    train=700, test=150, warmup=100, target_size=300, slice_size=0.2, n_partitions=6, threshold=0.6
+) | {
+    "evaluators": {"small": SMALL_TRANSFORMER | {"epochs": 1}, "linear": {"kind": "linear"}},
+    "seeds": [0],
+}
+STAGES = (
+    "raw_dataset",
+    "challenge_sets",
+    "train_sample",
+    "warmup_split",
+    "warmup_models",
+    "embeddings",
+    "filtered_sets",
+    "control_sets",
+    "forgettable_sets",
+    "evaluator_models",
+)
+
+
+THREE = ClusterSettings("ray", "local")
+
+
+@contextmanager
+def opened(settings: ClusterSettings, *, log: Log) -> Iterator[Cluster]:
+    """Three workers of this process, where a cluster is asked for."""
+    yield LocalCluster(spreads=settings.is_ray, count=3)
+
+
+def walked(folder: Path, cluster: ClusterSettings) -> tuple[dict[str, str], list[str], ResultStore]:
+    """The stages' data versions, what was logged, and the store."""
+    spec, store, logged = parse_spec(TEXTS), ResultStore(folder), list[str]()
+    progress = Progress(logged.append, lambda report: None)
+    made = {name: run_stage(name, spec, store=store, cluster=cluster, progress=progress).result for name in STAGES}
+    return {name: result.data_version for name, result in made.items()}, logged, store
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs of any size are spread, in shards of one batch."""
+    monkeypatch.setattr(preparation, "_is_small", lambda inputs, settings: False)
+    monkeypatch.setattr(spread_encoding, "SHARD_BATCHES", 1)
+    monkeypatch.setattr(pipeline, "open_cluster", opened)
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The data versions of one process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(preparation, "_is_small", lambda inputs, settings: False)
+        return walked(tmp_path_factory.mktemp("here"), ClusterSettings())[0]
+
+
+def test_a_spread_benchmark_gives_the_same_data_versions(here: dict[str, str], tmp_path: Path) -> None:
+    spread, logged, store = walked(tmp_path, THREE)
+    assert spread == here
+    assert "embeddings of small: 750 of 750 rows" in logged
+    assert not list(store.root.rglob("*.tmp"))
+
+
+def test_workers_with_too_little_memory_get_less(
+    here: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spread_encoding, "SHARD_BATCHES", 16)
+    encode, shards = spread_encoding._encode, list[int]()
+
+    def short_of_memory(raw: Any, load: Any, shard: Shard, row_ids: np.ndarray, log: Log) -> int:
+        if shard.stop - shard.start > 256:
+            raise MemoryRanOutError(f"memory ran out on node1 with {shard.stop - shard.start} rows")
+        shards.append(shard.start)
+        return encode(raw, load, shard, row_ids, log)
+
+    monkeypatch.setattr(spread_encoding, "_encode", short_of_memory)
+    spread, logged, _ = walked(tmp_path, THREE)
+    assert spread == here
+    assert sorted(shards) == [0, 256, 512]
+    assert "memory ran out on node1 with 750 rows; tried again in 2 parts" in logged
+
+
+def test_a_cluster_without_workers_fails_the_grid_and_not_its_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*given: Any) -> Any:
+        raise ClusterError("no worker with 1 cores has started in 120 seconds")
+
+    monkeypatch.setattr(cell_workers, "_train_anew", gone)
+    with pytest.raises(ClusterError, match="no worker with 1 cores"):
+        walked(tmp_path, THREE)
+
+
+def test_what_an_interrupted_extraction_lacks(tmp_path: Path) -> None:
+    for start, stop in ((0, 256), (512, 1024)):
+        Shard(start, stop, tmp_path).path.touch()
+    assert [(shard.start, shard.stop) for shard in missing_shards(tmp_path, 1500)] == [
+        (256, 512),
+        (1024, 1280),
+        (1280, 1500),
+    ]
+
+
+def test_halves_are_whole_batches() -> None:
+    folder = Path("shards")
+    assert Shard(256, 1100, folder).halves() == [Shard(256, 768, folder), Shard(768, 1100, folder)]
+    assert Shard(256, 512, folder).halves() == []

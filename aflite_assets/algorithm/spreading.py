@@ -130,7 +130,7 @@ class SpreadEngine:
     ) -> EngineTally:
         """As `LinearEngine.tally`; `subsets` and `unpredicted` are those of `iteration`."""
         work = IterationWork(iteration, pool, WholeIteration.of(subsets), start, keep_probabilities)
-        counted = reduce(SetCounts.add, self._scorers.score(work, shares(len(subsets), self._scorers.count)))
+        counted = reduce(SetCounts.plus, self._scorers.score(work, shares(len(subsets), self._scorers.count)))
         return tally_of(
             counted,
             self._inputs,

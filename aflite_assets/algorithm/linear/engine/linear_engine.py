@@ -62,7 +62,7 @@ class WholeIteration:
 
 @dataclass(frozen=True)
 class SetCounts:
-    """What the fits to some training sets of one iteration give; `add` joins those of the next sets.
+    """What the fits to some training sets of one iteration give; arrays may be read-only.
 
     `counts`: an entry per row of the pool. `classifiers`: per kind, sets x outputs x (width + 1), float32, intercepts
     last, in the form of `Preparation`. `evaluations`: kinds x sets. `at_once`: per kind, how many sets are fitted at a
@@ -74,11 +74,10 @@ class SetCounts:
     evaluations: np.ndarray
     at_once: tuple[int, ...]
 
-    def add(self, later: "SetCounts") -> "SetCounts":
-        """Those of all sets; the counts of these are overwritten by the sums."""
-        self.counts.add(later.counts)
+    def plus(self, later: "SetCounts") -> "SetCounts":
+        """With those of the sets that come next."""
         return SetCounts(
-            self.counts,
+            self.counts.plus(later.counts),
             tuple(map(np.concatenate, zip(self.classifiers, later.classifiers, strict=True))),
             np.concatenate([self.evaluations, later.evaluations], axis=1),
             self.at_once,
@@ -363,7 +362,8 @@ def tally_of(
     instead = None
     if len(counts.class_counts):
         codes = np.searchsorted(inputs.classes, inputs.labels[pool])
-        instead = predicted_instead(counts.class_counts, codes, rows=pool, n_rows=len(inputs.labels))
+        by_class = np.require(counts.class_counts, requirements="W")
+        instead = predicted_instead(by_class, codes, rows=pool, n_rows=len(inputs.labels))
     tally = Tally(correct, held_out * kinds, held_out, label, matrix, instead)
     width = inputs.features.shape[1]
     by_kind = zip(counted.classifiers, counted.at_once, strict=True)

@@ -47,11 +47,9 @@ class Counts:
         parts = (self.correct, self.class_counts, self.label_sums, self.matrix_sums)
         return Counts(*(part[slots] if len(part) else part for part in parts))
 
-    def add(self, others: "Counts") -> None:
-        """Add what other training sets give for the same slots."""
-        for field in fields(self):
-            own = getattr(self, field.name)
-            own += getattr(others, field.name)
+    def plus(self, others: "Counts") -> "Counts":
+        """With what other training sets give for the same slots."""
+        return Counts(*(getattr(self, field.name) + getattr(others, field.name) for field in fields(self)))
 
     def without_probabilities(self) -> "Counts":
         """The same predictions, shared, and no sums of probabilities."""

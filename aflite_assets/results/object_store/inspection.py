@@ -49,12 +49,13 @@ def examine_bucket(store: ObjectResultStore, *, deep: bool = False) -> Iterator[
     for asset, partition, _ in store.partitions():
         places = _places(bucket, f"{asset}/{partition}/")
         manifests = {name: _manifest(place, name) for name, place in places.items()}
+        damaged: dict[str, list[str]] = {}
         # Parts first: what names a damaged one is damaged too.
         for name in sorted(places, key=lambda name: ("/parts/" not in name, name)):
             place, manifest = places[name], manifests[name]
-            wrong = list(_damage(bucket, name, place, manifests, deep=deep))
+            wrong = list(_damage(bucket, name, place, manifests, damaged, deep=deep))
             if wrong:
-                manifests[name] = None
+                damaged[name] = wrong
                 result = PublishedResult(asset, partition, name.rpartition("/")[2], store.root / name)
                 yield Finding(
                     "damaged result",
@@ -103,9 +104,15 @@ def _manifest(place: _Place, name: str) -> dict[str, Any] | None:
 
 
 def _damage(
-    bucket: Bucket, name: str, place: _Place, manifests: Mapping[str, dict[str, Any] | None], *, deep: bool
+    bucket: Bucket,
+    name: str,
+    place: _Place,
+    manifests: Mapping[str, dict[str, Any] | None],
+    damaged: Mapping[str, list[str]],
+    *,
+    deep: bool,
 ) -> Iterator[str]:
-    """What is wrong with a published result; nothing where none is published."""
+    """What is wrong with a published result; nothing where none is published. `damaged`: what was found before."""
     manifest = manifests[name]
     if place.body is None:
         return
@@ -122,7 +129,11 @@ def _damage(
             yield f"{file} has other content"
     home = "/".join(name.split("/")[:2])
     for label, part in manifest["parts"].items():
-        found = manifests.get(f"{home}/parts/{part['key']}")
+        part_name = f"{home}/parts/{part['key']}"
+        found = manifests.get(part_name)
+        yield from (f"part {label}: {reason}" for reason in damaged.get(part_name, ()))
+        if part_name in damaged:
+            continue
         if found is None:
             yield f"part {label} is gone"
         elif found["data_version"] != part["data_version"]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from aflite_assets.errors import StoreError
 from aflite_assets.results.damage import Damage, find_damage, own_damage
 from aflite_assets.results.locks import is_free, read_holder, writing_now
+from aflite_assets.results.mounts import lock_problem
 from aflite_assets.results.object_store.inspection import examine_bucket, local_copies
 from aflite_assets.results.object_store.store import ObjectResultStore
 from aflite_assets.results.object_store.transfer import FETCHING, discard, fetching_now
@@ -47,6 +48,10 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
         yield from _copies(store, deep, fix)
         yield from _locks(store, fix)
         return
+    unlocked = lock_problem(store.root)
+    if unlocked is not None:
+        remedy = "let one machine alone write there, mount it with locks, or use an object store (docs/object_store.md)"
+        yield Problem("locks", unlocked, remedy)
     for asset, partition, home in store.partitions():
         with writing_now(home) as free:
             if not free:

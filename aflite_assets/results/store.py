@@ -402,9 +402,16 @@ class ResultStore:
     def _place(self, draft: Draft, target: Path) -> PublishedResult:
         """Publish a draft that is whole."""
         target.parent.mkdir(exist_ok=True)
-        draft.path.rename(target)
-        flush_entry(target.parent)
         result = PublishedResult(draft.asset, draft.partition, draft.key.digest, target)
+        try:
+            draft.path.rename(target)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or find_damage(result) is not None:
+                raise
+            # On a shared disk a folder that another machine has just published may be seen only now.
+            shutil.rmtree(draft.path)
+            draft.log(f"another machine published {target} first: its result is taken")
+        flush_entry(target.parent)
         remember_whole(result)
         return result
 

@@ -34,8 +34,8 @@ def mounts(tmp_path: Path) -> Path:
         ("/srv/with space/results", None),
         (
             "/srv/nolock/results",
-            "/srv/nolock/results is on /srv/nolock (nfs), mounted with local_lock=all, nolock: locks hold on one machine "
-            "only",
+            "/srv/nolock/results is on /srv/nolock (nfs), mounted with local_lock=all, nolock: locks hold on one "
+            "machine only",
         ),
         ("/srv/nolock/deeper/results", None),
         ("/srv/nolocks", None),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from aflite_assets.errors import StoreError
+from aflite_assets.errors import StoreAccessError, StoreError, StoreUnreachableError, UnsupportedStoreError
 from aflite_assets.results.damage import Damage, find_damage, own_damage
 from aflite_assets.results.locks import is_free, read_holder, writing_now
 from aflite_assets.results.mounts import lock_problem
@@ -40,6 +40,9 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
     """
     try:
         store.check_format()
+    except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError) as error:
+        yield Problem("object store", str(error), "until then nothing can be found or published")
+        return
     except StoreError as error:
         yield Problem("store format", str(error), "until then no command may touch this store")
         return

@@ -307,7 +307,8 @@ class ObjectResultStore(ResultStore):
         asset, partition = result.asset, result.partition
         name = self._mark_name(asset, partition)
         body = _json({"key": result.key, "data_version": result.data_version, "asked": asked.isoformat()})
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
+            time.sleep(0.01 * attempt)
             mark = self._mark(asset, partition)
             if mark is None:
                 written = self.bucket.put_new(name, body)

@@ -11,6 +11,7 @@ from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.doctor import Problem, examine_store
 from aflite_assets.results.object_store import inspection
 from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results.opening import open_store
 
 Names = Callable[[], list[str]]
 
@@ -119,6 +120,12 @@ def test_unfinished_uploads_are_given_up(here: ObjectResultStore, at_once: None)
     assert told.what.startswith(f"{here.place}/filtered_sets/digits/x/y/rows.txt, begun 2")
     assert kinds(examine_store(here, fix=True)) == [("unfinished upload", True)]
     assert list(examine_store(here)) == []
+
+
+def test_a_bucket_that_is_not_there_is_the_only_finding(s3_environment: str, tmp_path: Path) -> None:
+    (told,) = examine_store(open_store(tmp_path, address="s3://nobody-made-this/x"))
+    assert (told.kind, told.remedy) == ("object store", "until then nothing can be found or published")
+    assert "NoSuchBucket; make the bucket 'nobody-made-this'" in told.what
 
 
 def test_damaged_copies_are_removed_and_what_dead_processes_left_here(here: ObjectResultStore) -> None:

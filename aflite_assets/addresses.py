@@ -27,18 +27,26 @@ def base_address(variable: str) -> str | None:
         InvalidInputError: it is no http or https address, or it holds a password, a query or a fragment.
     """
     value = os.environ.get(variable, "").strip()
-    if not value:
-        return None
+    return plain_address(value, named=variable) if value else None
+
+
+def plain_address(value: str, *, named: str) -> str:
+    """An http or https address without a slash at its end; `named` is what a message calls it.
+
+    Raises:
+        InvalidInputError: it is none, or it holds a password, a query or a fragment.
+    """
     try:
         parts = urlsplit(value)
         usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
     except ValueError:  # a port that is no number, brackets without an IPv6 address
         usable = False
     if not usable:
-        raise InvalidInputError(f"{variable} is {value!r}; give the start of an address, such as http://127.0.0.1:3000")
+        shown = "no address that may be repeated here" if "@" in value else repr(value)
+        raise InvalidInputError(f"{named} is {shown}; give the start of an address, such as http://127.0.0.1:3000")
     if parts.query or parts.fragment or "@" in parts.netloc:
         # The value may hold a password: it is not repeated.
-        raise InvalidInputError(f"{variable} has a user, a query or a fragment; give the plain start of an address")
+        raise InvalidInputError(f"{named} has a user, a query or a fragment; give the plain start of an address")
     return value.rstrip("/")
 
 

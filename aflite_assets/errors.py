@@ -79,6 +79,24 @@ class TooManyTriesError(AfliteError):
     """Refreshes have tried to make a result as often as they may."""
 
 
+class StoreUnreachableError(StoreError):
+    """The server of an object store does not answer, or asks to come back later."""
+
+    may_pass = True
+
+
+class StoreAccessError(StoreError):
+    """An object store refuses: no credentials, too few rights, another region, or no such bucket."""
+
+
+class UnsupportedStoreError(StoreError):
+    """An object store cannot do what is asked: it ignores conditions of writes, or the command needs a folder."""
+
+
+class LostObjectsError(StoreError):
+    """An object store no longer holds the files of a result that was published into it."""
+
+
 class DatasetBusyError(StoreError):
     """Another process runs this dataset; waiting helps."""
 

@@ -23,7 +23,7 @@ os.environ.setdefault("MPLCONFIGDIR", str(Path(__file__).parent / "__pycache__" 
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
 
-pytest_plugins = ["tests.pipeline_fixtures"]
+pytest_plugins = ["tests.pipeline_fixtures", "tests.object_stores"]
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for variable in (
         "DAGSTER_HOME",
         "MLFLOW_TRACKING_URI",
+        "AFLITE_STORE",
         *(f"AFLITE_{name}_URL" for name in ("DAGSTER", "MLFLOW", "RESULTS", "SOURCE")),
     ):
         monkeypatch.delenv(variable, raising=False)

@@ -11,7 +11,19 @@ import pytest
 
 from tests.rooms import GUIDE, PACKAGE, PICTURE, ROOT, arrows_within, imports, picture, room_of
 
-HEAVY = ("torch", "transformers", "sklearn", "pandas", "datasets", "mlflow", "timm", "matplotlib", "plotly", "scipy")
+HEAVY = (
+    "torch",
+    "transformers",
+    "sklearn",
+    "pandas",
+    "datasets",
+    "mlflow",
+    "timm",
+    "matplotlib",
+    "plotly",
+    "scipy",
+    "boto3",
+)
 BASE = {path.stem for path in PACKAGE.glob("*.py")}
 """Modules beside the packages, which know none of them: errors, paths, processes and the like."""
 PIPELINE = {

@@ -7,7 +7,6 @@ import dagster as dg
 from pydantic import Field
 
 from aflite_assets.assets.common import DATASETS
-from aflite_assets.results.records import MANIFEST
 from aflite_assets.stages.pipeline import STAGES
 from aflite_assets.tracking import MlflowTracker
 from resources import ExperimentTracker, ResultStoreResource
@@ -33,13 +32,11 @@ def forget_runs(
     before = datetime.now(UTC) - timedelta(days=config.older_than_days)
     deleted = forget_dagster_runs(context.instance, before=before)
     context.log.info(f"{deleted} runs were deleted from Dagster's history, started before {before:%Y-%m-%d}")
-    tracker, root = experiment_tracker.open(), result_store.open().root
+    tracker, store = experiment_tracker.open(), result_store.open()
     if isinstance(tracker, MlflowTracker):
         from aflite_assets.tracking.mlflow_tracker import delete_runs_without_result
 
-        tracked = delete_runs_without_result(
-            tracker, lambda asset, partition, key: (root / asset / partition / key / MANIFEST).is_file(), before=before
-        )
+        tracked = delete_runs_without_result(tracker, store.has, before=before)
         context.log.info(f"{tracked} runs without a result were deleted from MLflow; `mlflow gc` frees their room")
 
 

@@ -30,6 +30,7 @@ from aflite_assets.command_line.terminal import escaped
 from aflite_assets.errors import StoreError
 from aflite_assets.paths import aflite_home
 from aflite_assets.results.files import flush_folder, folder_hashes, write_json
+from aflite_assets.results.opening import open_store
 from aflite_assets.results.records import MANIFEST
 
 _FORMAT = 1
@@ -83,7 +84,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
             command.add_argument(
                 "--at", metavar="TIME", help="which backup, by its folder's name (default: the newest)"
             )
-        command.set_defaults(command=run)
+        command.set_defaults(command=run, name_of_command=name)
 
 
 def _backup(options: argparse.Namespace) -> None:
@@ -97,6 +98,11 @@ def _restore(options: argparse.Namespace) -> None:
 
 
 def _places(options: argparse.Namespace) -> Places:
+    open_store().needs_folder(
+        f"aflite {options.name_of_command}",
+        instead="copy the bucket by its server's own means (versioning, replication), and databases by theirs "
+        "(docs/object_store.md)",
+    )
     home = aflite_home()
     dagster_home = os.environ.get("DAGSTER_HOME")
     artifacts = options.artifacts.absolute() if options.artifacts else home / "mlflow" / "artifacts"

@@ -61,13 +61,12 @@ def line(problem: "Problem") -> str:
 
 def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
     """All problems, most important first; with those of Dagster's instance where `DAGSTER_HOME` is set."""
-    from aflite_assets.paths import aflite_home
     from aflite_assets.refresh.status import examine_datasets
-    from aflite_assets.results import ResultStore
     from aflite_assets.results.doctor import examine_store
+    from aflite_assets.results.opening import open_store
     from aflite_assets.specs.registry import load_registry
 
-    store = ResultStore(aflite_home() / "results")
+    store = open_store()
     yield from examine_store(store, deep=deep, fix=fix)
     yield from examine_datasets(load_registry(), store)
     yield from _tracking()

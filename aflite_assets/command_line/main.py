@@ -92,8 +92,7 @@ def _check(options: argparse.Namespace) -> None:
         source_facts,
     )
     from aflite_assets.diagnostics.data_checks.all_checks import data_findings
-    from aflite_assets.paths import aflite_home
-    from aflite_assets.results import ResultStore
+    from aflite_assets.results.opening import open_store
     from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, text_lengths
 
     spec = _spec(options.file)
@@ -112,7 +111,7 @@ def _check(options: argparse.Namespace) -> None:
         raise DataError(f"a run would stop at {', '.join(blocking)}; correct the data as said there")
     challenges = preview_challenges(spec, data)
     _section(challenge_section(challenges))
-    plan = preview_plan(spec, data, challenges, store=ResultStore(aflite_home() / "results"))
+    plan = preview_plan(spec, data, challenges, store=open_store())
     _section(plan_section(spec, data, plan))
     _section([*threshold_section(spec, data), *verdict_section(spec, data, plan)])
     _section(lengths_section(text_lengths(WarmupSplitSettings.of(spec), raw.examples)))

@@ -143,10 +143,9 @@ def _named(name: str) -> tuple[str, str | None]:
 
 
 def _store() -> "ResultStore":
-    from aflite_assets.paths import aflite_home
-    from aflite_assets.results import ResultStore
+    from aflite_assets.results.opening import open_store
 
-    return ResultStore(aflite_home() / "results")
+    return open_store()
 
 
 def _write(lines: "Iterator[str] | list[str]") -> None:

@@ -38,11 +38,10 @@ def _hub_id(text: str) -> str:
 
 def _push(options: argparse.Namespace) -> None:
     from aflite_assets.data.hub.push import folder_files, push_folder
-    from aflite_assets.paths import aflite_home
-    from aflite_assets.results import ResultStore
     from aflite_assets.results.locks import reading
+    from aflite_assets.results.opening import open_store
 
-    store = ResultStore(aflite_home() / "results")
+    store = open_store()
     result = store.current("published_dataset", options.name)
     store.check_inputs([result], reader=f"the push of {options.name!r}")
     with reading([result]):

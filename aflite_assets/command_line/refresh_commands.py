@@ -276,7 +276,7 @@ def _without_files(store: "ResultStore", registry: "Registry") -> int:
     if unknown:
         _say(
             [
-                f"not looked at: {', '.join(unknown)}; their results lie in {escaped(str(store.root))}, but no dataset "
+                f"not looked at: {', '.join(unknown)}; their results lie in {escaped(store.place)}, but no dataset "
                 "file has these names (AFLITE_DATASETS names the folders of files)"
             ],
             error=True,
@@ -417,9 +417,9 @@ def _context(options: argparse.Namespace, store: "ResultStore") -> "RefreshConte
 
 
 def _store() -> "ResultStore":
-    from aflite_assets.results import ResultStore
+    from aflite_assets.results.opening import open_store
 
-    return ResultStore(aflite_home() / "results")
+    return open_store()
 
 
 def _as_json(plan: "DatasetPlan") -> dict[str, Any]:

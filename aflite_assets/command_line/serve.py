@@ -6,6 +6,7 @@ import http.server
 import json
 import re
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -13,8 +14,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from aflite_assets.addresses import RESULTS, base_address
-from aflite_assets.errors import StoreError
-from aflite_assets.paths import aflite_home
+from aflite_assets.errors import AfliteError, StoreError
+from aflite_assets.results.opening import open_store
 
 DEFAULT_PORT = 3333
 ADDRESS = "127.0.0.1"
@@ -56,9 +57,10 @@ class ResultServer(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, root: Path, port: int) -> None:
+    def __init__(self, root: Path, port: int, bring: Callable[[str], None]) -> None:
         super().__init__((ADDRESS, port), _Handler)
         self.root = root.resolve()
+        self.bring = bring
         told = base_address(RESULTS)
         self.hosts = {ADDRESS, "localhost", *([str(urlsplit(told).hostname)] if told else [])}
 
@@ -106,6 +108,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             told = f"{RESULTS} names the host under which results are served elsewhere"
             self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"Open {self.server.address} instead; {told}.\n", body=body)
         elif urlsplit(self.path).path in ("", "/"):
+            try:
+                self.server.bring("benchmark_report")
+            except AfliteError as error:
+                self._refuse(HTTPStatus.BAD_GATEWAY, f"{error}\n", body=body)
+                return
             page = index_page(self.server.root).encode()
             self._start(HTTPStatus.OK, "text/html; charset=utf-8", len(page), _INDEX_POLICY)
             if body:
@@ -173,14 +180,16 @@ def index_page(root: Path) -> str:
     )
 
 
-def make_server(root: Path, port: int) -> ResultServer:
+def make_server(root: Path, port: int, *, bring: Callable[[str], None] = lambda asset: None) -> ResultServer:
     """A server bound to `port` (0: any that is free), which answers once `serve_forever` runs.
+
+    `bring` is called with an asset's name to have its current results below `root` before they are listed.
 
     Raises:
         StoreError: the port is taken or may not be used.
     """
     try:
-        return ResultServer(root, port)
+        return ResultServer(root, port, bring)
     except (OSError, OverflowError) as error:
         raise StoreError(
             f"results cannot be served on {ADDRESS}:{port} ({error}); end what uses the port, or give another by --port"
@@ -195,7 +204,9 @@ def add_command(commands: Any) -> None:
 
 
 def _serve(options: argparse.Namespace) -> None:
-    with make_server(aflite_home() / "results", options.port) as server, suppress(KeyboardInterrupt):
-        sys.stdout.write(f"Results of {server.root} at {server.address} (Ctrl+C ends)\n")
+    store = open_store()
+    server_of_store = make_server(store.root, options.port, bring=store.bring_current)
+    with server_of_store as server, suppress(KeyboardInterrupt):
+        sys.stdout.write(f"Results of {store.place} at {server.address} (Ctrl+C ends)\n")
         sys.stdout.flush()
         server.serve_forever()

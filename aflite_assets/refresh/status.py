@@ -1,10 +1,8 @@
 """The status of datasets: stages as letters, times, size, what waits, what needs a person; also for `aflite doctor`."""
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from aflite_assets.errors import StoreError
 from aflite_assets.refresh.due import GivenUp, RetryLater, after_tries
@@ -60,7 +58,7 @@ def dataset_status(plan: DatasetPlan, store: ResultStore, state: RefreshState) -
         "".join("L" if stage.stage in left else _letter(stage) for stage in plan.stages),
         None if look is None else look.at,
         max(made, default=None),
-        sum(folder_size(folder) for folder in store.root.glob(f"*/{plan.dataset}") if folder.is_dir()),
+        store.size(plan.dataset),
         troubles=tuple(_troubles(plan, left)),
         waits=tuple(
             _waits(plan, [decision for decision in behind.values() if isinstance(decision, RetryLater)], store)
@@ -88,23 +86,6 @@ def examine_datasets(registry: Registry, store: ResultStore) -> Iterator[Problem
             decision = after_tries(stage, state)
             if isinstance(decision, GivenUp):
                 yield Problem("stage left alone", f"{plan.dataset}: {_one_line(str(decision))}", decision.remedy)
-
-
-def folder_size(folder: Path) -> int:
-    """Bytes of all files below a folder; files that disappear meanwhile are left out."""
-    total = 0
-    waiting = [str(folder)]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
-                    else:
-                        total += entry.stat(follow_symlinks=False).st_size
-        except FileNotFoundError:
-            continue
-    return total
 
 
 def _troubles(plan: DatasetPlan, left: Mapping[str, GivenUp]) -> Iterator[str]:

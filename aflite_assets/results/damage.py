@@ -52,6 +52,11 @@ def find_damage(result: PublishedResult, *, content: bool = False, anew: bool = 
     return Damage(result, tuple(reasons), tuple(parts)) if reasons else None
 
 
+def own_damage(result: PublishedResult, *, content: bool = False) -> tuple[str, ...]:
+    """What is wrong with a result's own files, whatever became of its parts; nothing where there is no folder."""
+    return tuple(_own_reasons(result, content=content, anew=False) or ())
+
+
 def remember_whole(result: PublishedResult) -> None:
     """Record that every file has the content of the manifest, so that it is not hashed again while it is unchanged."""
     _write_seen(result, {name: _mark(result.path / name) for name in result.manifest["files"]})

@@ -6,9 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from aflite_assets.errors import StoreError
-from aflite_assets.results.damage import Damage, find_damage
+from aflite_assets.errors import StoreAccessError, StoreError, StoreUnreachableError, UnsupportedStoreError
+from aflite_assets.results.damage import Damage, find_damage, own_damage
 from aflite_assets.results.locks import is_free, read_holder, writing_now
+from aflite_assets.results.mounts import lock_problem
+from aflite_assets.results.object_store.inspection import examine_bucket, local_copies
+from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results.object_store.transfer import FETCHING, discard, fetching_now
 from aflite_assets.results.pins import read_pins
 from aflite_assets.results.prune import TRASH
 from aflite_assets.results.records import PublishedResult
@@ -36,9 +40,21 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
     """
     try:
         store.check_format()
+    except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError) as error:
+        yield Problem("object store", str(error), "until then nothing can be found or published")
+        return
     except StoreError as error:
         yield Problem("store format", str(error), "until then no command may touch this store")
         return
+    if isinstance(store, ObjectResultStore):
+        yield from _bucket(store, deep, fix)
+        yield from _copies(store, deep, fix)
+        yield from _locks(store, fix)
+        return
+    unlocked = lock_problem(store.root)
+    if unlocked is not None:
+        remedy = "let one machine alone write there, mount it with locks, or use an object store (docs/object_store.md)"
+        yield Problem("locks", unlocked, remedy)
     for asset, partition, home in store.partitions():
         with writing_now(home) as free:
             if not free:
@@ -53,6 +69,38 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
     yield from _records(store)
     yield from _locks(store, fix)
     yield from _trash(store, fix)
+
+
+def _bucket(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
+    """What is wrong in an object store; in a sound one, what nothing reads is reported only when it is a day old."""
+    for finding in examine_bucket(store, deep=deep):
+        if fix and finding.mend is not None:
+            finding.mend()
+        yield Problem(finding.kind, finding.what, finding.remedy, fix and finding.mend is not None)
+
+
+def _copies(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
+    """What is wrong with this machine's copies of an object store, and what writers and readers here left."""
+    for _, _, home in ResultStore(store.root).partitions():
+        with writing_now(home) as free:
+            if free:
+                yield from _half_written(home, fix)
+        for left in sorted([*home.glob(f"{FETCHING}/*-*"), *home.glob(f"parts/{FETCHING}/*-*")]):
+            with fetching_now(left) as free:
+                if free and left.is_dir():
+                    if fix:
+                        shutil.rmtree(left)
+                    yield Problem(
+                        "half-fetched folder", f"{left} was left by a reader that died", "nothing reads it", fix
+                    )
+    for copy in local_copies(store.root):
+        reasons = own_damage(copy, content=deep)
+        if reasons:
+            if fix:
+                discard(copy)
+            yield Problem(
+                "damaged copy", f"{copy.folder}: {'; '.join(reasons)}", "it is fetched again when it is read", fix
+            )
 
 
 def _half_written(home: Path, fix: bool) -> Iterator[Problem]:

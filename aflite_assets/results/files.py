@@ -33,6 +33,23 @@ def folder_sizes(folder: Path) -> dict[str, int]:
     return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
 
 
+def folder_size(folder: Path) -> int:
+    """Bytes of all files below a folder; files that disappear meanwhile are left out."""
+    total = 0
+    waiting = [str(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+                    else:
+                        total += entry.stat(follow_symlinks=False).st_size
+        except FileNotFoundError:
+            continue
+    return total
+
+
 def flush_folder(folder: Path) -> None:
     """Force everything below a folder onto the disk."""
     for path in [*folder.rglob("*"), folder]:

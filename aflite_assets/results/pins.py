@@ -14,6 +14,7 @@ from aflite_assets.results.records import PublishedResult
 from aflite_assets.results.store import ResultStore
 
 FOLDER = "pins"
+_NO_PINS = "nothing is pruned there, so nothing needs a pin"
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,9 @@ def pin(store: ResultStore, results: list[PublishedResult], *, note: str = "") -
 
     Raises:
         StoreError: the pin cannot be written.
+        UnsupportedStoreError: the results lie in an object store.
     """
+    store.needs_folder("aflite pin", instead=_NO_PINS)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     pins = [Pin(result.asset, result.partition, result.key, result.data_version, now, note) for result in results]
     for new_pin in pins:
@@ -62,7 +65,9 @@ def read_pins(store: ResultStore) -> list[Pin]:
 
     Raises:
         StoreError: a pin cannot be read; nothing may be removed until it is.
+        UnsupportedStoreError: the results lie in an object store.
     """
+    store.needs_folder("aflite pin", instead=_NO_PINS)
     return [_read(path) for path in sorted((store.root / FOLDER).glob("*/[a-z0-9]*.json"))]
 
 

@@ -88,10 +88,16 @@ def prune(
 
     Raises:
         StoreError: a refresh or a pin cannot be read, or a later version wrote the store. Nothing was removed.
+        UnsupportedStoreError: the results lie in an object store.
         ValueError: `keep` is negative.
     """
     if keep < 0:
         raise ValueError(f"keep is {keep}; it counts refreshes, so it is 0 or more")
+    store.needs_folder(
+        "aflite prune",
+        instead=f"nothing that was published goes from there by itself; copies in {store.root} may be deleted while no "
+        "run is under way, and docs/object_store.md says how to free room in the bucket",
+    )
     store.check_format()
     if not store.root.is_dir():
         return Pruned()

@@ -16,13 +16,18 @@ MANIFEST = "manifest.json"
 class PublishedResult:
     """One version of one asset's partition, or of a part of it.
 
-    `asset` and `partition` say what it is, `key` names the folder, `path` is its absolute location.
+    `asset` and `partition` say what it is, `key` names the folder, `folder` is its absolute location.
     """
 
     asset: str
     partition: str
     key: str
-    path: Path
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        """The folder with the files in it."""
+        return self.folder
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -44,7 +49,7 @@ class PublishedResult:
     @property
     def parts(self) -> Mapping[str, "PublishedResult"]:
         """The parts that this result consists of, by name, in the order they were made."""
-        folder = self.path.parent / "parts"
+        folder = self.folder.parent / "parts"
         return {
             name: PublishedResult(self.asset, self.partition, part["key"], folder / part["key"])
             for name, part in self.manifest["parts"].items()

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aflite_assets.errors import StoreError
-from aflite_assets.results.files import write_json
 from aflite_assets.results.records import PublishedResult
 from aflite_assets.results.store import ResultStore
 
@@ -64,8 +63,7 @@ def record_refresh(
     fields = {**asdict(refresh), "ended": ended.isoformat()}
     del fields["path"]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_json(refresh.path, fields)
+        store.write_record(refresh.path, fields)
     except OSError as error:
         raise StoreError(
             f"the record of this run cannot be kept in {folder} ({error.strerror}); its results are published: free "

@@ -34,16 +34,16 @@ from aflite_assets.errors import StoreError
 from aflite_assets.processors import threads_per_step
 from aflite_assets.results import locks
 from aflite_assets.results.damage import Damage, content_version, find_damage, forget, remember_whole
-from aflite_assets.results.files import flush_entry, flush_folder, folder_hashes, folder_sizes, write_json
+from aflite_assets.results.files import flush_entry, flush_folder, folder_hashes, folder_size, folder_sizes, write_json
 from aflite_assets.results.keys import ResultKey
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 FORMAT = 1
 """Of folders and manifests; a store of a later one is refused."""
 DAMAGED, WORK = ".damaged", ".work"
-_FORMAT_FILE = "format.json"
-_RESERVED = ("refreshes", "pins")
-_NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
+CURRENT, FORMAT_FILE = "current.json", "format.json"
+RESERVED = ("refreshes", "pins")
+NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _log = logging.getLogger(__name__)
 # Parts of one result are made by threads.
@@ -115,6 +115,38 @@ class ResultStore:
 
     root: Path
 
+    @property
+    def place(self) -> str:
+        """Where the results lie, in words."""
+        return str(self.root)
+
+    def needs_folder(self, command: str, *, instead: str) -> None:
+        """Let commands through that walk the folder; a store without one refuses them, and says what to do `instead`.
+
+        Raises:
+            UnsupportedStoreError: the results lie in no folder.
+        """
+
+    def has(self, asset: str, partition: str, key: str) -> bool:
+        """Whether a result of this key's digest is there, damaged or not."""
+        return (self.root / asset / partition / key / MANIFEST).is_file()
+
+    def size(self, partition: str) -> int:
+        """Bytes of everything that is kept of a dataset."""
+        return sum(folder_size(folder) for folder in self.root.glob(f"*/{partition}") if folder.is_dir())
+
+    def bring_current(self, asset: str) -> None:
+        """Have the current results of an asset below `root`, where files are served from; in a folder they are."""
+
+    def write_record(self, path: Path, fields: Mapping[str, Any]) -> None:
+        """Write a record of JSON values whole or not at all, to a path below `root`.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, fields)
+
     def find(self, asset: str, partition: str, key: ResultKey) -> PublishedResult | None:
         """The published result of a key, or None; a damaged one counts as absent, see `damage`."""
         return self._whole(asset, partition, key, self._home(asset, partition) / key.digest)
@@ -132,7 +164,9 @@ class ResultStore:
         home = self._home(asset, partition)
         key = self.current_key(asset, partition)
         if key is None:
-            raise StoreError(f"{asset} of {partition!r} was never materialised below {self.root}; materialise it first")
+            raise StoreError(
+                f"{asset} of {partition!r} was never materialised below {self.place}; materialise it first"
+            )
         if not (home / key / MANIFEST).is_file():
             raise StoreError(f"{asset} of {partition!r} lost its current result {home / key}; materialise it again")
         return PublishedResult(asset, partition, key, home / key)
@@ -143,7 +177,7 @@ class ResultStore:
         Raises:
             StoreError: the mark cannot be read.
         """
-        mark = self._home(asset, partition) / "current.json"
+        mark = self._home(asset, partition) / CURRENT
         try:
             return str(json.loads(mark.read_text(encoding="utf-8"))["key"])
         except FileNotFoundError:
@@ -164,13 +198,10 @@ class ResultStore:
         """
         home = self._home(asset, partition)
         with _explain_full_disk(f"{asset} of {partition!r}", home), self._locked(home):
-            there = PublishedResult(asset, partition, key.digest, home / key.digest)
-            damage = find_damage(there)
-            if damage is not None:
-                self._set_aside(damage, f"{asset} of {partition!r} is made again", log)
-            existing = there if there.path.is_dir() else None
+            asked = self._moment(asset, partition)
+            existing, damage = self._found(asset, partition, key, log)
             result = existing or self._publish(asset, partition, key, home / key.digest, write, log)
-            write_json(home / "current.json", {"key": key.digest, "data_version": result.data_version})
+            self._make_current(result, asked=asked, log=log)
             shutil.rmtree(home / WORK, ignore_errors=True)  # what writers of other keys left unfinished
         return StoredResult(result, cached=existing is not None, damage=damage)
 
@@ -251,27 +282,28 @@ class ResultStore:
         Raises:
             StoreError: with both versions.
         """
-        try:
-            written = json.loads((self.root / _FORMAT_FILE).read_text(encoding="utf-8"))["format"]
-        except (FileNotFoundError, NotADirectoryError):
+        text = self._format_text()
+        if text is None:
             return
+        try:
+            written = json.loads(text)["format"]
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(
-                f'{self.root / _FORMAT_FILE} cannot be read ({error}); write {{"format": {FORMAT}}} into it if this '
+                f'{self.place}/{FORMAT_FILE} cannot be read ({error}); write {{"format": {FORMAT}}} into it if this '
                 "version of aflite-assets made the store"
             ) from None
         if written > FORMAT:
             raise StoreError(
-                f"the results in {self.root} are of store format {written}, which a later version of aflite-assets "
+                f"the results in {self.place} are of store format {written}, which a later version of aflite-assets "
                 f"wrote; this one knows up to {FORMAT}: update it, or set AFLITE_HOME to another folder"
             )
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
         """Every asset's partition that has a folder: asset, partition and folder, in the order of names."""
         for asset in sorted(_folders(self.root)):
-            if _NAME.fullmatch(asset.name) and asset.name not in _RESERVED:
+            if NAME.fullmatch(asset.name) and asset.name not in RESERVED:
                 for home in sorted(_folders(asset)):
-                    if _NAME.fullmatch(home.name):
+                    if NAME.fullmatch(home.name):
                         yield asset.name, home.name, home
 
     def results(self, asset: str, partition: str, *, parts: bool = False) -> Iterator[PublishedResult]:
@@ -291,9 +323,9 @@ class ResultStore:
 
     def _home(self, asset: str, partition: str) -> Path:
         for name in (asset, partition):
-            if not _NAME.fullmatch(name):
+            if not NAME.fullmatch(name):
                 raise StoreError(f"{name!r} cannot name a result; use lower-case letters, digits and underscores")
-        if asset in _RESERVED:
+        if asset in RESERVED:
             raise StoreError(f"{asset!r} cannot name an asset: the store keeps its own records there")
         return self.root / asset / partition
 
@@ -301,9 +333,37 @@ class ResultStore:
     def _locked(self, home: Path) -> Iterator[None]:
         self.check_format()
         with locks.writing(home):
-            if not (self.root / _FORMAT_FILE).exists():
-                write_json(self.root / _FORMAT_FILE, {"format": FORMAT})
+            self._prepare()
             yield
+
+    def _format_text(self) -> str | None:
+        try:
+            return (self.root / FORMAT_FILE).read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def _prepare(self) -> None:
+        """Make the store ready to be written, under the lock of one asset's partition."""
+        if not (self.root / FORMAT_FILE).exists():
+            write_json(self.root / FORMAT_FILE, {"format": FORMAT})
+
+    def _moment(self, asset: str, partition: str) -> datetime:
+        """When a result was asked for, by the store's clock."""
+        return datetime.now(UTC)
+
+    def _found(
+        self, asset: str, partition: str, key: ResultKey, log: Log
+    ) -> tuple[PublishedResult | None, Damage | None]:
+        """The published result of a key, and the damage for which one was set aside."""
+        there = PublishedResult(asset, partition, key.digest, self._home(asset, partition) / key.digest)
+        damage = find_damage(there)
+        if damage is not None:
+            self._set_aside(damage, f"{asset} of {partition!r} is made again", log)
+        return (there if there.path.is_dir() else None), damage
+
+    def _make_current(self, result: PublishedResult, *, asked: datetime, log: Log) -> None:
+        mark = self._home(result.asset, result.partition) / CURRENT
+        write_json(mark, {"key": result.key, "data_version": result.data_version})
 
     def _set_aside(self, damage: Damage, then: str, log: Log) -> None:
         result = damage.result
@@ -337,14 +397,26 @@ class ResultStore:
             summary = write(draft)
             write_json(draft.path / MANIFEST, _manifest(draft, summary))
             flush_folder(draft.path)
-            target.parent.mkdir(exist_ok=True)
-            draft.path.rename(target)
+            result = self._place(draft, target)
         except BaseException:  # interruptions too: no half-written draft stays
             _discard(draft)
             raise
-        flush_entry(target.parent)
         shutil.rmtree(work, ignore_errors=True)
-        result = PublishedResult(asset, partition, key.digest, target)
+        return result
+
+    def _place(self, draft: Draft, target: Path) -> PublishedResult:
+        """Publish a draft that is whole."""
+        target.parent.mkdir(exist_ok=True)
+        result = PublishedResult(draft.asset, draft.partition, draft.key.digest, target)
+        try:
+            draft.path.rename(target)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or find_damage(result) is not None:
+                raise
+            # On a shared disk a folder that another machine has just published may be seen only now.
+            shutil.rmtree(draft.path)
+            draft.log(f"another machine published {target} first: its result is taken")
+        flush_entry(target.parent)
         remember_whole(result)
         return result
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -142,6 +143,32 @@ def test_kill_between_write_and_rename_is_never_read_and_can_resume(store: Resul
     result = store.get_or_create("embeddings", "digits", key(a=1), resume).result
     assert result.file("rows.txt").read_text() == "7"
     assert not (result.path.parent / ".work" / result.key).exists()
+
+
+def test_a_folder_that_another_machine_published_meanwhile_is_taken(store: ResultStore, tmp_path: Path) -> None:
+    """As on a shared disk whose clients see new folders late."""
+    elsewhere = ResultStore(tmp_path / "elsewhere").get_or_create("embeddings", "digits", key(a=1), write_text("two"))
+    lines: list[str] = []
+
+    def late(draft: Draft) -> Mapping[str, Any]:
+        shutil.copytree(elsewhere.result.path, draft.target)
+        return write_text("one")(draft)
+
+    result = store.get_or_create("embeddings", "digits", key(a=1), late, log=lines.append).result
+    assert result.file("rows.txt").read_text() == "two"
+    assert store.current("embeddings", "digits").data_version == elsewhere.result.data_version
+    assert lines == [f"another machine published {result.path} first: its result is taken"]
+    assert not (result.path.parent / ".work").exists()
+
+
+def test_a_damaged_folder_that_appears_meanwhile_is_not_taken(store: ResultStore) -> None:
+    def late(draft: Draft) -> Mapping[str, Any]:
+        draft.target.mkdir()
+        (draft.target / "something").touch()
+        return write_text("one")(draft)
+
+    with pytest.raises(OSError, match="Directory not empty"):
+        store.get_or_create("embeddings", "digits", key(a=1), late)
 
 
 SLOW_WRITER = """

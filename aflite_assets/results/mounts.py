@@ -1,0 +1,67 @@
+"""Whether locks hold between the machines that share a folder, as far as its mount says.
+
+Drafts of one result lie in one folder, so two machines may share results only where a lock of one stops the other.
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_MOUNTS = Path("/proc/mounts")
+_LOCAL_ONLY = {
+    "nfs": {"nolock", "local_lock=all", "local_lock=flock"},
+    "nfs4": {"nolock", "local_lock=all", "local_lock=flock"},
+    "cifs": {"nobrl"},
+    "smb3": {"nobrl"},
+    "lustre": {"localflock", "noflock"},
+}
+"""Options with which a lock of one machine is not seen by another, by kind of file system."""
+_NO_LOCKS = re.compile(r"fuse\.(s3fs|mount-?s3|mountpoint-s3|gcsfuse|goofys|geesefs|rclone|sshfs|blobfuse2?)")
+"""File systems that have no locks between machines at all."""
+
+
+@dataclass(frozen=True)
+class Mount:
+    """Where a file system is mounted, its kind and its options."""
+
+    point: Path
+    kind: str
+    options: frozenset[str]
+
+
+def lock_problem(folder: Path, *, mounts: Path = _MOUNTS) -> str | None:
+    """Why locks in a folder do not hold between machines; None where they do, or nothing is known against it."""
+    mount = _mount_of(folder, mounts)
+    if mount is None:
+        return None
+    if _NO_LOCKS.fullmatch(mount.kind):
+        return f"{folder} is on {mount.point} ({mount.kind}), which has no locks between machines"
+    wrong = sorted(_LOCAL_ONLY.get(mount.kind, set()) & mount.options)
+    if wrong:
+        options = ", ".join(wrong)
+        return f"{folder} is on {mount.point} ({mount.kind}), mounted with {options}: locks hold on one machine only"
+    return None
+
+
+def _mount_of(folder: Path, mounts: Path) -> Mount | None:
+    """The mount that a folder lies on; None where the system has no list of mounts."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    resolved = folder.resolve()
+    found = None
+    for line in lines:
+        fields = line.split()
+        if len(fields) < 4:
+            continue
+        mount = Mount(Path(_unescaped(fields[1])), fields[2], frozenset(fields[3].split(",")))
+        # Of mounts on one point the last one is what is seen.
+        if resolved.is_relative_to(mount.point) and (found is None or len(mount.point.parts) >= len(found.point.parts)):
+            found = mount
+    return found
+
+
+def _unescaped(field: str) -> str:
+    """A path as it is, from a list of mounts, in which spaces and the like are octal numbers."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)

@@ -1,0 +1,81 @@
+"""The address of an object store, `s3://bucket/prefix`, checked before any request. Credentials are never part of it.
+
+They are found where AWS's own tools find them: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, a role.
+"""
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+
+from aflite_assets.addresses import plain_address
+from aflite_assets.errors import InvalidInputError
+
+ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+SCHEME = "s3://"
+
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_STEP = re.compile(r"(?!\.)[A-Za-z0-9_.=-]+")
+
+
+@dataclass(frozen=True)
+class StoreAddress:
+    """Where results lie: `bucket`, and `prefix` without slashes at its ends, empty for the whole bucket.
+
+    `endpoint_url`: the server, None for AWS's own (or what the profile names). `region`: None for the profile's.
+    """
+
+    bucket: str
+    prefix: str = ""
+    endpoint_url: str | None = None
+    region: str | None = None
+
+    def __str__(self) -> str:
+        return SCHEME + "/".join(filter(None, (self.bucket, self.prefix)))
+
+    @property
+    def folder_name(self) -> str:
+        """A name for this machine's copy: the bucket, and 8 hexadecimal digits of the whole address."""
+        digest = hashlib.sha256(f"{self.endpoint_url or ''}\n{self}".encode()).hexdigest()[:8]
+        return f"results-of-{self.bucket}-{digest}"
+
+
+def parse_address(text: str, *, named: str, endpoint_url: str | None = None) -> StoreAddress:
+    """The address that a text gives; `named` is what a message calls the text.
+
+    The server is `endpoint_url`, or what `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL` holds; the region is what
+    `AWS_REGION` or `AWS_DEFAULT_REGION` holds.
+
+    Raises:
+        InvalidInputError: it is no such address, or an address holds a user or a password.
+    """
+    example = "write s3://bucket/prefix"
+    if "@" in text:  # what stands before it may be a password, so it is not repeated
+        raise InvalidInputError(f"{named} has a user; {example}, and give credentials as AWS's tools take them")
+    if not text.startswith(SCHEME):
+        raise InvalidInputError(f"{named} is {text!r}, which is no address of an object store; {example}")
+    bucket, _, prefix = text.removeprefix(SCHEME).partition("/")
+    prefix = prefix.removesuffix("/")
+    if not _BUCKET.fullmatch(bucket):
+        raise InvalidInputError(
+            f"{named} is {text!r}, and {bucket!r} cannot be a bucket: 3 to 63 lower-case letters, digits, dots and "
+            f"hyphens; {example}"
+        )
+    if prefix and not all(_STEP.fullmatch(step) for step in prefix.split("/")):
+        raise InvalidInputError(
+            f"{named} is {text!r}, and {prefix!r} cannot be its prefix: letters, digits and _ . = - between single "
+            f"slashes, no dot in front; {example}"
+        )
+    return StoreAddress(bucket, prefix, _endpoint(endpoint_url), _first(REGIONS)[1])
+
+
+def _endpoint(given: str | None) -> str | None:
+    named, value = ("endpoint_url of the result store", given) if given else _first(ENDPOINTS)
+    return plain_address(value, named=named) if value else None
+
+
+def _first(variables: tuple[str, ...]) -> tuple[str, str | None]:
+    """The first of these variables that is set, and its value."""
+    values = {name: os.environ.get(name, "").strip() for name in variables}
+    return next(((name, value) for name, value in values.items() if value), (variables[0], None))

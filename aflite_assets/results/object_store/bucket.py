@@ -1,0 +1,345 @@
+"""Requests to one bucket below one prefix, and what their failures mean. Names are relative to the prefix."""
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from urllib.parse import urlsplit
+
+from aflite_assets.errors import (
+    LostObjectsError,
+    StoreAccessError,
+    StoreError,
+    StoreUnreachableError,
+    UnsupportedStoreError,
+)
+from aflite_assets.results.object_store.address import StoreAddress
+
+PART_BYTES = 16 << 20
+"""Files of more bytes travel in parts of this size."""
+_BLOCK = 1 << 20
+_TRIES = 8
+"""Of a conditional write that collides with another one."""
+_DOWNLOADS = 3
+"""Of a file whose stream breaks off."""
+_RIGHTS = "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload"
+_NO_SUCH = {"NoSuchKey", "404", "NotFound"}
+_REGION = {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "301"}
+_BUSY = {"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "500", "502", "503", "504"}
+_DENIED = {
+    "AccessDenied", "AllAccessDisabled", "ExpiredToken", "Forbidden", "InvalidAccessKeyId", "InvalidToken",
+    "RequestTimeTooSkewed", "SignatureDoesNotMatch", "401", "403",
+}  # fmt: skip
+_making = Lock()
+
+
+@dataclass(frozen=True)
+class Content:
+    """A small object: its bytes and its ETag."""
+
+    body: bytes
+    etag: str
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """An object of a listing: its name, bytes and last change (UTC, by the server's clock)."""
+
+    name: str
+    size: int
+    changed: datetime
+
+
+@dataclass(frozen=True)
+class UnfinishedUpload:
+    """An upload in parts that was begun (UTC, by the server's clock) and neither finished nor given up."""
+
+    name: str
+    upload_id: str
+    begun: datetime
+
+
+def bucket_of(address: StoreAddress) -> "Bucket":
+    """The bucket of an address, one for each process: making a client takes a while."""
+    with _making:
+        return _bucket(address)
+
+
+@cache
+def _bucket(address: StoreAddress) -> "Bucket":
+    return Bucket(address)
+
+
+class Bucket:
+    """The objects below an address; any number of threads may use it.
+
+    Every method raises `StoreUnreachableError` where the server does not answer, `StoreAccessError` where it refuses,
+    and `StoreError` where it answers what S3 would not.
+    """
+
+    def __init__(self, address: StoreAddress) -> None:
+        self.address = address
+        self._prefix = f"{address.prefix}/" if address.prefix else ""
+        try:
+            import boto3
+            from boto3.s3.transfer import TransferConfig
+            from botocore.config import Config
+            from botocore.exceptions import BotoCoreError
+        except ImportError as error:
+            raise UnsupportedStoreError(
+                f"results lie in {address}, which needs boto3 ({error}); pip install -c constraints.txt -e '.[s3]'"
+            ) from error
+        # Servers of one's own seldom have a host name for each bucket.
+        style = {"addressing_style": "path"} if address.endpoint_url else None
+        try:
+            session = boto3.session.Session()
+            region = address.region or session.region_name or ("us-east-1" if address.endpoint_url else None)
+            self._client = session.client(
+                "s3",
+                endpoint_url=address.endpoint_url,
+                region_name=region,
+                config=Config(s3=style, connect_timeout=10, read_timeout=60, max_pool_connections=32),
+            )
+        except BotoCoreError as error:
+            raise StoreAccessError(
+                f"{address} cannot be used: {error}; correct the settings of AWS's tools (AWS_PROFILE, AWS_REGION)"
+            ) from error
+        self._transfer = TransferConfig(
+            multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES, max_concurrency=4
+        )
+
+    @property
+    def server(self) -> str:
+        """The server's address, without a user."""
+        parts = urlsplit(str(self._client.meta.endpoint_url))
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+    def now(self) -> datetime:
+        """The server's time, to the second (UTC); this machine's where the server tells none."""
+        with self._explained("asked for the time"):
+            answer = self._client.list_objects_v2(Bucket=self.address.bucket, Prefix=self._prefix, MaxKeys=1)
+        told = answer["ResponseMetadata"]["HTTPHeaders"].get("date")
+        return parsedate_to_datetime(told).astimezone(UTC) if told else datetime.now(UTC).replace(microsecond=0)
+
+    def get(self, name: str) -> Content | None:
+        """A small object, or None where there is none of this name."""
+        with self._explained(f"read: {name}"):
+            answer = self._found(name)
+            return None if answer is None else Content(answer["Body"].read(), str(answer["ETag"]))
+
+    def exists(self, name: str) -> bool:
+        """Whether there is an object of this name."""
+        with self._explained(f"looked through: {name}"):
+            answer = self._client.list_objects_v2(Bucket=self.address.bucket, Prefix=self._prefix + name, MaxKeys=1)
+            return any(each["Key"] == self._prefix + name for each in answer.get("Contents", []))
+
+    def put(self, name: str, body: bytes) -> None:
+        """Write a small object, whatever was there."""
+        with self._explained(f"written: {name}"):
+            self._client.put_object(Bucket=self.address.bucket, Key=self._prefix + name, Body=body)
+
+    def put_new(self, name: str, body: bytes) -> bool:
+        """Write a small object where there is none; whether this body is there now by this call or an equal one."""
+        return self._put_if(name, body, IfNoneMatch="*") or self._holds(name, body)
+
+    def put_over(self, name: str, body: bytes, etag: str) -> bool:
+        """Write a small object over the one with this ETag; whether this body is there now, as `put_new`."""
+        return self._put_if(name, body, IfMatch=etag) or self._holds(name, body)
+
+    def check_conditions(self, name: str, body: bytes) -> None:
+        """Make sure that `name` holds something, and that the server refuses to write it against a condition.
+
+        Raises:
+            UnsupportedStoreError: it writes nevertheless. The object holds `body` then, so use one that always has it.
+        """
+        self._put_if(name, body, IfNoneMatch="*")
+        for condition in ({"IfNoneMatch": "*"}, {"IfMatch": '"00000000000000000000000000000000"'}):
+            if self._put_if(name, body, **condition):
+                raise UnsupportedStoreError(
+                    f"{self.address}: the server {self.server} ignores the condition {_header(condition)} of a write, "
+                    "so two machines would overwrite each other's results; use a server that keeps conditions, as S3 "
+                    "does, or a folder"
+                )
+
+    def upload(self, path: Path, name: str) -> None:
+        """Write an object from a file, in parts where it is large; one is there only when it is whole."""
+        with self._explained(f"written: {name}"), path.open("rb") as stream:
+            self._client.upload_fileobj(stream, self.address.bucket, self._prefix + name, Config=self._transfer)
+
+    def download(self, name: str, path: Path) -> str:
+        """Write an object to a file and return its hash (SHA-256, 64 hexadecimal digits).
+
+        Raises:
+            LostObjectsError: there is no such object.
+            OSError: the file cannot be written.
+        """
+        with path.open("wb") as stream:
+            return self._read(name, stream)
+
+    def sha256(self, name: str) -> str:
+        """The hash of an object's content, read from the server.
+
+        Raises:
+            LostObjectsError: there is no such object.
+        """
+        return self._read(name, None)
+
+    def objects(self, prefix: str = "") -> Iterator[StoredObject]:
+        """Every object whose name begins with `prefix`, in the order of names."""
+        for page in self._pages("list_objects_v2", prefix):
+            for each in page.get("Contents", []):
+                yield StoredObject(each["Key"].removeprefix(self._prefix), each["Size"], each["LastModified"])
+
+    def folders(self, prefix: str = "") -> list[str]:
+        """What stands between `prefix`, which is empty or ends with a slash, and the next slash of any name."""
+        return [
+            each["Prefix"].removeprefix(self._prefix + prefix).removesuffix("/")
+            for page in self._pages("list_objects_v2", prefix, Delimiter="/")
+            for each in page.get("CommonPrefixes", [])
+        ]
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Remove objects; those that are not there count as removed."""
+        for name in names:
+            with self._explained(f"removed: {name}"):
+                self._client.delete_object(Bucket=self.address.bucket, Key=self._prefix + name)
+
+    def unfinished_uploads(self) -> Iterator[UnfinishedUpload]:
+        """Every upload in parts that was not finished."""
+        for page in self._pages("list_multipart_uploads", ""):
+            for each in page.get("Uploads", []):
+                yield UnfinishedUpload(each["Key"].removeprefix(self._prefix), each["UploadId"], each["Initiated"])
+
+    def give_up(self, upload: UnfinishedUpload) -> None:
+        """End an unfinished upload and remove its parts."""
+        with self._explained(f"removed: {upload.name}"):
+            key = self._prefix + upload.name
+            self._client.abort_multipart_upload(Bucket=self.address.bucket, Key=key, UploadId=upload.upload_id)
+
+    def _found(self, name: str) -> Any:
+        from botocore.exceptions import ClientError
+
+        try:
+            return self._client.get_object(Bucket=self.address.bucket, Key=self._prefix + name)
+        except ClientError as error:
+            if _code(error) in _NO_SUCH:
+                return None
+            raise
+
+    def _read(self, name: str, stream: Any) -> str:
+        """The hash of an object, which is written to a seekable stream where one is given."""
+        for further in reversed(range(_DOWNLOADS)):
+            try:
+                with self._explained(f"read: {name}"):
+                    return self._stream(name, stream)
+            except StoreUnreachableError:  # the connection broke in the middle
+                if not further:
+                    raise
+        raise AssertionError("not reached")
+
+    def _stream(self, name: str, stream: Any) -> str:
+        answer = self._found(name)
+        if answer is None:
+            raise LostObjectsError(f"{self.address}/{name} is gone; run `aflite doctor --fix`, then make it again")
+        digest = hashlib.sha256()
+        if stream is not None:
+            stream.seek(0)
+            stream.truncate()
+        for block in answer["Body"].iter_chunks(_BLOCK):
+            digest.update(block)
+            if stream is not None:
+                stream.write(block)
+        return digest.hexdigest()
+
+    def _pages(self, operation: str, prefix: str, **options: str) -> Iterator[Any]:
+        with self._explained(f"looked through: {prefix or 'everything'}"):
+            pages = self._client.get_paginator(operation)
+            yield from pages.paginate(Bucket=self.address.bucket, Prefix=self._prefix + prefix, **options)
+
+    def _holds(self, name: str, body: bytes) -> bool:
+        """Whether the refusal was about this client's own write, which was repeated since its answer got lost."""
+        there = self.get(name)
+        return there is not None and there.body == body
+
+    def _put_if(self, name: str, body: bytes, **condition: str) -> bool:
+        """Whether the server wrote the object under a condition."""
+        from botocore.exceptions import ClientError
+
+        for attempt in range(_TRIES):
+            try:
+                with self._explained(f"written: {name}", passing=("412", "409", "NoSuchKey")):
+                    self._client.put_object(Bucket=self.address.bucket, Key=self._prefix + name, Body=body, **condition)
+                    return True
+            except ClientError as error:
+                if _status(error) != 409:
+                    return False
+                time.sleep(0.05 * 2**attempt)
+        raise StoreUnreachableError(
+            f"{self.address}/{name} could not be written, since others write it all the time; try again"
+        )
+
+    @contextmanager
+    def _explained(self, doing: str, *, passing: tuple[str, ...] = ()) -> Iterator[None]:
+        """Name what goes wrong with a request; errors of the codes or statuses `passing` are left as they are."""
+        from botocore import exceptions as errors
+
+        try:
+            yield
+        except errors.ClientError as error:
+            if _code(error) in passing or str(_status(error)) in passing:
+                raise
+            raise self._refusal(error, doing) from error
+        except (
+            errors.NoCredentialsError,
+            errors.PartialCredentialsError,
+            errors.CredentialRetrievalError,
+            errors.TokenRetrievalError,
+            errors.SSOError,
+        ) as error:
+            raise StoreAccessError(
+                f"{self.address} was not {doing}: {error}; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+                "AWS_PROFILE"
+            ) from error
+        except (errors.ConnectionError, errors.HTTPClientError, errors.IncompleteReadError) as error:
+            raise StoreUnreachableError(
+                f"{self.address} was not {doing}: {self.server} does not answer ({type(error).__name__}); check "
+                "AWS_ENDPOINT_URL_S3 and that the server runs, and try again"
+            ) from error
+        except errors.BotoCoreError as error:
+            raise StoreError(f"{self.address} was not {doing}: {error}; check the settings of AWS's tools") from error
+
+    def _refusal(self, error: Any, doing: str) -> StoreError:
+        code, status = _code(error), _status(error)
+        failed = f"{self.address} was not {doing}: {self.server} answers {code}"
+        if code == "NoSuchBucket":
+            return StoreAccessError(f"{failed}; make the bucket {self.address.bucket!r}, or correct AFLITE_STORE")
+        if code in _REGION:
+            return StoreAccessError(f"{failed}; the bucket is in another region: set AWS_REGION to it")
+        if code in _DENIED or status in (401, 403):
+            return StoreAccessError(f"{failed}; the credentials need the rights {_RIGHTS} on this bucket")
+        if code in _BUSY or (status >= 500 and status != 501):
+            return StoreUnreachableError(f"{failed} ({status}); try again later")
+        if code == "NotImplemented" or status == 501:
+            return UnsupportedStoreError(
+                f"{failed}; use a server that knows conditions of writes, as S3 does, or a folder"
+            )
+        return StoreError(f"{failed} ({status}: {error.response.get('Error', {}).get('Message', '')}); S3 would not")
+
+
+def _code(error: Any) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _status(error: Any) -> int:
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _header(condition: dict[str, str]) -> str:
+    return "If-None-Match" if "IfNoneMatch" in condition else "If-Match"

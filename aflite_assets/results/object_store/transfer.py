@@ -1,0 +1,221 @@
+"""Results between this machine's folders and a bucket: published by one conditional write, fetched whole or not at all.
+
+<prefix>/<asset>/<partition>/<key>/manifest.json        written last, where there is none: with it the result is there
+<prefix>/<asset>/<partition>/<key>/<attempt>/<file>     the files of one try to publish, which the manifest names
+<prefix>/<asset>/<partition>/parts/<key>/...            the same for parts
+
+Every try has a prefix of its own, so that the loser of a race cannot touch the winner's files.
+"""
+
+import json
+import logging
+import re
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from aflite_assets.errors import LostObjectsError, StoreError
+from aflite_assets.results.damage import content_version, forget, own_damage, remember_whole
+from aflite_assets.results.files import flush_entry, flush_folder
+from aflite_assets.results.object_store.bucket import Bucket
+from aflite_assets.results.records import MANIFEST, PublishedResult
+
+ATTEMPT = "attempt"
+"""What a manifest in a bucket has beside what manifests have: the prefix of the files."""
+FETCHING = ".fetching"
+_ATTEMPT = re.compile(r"[0-9a-f]{12}")
+_AT_ONCE = 4
+"""Files that travel at the same time."""
+_log = logging.getLogger(__name__)
+
+
+def read_manifest(body: bytes, key: str) -> dict[str, Any] | None:
+    """A manifest from its bytes; None where it is none of this key, or names files outside of its folder."""
+    try:
+        manifest: dict[str, Any] = json.loads(body)
+        version = content_version(manifest["files"], manifest["parts"])
+        sound = (version, key) == (manifest["data_version"], manifest["key"])
+        sound = (
+            sound and set(manifest["sizes"]) == set(manifest["files"]) and bool(_ATTEMPT.fullmatch(manifest[ATTEMPT]))
+        )
+        sound = sound and all(_is_below(name) for name in manifest["files"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return manifest if sound else None
+
+
+def _is_below(name: str) -> bool:
+    """Whether a file's name leads nowhere but below the folder that it is joined to."""
+    path = PurePosixPath(name)
+    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and str(path) == name
+
+
+def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
+    """Publish a folder that is whole, with its manifest, under the name `place`; its manifest as it is published.
+
+    None where another one was published there before or meanwhile; what was uploaded of this one is removed then.
+
+    Raises:
+        StoreError: the files did not arrive, or the bucket cannot be written. Nothing was published.
+    """
+    if bucket.exists(f"{place}/{MANIFEST}"):
+        return None
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    attempt = uuid.uuid4().hex[:12]
+    body = (json.dumps({**manifest, ATTEMPT: attempt}, indent=2, allow_nan=False) + "\n").encode()
+    _all_at_once(lambda name: bucket.upload(folder / name, f"{place}/{attempt}/{name}"), manifest["files"])
+    there = {each.name: each.size for each in bucket.objects(f"{place}/{attempt}/")}
+    wanted = {f"{place}/{attempt}/{name}": size for name, size in manifest["sizes"].items()}
+    if there != wanted:
+        wrong = sorted(name for name in wanted if there.get(name) != wanted[name])
+        raise StoreError(f"{bucket.address}/{place} was not published: {wrong} did not arrive whole; try again")
+    if bucket.put_new(f"{place}/{MANIFEST}", body):
+        return body
+    try:
+        bucket.delete(wanted)
+    except StoreError as error:
+        _log.warning("files of a result that another machine published stay below %s/%s (%s)", place, attempt, error)
+    return None
+
+
+def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: bytes, *, content: bool = False) -> None:
+    """Make `result.folder` hold what the manifest `body` of the result at `place` names; what does so already stays.
+
+    A folder that has another manifest, or files of other sizes (with `content`: of other content), is fetched anew. One
+    process of this machine fetches at a time; files are written aside and compared with their hashes first.
+
+    Raises:
+        LostObjectsError: the bucket no longer holds what the manifest names.
+        StoreError: the folder cannot be written.
+    """
+    with fetching(result.folder):
+        if _is_whole(result, body, content=content):
+            return
+        manifest = json.loads(body)
+        aside = result.folder.parent / FETCHING / f"{result.key}-{uuid.uuid4().hex[:8]}"
+        try:
+            aside.mkdir()
+            _download(bucket, manifest, f"{place}/{manifest[ATTEMPT]}", aside)
+            (aside / MANIFEST).write_bytes(body)
+            _put_in_place(aside, result)
+        except OSError as error:
+            raise StoreError(
+                f"{bucket.address}/{place} cannot be fetched into {result.folder} ({error.strerror}); free some space "
+                "or make it writable, or set AFLITE_HOME to another folder"
+            ) from error
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def keep_copy(folder: Path, result: PublishedResult, body: bytes) -> None:
+    """Make a folder that was published with the manifest `body` this machine's copy."""
+    with fetching(result.folder):
+        if _is_whole(result, body, content=False):  # another process has fetched it meanwhile
+            shutil.rmtree(folder)
+            return
+        (folder / MANIFEST).write_bytes(body)
+        _put_in_place(folder, result)
+
+
+def _put_in_place(whole: Path, result: PublishedResult) -> None:
+    """Give a folder that is whole a result's place, in one step; only within `fetching`."""
+    flush_folder(whole)
+    _discard(result)
+    whole.rename(result.folder)
+    flush_entry(result.folder.parent)
+    remember_whole(PublishedResult(result.asset, result.partition, result.key, result.folder))
+
+
+def discard(result: PublishedResult) -> None:
+    """Remove this machine's copy of a result; a reader that has opened a file goes on reading it."""
+    with fetching(result.folder):
+        _discard(result)
+
+
+def _discard(result: PublishedResult) -> None:
+    if result.folder.is_dir():
+        (result.folder.parent / FETCHING).mkdir(exist_ok=True)
+        away = result.folder.parent / FETCHING / f"{result.key}-{uuid.uuid4().hex[:8]}"
+        result.folder.rename(away)
+        forget(PublishedResult(result.asset, result.partition, result.key, result.folder))
+        shutil.rmtree(away)
+
+
+@contextmanager
+def fetching(folder: Path) -> Iterator[None]:
+    """Be the only one on this machine who puts a result into a place.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    place = folder.parent / FETCHING
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(place / f"{folder.name}.lock")
+        lock.acquire()
+    except OSError as error:
+        raise StoreError(
+            f"results cannot be kept in {folder.parent} ({error.strerror}); make it writable or set AFLITE_HOME"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def fetching_now(left: Path) -> Iterator[bool]:
+    """Whether nobody fetches the result that a folder below `.fetching` was to become; nobody can while this holds."""
+    lock = FileLock(left.parent / f"{left.name.partition('-')[0]}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+def _is_whole(result: PublishedResult, body: bytes, *, content: bool) -> bool:
+    try:
+        same = (result.folder / MANIFEST).read_bytes() == body
+    except OSError:
+        return False
+    reasons = own_damage(PublishedResult(result.asset, result.partition, result.key, result.folder), content=content)
+    if reasons:
+        _log.warning("%s is damaged (%s): it is fetched again", result.folder, "; ".join(reasons))
+    return same and not reasons
+
+
+def _download(bucket: Bucket, manifest: Mapping[str, Any], place: str, folder: Path) -> None:
+    for name in manifest["files"]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+
+    def one(name: str) -> None:
+        if bucket.download(f"{place}/{name}", folder / name) != manifest["files"][name]:
+            raise LostObjectsError(
+                f"{bucket.address}/{place}/{name} has other content than was published; run `aflite doctor --deep "
+                "--fix`, then make it again"
+            )
+
+    _all_at_once(one, manifest["files"])
+
+
+def _all_at_once(work: Callable[[str], None], names: Iterable[str]) -> None:
+    """Do some work for every name, for several at a time; after the first failure nothing is begun any more."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        waiting = [pool.submit(work, name) for name in names]
+        try:
+            for each in waiting:
+                each.result()
+        except BaseException:  # interruptions too
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise

@@ -1,0 +1,28 @@
+"""Which store results are kept in: a folder below `AFLITE_HOME`, or the object store that `AFLITE_STORE` names."""
+
+import os
+from pathlib import Path
+
+from aflite_assets.paths import aflite_home
+from aflite_assets.results.object_store.address import parse_address
+from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results.store import ResultStore
+
+STORE = "AFLITE_STORE"
+
+
+def open_store(home: Path | None = None, *, address: str | None = None, endpoint_url: str | None = None) -> ResultStore:
+    """The store: at `address` (default: what `AFLITE_STORE` holds), or in the folder `results` of the home.
+
+    `home`: default `aflite_home()`; beside an object store it has this machine's copies. `endpoint_url`: the object
+    store's server (default: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, AWS's own). Nothing is asked of a server yet.
+
+    Raises:
+        InvalidInputError: the address or the server's is none.
+    """
+    home = home or aflite_home()
+    given = address or os.environ.get(STORE, "").strip()
+    if not given:
+        return ResultStore(home / "results")
+    parsed = parse_address(given, named="address of the result store" if address else STORE, endpoint_url=endpoint_url)
+    return ObjectResultStore(home / parsed.folder_name, parsed)

@@ -1,0 +1,122 @@
+"""A real server of moto on the loopback address, and stores in it: an empty bucket for every test."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from aflite_assets.results.object_store import store as store_module
+from aflite_assets.results.object_store.address import parse_address
+from aflite_assets.results.object_store.bucket import bucket_of
+from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results.opening import open_store
+from tests.waiting import within
+
+SECRET = "notasecretbutwatched"
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/moto-api/", timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+@pytest.fixture(scope="session")
+def moto_server() -> Iterator[str]:
+    """The address of an S3 server in a process of its own."""
+    for package in ("boto3", "moto", "flask_cors"):
+        if find_spec(package) is None:
+            pytest.skip(f"{package} is not installed; pip install -c constraints.txt -e '.[dev]'")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        assert within(60, lambda: _answers(url)), f"{' '.join(command)} does not answer"
+        yield url
+    finally:
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+
+
+@pytest.fixture
+def s3_environment(moto_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """AWS's variables for the server, and none of the user's; gives the server's address."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "no-config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "no-credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "someone")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", moto_server)
+    return moto_server
+
+
+@pytest.fixture
+def address(s3_environment: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The address of an empty bucket, which `AFLITE_STORE` holds.
+
+    It is the same for all tests of a process, since making a client for another one takes a while.
+    """
+    text = "s3://results/team/one"
+    parsed = parse_address(text, named="address")
+    with urllib.request.urlopen(urllib.request.Request(f"{s3_environment}/moto-api/reset", method="POST")):
+        pass
+    bucket_of(parsed)._client.create_bucket(Bucket=parsed.bucket)
+    store_module._writable.discard(parsed)
+    store_module._format_seen.pop(parsed, None)
+    monkeypatch.setenv("AFLITE_STORE", text)
+    return text
+
+
+@pytest.fixture
+def machine(address: str, tmp_path: Path) -> Callable[[str], ObjectResultStore]:
+    """The store as the machine of a name sees it, each with copies of its own."""
+
+    def of(name: str) -> ObjectResultStore:
+        store = open_store(tmp_path / name)
+        assert isinstance(store, ObjectResultStore)
+        return store
+
+    return of
+
+
+@pytest.fixture
+def here(machine: Callable[[str], ObjectResultStore]) -> ObjectResultStore:
+    return machine("here")
+
+
+@pytest.fixture
+def there(machine: Callable[[str], ObjectResultStore]) -> ObjectResultStore:
+    return machine("there")
+
+
+@pytest.fixture
+def names(here: ObjectResultStore) -> Callable[[], list[str]]:
+    """The names of all objects below the store's prefix."""
+    return lambda: [each.name for each in here.bucket.objects()]
+
+
+@contextmanager
+def listening(store: ObjectResultStore, event: str, hear: Callable[..., None]) -> Iterator[None]:
+    """Hear of a store's requests, or change them on their way, while the block runs."""
+    events = store.bucket._client.meta.events
+    events.register(event, hear)
+    try:
+        yield
+    finally:
+        events.unregister(event, hear)

@@ -1,0 +1,197 @@
+"""What goes wrong between this machine and a server, in words."""
+
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aflite_assets.errors import (
+    LostObjectsError,
+    StoreAccessError,
+    StoreError,
+    StoreUnreachableError,
+    UnsupportedStoreError,
+)
+from aflite_assets.results import ResultKey
+from aflite_assets.results.object_store.bucket import PART_BYTES, Bucket
+from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results.opening import open_store
+from tests.object_stores import SECRET, listening
+
+KEY = ResultKey("1", {"a": 1}, {})
+
+
+def make(store: ObjectResultStore) -> None:
+    store.get_or_create("raw_dataset", "digits", KEY, lambda draft: {})
+
+
+def test_conditional_writes(here: ObjectResultStore) -> None:
+    bucket = here.bucket
+    assert bucket.put_new("mark", b"1")
+    assert not bucket.put_new("mark", b"2")
+    assert bucket.put_new("mark", b"1")  # as after an answer that got lost
+    one = bucket.get("mark")
+    assert one is not None
+    assert bucket.put_over("mark", b"3", one.etag)
+    assert not bucket.put_over("mark", b"4", one.etag)
+    assert not bucket.put_over("none", b"4", one.etag)
+    two = bucket.get("mark")
+    assert two is not None
+    assert (two.body, bucket.get("none"), bucket.exists("mark"), bucket.exists("mar")) == (b"3", None, True, False)
+
+
+def test_names_are_below_the_prefix(here: ObjectResultStore) -> None:
+    outer = Bucket(replace(here.address, prefix="team"))
+    here.bucket.put("a/b/c", b"12")
+    outer.put("onefold", b"")  # begins like the other's prefix
+    assert [(each.name, each.size) for each in here.bucket.objects()] == [("a/b/c", 2)]
+    assert [each.name for each in outer.objects()] == ["one/a/b/c", "onefold"]
+    assert (here.bucket.folders(), here.bucket.folders("a/"), here.bucket.folders("a/b/")) == (["a"], ["b"], [])
+    here.bucket.delete(["a/b/c", "gone"])
+    assert [each.name for each in outer.objects()] == ["onefold"]
+
+
+def test_large_files_travel_in_parts(here: ObjectResultStore, tmp_path: Path) -> None:
+    block = bytes(range(256)) * 4096
+    with (tmp_path / "large").open("wb") as file:
+        for number in range(50):
+            file.write(number.to_bytes(4, "big") + block)
+    here.bucket.upload(tmp_path / "large", "large")
+    content = here.bucket.get("large")
+    assert content is not None
+    assert (tmp_path / "large").stat().st_size > 3 * PART_BYTES
+    assert content.etag.endswith('-4"')  # 50 MB in parts of 16 MiB
+    digest = here.bucket.download("large", tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "large").read_bytes()
+    assert here.bucket.sha256("large") == digest
+
+
+def test_a_missing_bucket_is_named(s3_environment: str, tmp_path: Path) -> None:
+    store = open_store(tmp_path, address="s3://nobody-made-this/x")
+    message = (
+        r"s3://nobody-made-this/x was not .*: http://127\.0\.0\.1:\d+ answers NoSuchBucket; make the bucket "
+        "'nobody-made-this', or correct AFLITE_STORE"
+    )
+    with pytest.raises(StoreAccessError, match=message):
+        store.find("raw_dataset", "digits", KEY)
+    assert isinstance(store, ObjectResultStore)
+    with pytest.raises(StoreAccessError, match=message):
+        store.bucket.put_new("x", b"")
+    with pytest.raises(StoreAccessError, match=message):
+        store.bucket.exists("x")
+
+
+def test_a_server_that_does_not_answer_is_named(s3_environment: str, tmp_path: Path) -> None:
+    store = open_store(tmp_path, address="s3://results/x", endpoint_url="http://127.0.0.1:9")
+    with pytest.raises(
+        StoreUnreachableError,
+        match=r"s3://results/x was not read: format\.json: http://127\.0\.0\.1:9 does not answer "
+        r"\(EndpointConnectionError\); check AWS_ENDPOINT_URL_S3 and that the server runs",
+    ) as refused:
+        store.find("raw_dataset", "digits", KEY)
+    assert refused.value.may_pass
+
+
+@pytest.fixture
+def guarded(moto_server: str) -> Iterator[None]:
+    """A server that looks at credentials; it knows nobody."""
+
+    def look_at(requests_before: str) -> None:
+        request = urllib.request.Request(
+            f"{moto_server}/moto-api/reset-auth", data=requests_before.encode(), headers={"Content-Type": "text/plain"}
+        )
+        with urllib.request.urlopen(request):
+            pass
+
+    look_at("0")
+    yield
+    look_at("1000000000")
+
+
+def test_refused_credentials_are_named_and_not_shown(here: ObjectResultStore, guarded: None) -> None:
+    with pytest.raises(
+        StoreAccessError,
+        match=r"answers InvalidAccessKeyId; the credentials need the rights s3:ListBucket, s3:GetObject",
+    ) as refused:
+        here.find("raw_dataset", "digits", KEY)
+    assert SECRET not in str(refused.value)
+    assert not refused.value.may_pass
+
+
+def test_missing_credentials_are_named(s3_environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    store = open_store(tmp_path, address="s3://without-credentials")
+    with pytest.raises(StoreAccessError, match="Unable to locate credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET"):
+        store.find("raw_dataset", "digits", KEY)
+
+
+@pytest.mark.parametrize("ignored", ["If-None-Match", "If-Match"])
+def test_a_server_that_ignores_conditions_is_found_before_anything_is_published(
+    here: ObjectResultStore, names: Callable[[], list[str]], ignored: str
+) -> None:
+    def drop(request: Any, **_: Any) -> None:
+        if ignored in request.headers:
+            del request.headers[ignored]
+
+    with (
+        listening(here, "before-sign.s3.PutObject", drop),
+        pytest.raises(UnsupportedStoreError, match=rf"ignores the condition {ignored} of a write, so two machines"),
+    ):
+        make(here)
+    assert names() == ["format.json"]
+    make(here)
+
+
+def test_answers_that_mean_later_another_region_or_nothing_known(here: ObjectResultStore) -> None:
+    from botocore.exceptions import ClientError
+
+    def answer(code: str, status: int) -> StoreError:
+        told = {"Error": {"Code": code, "Message": "words"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+        with pytest.raises(StoreError) as refused, here.bucket._explained("read: x"):
+            raise ClientError(told, "GetObject")
+        return refused.value
+
+    assert (type(answer("SlowDown", 503)), answer("SlowDown", 503).may_pass) == (StoreUnreachableError, True)
+    assert "another region: set AWS_REGION" in str(answer("PermanentRedirect", 301))
+    assert type(answer("NotImplemented", 501)) is UnsupportedStoreError
+    assert str(answer("Strange", 418)).endswith("answers Strange (418: words); S3 would not")
+
+
+def test_a_stream_that_breaks_off_is_read_again(here: ObjectResultStore, tmp_path: Path) -> None:
+    from botocore.exceptions import ResponseStreamingError
+    from botocore.response import StreamingBody
+
+    here.bucket.put("rows", b"0123456789")
+    broken = 2
+
+    def iter_chunks(body: Any, size: int) -> Iterator[bytes]:
+        nonlocal broken
+        yield body.read(4)
+        if broken:
+            broken -= 1
+            raise ResponseStreamingError(error="broken off")
+        yield body.read()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StreamingBody, "iter_chunks", iter_chunks)
+        here.bucket.download("rows", tmp_path / "rows")
+        assert (tmp_path / "rows").read_bytes() == b"0123456789"
+        broken = 3
+        with pytest.raises(StoreUnreachableError, match=r"was not read: rows: .* \(ResponseStreamingError\)"):
+            here.bucket.download("rows", tmp_path / "rows")
+    with pytest.raises(LostObjectsError, match=r"/team/one/none is gone; run `aflite doctor --fix`"):
+        here.bucket.download("none", tmp_path / "none")
+
+
+def test_without_boto3_a_message_says_what_to_install(here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(
+        UnsupportedStoreError, match=r"needs boto3 \(.*\); pip install -c constraints\.txt -e '\.\[s3\]'"
+    ):
+        Bucket(here.address)

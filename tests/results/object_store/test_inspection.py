@@ -1,0 +1,145 @@
+"""What the doctor finds in a bucket and in this machine's copies, and what it mends."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aflite_assets.results import Draft, PublishedResult, ResultKey
+from aflite_assets.results.doctor import Problem, examine_store
+from aflite_assets.results.object_store import inspection
+from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results.opening import open_store
+
+Names = Callable[[], list[str]]
+
+
+def write(draft: Draft) -> Mapping[str, Any]:
+    (draft.path / "rows.txt").write_text("0123456789")
+    return {}
+
+
+def with_part(draft: Draft) -> Mapping[str, Any]:
+    draft.part("given", ResultKey("1", {"part": 1}, {}), write)
+    return write(draft)
+
+
+def publish(store: ObjectResultStore, number: int = 0) -> PublishedResult:
+    return store.get_or_create("filtered_sets", "digits", ResultKey("1", {"n": number}, {}), with_part).result
+
+
+def objects_of(result: PublishedResult, names: Names) -> list[str]:
+    place = "/".join(result.folder.parts[result.folder.parts.index("filtered_sets") :])
+    return [name for name in names() if name.startswith(place)]
+
+
+def kinds(problems: Any) -> list[tuple[str, bool]]:
+    return [(one.kind, one.mended) for one in problems]
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nothing names is old enough to be given up."""
+    monkeypatch.setattr(inspection, "LEFT_AFTER", timedelta(seconds=-1))
+
+
+def test_a_sound_store_has_nothing_wrong(here: ObjectResultStore, at_once: None) -> None:
+    assert list(examine_store(here)) == []
+    publish(here)
+    with here.dataset_lock("digits", what="test"):
+        assert list(examine_store(here, deep=True, fix=True)) == []
+
+
+def test_a_lost_file_withdraws_its_result(here: ObjectResultStore, names: Names) -> None:
+    whole, damaged = publish(here, 1), publish(here, 2)
+    (rows,) = (name for name in objects_of(damaged, names) if name.endswith("rows.txt"))
+    here.bucket.delete([rows])
+    found = Problem(
+        "damaged result",
+        f"{here.place}/filtered_sets/digits/{damaged.key}: rows.txt is gone",
+        "materialise filtered_sets of digits again",
+    )
+    assert list(examine_store(here)) == [found]
+    assert kinds(examine_store(here, fix=True)) == [("damaged result", True), ("lost result", False)]
+    assert not damaged.folder.exists()
+    assert publish(here, 2).data_version == whole.data_version
+    assert list(examine_store(here, deep=True)) == []
+
+
+def test_other_content_of_a_part_is_found_by_a_deep_look(here: ObjectResultStore, names: Names) -> None:
+    result = publish(here)
+    part = result.part("given")
+    (rows,) = (name for name in objects_of(part, names) if name.endswith("rows.txt"))
+    here.bucket.put(rows, b"012345678!")
+    assert list(examine_store(here)) == []
+    told = list(examine_store(here, deep=True, fix=True))
+    assert kinds(told) == [("damaged result", True), ("damaged result", True), ("lost result", False)]
+    assert [one.what.partition(": ")[2] for one in told[:2]] == [
+        "rows.txt has other content",
+        "part given: rows.txt has other content",
+    ]
+    publish(here)
+    assert list(examine_store(here, deep=True)) == []
+
+
+def test_a_short_file_and_a_manifest_that_cannot_be_used(here: ObjectResultStore, names: Names) -> None:
+    short, broken = publish(here, 1), publish(here, 2)
+    (rows,) = (name for name in objects_of(short, names) if name.endswith("rows.txt"))
+    here.bucket.put(rows, b"0123")
+    here.bucket.put(f"filtered_sets/digits/{broken.key}/manifest.json", b"[]")
+    said = {one.what.rpartition("/")[2] for one in examine_store(here, fix=True)}
+    assert {f"{short.key}: rows.txt has 4 bytes instead of 10", f"{broken.key}: manifest.json cannot be used"} <= said
+    assert publish(here, 2).data_version == publish(here, 1).data_version
+
+
+def test_files_of_no_result_are_removed_when_nothing_was_added_for_a_day(
+    here: ObjectResultStore, names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = publish(here)
+    orphan = f"filtered_sets/digits/{result.key}/0123456789ab/rows.txt"
+    here.bucket.put(orphan, b"half")
+    assert list(examine_store(here, fix=True)) == []
+    monkeypatch.setattr(inspection, "LEFT_AFTER", timedelta(seconds=-1))
+    what = (
+        f"{here.place}/filtered_sets/digits/{result.key}/0123456789ab (1 files, 4 bytes) belongs to no published result"
+    )
+    remedy = "nothing reads it, and it takes room"
+    assert list(examine_store(here)) == [Problem("orphan files", what, remedy)]
+    assert list(examine_store(here, fix=True)) == [Problem("orphan files", what, remedy, mended=True)]
+    assert orphan not in names()
+    assert list(examine_store(here, deep=True)) == []
+
+
+def test_unfinished_uploads_are_given_up(here: ObjectResultStore, at_once: None) -> None:
+    key = f"{here.address.prefix}/filtered_sets/digits/x/y/rows.txt"
+    here.bucket._client.create_multipart_upload(Bucket=here.address.bucket, Key=key)
+    (told,) = examine_store(here)
+    assert (told.kind, told.mended) == ("unfinished upload", False)
+    assert told.what.startswith(f"{here.place}/filtered_sets/digits/x/y/rows.txt, begun 2")
+    assert kinds(examine_store(here, fix=True)) == [("unfinished upload", True)]
+    assert list(examine_store(here)) == []
+
+
+def test_a_bucket_that_is_not_there_is_the_only_finding(s3_environment: str, tmp_path: Path) -> None:
+    (told,) = examine_store(open_store(tmp_path, address="s3://nobody-made-this/x"))
+    assert (told.kind, told.remedy) == ("object store", "until then nothing can be found or published")
+    assert "NoSuchBucket; make the bucket 'nobody-made-this'" in told.what
+
+
+def test_damaged_copies_are_removed_and_what_dead_processes_left_here(here: ObjectResultStore) -> None:
+    result = publish(here)
+    copy: Path = result.file("rows.txt")
+    copy.write_text("short")
+    home = result.folder.parent
+    (home / ".work" / "key" / "draft").mkdir(parents=True)
+    (home / ".fetching" / "0123-4567").mkdir()
+    assert kinds(examine_store(here)) == [
+        ("half-written folder", False),
+        ("half-fetched folder", False),
+        ("damaged copy", False),
+    ]
+    assert all(one.mended for one in examine_store(here, fix=True))
+    assert list(examine_store(here)) == []
+    assert publish(here).file("rows.txt").read_text() == "0123456789"

@@ -1,0 +1,44 @@
+"""A whole pipeline on an object store gives the keys and data versions that it gives in a folder."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aflite_assets.refresh.plan import plan_dataset
+from aflite_assets.results import ResultStore
+from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.pipeline import STAGES, run_pipeline
+from tests.object_stores import SECRET
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_pipeline_on_an_object_store_is_the_one_in_a_folder(
+    first_walk: tuple[dict[str, Any], Path], machine: Callable[[str], ObjectResultStore]
+) -> None:
+    content, folder = first_walk
+    spec, local = parse_spec(content), ResultStore(folder / "results")
+    here, there = machine("here"), machine("there")
+    made = run_pipeline(spec, store=here)
+    assert [result.cached for result in made.values()] == [False] * len(STAGES)
+    expected = {name: local.current(name, spec.name) for name in STAGES}
+    assert {name: (obtained.result.key, obtained.result.data_version) for name, obtained in made.items()} == {
+        name: (result.key, result.data_version) for name, result in expected.items()
+    }
+    assert [each.name.count("/") for each in here.bucket.objects(f"refreshes/{spec.name}/")] == [2]
+
+    assert plan_dataset(spec, there).up_to_date
+    again = run_pipeline(spec, store=there)
+    assert {name: obtained.result.data_version for name, obtained in again.items()} == {
+        name: obtained.result.data_version for name, obtained in made.items()
+    }
+    assert all(obtained.cached for obtained in again.values())
+    assert list(there.root.rglob("*.parquet")) == []  # nothing was read, so nothing was fetched
+    report = there.current("benchmark_report", spec.name).file("report.html")
+    assert report.read_bytes() == expected["benchmark_report"].file("report.html").read_bytes()
+    for each in here.bucket.objects():
+        stored = here.bucket.get(each.name)
+        assert stored is not None
+        assert SECRET.encode() not in stored.body

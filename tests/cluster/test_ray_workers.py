@@ -47,7 +47,9 @@ def test_answers_in_order_and_lines_on_the_way(cluster: Cluster, logged: list[st
     lines = list[str]()
     with cluster.workers(_scaled, needs=Needs(), log=lines.append) as workers:
         assert workers.count == 2
-        answers = list(map_in_order(workers, range(8), common=cluster.share(np.ones(1000)), log=lines.append))
+        answers: list[float] = list(
+            map_in_order(workers, range(8), common=cluster.share(np.ones(1000)), log=lines.append)
+        )
     assert answers == [1000.0 * item for item in range(8)]
     assert sorted(int(line.split()[1]) for line in lines) == list(range(8))
     assert 1 <= len({line.split()[-1] for line in lines}) <= 2
@@ -111,7 +113,7 @@ def _cards(item: int, common: object, log: Log) -> str:
 def test_each_worker_of_models_has_a_card_of_its_own(cluster: Cluster) -> None:
     with cluster.workers(lambda: _cards, needs=Needs(gpu=True), log=print) as workers:
         assert workers.count == 2
-        seen = list(map_in_order(workers, range(4), log=print))
+        seen: list[str] = list(map_in_order(workers, range(4), log=print))
     assert set(seen) == {"0"}  # each node has one card, which is number 0 there
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.command_line.preview.known_sizes import known_kept
 from aflite_assets.command_line.preview.run_plan import RunPlan, plan_run
 from aflite_assets.command_line.preview.weak_models import known_shares
 from aflite_assets.data.examples import Examples
@@ -158,8 +159,8 @@ def preview_plan(
 ) -> RunPlan:
     """Check models and sizes as the stages do, and count what a run consists of.
 
-    Of data read in part the sizes are checked by their counts alone. `store`: says how many rows weak models forgot in
-    the current result, if there is one.
+    Of data read in part the sizes are checked by their counts alone. `store`: says how many rows weak models forgot and
+    the filters keep in current results, if there are some.
 
     Raises:
         ModelError: a model does not fit the data or cannot be had.
@@ -197,6 +198,7 @@ def preview_plan(
         sample=sample,
         largest_group=_largest_group(spec, filtered, warmup_ids),
         forgettable_shares=None if store is None else known_shares(spec, store),
+        kept=None if store is None else known_kept(spec, store),
     )
 
 

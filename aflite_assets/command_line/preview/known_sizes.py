@@ -21,7 +21,7 @@ def known_kept(spec: DatasetSpec, store: ResultStore) -> dict[str, int]:
     except StoreError:
         return {}
     needed = {_FILTER}
-    for name in reversed(STAGES):
+    for name in reversed(list(STAGES)):
         needed |= set(STAGES[name].input_names) if name in needed else set()
     stages = {name: stage for name, stage in STAGES.items() if name in needed}
     if not plan_dataset(spec, store, stages=stages)[_FILTER].current:

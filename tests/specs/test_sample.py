@@ -58,8 +58,8 @@ def test_what_cannot_be_is_refused(sample: dict[str, Any], message: str) -> None
     [
         (
             {"target_size": 20_001},
-            r"filter\.target_size is 20001, but no sample of sample\.most 22000 has more than 20000 rows to keep them of"
-            r"; lower target_size, or raise sample\.most to more than 20001",
+            r"filter\.target_size is 20001, but no sample of sample\.most 22000 has more than 20000 rows to keep them "
+            r"of; lower target_size, or raise sample\.most to more than 20001",
         ),
         (
             {"target_size": 0.5, "train_size": 10_000, "evaluation_rows": "kept"},

@@ -2,12 +2,51 @@
 
 from typing import Any
 
+import pytest
+import yaml
+
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.plan_warnings import sample_section
+from aflite_assets.command_line.preview.plan_warnings import rates_section, sample_section, yaml_number
 from aflite_assets.specs.registry import parse_spec
 from tests.small_datasets import template_pairs
 
 PAIRS = template_pairs(train=2000, test=60, warmup=0.2)
+NET = {"kind": "small_transformer", "learning_rate": 0.001}
+BOW = {"bow": {"model": {"kind": "siamese_bag"}}}
+
+
+def _rates(**stages: list[dict[str, Any]]) -> list[str]:
+    tuned = {name: {"kind": "fine_tuned", "start": "net", "stages": each} for name, each in stages.items()}
+    return list(rates_section(parse_spec({**PAIRS, "forgettables": BOW, "evaluators": {"net": NET, **tuned}})))
+
+
+def test_second_phases_at_the_rate_of_the_first_are_named_together() -> None:
+    said = _rates(
+        net_bow=[{"forgettables": "bow"}],
+        net_random=[{"forgettables": "bow", "take": "random", "learning_rate": 0.001}],
+        net_slow=[{"forgettables": "bow", "learning_rate": 0.0002}],
+    )
+    assert said == [
+        "warning: evaluators.net_bow and evaluators.net_random: the second phase has a learning rate of 0.001, and the "
+        "first, of net, 0.001; the paper's second rate is a fifth or a quarter of its first. On template_nli the "
+        "dataset's own test rows lost more at a high rate, and most where labels were wrong; set learning_rate: 0.0002 "
+        "in the stage"
+    ]
+
+
+def test_a_rate_over_the_firsts_is_named_and_one_below_is_not() -> None:
+    (said,) = _rates(net_bow=[{"forgettables": "bow", "learning_rate": 0.0005}, {"forgettables": "bow"}])
+    assert "has a learning rate of 0.001, and the first, of net, 0.001" in said
+    (said,) = _rates(net_bow=[{"forgettables": "bow", "learning_rate": 0.05}])
+    assert "has a learning rate of 0.05, and the first, of net, 0.001" in said
+    assert _rates(net_bow=[{"forgettables": "bow", "learning_rate": 0.0009}]) == []
+    assert _rates() == []
+
+
+@pytest.mark.parametrize(("number", "text"), [(0.0002, "0.0002"), (4e-6, "4.0e-06"), (1.5e-5, "1.5e-05"), (2.0, "2")])
+def test_numbers_are_those_that_yaml_reads(number: float, text: str) -> None:
+    assert yaml_number(number) == text
+    assert yaml.safe_load(text) == number
 
 
 def _samples(start: int = 100, **filtering: Any) -> list[str]:

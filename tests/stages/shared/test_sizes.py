@@ -1,5 +1,7 @@
 """From shares to counts."""
 
+from typing import Any
+
 import pytest
 
 from aflite_assets.errors import DataError
@@ -69,7 +71,7 @@ def test_the_target_is_in_train_rows_and_the_other_sizes_about_the_pool() -> Non
         filter_settings(spec.model_copy(update={"train_size": 200}), 1000, 0, train_rows=500)
 
 
-def _misfits(samples: list[int], *, warmup: float | str = 0.1, classes: int = 3, **filtering: object) -> dict[int, str]:
+def _misfits(samples: list[int], *, warmup: float | str = 0.1, classes: int = 3, **filtering: Any) -> dict[int, str]:
     spec = parse_spec(template_pairs(train=20_000, test=500, warmup=warmup, **filtering))
     return sample_misfits(spec, samples, {"train": 20_000, "test": 500}, classes=classes)
 

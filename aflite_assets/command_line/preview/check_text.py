@@ -355,9 +355,11 @@ def _basis(data: DataPreview) -> str:
 
 def _sample(plan: RunPlan, sizes: CurveSizes) -> str:
     tried = listed([count(rows) for rows in sizes.samples], 10)
+    largest = plan.filtered_from == sizes.samples[-1]
+    which = "the most" if largest else f"{count(plan.filtered_from)}, the most that the sizes fit"
     return (
         f"{tried} of {counted(plan.rows['train'], 'train row')} are tried until it is enough, with "
-        f"{count(sizes.held_back)} held back; what follows is for the most"
+        f"{count(sizes.held_back)} held back; what follows is for {which}"
     )
 
 

@@ -37,6 +37,7 @@ from aflite_assets.stages.shared.sizes import (
     curve_sizes,
     in_pool,
     resolve_count,
+    sample_misfits,
     sample_sizes,
     warmup_rows,
 )
@@ -172,7 +173,7 @@ def preview_plan(
         check_scatter_features(spec.report.scatter_features, raw)
     _check_weak_models(spec, raw)
     settings, warmup_ids, curve = WarmupSplitSettings.of(spec), np.zeros(0, np.int64), None
-    sample, filtered = _sample(spec, raw, rows["train"], complete=data.complete)
+    sample, sample_rows, filtered = _sample(spec, raw, rows, complete=data.complete)
     if data.complete:
         drawn = draw_warmup(settings, filtered)
         warmup_ids, n_warmup = drawn.row_ids, len(drawn.row_ids)
@@ -180,7 +181,7 @@ def preview_plan(
     else:
         check_models(settings, raw)
         needed, classes = needs_warmup(settings), len(raw.label_names)
-        of_train = rows["train"] if sample is None else sample.samples[-1]
+        of_train = rows["train"] if sample_rows is None else sample_rows
         n_warmup = warmup_rows(spec.warmup, of_train, needed=needed, classes=classes)
         if needed and spec.warmup.size == "auto":
             curve = curve_sizes(of_train, classes=classes)
@@ -196,21 +197,34 @@ def preview_plan(
         warmup_rows=n_warmup,
         curve=curve,
         sample=sample,
+        sampled_rows=sample_rows,
         largest_group=_largest_group(spec, filtered, warmup_ids),
         forgettable_shares=None if store is None else known_shares(spec, store),
         kept=None if store is None else known_kept(spec, store),
     )
 
 
-def _sample(spec: DatasetSpec, raw: Examples, train_rows: int, *, complete: bool) -> tuple[CurveSizes | None, Examples]:
-    """What is tried of a sample of the train rows, and the rows that are filtered if it is the largest."""
+def _sample(
+    spec: DatasetSpec, raw: Examples, rows: Mapping[str, int], *, complete: bool
+) -> tuple[CurveSizes | None, int | None, Examples]:
+    """What is tried of a sample of the train rows, and the number and the rows of the one that the plan is for.
+
+    That is the largest one that the sizes fit; where they fit none, the largest, of which the plan is then refused.
+    """
     if spec.sample is None:
-        return None, raw
-    if not complete:
+        return None, None, raw
+    if complete:
+        drawn = draw_sample(spec.sample, raw, seed=spec.seed)
+        sizes = drawn.sizes
+    else:
         check_sample_model(spec.sample, raw)
-        return sample_sizes(spec.sample, train_rows), raw
-    drawn = draw_sample(spec.sample, raw, seed=spec.seed)
-    return drawn.sizes, sampled_rows(raw, TrainSample(drawn.samples[-1], drawn.held_back))
+        sizes = sample_sizes(spec.sample, rows["train"])
+    problems = sample_misfits(spec, sizes.samples, rows, classes=len(raw.label_names))
+    planned = max((size for size in sizes.samples if size not in problems), default=sizes.samples[-1])
+    if not complete:
+        return sizes, planned, raw
+    chosen = drawn.samples[sizes.samples.index(planned)]
+    return sizes, planned, sampled_rows(raw, TrainSample(chosen, drawn.held_back))
 
 
 def _check_weak_models(spec: DatasetSpec, raw: Examples) -> None:

@@ -41,8 +41,8 @@ class RunPlan:
     what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
     `filter_runs`: how often each representation is filtered. `weak_models`: whose forgotten rows are found, by name;
     `full_alone`: evaluators that go on with such rows, and so run on full and no other train set. `sample`: what is
-    tried where a sample of the train rows is filtered, which is then taken to be the largest. `kept`: train rows that
-    each filtering keeps by the current result, by its name; none where no result says.
+    tried where a sample of the train rows is filtered, which is then taken to be the one of `sampled_rows`, or the
+    largest. `kept`: train rows that each filtering keeps by the current result, by its name; none where no result says.
     """
 
     rows: Mapping[str, int]
@@ -63,6 +63,7 @@ class RunPlan:
     full_alone: tuple[str, ...] = ()
     sample: CurveSizes | None = None
     kept: Mapping[str, int] = field(default_factory=dict)
+    sampled_rows: int | None = None
 
     @property
     def embedded_rows(self) -> int:
@@ -71,8 +72,8 @@ class RunPlan:
 
     @property
     def filtered_from(self) -> int:
-        """Train rows that warm-up and filter may take: all, or those of the largest sample."""
-        return self.rows["train"] if self.sample is None else self.sample.samples[-1]
+        """Train rows that warm-up and filter may take: all, or those of the sample that is taken to be filtered."""
+        return self.rows["train"] if self.sample is None else self.sampled_rows or self.sample.samples[-1]
 
     @property
     def cells(self) -> int:
@@ -99,11 +100,12 @@ def plan_run(
     fine_tune_rows: Mapping[str, int] | None = None,
     forgettable_shares: Mapping[str, Mapping[str, float]] | None = None,
     kept: Mapping[str, int] | None = None,
+    sampled_rows: int | None = None,
 ) -> RunPlan:
     """The plan for splits of these many rows; `largest_group` is that of the pool and matters to whole-group removal.
 
     `curve`: the samples of `warmup.size: auto`, with the most that it may spend as `warmup_rows`; `sample`: those of
-    `sample`, of which the largest is taken to be filtered.
+    `sample`, of which the largest, or the one of `sampled_rows`, is taken to be filtered.
     `forgettable_shares`: what an earlier result says of weak models' sets (`weak_models.known_shares`); `kept`: what it
     says of the filters (`known_sizes.known_kept`).
 
@@ -112,7 +114,9 @@ def plan_run(
     """
     outside = {split: count for split, count in rows.items() if split != "train"}
     spent = 0 if spec.full_includes_warmup else warmup_rows
-    held_back, of_train = (0, rows["train"]) if sample is None else (sample.held_back, sample.samples[-1])
+    held_back, of_train = 0, rows["train"]
+    if sample is not None:
+        held_back, of_train = sample.held_back, sampled_rows or sample.samples[-1]
     train = of_train - warmup_rows
     entering = {
         policy: sum(count for split, count in outside.items() if spec.filter.evaluation_rows_of(split) == policy)
@@ -149,6 +153,7 @@ def plan_run(
         filter_runs=spec.filter_seeds,
         weak_models=weak_models,
         sample=sample,
+        sampled_rows=sampled_rows,
         kept=kept or {},
         full_alone=tuple(name for name, recipe in recipes_of(spec.evaluators).items() if recipe.forgettable),
     )

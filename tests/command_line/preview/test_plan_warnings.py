@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 import yaml
 
+from aflite_assets.command_line.preview.check_text import plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
 from aflite_assets.command_line.preview.plan_warnings import rates_section, sample_section, yaml_number
+from aflite_assets.errors import DataError
 from aflite_assets.specs.registry import parse_spec
 from tests.small_datasets import template_pairs
 
@@ -71,3 +73,24 @@ def test_without_a_sample_there_is_nothing_to_fit() -> None:
     spec = parse_spec(PAIRS)
     data = preview_data(spec)
     assert list(sample_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data)))) == []
+
+
+def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
+    """As many rows as the warm-up has are trained on: 120 of a sample of 600, where the target allows 109 of 100."""
+    sample = {"start": 100, "step": 100, "most": 600, "model": {"kind": "linear"}}
+    content = {**PAIRS, "sample": sample, "filter": {"n_partitions": 4, "target_size": 100}}
+    spec = parse_spec(content)
+    data = preview_data(spec)
+    plan = preview_plan(spec, data, preview_challenges(spec, data))
+    (said,) = sample_section(spec, data, plan)
+    assert said.startswith("warning: if train_sample chooses 100 or 600 rows, the run is refused after its trainings")
+    assert said.endswith("; of 100 rows: filter.target_size is 100, which is 100 of 80 rows; choose between 1 and 80 "
+                         "rows; change these sizes")  # fmt: skip
+    assert (plan.sampled_rows, plan.filtered_from, plan.warmup_rows) == (500, 500, 100)
+    text = "\n".join(plan_section(spec, data, plan))
+    assert "with 100 held back; what follows is for 500, the most that the sizes fit" in text
+    assert "100 rows (0.2) of 500 sampled rows" in text
+    refused = parse_spec({**content, "filter": {"target_size": 590}})
+    challenges = preview_challenges(refused, data)
+    with pytest.raises(DataError, match="target_size is 590, which is 590 of 480 rows"):
+        preview_plan(refused, data, challenges)

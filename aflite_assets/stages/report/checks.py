@@ -136,7 +136,7 @@ def _over_chance(test_set: str, found: Sequence[OverLargestClass]) -> CheckOutco
     )
     advice = (
         f". A train set moves a model that is at chance on {test_set} from one class to another: read its accuracy "
-        "there by gold label, and judge by another set"
+        "there by gold label, and judge by another evaluator or set"
     )
     return CheckOutcome(
         "evaluators",

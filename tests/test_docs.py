@@ -15,6 +15,7 @@ from PIL import Image
 
 from aflite_assets.command_line.main import main
 from aflite_assets.data.loading import load_source
+from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.specs.registry import load_spec, parse_spec
 
 ROOT = Path(__file__).parents[1]
@@ -296,5 +297,18 @@ def test_the_four_lines_on_forgettable_rows_can_be_added_to_a_file_of_pairs(
         printed.append(capsys.readouterr().out)
     assert "  cells        12 = 1 evaluator x 6 train sets x 2 seeds" in printed[0]
     assert "weak model" not in printed[0]
+    recipes = recipes_of(load_spec(tmp_path / "pairs.yaml").evaluators)
+    assert [recipe.stages[0].settings.learning_rate for recipe in recipes.values()] == [0.0002, 0.0002]
+    assert {(recipe.settings.learning_rate, recipe.settings.epochs) for recipe in recipes.values()} == {(0.001, 3)}
+    assert {recipe.stages[0].settings.epochs for recipe in recipes.values()} == {3}
+    assert "the second phase has a learning rate" not in printed[1]
+    (tmp_path / "pairs.yaml").write_text(file + block.replace(", learning_rate: 0.0002", ""))
+    assert main(["check", "--no-timing", "pairs.yaml"]) == 0
+    warned = capsys.readouterr().out
+    assert (
+        "warning: evaluators.small_bow and evaluators.small_random: the second phase has a learning rate of 0.001"
+        in warned
+    )
+    assert "set learning_rate: 0.0002 in the stage" in warned
     assert "bow: 1 training, 90 rows taken (20.0 % of full, assumed until a run says how many)" in printed[1]
     assert "= 1 evaluator x 6 train sets x 2 seeds + 2 evaluators on full alone x 2 seeds" in printed[1]

@@ -314,20 +314,11 @@ def _remove(
 
     Own words only grow, so that once a level is begun no unit joins it: one found to have grown is moved up.
     """
-    single = len(starts) - 1 == len(members)
-    by_level, level_starts = _levels(ranked, own_words, levels)
+    by_level, begins = _levels(ranked, own_words, levels)
     moved, next_moved = np.full(levels, -1, np.int64), np.full(len(ranked), -1, np.int64)
     taken, bound = 0, False
     for level in range(levels):
-        arrived = _listed(moved[level], next_moved)
-        at, stop, other = level_starts[level], level_starts[level + 1], 0
-        while at < stop or other < len(arrived):
-            if other == len(arrived) or (at < stop and by_level[at] < arrived[other]):
-                rank = by_level[at]
-                at += 1
-            else:
-                rank = arrived[other]
-                other += 1
+        for rank in _merged(by_level[begins[level] : begins[level + 1]], _listed(moved[level], next_moved)):
             unit = ranked[rank]
             if own_words[unit] > level:
                 next_moved[rank] = moved[own_words[unit]]
@@ -344,18 +335,35 @@ def _remove(
             taken += 1
             allowed -= sizes[unit]
             room -= counted[unit]
-            for place in range(starts[unit], starts[unit + 1]):
-                row = members[place]
-                for occurrence in range(offsets[row], offsets[row + 1]):
-                    word = numbers[occurrence]
-                    if single or seen[word] != unit:
-                        if not single:
-                            seen[word] = unit
-                        rows_with[word] -= 1
-                        holder[word] ^= unit
-                        if rows_with[word] == 1:
-                            own_words[holder[word]] += 1
+            _take_out(unit, offsets, numbers, members, starts, seen, rows_with, holder, own_words)
     return taken, bound or room == 0
+
+
+@njit(nogil=True, cache=True)
+def _take_out(
+    unit: int,
+    offsets: np.ndarray,
+    numbers: np.ndarray,
+    members: np.ndarray,
+    starts: np.ndarray,
+    seen: np.ndarray,
+    rows_with: np.ndarray,
+    holder: np.ndarray,
+    own_words: np.ndarray,
+) -> None:
+    """Count a unit's words no longer; a word that one other still holds becomes that one's own."""
+    single = len(starts) - 1 == len(members)
+    for place in range(starts[unit], starts[unit + 1]):
+        row = members[place]
+        for at in range(offsets[row], offsets[row + 1]):
+            word = numbers[at]
+            if single or seen[word] != unit:
+                if not single:
+                    seen[word] = unit
+                rows_with[word] -= 1
+                holder[word] ^= unit
+                if rows_with[word] == 1:
+                    own_words[holder[word]] += 1
 
 
 @njit(nogil=True, cache=True)
@@ -387,3 +395,19 @@ def _listed(first: int, following: np.ndarray) -> np.ndarray:
         rank = following[rank]
     ranks.sort()
     return ranks
+
+
+@njit(nogil=True, cache=True)
+def _merged(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Two ascending lists as one; the first itself where the second is empty."""
+    if len(second) == 0:
+        return first
+    both, at, other = np.empty(len(first) + len(second), np.int64), 0, 0
+    for place in range(len(both)):
+        if other == len(second) or (at < len(first) and first[at] < second[other]):
+            both[place] = first[at]
+            at += 1
+        else:
+            both[place] = second[other]
+            other += 1
+    return both

@@ -1,5 +1,7 @@
 """Assets of the group `evaluation`: models trained and tested before and after, and statistics about the rows."""
 
+from typing import TYPE_CHECKING
+
 import dagster as dg
 import pyarrow.parquet as pq
 from pydantic import Field
@@ -13,9 +15,12 @@ from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import NOT_APPLICABLE, asset_with_optional_checks
 from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.evaluation.weak_model_findings import CHECKS, findings
+from aflite_assets.stages.shared.weak_model_findings import CHECKS, findings
 from aflite_assets.stages.stage import CellFilter
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
+
+if TYPE_CHECKING:
+    from aflite_assets.reports.scores.judges import OverLargestClass
 
 
 class CellChoice(dg.Config):
@@ -32,6 +37,11 @@ _CHECKS = [
     (
         "better_than_largest_class",
         "Each evaluator trained on full is better than the largest class of the natural test set, by its interval.",
+        False,
+    ),
+    (
+        "not_at_chance_on_challenge_sets",
+        "No evaluator trained on full is at chance on a challenge set: its interval leaves out the largest class.",
         False,
     ),
 ]
@@ -67,7 +77,8 @@ def evaluator_models(
         **column_metadata(obtained.result, result_store.open()),
     }
     done = check("all_cells_done", not undone, warn=True, undone=undone)
-    return materialized(obtained, metadata, [done, _learnt(context.partition_key, obtained.result, result_store)])
+    learnt = (one(context.partition_key, obtained.result, result_store) for one in (_learnt, _not_at_chance))
+    return materialized(obtained, metadata, [done, *learnt])
 
 
 def _learnt(dataset: str, models: PublishedResult, result_store: ResultStoreResource) -> dg.AssetCheckResult:
@@ -75,14 +86,31 @@ def _learnt(dataset: str, models: PublishedResult, result_store: ResultStoreReso
 
     raw = result_store.open().current("raw_dataset", dataset)
     found = learnt_on_full(models, raw, common.REGISTRY[dataset].evaluators)
-    shown = {
-        name: f"{one.accuracy:.1%} of {one.test_set}, largest class {one.largest:.1%}, difference "
-        f"{one.margin.low:.1f} to {one.margin.high:.1f} points"
-        for name, one in found.items()
-    }
+    shown = {name: _margin(one) for name, one in found.items()}
     behind = [name for name, one in found.items() if not one.beaten]
     return check(
         "better_than_largest_class", not behind, warn=True, behind=", ".join(behind) or "none", evaluators=shown
+    )
+
+
+def _not_at_chance(dataset: str, models: PublishedResult, result_store: ResultStoreResource) -> dg.AssetCheckResult:
+    from aflite_assets.stages.evaluation.learnt import learnt_elsewhere
+
+    name, spec, store = "not_at_chance_on_challenge_sets", common.REGISTRY[dataset], result_store.open()
+    raw, challenges = (store.current(each, dataset) for each in ("raw_dataset", "challenge_sets"))
+    found = learnt_elsewhere(models, raw, challenges, spec.challenge_sets, spec.evaluators)
+    if not any(found.values()):
+        return check(name, True, warn=True, result=f"{NOT_APPLICABLE}: no challenge sets that can tell")
+    every = [one for by_name in found.values() for one in by_name.values()]
+    at_chance = [f"{one.evaluator} on {one.test_set}" for one in every if one.at_chance]
+    shown = {f"{one.evaluator} on {one.test_set}": _margin(one) for one in every}
+    return check(name, not at_chance, warn=True, at_chance=", ".join(at_chance) or "none", evaluators=shown)
+
+
+def _margin(one: "OverLargestClass") -> str:
+    return (
+        f"{one.accuracy:.1%} of {one.test_set}, largest class {one.largest:.1%}, difference {one.margin.low:.1f} to "
+        f"{one.margin.high:.1f} points"
     )
 
 

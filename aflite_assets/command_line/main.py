@@ -4,6 +4,7 @@ import argparse
 import signal
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from aflite_assets.command_line import backup, doctor, init, prune, push, serve
@@ -91,6 +92,7 @@ def _check(options: argparse.Namespace) -> None:
         preview_plan,
         source_facts,
     )
+    from aflite_assets.command_line.preview.plan_warnings import rates_section, sample_section
     from aflite_assets.diagnostics.data_checks.all_checks import data_findings
     from aflite_assets.results.opening import open_store
     from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, text_lengths
@@ -113,7 +115,8 @@ def _check(options: argparse.Namespace) -> None:
     _section(challenge_section(challenges))
     plan = preview_plan(spec, data, challenges, store=open_store())
     _section(plan_section(spec, data, plan))
-    _section([*threshold_section(spec, data), *verdict_section(spec, data, plan)])
+    warnings = (threshold_section(spec, data), sample_section(spec, data, plan), rates_section(spec))
+    _section([*chain.from_iterable(warnings), *verdict_section(spec, data, plan)])
     _section(lengths_section(text_lengths(WarmupSplitSettings.of(spec), raw.examples)))
     if not options.no_timing:
         from aflite_assets.command_line.preview.estimate import estimate_cost

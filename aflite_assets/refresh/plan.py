@@ -204,6 +204,7 @@ class _Planner:
             if result is not None:
                 return self._is_found(key, result)
             _check_models(self._spec, stage)
+            stage.refuse(self._spec, inputs)
         except UnsettledDataError as error:
             return self._planned("waiting", (Change("note", str(error)),))
         except AfliteError as error:

@@ -11,7 +11,7 @@ from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitNa
 from aflite_assets.specs.recipes import check_recipes
 from aflite_assets.specs.refresh_settings import RefreshSpec
 from aflite_assets.specs.report_settings import ReportSpec
-from aflite_assets.specs.sample import SampleSpec
+from aflite_assets.specs.sample import SampleSpec, check_sample_fits
 from aflite_assets.specs.sources import Files, SourceSpec, TableFormat, as_tuple
 from aflite_assets.wording import LONGEST_NAME, is_printable_name
 
@@ -344,6 +344,8 @@ class DatasetSpec(StrictSpec):
             {name: settings.highest_loss for name, settings in self.forgettables.items()},
         )
         self._check_minorities()
+        if self.sample is not None:
+            check_sample_fits(self.sample, self.filter)
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds {list(self.seeds)} repeat a value; each seed is one run")
         if self.annotations is not None and self.columns.annotators is not None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.specs.models import ClassicalModelSpec, OneStageSpec, StrictSpec
 
 StopRule = Literal["flat", "falls"]
@@ -56,3 +57,30 @@ class SampleSpec(StrictSpec):
                 "repeats out"
             )
         return self
+
+
+def check_sample_fits(sample: SampleSpec, filtering: FilterSpec) -> None:
+    """Refuse sizes of the filter that no sample can meet, however many of its rows the warm-up leaves.
+
+    Raises:
+        ValueError: a number of rows that the largest sample does not have, or that its target size does not allow.
+    """
+    most, target = sample.sizes[-1], filtering.target_size
+    if isinstance(target, int) and target > most:
+        raise ValueError(
+            f"filter.target_size is {target}, but no sample of sample.most {sample.most} has more than {most} rows to "
+            f"keep them of; lower target_size, or raise sample.most to more than {target}"
+        )
+    if filtering.evaluation_rows not in ("scored", "kept"):
+        return  # rows of other splits may be in the pool that these sizes are of
+    left = target if isinstance(target, int) else round(target * most)
+    for name, size, largest in (
+        ("train_size", filtering.train_size, left - 1),
+        ("slice_size", filtering.slice_size, left),
+    ):
+        if isinstance(size, int) and size > largest:
+            raise ValueError(
+                f"filter.{name} is {size}, but filter.target_size {target} keeps {left} rows at most of a sample of "
+                f"sample.most {sample.most}, which allows {largest}; lower {name} to a share such as 0.02, or raise "
+                "sample.most"
+            )

@@ -103,6 +103,7 @@ def run_stage(
     call = _call(name, spec, store)
 
     def write(draft: Draft) -> Mapping[str, object]:
+        call.stage.refuse(spec, call.inputs)  # before the try is counted: another file may have the same key
         on_making(call.wanted)
         started = time.monotonic()
         store.check_inputs(call.inputs.values(), reader=f"{name} of {spec.name!r}", log=progress.log)

@@ -144,6 +144,10 @@ class StageInputs:
         return {name: getattr(self, name) for name in self.names()}
 
 
+def _refuse_nothing(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
+    """Of most stages every result is of use."""
+
+
 # Covariant, so that the pipeline may hold stages of any settings and inputs: it makes both by `of` alone.
 Settings_co = TypeVar("Settings_co", bound=StageSettings, default=StageSettings, covariant=True)
 Inputs_co = TypeVar("Inputs_co", bound=StageInputs, default=StageInputs, covariant=True)
@@ -154,7 +158,8 @@ class Stage(Generic[Settings_co, Inputs_co]):
     """One stage of the pipeline.
 
     `run` fills the draft and returns the numbers that describe it. `code_version` is raised when it gives another
-    answer.
+    answer. `refuse` is asked before a result is made, with the whole file: it raises where nothing could follow from
+    the result. What it looks at is in no key, for the result would be the same.
     """
 
     name: str
@@ -162,6 +167,7 @@ class Stage(Generic[Settings_co, Inputs_co]):
     settings: type[Settings_co]
     inputs: type[Inputs_co]
     run: Callable[[Settings_co, Inputs_co, Draft, StageContext], Mapping[str, object]]
+    refuse: Callable[[DatasetSpec, Mapping[str, PublishedResult]], None] = _refuse_nothing
 
     @property
     def reads(self) -> tuple[str, ...]:

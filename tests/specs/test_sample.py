@@ -53,5 +53,42 @@ def test_what_cannot_be_is_refused(sample: dict[str, Any], message: str) -> None
         _parsed(**sample)
 
 
+@pytest.mark.parametrize(
+    ("filtering", "message"),
+    [
+        (
+            {"target_size": 20_001},
+            r"filter\.target_size is 20001, but no sample of sample\.most 22000 has more than 20000 rows to keep them "
+            r"of; lower target_size, or raise sample\.most to more than 20001",
+        ),
+        (
+            {"target_size": 0.5, "train_size": 10_000, "evaluation_rows": "kept"},
+            r"filter\.train_size is 10000, but filter\.target_size 0\.5 keeps 10000 rows at most of a sample of "
+            r"sample\.most 22000, which allows 9999; lower train_size to a share",
+        ),
+        (
+            {"target_size": 6_000, "slice_size": 6_001, "evaluation_rows": "scored"},
+            r"filter\.slice_size is 6001, but filter\.target_size 6000 keeps 6000 rows .* which allows 6000",
+        ),
+    ],
+)
+def test_sizes_of_the_filter_that_no_sample_meets_are_refused(filtering: dict[str, Any], message: str) -> None:
+    sample = {"most": 22_000, "model": LINEAR}
+    with pytest.raises(SpecError, match=f"(?s){message}"):
+        parse_spec(circles("small_circles", sample=sample, filter=filtering))
+
+
+@pytest.mark.parametrize(
+    "filtering",
+    [
+        {"target_size": 20_000},
+        {"target_size": 0.5, "train_size": 9_999, "evaluation_rows": "kept"},
+        {"target_size": 0.5, "train_size": 10_000},  # of a pool that has rows of other splits, too
+    ],
+)
+def test_sizes_that_some_sample_may_meet_are_taken(filtering: dict[str, Any]) -> None:
+    assert parse_spec(circles("small_circles", sample={"most": 22_000, "model": LINEAR}, filter=filtering)).sample
+
+
 def test_repeats_are_for_models_with_seeds() -> None:
     assert _parsed(model=BAG, repeats=3).sample.repeats == 3

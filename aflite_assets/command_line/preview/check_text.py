@@ -167,6 +167,7 @@ def estimate_section(estimate: CostEstimate) -> Iterator[str]:
     head = ("stage", "what", "work", "estimate")
     rows = [(line.stage, line.what, _work(line.work), _seconds(line.seconds)) for line in estimate.lines]
     least = "at least " if estimate.not_measured else ""
+    larger = "" if estimate.sizes_known else " and leaves larger train sets, on which models take more steps"
     yield from (f"  {line}" for line in table([head, *rows, ("total", "", "", least + duration(estimate.seconds))]))
     for line in estimate.lines:
         if line.note:
@@ -177,7 +178,7 @@ def estimate_section(estimate: CostEstimate) -> Iterator[str]:
         )
     yield from indented(
         f"Measured in {duration(estimate.measuring_seconds)}. Expect a factor of two either way: what else runs on the "
-        "machine counts, and a filter that stops by its threshold does fewer iterations and leaves larger train sets. "
+        f"machine counts, and a filter that stops by its threshold does fewer iterations{larger}. "
         "Reading, statistics and the report take longer on many rows. Stages that are found start no process."
     )
 
@@ -354,9 +355,11 @@ def _basis(data: DataPreview) -> str:
 
 def _sample(plan: RunPlan, sizes: CurveSizes) -> str:
     tried = listed([count(rows) for rows in sizes.samples], 10)
+    largest = plan.filtered_from == sizes.samples[-1]
+    which = "the most" if largest else f"{count(plan.filtered_from)}, the most that the sizes fit"
     return (
         f"{tried} of {counted(plan.rows['train'], 'train row')} are tried until it is enough, with "
-        f"{count(sizes.held_back)} held back; what follows is for the most"
+        f"{count(sizes.held_back)} held back; what follows is for {which}"
     )
 
 
@@ -403,10 +406,16 @@ def _train_size(spec: DatasetSpec, plan: RunPlan) -> str:
 
 
 def _train_sets(plan: RunPlan) -> str:
-    named: dict[str, int] = {}
+    named: dict[str, dict[int, None]] = {}
     for train_set in plan.train_sets:
-        named.setdefault(train_set.name, train_set.rows)
-    return ", ".join(f"{name} {count(rows)}" for name, rows in named.items()) + " rows at the target size"
+        named.setdefault(train_set.name, {})[train_set.rows] = None
+    sizes = ", ".join(f"{name} {listed([count(rows) for rows in each], 10)}" for name, each in named.items())
+    if plan.kept:
+        return f"{sizes} rows, as many as the filter keeps in the current result"
+    return (
+        f"{sizes} rows, if the filter reaches its target size; where its threshold stops it earlier, filtered and its "
+        f"controls have more, up to {count(plan.train_pool_rows)}"
+    )
 
 
 def _weak_model(weak_model: PlannedWeakModel, plan: RunPlan) -> str:

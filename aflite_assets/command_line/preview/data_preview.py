@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.command_line.preview.known_sizes import known_kept
 from aflite_assets.command_line.preview.run_plan import RunPlan, plan_run
 from aflite_assets.command_line.preview.weak_models import known_shares
 from aflite_assets.data.examples import Examples
@@ -36,6 +37,7 @@ from aflite_assets.stages.shared.sizes import (
     curve_sizes,
     in_pool,
     resolve_count,
+    sample_misfits,
     sample_sizes,
     warmup_rows,
 )
@@ -158,8 +160,8 @@ def preview_plan(
 ) -> RunPlan:
     """Check models and sizes as the stages do, and count what a run consists of.
 
-    Of data read in part the sizes are checked by their counts alone. `store`: says how many rows weak models forgot in
-    the current result, if there is one.
+    Of data read in part the sizes are checked by their counts alone. `store`: says how many rows weak models forgot and
+    the filters keep in current results, if there are some.
 
     Raises:
         ModelError: a model does not fit the data or cannot be had.
@@ -171,7 +173,7 @@ def preview_plan(
         check_scatter_features(spec.report.scatter_features, raw)
     _check_weak_models(spec, raw)
     settings, warmup_ids, curve = WarmupSplitSettings.of(spec), np.zeros(0, np.int64), None
-    sample, filtered = _sample(spec, raw, rows["train"], complete=data.complete)
+    sample, sample_rows, filtered = _sample(spec, raw, rows, complete=data.complete)
     if data.complete:
         drawn = draw_warmup(settings, filtered)
         warmup_ids, n_warmup = drawn.row_ids, len(drawn.row_ids)
@@ -179,7 +181,7 @@ def preview_plan(
     else:
         check_models(settings, raw)
         needed, classes = needs_warmup(settings), len(raw.label_names)
-        of_train = rows["train"] if sample is None else sample.samples[-1]
+        of_train = rows["train"] if sample_rows is None else sample_rows
         n_warmup = warmup_rows(spec.warmup, of_train, needed=needed, classes=classes)
         if needed and spec.warmup.size == "auto":
             curve = curve_sizes(of_train, classes=classes)
@@ -195,20 +197,34 @@ def preview_plan(
         warmup_rows=n_warmup,
         curve=curve,
         sample=sample,
+        sampled_rows=sample_rows,
         largest_group=_largest_group(spec, filtered, warmup_ids),
         forgettable_shares=None if store is None else known_shares(spec, store),
+        kept=None if store is None else known_kept(spec, store),
     )
 
 
-def _sample(spec: DatasetSpec, raw: Examples, train_rows: int, *, complete: bool) -> tuple[CurveSizes | None, Examples]:
-    """What is tried of a sample of the train rows, and the rows that are filtered if it is the largest."""
+def _sample(
+    spec: DatasetSpec, raw: Examples, rows: Mapping[str, int], *, complete: bool
+) -> tuple[CurveSizes | None, int | None, Examples]:
+    """What is tried of a sample of the train rows, and the number and the rows of the one that the plan is for.
+
+    That is the largest one that the sizes fit; where they fit none, the largest, of which the plan is then refused.
+    """
     if spec.sample is None:
-        return None, raw
-    if not complete:
+        return None, None, raw
+    if complete:
+        drawn = draw_sample(spec.sample, raw, seed=spec.seed)
+        sizes = drawn.sizes
+    else:
         check_sample_model(spec.sample, raw)
-        return sample_sizes(spec.sample, train_rows), raw
-    drawn = draw_sample(spec.sample, raw, seed=spec.seed)
-    return drawn.sizes, sampled_rows(raw, TrainSample(drawn.samples[-1], drawn.held_back))
+        sizes = sample_sizes(spec.sample, rows["train"])
+    problems = sample_misfits(spec, sizes.samples, rows, classes=len(raw.label_names))
+    planned = max((size for size in sizes.samples if size not in problems), default=sizes.samples[-1])
+    if not complete:
+        return sizes, planned, raw
+    chosen = drawn.samples[sizes.samples.index(planned)]
+    return sizes, planned, sampled_rows(raw, TrainSample(chosen, drawn.held_back))
 
 
 def _check_weak_models(spec: DatasetSpec, raw: Examples) -> None:

@@ -117,11 +117,15 @@ class CostLine:
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """Every line, the device that neural models were measured on (cpu or cuda), and what measuring took."""
+    """Every line, the device that neural models were measured on (cpu or cuda), and what measuring took.
+
+    `sizes_known`: whether a current result said how many rows the filters keep.
+    """
 
     lines: tuple[CostLine, ...]
     device: str
     measuring_seconds: float
+    sizes_known: bool = False
 
     @property
     def seconds(self) -> float:
@@ -139,7 +143,7 @@ def estimate_cost(
 ) -> CostEstimate:
     """Measure each distinct model and the filter on few of `raw`'s rows, and multiply by the plan's counts.
 
-    Train sets are counted as if the filter ran to its target size, and with the controls that may not be needed. Every
+    Train sets are counted with the plan's rows, and with the controls that may not be needed. Every
     stage has a process of its own, whose start is most of what a small dataset costs; what a model loads when it is
     first used is counted once for each of them, and what the stages do for any data (statistics, publishing, the
     report) by a run of all stages on few rows. What these take longer on many rows is left out. `log` gets a line for
@@ -173,7 +177,7 @@ def estimate_cost(
     lines += _distance_lines(spec.distance_encoder, plan, timings)
     loading = _loading_line(spec, timings)
     lines[2:2] = [] if loading is None else [loading]
-    return CostEstimate(tuple(lines), resolved, time.perf_counter() - started)
+    return CostEstimate(tuple(lines), resolved, time.perf_counter() - started, sizes_known=bool(plan.kept))
 
 
 def start_seconds() -> float:

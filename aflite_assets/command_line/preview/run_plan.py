@@ -19,7 +19,8 @@ from aflite_assets.stages.shared.sizes import CurveSizes, filter_settings
 class PlannedTrainSet:
     """One train set of the evaluators' grid.
 
-    `rows` if the filter runs to its target size. `drawn_per_seed`: another draw for each seed; the others are the same
+    `rows`: of filtered and its controls those that `RunPlan.kept` says, else as if the filter ran to its target size.
+    `drawn_per_seed`: another draw for each seed; the others are the same
     rows for all. `trained_before`: as another representation's set of the same rows, whose cells are found.
     """
 
@@ -40,7 +41,8 @@ class RunPlan:
     what `warmup.size: auto` trains on; `warmup_rows` are then the most it may spend.
     `filter_runs`: how often each representation is filtered. `weak_models`: whose forgotten rows are found, by name;
     `full_alone`: evaluators that go on with such rows, and so run on full and no other train set. `sample`: what is
-    tried where a sample of the train rows is filtered, which is then taken to be the largest.
+    tried where a sample of the train rows is filtered, which is then taken to be the one of `sampled_rows`, or the
+    largest. `kept`: train rows that each filtering keeps by the current result, by its name; none where no result says.
     """
 
     rows: Mapping[str, int]
@@ -60,6 +62,8 @@ class RunPlan:
     weak_models: Mapping[str, PlannedWeakModel] = field(default_factory=dict)
     full_alone: tuple[str, ...] = ()
     sample: CurveSizes | None = None
+    kept: Mapping[str, int] = field(default_factory=dict)
+    sampled_rows: int | None = None
 
     @property
     def embedded_rows(self) -> int:
@@ -68,8 +72,8 @@ class RunPlan:
 
     @property
     def filtered_from(self) -> int:
-        """Train rows that warm-up and filter may take: all, or those of the largest sample."""
-        return self.rows["train"] if self.sample is None else self.sample.samples[-1]
+        """Train rows that warm-up and filter may take: all, or those of the sample that is taken to be filtered."""
+        return self.rows["train"] if self.sample is None else self.sampled_rows or self.sample.samples[-1]
 
     @property
     def cells(self) -> int:
@@ -95,19 +99,24 @@ def plan_run(
     sample: CurveSizes | None = None,
     fine_tune_rows: Mapping[str, int] | None = None,
     forgettable_shares: Mapping[str, Mapping[str, float]] | None = None,
+    kept: Mapping[str, int] | None = None,
+    sampled_rows: int | None = None,
 ) -> RunPlan:
     """The plan for splits of these many rows; `largest_group` is that of the pool and matters to whole-group removal.
 
     `curve`: the samples of `warmup.size: auto`, with the most that it may spend as `warmup_rows`; `sample`: those of
-    `sample`, of which the largest is taken to be filtered.
-    `forgettable_shares`: what an earlier result says of weak models' sets (`weak_models.known_shares`).
+    `sample`, of which the largest, or the one of `sampled_rows`, is taken to be filtered.
+    `forgettable_shares`: what an earlier result says of weak models' sets (`weak_models.known_shares`); `kept`: what it
+    says of the filters (`known_sizes.known_kept`).
 
     Raises:
         DataError: the filter's sizes cannot be met.
     """
     outside = {split: count for split, count in rows.items() if split != "train"}
     spent = 0 if spec.full_includes_warmup else warmup_rows
-    held_back, of_train = (0, rows["train"]) if sample is None else (sample.held_back, sample.samples[-1])
+    held_back, of_train = 0, rows["train"]
+    if sample is not None:
+        held_back, of_train = sample.held_back, sampled_rows or sample.samples[-1]
     train = of_train - warmup_rows
     entering = {
         policy: sum(count for split, count in outside.items() if spec.filter.evaluation_rows_of(split) == policy)
@@ -127,7 +136,14 @@ def plan_run(
         settings=settings,
         most_iterations=most_iterations(settings, pool, train_rows=train, largest_group=largest_group),
         train_sets=(
-            *_train_sets(spec, full, train, settings, sampled=None if sample is None else of_train - spent),
+            *_train_sets(
+                spec,
+                full,
+                train,
+                settings.target_size,
+                kept or {},
+                sampled=None if sample is None else of_train - spent,
+            ),
             *_forgettable_train_sets(weak_models),
         ),
         evaluators=len(spec.evaluators),
@@ -137,6 +153,8 @@ def plan_run(
         filter_runs=spec.filter_seeds,
         weak_models=weak_models,
         sample=sample,
+        sampled_rows=sampled_rows,
+        kept=kept or {},
         full_alone=tuple(name for name, recipe in recipes_of(spec.evaluators).items() if recipe.forgettable),
     )
 
@@ -182,12 +200,12 @@ def _forgettable_train_sets(weak_models: Mapping[str, PlannedWeakModel]) -> list
 
 
 def _train_sets(
-    spec: DatasetSpec, full: int, unspent: int, settings: FilterSettings, *, sampled: int | None
+    spec: DatasetSpec, full: int, unspent: int, target_size: int, kept: Mapping[str, int], *, sampled: int | None
 ) -> list[PlannedTrainSet]:
+    """Without sets of sizes that a filter is known never to have come down to."""
     sets = [PlannedTrainSet("full", None, full)]
-    filtered = settings.target_size
     for number, (name, representation) in enumerate(spec.filterings.items()):
-        encoder = spec.representations[representation]
+        encoder, filtered = spec.representations[representation], kept.get(name, target_size)
         if sampled is not None:
             sets.append(PlannedTrainSet("sampled", name, sampled, trained_before=number > 0))
         sets += [
@@ -196,6 +214,8 @@ def _train_sets(
             PlannedTrainSet("random_matched", name, filtered, drawn_per_seed=True),
         ]
         for earlier, most in spec.train_sets.items():
+            if most < kept.get(name, 0):
+                continue
             sets += [
                 PlannedTrainSet(f"filtered_{earlier}", name, min(most, unspent)),
                 PlannedTrainSet(f"random_{earlier}", name, min(most, unspent), drawn_per_seed=True),

@@ -16,6 +16,8 @@ class WeakModelFacts:
     `rows`: presented in training; of these `forgettable`, `never_learnt`, and `taken` (after balancing). `events`: rows
     by forgetting events, and those never learnt. `by_class`: rows, forgettable and taken by class. Shares in [0, 1]:
     `largest_class` of the rows, `train_accuracy` as presented, `accuracy` on splits that were not trained on.
+    `margins`: of these splits `largest_class`, and `low` and `high` of the interval of the accuracy over it, in points;
+    none of splits that are too small to tell, of an evaluator's own training, and in earlier results.
     """
 
     rows: int
@@ -27,6 +29,7 @@ class WeakModelFacts:
     largest_class: float
     train_accuracy: float
     accuracy: Mapping[str, float]
+    margins: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def share(self) -> float:

@@ -21,7 +21,7 @@ ONE_ANSWER = 0.95
 
 @dataclass(frozen=True)
 class OverLargestClass:
-    """How far evaluators trained on full are over always answering the largest class of a natural test set.
+    """How far evaluators trained on full are over always answering the largest class of a test set.
 
     Of questions, whose labels do not vary, over guessing one of the answers. `largest`: how often that is right, in
     [0, 1]; `margin`: in points.
@@ -47,6 +47,11 @@ class OverLargestClass:
     def beaten(self) -> bool:
         """Whether the whole interval lies over it."""
         return self.margin.low > 0
+
+    @property
+    def at_chance(self) -> bool:
+        """Whether the interval holds no difference; one wholly under it has learnt what misleads there."""
+        return self.margin.low <= 0 <= self.margin.high
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,23 @@ def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> d
     """
     natural = [one for one in test_sets if not one.challenge]
     test_set = next((one for one in natural if one.name == headline_split([each.name for each in natural])), None)
-    if test_set is None or len(test_set.row_ids) < FEWEST_ROWS or _asks_for_answers(test_set):
+    return {} if test_set is None else _over(cells, test_set)
+
+
+def over_largest_class_elsewhere(
+    cells: Sequence[Cell], test_sets: Sequence[TestSet]
+) -> dict[str, dict[str, OverLargestClass]]:
+    """The same by challenge set, against the largest class of each; without sets of which it cannot be asked.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    found = {one.name: _over(cells, one) for one in test_sets if one.challenge}
+    return {name: by_evaluator for name, by_evaluator in found.items() if by_evaluator}
+
+
+def _over(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClass]:
+    if len(test_set.row_ids) < FEWEST_ROWS or _asks_for_answers(test_set):
         return {}
     always = _always_the_largest(test_set)
     found = {}

@@ -5,7 +5,7 @@ The coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The rule
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -32,7 +32,7 @@ from aflite_assets.stages.shared.nested_samples import (
     rows_left,
     rows_of,
 )
-from aflite_assets.stages.shared.sizes import sample_sizes
+from aflite_assets.stages.shared.sizes import sample_misfits, sample_sizes
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 _STREAM = 13
@@ -244,4 +244,22 @@ def _digest(row_ids: np.ndarray, contents: dict[int, bytes]) -> str:
     return hashlib.sha256(b"\n".join(contents[row_id] for row_id in row_ids.tolist())).hexdigest()
 
 
-TRAIN_SAMPLE = Stage("train_sample", "1", TrainSampleSettings, TrainSampleInputs, run)
+def refuse_misfits(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
+    """Refuse sizes of warm-up or filter that no sample fits, before a model is trained on one.
+
+    Raises:
+        DataError: names the largest sample and why it does not fit.
+    """
+    if spec.sample is None:
+        return
+    facts = results["raw_dataset"].summary
+    samples = sample_sizes(spec.sample, facts["rows"]["train"]).samples
+    problems = sample_misfits(spec, samples, facts["rows"], classes=len(facts["label_names"]))
+    if len(problems) == len(samples):
+        raise DataError(
+            f"the sizes fit none of the samples of {samples[0]} to {samples[-1]} rows that "
+            f"sample would try, so nothing is trained; of {samples[-1]} rows: {problems[samples[-1]]}"
+        )
+
+
+TRAIN_SAMPLE = Stage("train_sample", "1", TrainSampleSettings, TrainSampleInputs, run, refuse_misfits)

@@ -26,6 +26,7 @@ from aflite_assets.stages.evaluation.base_trainings import weights_key
 from aflite_assets.stages.evaluation.cell_training import WeightsJob, predictions_table, train_weights
 from aflite_assets.stages.evaluation.cell_workers import FAILURES
 from aflite_assets.stages.evaluation.grid import TRAINING_CODE, GridCell, cell_fields, validation_fingerprint
+from aflite_assets.stages.evaluation.learnt import margins_of_training, natural_sets
 from aflite_assets.stages.shared.published import (
     FORGETTABLE_ROWS,
     FORGETTABLE_SETS_FILE,
@@ -131,7 +132,7 @@ def run(
         first = counted[0]
         rows += [each.table() for each in counted]
         sets += _sets(first, entry, full, seed=settings.seed, seeds=settings.seeds)
-        summary[name] = asdict(_facts(first, full))
+        summary[name] = asdict(_facts(first, full, trainings.margins(first.training)))
         context.progress.log(
             f"{name}: {len(first.taken)} of {len(full)} rows are taken ({int(first.forgetting.forgettable.sum())} are "
             f"forgettable, {int(first.forgetting.never_learnt.sum())} of them never learnt)"
@@ -210,6 +211,15 @@ class _Trainings:
             self.context.progress.log(f"training {training.part}")
             part = self.draft.part(training.part, key, lambda draft: self._tracked(training, draft)).result
         return count_rows(training, part, self.full, balance=balance, seed=self.settings.seed)
+
+    def margins(self, training: WeakTraining) -> dict[str, dict[str, float]]:
+        """How far the training is over the largest class of each split; of an evaluator's own nothing was asked."""
+        if training.evaluator is not None:
+            return {}
+        predictions = pq.read_table(self.draft.parts[training.part].file("predictions.parquet"))
+        asked = set(predictions["test_set"].unique().to_pylist())
+        splits = set(self.raw.table["split"].unique().to_pylist())
+        return margins_of_training(training.name, predictions, natural_sets(self.raw, left_out=splits - asked))
 
     def _key(self, training: WeakTraining) -> ResultKey:
         """Of an evaluator's own training the key that `evaluator_models` looks for, so that it is trained once."""
@@ -383,7 +393,7 @@ def _class_number(full: Examples, settings: MinoritiesSpec, field: str) -> int:
     return full.label_names.index(named)
 
 
-def _facts(counted: CountedRows, full: Examples) -> WeakModelFacts:
+def _facts(counted: CountedRows, full: Examples, margins: Mapping[str, Mapping[str, float]]) -> WeakModelFacts:
     counts, taken = counted.forgetting, np.isin(counted.row_ids, counted.taken)
     by_class = {
         name: {
@@ -405,6 +415,7 @@ def _facts(counted: CountedRows, full: Examples) -> WeakModelFacts:
         largest_class=max(Counter(counted.labels.tolist()).values()) / len(counted.labels),
         train_accuracy=counted.metrics["train_accuracy"],
         accuracy=tested,
+        margins=margins,
     )
 
 

@@ -4,7 +4,12 @@ from collections.abc import Collection, Iterator, Sequence
 
 from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.inputs.records import Cell, FilteredSet, TestSet
-from aflite_assets.reports.scores.judges import ONE_ANSWER, OverLargestClass, over_largest_class
+from aflite_assets.reports.scores.judges import (
+    ONE_ANSWER,
+    OverLargestClass,
+    over_largest_class,
+    over_largest_class_elsewhere,
+)
 from aflite_assets.reports.sentences.warnings import one_answer_names
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.reports.text import listed, percent
@@ -105,11 +110,45 @@ def evaluator_outcomes(
     for name, one in over_largest_class(cells, test_sets).items():
         if name not in left_out:
             yield _learnt(one)
+    for test_set, found in over_largest_class_elsewhere(cells, test_sets).items():
+        judged_by = [one for name, one in found.items() if name not in left_out]
+        if judged_by:
+            yield _over_chance(test_set, judged_by)
     collapsed = one_answer_names(cells, test_sets)
     said = f"these learnt little, so do not judge by them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
     asks = f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set."
     judged = natural and any(cell.predictions is not None for cell in cells)
     yield CheckOutcome("evaluators", "more_than_one_answer", asks, not collapsed, said, judged)
+
+
+def _over_chance(test_set: str, found: Sequence[OverLargestClass]) -> CheckOutcome:
+    """Those under the largest class are named, but are no failure: a shortcut that misleads there makes them so."""
+    at_chance = [one for one in found if one.at_chance]
+    groups = {
+        "at chance": at_chance,
+        "worse than that": [one for one in found if one.margin.high < 0],
+        "better": [one for one in found if one.beaten],
+    }
+    said = "; ".join(
+        f"{words}: {listed([f'{one.evaluator} ({_margin_text(one)})' for one in each], _MOST_NAMED)}"
+        for words, each in groups.items()
+        if each
+    )
+    advice = (
+        f". A train set moves a model that is at chance on {test_set} from one class to another: read its accuracy "
+        "there by gold label, and judge by another evaluator or set"
+    )
+    return CheckOutcome(
+        "evaluators",
+        f"not_at_chance ({test_set})",
+        "No evaluator trained on full is at chance on a challenge set: its interval leaves out the largest class.",
+        not at_chance,
+        f"{said}{advice if at_chance else ''}",
+    )
+
+
+def _margin_text(one: OverLargestClass) -> str:
+    return f"{percent(one.accuracy)} %; {one.rival} gets {percent(one.largest)} %, difference {bounds_text(one.margin)}"
 
 
 def _learnt(one: OverLargestClass) -> CheckOutcome:

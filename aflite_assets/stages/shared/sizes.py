@@ -1,5 +1,6 @@
 """From shares to counts: the filter's and the warm-up split's sizes for a dataset at hand."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.algorithm.settings import check_sizes
 from aflite_assets.errors import DataError, InvalidInputError
-from aflite_assets.specs.dataset import WarmupSpec
+from aflite_assets.specs.dataset import DatasetSpec, WarmupSpec
 from aflite_assets.specs.filter import EvaluationRows, FilterSpec
 from aflite_assets.specs.sample import SampleSpec
 
@@ -113,6 +114,35 @@ def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: i
     if size > train_rows - 2:
         raise DataError(f"warmup.size {warmup.size} leaves {train_rows - size} of {train_rows} train rows; lower it")
     return size
+
+
+def sample_misfits(
+    spec: DatasetSpec, samples: Iterable[int], rows: Mapping[str, int], *, classes: int
+) -> dict[int, str]:
+    """Of samples of so many train rows those that the sizes of warm-up or filter do not fit, and why, in their order.
+
+    `rows` by split of the whole dataset: those of pooled splits enter the pool beside the sample. With `warmup.size:
+    auto` every number of rows that may be spent has to leave enough, as in a run.
+    """
+    pooled = sum(count for split, count in rows.items() if split != "train" and _enters(spec.filter, split) == "pooled")
+    needed = any(encoder.kind != "identity" for encoder in spec.representations.values())
+    problems = {}
+    for sample in samples:
+        try:
+            for spent in _may_be_spent(spec.warmup, sample, needed=needed, classes=classes):
+                left = sample - spent
+                filter_settings(spec.filter, left + pooled, spent, train_rows=left)
+        except DataError as error:
+            problems[sample] = str(error)
+    return problems
+
+
+def _may_be_spent(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int) -> list[int]:
+    """Train rows that the warm-up may take: one number, or with `auto` one for each sample of its curve."""
+    if needed and warmup.size == "auto":
+        curve = curve_sizes(train_rows, classes=classes)
+        return [size + curve.held_back for size in curve.samples]
+    return [warmup_rows(warmup, train_rows, needed=needed)]
 
 
 def in_pool(spec: FilterSpec, splits: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The stage of `warmup_split`: the train rows spent on the encoders, once the whole plan is known to be possible."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
 from aflite_assets.reports.inputs.learning_curve import choice_text, chosen_rows
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.dataset import WarmupSpec
+from aflite_assets.specs.dataset import DatasetSpec, WarmupSpec
 from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.specs.models import (
     EncoderSpec,
@@ -28,7 +29,7 @@ from aflite_assets.specs.models import (
 )
 from aflite_assets.stages.shared.nested_samples import NestedSamples
 from aflite_assets.stages.shared.published import read_train_sample, sampled_rows, without_rows
-from aflite_assets.stages.shared.sizes import filter_settings, in_pool, warmup_rows
+from aflite_assets.stages.shared.sizes import filter_settings, in_pool, sample_misfits, warmup_rows
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.stages.warmup.text_lengths import measure_text_lengths
 from aflite_assets.stages.warmup.warmup_size import CurveTraining, curve_facts, draw_samples
@@ -226,4 +227,23 @@ def _check_groups(settings: FilterSettings, groups: np.ndarray | None) -> None:
         )
 
 
-WARMUP_SPLIT = Stage("warmup_split", "2", WarmupSplitSettings, WarmupSplitInputs, run)
+def refuse_chosen_sample(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
+    """Refuse a sample that the warm-up's or the filter's sizes do not fit, as soon as it was chosen.
+
+    Raises:
+        DataError: names the sample, why it does not fit, and the smallest larger one that does.
+    """
+    chosen = results["train_sample"].summary.get("rows")
+    if spec.sample is None or chosen is None:
+        return
+    facts = results["raw_dataset"].summary
+    problems = sample_misfits(spec, [chosen, *spec.sample.sizes], facts["rows"], classes=len(facts["label_names"]))
+    if chosen in problems:
+        larger = next((size for size in spec.sample.sizes if size > chosen and size not in problems), None)
+        instead = "" if larger is None else f", or set sample.start to {larger}"
+        raise DataError(
+            f"train_sample chose {chosen} rows, which the sizes do not fit: {problems[chosen].rstrip('.')}{instead}"
+        )
+
+
+WARMUP_SPLIT = Stage("warmup_split", "2", WarmupSplitSettings, WarmupSplitInputs, run, refuse_chosen_sample)

@@ -14,7 +14,7 @@ from mlflow import MlflowClient
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
 from aflite_assets.reports.inputs.records import EvidenceTable
-from aflite_assets.results import ResultStore
+from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation import evidence_tables
@@ -45,7 +45,19 @@ def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
     logged: list[str] = []
     result = evidence_of(circles_spec, store, logged.append).result
     tables = by_title(read_evidence(result))
-    assert list(tables) == [
+    _are_the_tables_of_circles(result, list(tables))
+    assert [line.rpartition(": ")[0] for line in logged] == [f"bias evidence: {title}" for title in tables]
+    _lie_far_from_what_is_left(tables["Distance to the nearest train rows (given)"])
+    _are_alike_where_removed(tables["Similarity of kept and removed rows (given)"], result)
+    _fool_a_simple_model(tables["A simple model that the filter did not use"])
+    assert tables["Possible label errors (given)"].table.num_rows == 20
+    rows = pq.read_table(store.current("filtered_sets", "small_circles").part("given").file("rows.parquet"))
+    _have_a_nearest_kept_row(rows.to_pylist(), result)
+    _count_every_train_row(tables["Suspected label errors on either side (given)"])
+
+
+def _are_the_tables_of_circles(result: PublishedResult, titles: list[str]) -> None:
+    assert titles == [
         "What marks the removed rows (given)",
         "Classes kept and removed (given)",
         "Attributes kept and removed (given)",
@@ -58,7 +70,6 @@ def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
         "A simple model that the filter did not use",
     ]
     assert result.summary == {"given": {"tables": 9}}
-    assert [line.rpartition(": ")[0] for line in logged] == [f"bias evidence: {title}" for title in tables]
     assert {path.name for path in result.path.glob("*.parquet")} == {
         *(f"given-{number:02d}.parquet" for number in range(9)),
         "given-cues.parquet",
@@ -67,35 +78,40 @@ def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
         "all-representations-00.parquet",
     }
 
-    near = tables["Distance to the nearest train rows (given)"]
+
+def _lie_far_from_what_is_left(near: EvidenceTable) -> None:
+    """Test rows with bias features have none of their kind left: far more than fewer rows explain."""
     at_ten = {row["when"]: row for row in near.table.to_pylist() if row["k"] == 10}
-    # Test rows with bias features have none of their kind left: far more than fewer rows explain.
     assert at_ten["after"]["within_class"] > 2.5 * at_ten["random"]["within_class"]
     assert at_ten["after"]["queries"] == 200
     assert f"{at_ten['after']['within_class']:.4f} after it" in near.caption
     assert "Mean cosine distance from 200 rows of the other splits" in near.caption
     assert "random sample" not in near.caption
 
-    alike = tables["Similarity of kept and removed rows (given)"].table.to_pylist()
+
+def _are_alike_where_removed(similarity: EvidenceTable, result: PublishedResult) -> None:
+    """Removed rows share their bias features; the circles' own two are the same in all directions."""
+    alike = similarity.table.to_pylist()
     assert [(row["label_name"], row["side"]) for row in alike[:3]] == [
         (alike[0]["label_name"], side) for side in ("kept", "removed", "random")
     ]
-    # Removed rows share their bias features; the circles' own two are the same in all directions.
     for kept, removed, random in (alike[:3], alike[3:]):
         assert kept["mean_similarity"] + 0.2 < random["mean_similarity"] < removed["mean_similarity"]
     pairs = read_similarities(result)["given"]
     assert [one.name for one in pairs] == [alike[0]["label_name"], alike[3]["label_name"]]
     assert pairs[0].blocks[0].similarities.shape == (12, 12)
 
-    adversary = tables["A simple model that the filter did not use"]
+
+def _fool_a_simple_model(adversary: EvidenceTable) -> None:
     full, random, filtered = adversary.table.to_pylist()
     assert full["accuracy"] > 0.95
     assert random["accuracy"] > filtered["accuracy"] + 0.1
     assert f"the 15 nearest neighbours by standardised features: {100 * full['accuracy']:.1f} %" in adversary.caption
-    assert tables["Possible label errors (given)"].table.num_rows == 20
 
-    rows = pq.read_table(store.current("filtered_sets", "small_circles").part("given").file("rows.parquet"))
-    train = {row["row_id"]: row for row in rows.to_pylist() if row["split"] == "train"}
+
+def _have_a_nearest_kept_row(rows: list[dict[str, Any]], result: PublishedResult) -> None:
+    """Every removed train row has one, of the other class."""
+    train = {row["row_id"]: row for row in rows if row["split"] == "train"}
     nearest = read_nearest_kept(result)["given"].to_pylist()
     assert [row["row_id"] for row in nearest] == [row_id for row_id, row in train.items() if not row["kept"]]
     for row in nearest:
@@ -103,10 +119,12 @@ def test_planted_circles(circles_spec: DatasetSpec, store: ResultStore) -> None:
         assert train[row["nearest_kept"]]["label"] != train[row["row_id"]]["label"]
         assert -1 <= row["similarity"] <= 1
 
-    train_shares, _ = tables["Suspected label errors on either side (given)"].table.to_pylist()
+
+def _count_every_train_row(suspected: EvidenceTable) -> None:
+    train_shares, _ = suspected.table.to_pylist()
     assert train_shares["kept_rows"] + train_shares["removed_rows"] == 400
     assert train_shares["quarantined"] == 0
-    assert "Taken out" not in tables["Suspected label errors on either side (given)"].caption
+    assert "Taken out" not in suspected.caption
 
 
 def finite(column: pa.ChunkedArray) -> list[float]:

@@ -21,13 +21,11 @@ from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.train import train_classifier
-from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation.forgettable_sets import CountedRows, WeakTraining, count_rows, minorities_table
-from aflite_assets.stages.evaluation.weak_model_findings import findings
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.shared.published import ForgettableSet, read_forgettable_sets
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress
@@ -252,6 +250,10 @@ def test_sets_have_the_sizes_that_the_settings_ask_for(made: Made) -> None:
     facts = result.summary["models"]["bow"]
     assert (facts["rows"], facts["forgettable"], facts["taken"]) == (240, len(taken), len(taken))
     assert sum(facts["events"].values()) == 240
+    margin = facts["margins"]["test"]
+    assert margin["largest_class"] == pytest.approx(1 / 3)
+    assert margin["low"] < 100 * (facts["accuracy"]["test"] - margin["largest_class"]) < margin["high"]
+    assert result.summary["models"]["own"]["margins"] == {}
     random = [_set(result, "bow", "random", seed).row_ids.tolist() for seed in (0, 1)]
     assert [len(set(each)) for each in random] == [len(taken)] * 2
     assert random[0] != random[1]
@@ -357,32 +359,6 @@ def test_without_forgettables_the_result_is_empty(tmp_path: Path) -> None:
     result = run_stage("forgettable_sets", parse_spec(content), store=ResultStore(tmp_path)).result
     assert result.summary == {"nothing_asked": True}
     assert read_forgettable_sets(result) == []
-
-
-FACTS: dict[str, Any] = {
-    "rows": 1_000, "forgettable": 200, "taken": 150, "never_learnt": 20, "events": {}, "largest_class": 0.5,
-    "train_accuracy": 0.9, "accuracy": {"test": 0.8},
-    "by_class": {"yes": {"forgettable": 150}, "no": {"forgettable": 50}},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("changes", "check", "message"),
-    [
-        ({"accuracy": {"test": 0.5}}, "weak_models_learnt", "50.0% on test, and the largest class makes up 50.0%: what "
-         "it forgets says nothing; train it longer, or at another rate"),
-        ({"forgettable": 601, "taken": 601}, "forgettable_rows_are_a_choice", "601 of 1000 rows (60.1%) are "
-         "forgettable; train it longer, or with a larger model"),
-        ({"forgettable": 9, "taken": 9}, "forgettable_rows_are_a_choice", "9 of 1000 rows (0.9%) are forgettable; "
-         "train it for fewer epochs"),
-        ({"taken": 99}, "balancing_keeps_half", "balancing takes 99 of 200 forgettable rows, since no has only 50; set "
-         "balance: false to take all"),
-    ],
-)  # fmt: skip
-def test_findings_say_what_is_wrong_and_what_to_do(changes: dict[str, Any], check: str, message: str) -> None:
-    found = findings({"bow": WeakModelFacts(**{**FACTS, **changes})}, {"lstm": "ModelError: no"})
-    assert found.pop("weak_models_trained") == {"lstm": "ModelError: no"}
-    assert {name: said for name, said in found.items() if said} == {check: {"bow": message}}
 
 
 def _planted(share: float = 0.6) -> dict[str, Any]:

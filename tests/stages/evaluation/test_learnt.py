@@ -1,5 +1,6 @@
 """Evaluators that learnt something and such that did not, from walks on features with true and with random labels."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from aflite_assets.reports.inputs.checks import CheckOutcome
+from aflite_assets.reports.inputs.records import Cell, TestSet
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.learnt import learnt_on_full
+from aflite_assets.stages.evaluation.learnt import learnt_elsewhere, learnt_on_full, margins_of_training
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.report.checks import evaluator_outcomes
 
@@ -18,10 +21,10 @@ from aflite_assets.stages.report.checks import evaluator_outcomes
 def spec_of(folder: Path, *, clear: bool) -> Any:
     """Two classes, 60 and 40 %, told by the first feature or by nothing."""
     rng = np.random.default_rng(3)
-    for name, rows in (("train", 300), ("test", 150)):
+    for name, rows in (("train", 300), ("test", 150), ("coin", 200), ("turned", 200)):
         labels = (rng.random(rows) < 0.4).astype(int)
         features = rng.normal(size=(rows, 3))
-        features[:, 0] += 2.0 * labels * clear
+        features[:, 0] += 2.0 * {"coin": 0 * labels, "turned": 1 - labels}.get(name, labels) * clear
         columns = {f"x{place}": features[:, place] for place in range(3)}
         pq.write_table(pa.table({**columns, "label": labels}), folder / f"{name}.parquet")
     return parse_spec(
@@ -37,6 +40,14 @@ def spec_of(folder: Path, *, clear: bool) -> Any:
             "filter": {"target_size": 100, "train_size": 50, "n_partitions": 8},
             "evaluators": {"linear": {"kind": "linear"}, "svm": {"kind": "rbf_svm"}},
             "seeds": [0, 1],
+            "challenge_sets": {
+                name: {
+                    "source": {"format": "parquet", "splits": {"test": str(folder / f"{name}.parquet")}},
+                    "columns": {"features": ["x0", "x1", "x2"]},
+                    "labels": ["no", "yes"],
+                }
+                for name in ("coin", "turned")
+            },
         }
     )
 
@@ -53,6 +64,57 @@ def test_evaluators_are_held_against_the_largest_class(tmp_path: Path, store: Re
     assert {one.test_set for one in found.values()} == {"test"}
     labels = pq.read_table(tmp_path / "test.parquet")["label"].to_numpy()
     assert found["svm"].largest == pytest.approx(1 - labels.mean())
+    challenges = store.current("challenge_sets", spec.name)
+    elsewhere = learnt_elsewhere(models, raw, challenges, spec.challenge_sets, spec.evaluators)
+    assert {name: list(by_evaluator) for name, by_evaluator in elsewhere.items()} == {
+        "coin": ["linear", "svm"], "turned": ["linear", "svm"],
+    }  # fmt: skip
+    assert not any(one.beaten for by_evaluator in elsewhere.values() for one in by_evaluator.values())
+    if clear:  # where the feature goes with the other class, they are not at chance but misled
+        assert not any(one.at_chance for one in elsewhere["turned"].values())
+        assert all(one.margin.high < -20 for one in elsewhere["turned"].values())
+    coin = pq.read_table(tmp_path / "coin.parquet")["label"].to_numpy()
+    assert elsewhere["coin"]["svm"].largest == pytest.approx(1 - coin.mean())
+
+
+def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: Any) -> None:
+    """Though it is better than the largest class of the natural test set."""
+    cells, natural = planted_cells
+    name = "not_at_chance (odd)"
+
+    def outcome(right: float) -> CheckOutcome:
+        rows = np.arange(1_000)
+        odd = TestSet("odd", True, rows, rows % 2, ("no", "yes"), {})
+        said = np.where(rows < 1_000 * right, rows % 2, 1 - rows % 2)
+        tested = pa.table({"test_set": ["odd"] * 1_000, "row_id": rows, "predicted": said})
+        both = [replace(cell, predictions=pa.concat_tables([cell.predictions, tested])) for cell in cells[:2]]
+        outcomes = {one.name: one for one in evaluator_outcomes(both, [natural, odd])}
+        assert outcomes["better_than_largest_class (good)"].passed
+        left_out = {one.name for one in evaluator_outcomes(both, [natural, odd], left_out=["good"])}
+        assert name not in left_out
+        return outcomes[name]
+
+    few_over = outcome(0.52)
+    assert not few_over.passed
+    assert few_over.said.startswith("at chance: good (52.0 %; the largest class gets 50.0 %, difference 95 % [\u2212")
+    assert few_over.said.endswith("read its accuracy there by gold label, and judge by another evaluator or set")
+    over, under = outcome(0.6), outcome(0.1)
+    assert over.passed
+    assert over.said.startswith("better: good (60.0 %; the largest class gets 50.0 %, difference 95 % [5.")
+    assert under.passed
+    assert under.said.startswith(
+        "worse than that: good (10.0 %; the largest class gets 50.0 %, difference 95 % [\u2212"
+    )
+
+
+def test_margins_of_one_training_are_by_split(planted_cells: Any) -> None:
+    cells, natural = planted_cells
+    margins = margins_of_training("bow", cells[0].predictions, [natural])
+    assert margins["test"]["largest_class"] == pytest.approx(0.6)
+    assert 10 < margins["test"]["low"] < 20 < margins["test"]["high"] < 30
+    assert margins_of_training("bow", cells[2].predictions, [natural]) == {
+        "test": {"largest_class": pytest.approx(0.6), "low": 0, "high": 0}
+    }
 
 
 def test_the_check_says_by_how_much(planted_cells: Any) -> None:
@@ -72,8 +134,6 @@ def test_the_check_says_by_how_much(planted_cells: Any) -> None:
 @pytest.fixture
 def planted_cells() -> Any:
     """`good` is right on four in five of 400 rows with two seeds; `flat` gives the largest class, 60 % of them."""
-    from aflite_assets.reports.inputs.records import Cell, TestSet
-
     labels = (np.arange(400) % 5 < 2).astype(np.int64)
     test_set = TestSet("test", False, np.arange(400), labels, ("no", "yes"), {})
 

@@ -1,11 +1,15 @@
 """From shares to counts."""
 
+from typing import Any
+
 import pytest
 
 from aflite_assets.errors import DataError
 from aflite_assets.specs.dataset import WarmupSpec
 from aflite_assets.specs.filter import FilterSpec
-from aflite_assets.stages.shared.sizes import filter_settings, resolve_count, warmup_rows
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.shared.sizes import filter_settings, resolve_count, sample_misfits, warmup_rows
+from tests.small_datasets import template_pairs
 
 
 def test_whole_numbers_are_counts_and_decimals_are_shares() -> None:
@@ -65,3 +69,45 @@ def test_the_target_is_in_train_rows_and_the_other_sizes_about_the_pool() -> Non
     assert filter_settings(spec, 1000, 0, train_rows=500).train_size == 199
     with pytest.raises(DataError, match=r"train_size must be below target_size, 200 rows of the pool; received 200"):
         filter_settings(spec.model_copy(update={"train_size": 200}), 1000, 0, train_rows=500)
+
+
+def _misfits(samples: list[int], *, warmup: float | str = 0.1, classes: int = 3, **filtering: Any) -> dict[int, str]:
+    spec = parse_spec(template_pairs(train=20_000, test=500, warmup=warmup, **filtering))
+    return sample_misfits(spec, samples, {"train": 20_000, "test": 500}, classes=classes)
+
+
+def test_shares_fit_every_sample() -> None:
+    assert _misfits([100, 1_000, 20_000]) == {}
+
+
+def test_a_number_of_rows_may_fit_the_larger_samples_alone() -> None:
+    problems = _misfits([500, 1_000, 2_000], target_size=1_000)
+    assert problems == {
+        500: "filter.target_size is 1000, which is 1000 of 450 rows; choose between 1 and 450 rows",
+        1_000: "filter.target_size is 1000, which is 1000 of 900 rows; choose between 1 and 900 rows",
+    }
+
+
+def test_a_share_beside_a_number_may_fit_the_smaller_samples_alone() -> None:
+    """As many rows are trained on as are spent on the warm-up, by default."""
+    problems = _misfits([1_000, 5_000, 10_000], target_size=500, evaluation_rows="kept")
+    assert problems == {
+        5_000: "filter.train_size must be below target_size, 500; received 500: lower train_size or raise target_size.",
+        10_000: "filter.train_size must be below target_size, 500; received 1000: lower train_size or raise "
+        "target_size.",
+    }
+
+
+def test_rows_of_other_splits_count_where_they_are_pooled() -> None:
+    assert list(_misfits([1_000], train_size=600, target_size=0.5)) == [] == list(_misfits([1_400], train_size=600))
+    assert list(_misfits([1_000], train_size=600, target_size=0.5, evaluation_rows="kept")) == [1_000]
+
+
+def test_with_auto_every_number_of_warmup_rows_has_to_fit() -> None:
+    assert _misfits([10_000], warmup="auto", target_size=0.5) == {}
+    # 1,600 rows of the largest curve sample and 500 held back are the most that may be spent.
+    assert list(_misfits([10_000], warmup="auto", target_size=7_900, evaluation_rows="kept")) == []
+    assert _misfits([10_000], warmup="auto", target_size=7_901, evaluation_rows="kept") == {
+        10_000: "filter.target_size is 7901, which is 7901 of 7900 rows; choose between 1 and 7900 rows"
+    }
+    assert _misfits([1_000], warmup="auto")[1_000].startswith("warmup.size is auto, but a learning curve of 3 classes")

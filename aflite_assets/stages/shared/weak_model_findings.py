@@ -9,7 +9,7 @@ MOST_SHARE, LEAST_SHARE = 0.6, 0.01
 
 CHECKS: Mapping[str, str] = {
     "weak_models_trained": "Every model that is to be forgotten with was trained.",
-    "weak_models_learnt": "Each is more accurate than the largest class is frequent.",
+    "weak_models_learnt": "Each is better than the largest class of a test split, by the whole interval.",
     "forgettable_rows_are_a_choice": "Of the rows, 1 to 60 % are forgettable.",
     "balancing_keeps_half": "Cutting every class to the smallest one keeps half of the forgettable rows or more.",
 }
@@ -31,12 +31,27 @@ def findings(models: Mapping[str, WeakModelFacts], failed: Mapping[str, str]) ->
 
 
 def _learnt_nothing(facts: WeakModelFacts) -> str | None:
+    """Not better than the largest class of any split, by the whole interval; without intervals by the numbers."""
+    if facts.margins:
+        return _at_chance(facts)
     where, accuracy = max(facts.accuracy.items(), key=lambda item: item[1], default=("train", facts.train_accuracy))
     if accuracy > facts.largest_class:
         return None
     return (
         f"{accuracy:.1%} on {where}, and the largest class makes up {facts.largest_class:.1%}: what it forgets says "
         "nothing; train it longer, or at another rate"
+    )
+
+
+def _at_chance(facts: WeakModelFacts) -> str | None:
+    split, margin = max(facts.margins.items(), key=lambda item: item[1]["low"])
+    if margin["low"] > 0:
+        return None
+    where = "worse than it" if margin["high"] < 0 else "at chance"
+    return (
+        f"{facts.accuracy[split]:.1%} on {split}, whose largest class makes up {margin['largest_class']:.1%}, "
+        f"difference {margin['low']:.1f} to {margin['high']:.1f} points: {where}, so what it forgets says nothing; "
+        "train it longer, or at another rate"
     )
 
 

@@ -1,0 +1,55 @@
+"""What `aflite check` warns of in settings that a run would take: samples that may not fit, rates of second phases.
+
+What a verdict will lack, and a threshold that guessing reaches, are in `check_text`.
+"""
+
+from collections.abc import Iterator
+
+from aflite_assets.command_line.preview.data_preview import DataPreview
+from aflite_assets.command_line.preview.run_plan import RunPlan
+from aflite_assets.reports.text import count, listed
+from aflite_assets.specs.dataset import DatasetSpec
+from aflite_assets.specs.recipes import recipes_of
+from aflite_assets.stages.shared.sizes import sample_misfits
+
+
+def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:
+    """The samples after which a run would be refused for its sizes; nothing where every sample fits."""
+    if plan.sample is None:
+        return
+    tried = plan.sample.samples
+    problems = sample_misfits(spec, tried, plan.rows, classes=len(data.raw.examples.label_names))
+    if not problems:
+        return
+    first = next(iter(problems))
+    fitting = [size for size in tried if size not in problems]
+    above = [size for size in fitting if size > max(problems)]
+    remedy = f"set sample.start to {above[0]}, or change these sizes" if above else "change these sizes"
+    yield (
+        f"warning: if train_sample chooses {' or '.join(map(count, problems))} rows, the run is refused "
+        f"after its trainings; of {count(first)} rows: {problems[first].rstrip('.')}; {remedy}"
+    )
+
+
+def rates_section(spec: DatasetSpec) -> Iterator[str]:
+    """Second phases on a weak model's rows at the first phase's rate or over it; nothing where none is."""
+    recipes = recipes_of(spec.evaluators)
+    high: dict[tuple[str, float], list[str]] = {}
+    for name, recipe in recipes.items():
+        rates = [stage.settings.learning_rate for stage in recipe.stages if stage.forgettable is not None]
+        if rates and max(rates) >= recipe.settings.learning_rate:
+            high.setdefault((recipe.start, max(rates)), []).append(name)
+    for (start, rate), names in high.items():
+        first = recipes[names[0]].settings.learning_rate
+        yield (
+            f"warning: {listed([f'evaluators.{name}' for name in names])}: the second phase has a learning rate of "
+            f"{yaml_number(rate)}, and the first, of {start}, {yaml_number(first)}; the paper's second rate is a fifth "
+            "or a quarter of its first. On template_nli the dataset's own test rows lost more at a high rate, and most "
+            f"where labels were wrong; set learning_rate: {yaml_number(first / 5)} in the stage"
+        )
+
+
+def yaml_number(number: float) -> str:
+    """As YAML reads a number: 0.0002, 4.0e-06; `4e-06` would be a text."""
+    text = f"{number:g}"
+    return text.replace("e", ".0e") if "e" in text and "." not in text else text

@@ -175,6 +175,7 @@ def _browser_options(data: BenchmarkData) -> dict[str, object]:
         "iterations": max((len(filter_table(one)) - 1 for one in data.filtered), default=0),
         "outside": any(not one.entered.all() for one in data.filtered),
         "suspected": any(len(one.table) > one.table["suggested_label"].null_count for one in data.row_facts.values()),
+        "trainings": () if data.forgettables is None else data.forgettables.training_names,
     }
 
 

@@ -145,8 +145,8 @@ def test_a_removed_row_is_found_and_says_why(open_page: Open, report: str) -> No
     page.click("button[type=reset]")
     page.fill("input[name=search]", "343")
     status(page, "1 of 1,200 rows on this page match.")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
+    for _ in ("clear", "sort by", "the row"):
+        page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     detail = page.locator(".row-detail")
     words = " ".join(detail.inner_text().split())
@@ -197,8 +197,11 @@ def test_suspected_labels_come_surest_first_and_rows_left_alone_say_so(
     )
     page = open_page(render_report(data), address="#rows", viewport={"width": 1280, "height": 900})
     status(page, "1,200 of 1,200 rows on this page match.")
+    order = page.locator("select[name=order]")
+    assert order.input_value() == ""
     page.select_option("select[name=suspected]", "yes")
     status(page, "3 of 1,200 rows on this page match.")
+    assert order.input_value() == "suspected"  # and says so
     ids_shown = "heads => heads.map(head => head.innerText.match(/ row (\\d+)/)[1])"
     heads = page.locator("#rows-list summary")
     assert heads.evaluate_all(ids_shown) == ["2", "1", "0"]
@@ -212,7 +215,11 @@ def test_suspected_labels_come_surest_first_and_rows_left_alone_say_so(
     page.select_option("select[name=order]", "source")
     heads.first.filter(has_text="train row 0").wait_for()
     assert heads.evaluate_all(ids_shown) == ["0", "1", "2"]
+    page.select_option("select[name=suspected]", "")
+    status(page, "1,200 of 1,200 rows on this page match.")
+    assert order.input_value() == "source"  # which was asked for
     page.click("button[type=reset]")
+    assert order.input_value() == ""
     page.select_option("select[name=order]", "suspected")
     heads.first.filter(has_text="train row 2").wait_for()
     assert heads.evaluate_all(ids_shown)[:3] == ["2", "1", "0"]
@@ -227,6 +234,60 @@ def test_suspected_labels_come_surest_first_and_rows_left_alone_say_so(
     page.select_option("select[name=side]", "kept")
     status(page, "202 of 1,200 rows on this page match.")
     page.context.close()
+
+
+def test_rows_are_selected_by_how_a_weak_model_learnt_them(open_page: Open, with_weak_models: BenchmarkData) -> None:
+    page = open_page(render_report(with_weak_models), address="#rows", viewport={"width": 1280, "height": 900})
+    matches = {
+        "0 forgettable": 500, "0 forgotten": 250, "0 never": 250, "0 learnt": 500, "1 forgettable": 0, "1 learnt": 1000,
+    }  # fmt: skip
+    for value, rows in matches.items():
+        page.select_option("select[name=learnt]", value)
+        status(page, f"{rows:,} of 1,200 rows on this page match.")
+    page.select_option("select[name=learnt]", "0 forgettable")
+    page.select_option("select[name=order]", "learnt")
+    status(page, "500 of 1,200 rows on this page match.")
+    heads = page.locator("#rows-list summary")
+    assert "bow, seed 0: never learnt" in heads.first.inner_text()
+    page.fill("input[name=search]", "row 5")
+    status(page, "1 of 1,200 rows on this page match.")
+    assert "bow, seed 0: forgotten 1 time" in heads.first.inner_text()
+    assert "seed 1" not in heads.first.inner_text()  # what is used is the first seed's
+    heads.first.click()
+    words = " ".join(page.locator(".row-detail").inner_text().split())
+    assert "bow, seed 0: forgotten 1 time, right in 1 of 3 epochs; in its sets forgettable" in words
+    assert "bow, seed 1: learnt, never forgotten, right in 3 of 3 epochs" in words
+    page.context.close()
+
+
+@pytest.mark.parametrize(
+    "phrase", ["“Two dogs  run along”", '"two dogs run along"', "two dogs run along", "«dogs run»"]
+)
+def test_a_phrase_is_found_with_and_without_quotation_marks(open_page: Open, report: str, phrase: str) -> None:
+    page = open_page(report, address="#rows", viewport={"width": 1280, "height": 900})
+    status(page, "1,200 of 1,200 rows on this page match.")
+    page.fill("input[name=search]", phrase)
+    status(page, "120 of 1,200 rows on this page match.")
+    page.fill("input[name=search]", '"along run"')
+    status(page, "0 of 1,200 rows on this page match.")
+    page.fill("input[name=search]", '"')
+    status(page, "0 of 1,200 rows on this page match.")
+    page.context.close()
+
+
+def test_what_rows_are_sorted_by_stands_above_the_list_and_apart_from_the_filters(
+    open_page: Open, with_weak_models: BenchmarkData
+) -> None:
+    for width in (390, 1280):
+        page = open_page(render_report(with_weak_models), address="#rows", viewport={"width": width, "height": 900})
+        status(page, "1,200 of 1,200 rows on this page match.")
+        filters, order, rows = (
+            page.locator(one).bounding_box() for one in (".filters", "select[name=order]", "#rows-list")
+        )
+        assert filters["y"] + filters["height"] <= order["y"]
+        assert order["y"] + order["height"] <= rows["y"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.context.close()
 
 
 def test_tables_sort_by_click_and_by_key(open_page: Open, report: str) -> None:

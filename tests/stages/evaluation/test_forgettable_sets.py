@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -21,14 +22,13 @@ from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.train import train_classifier
-from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation.forgettable_sets import CountedRows, WeakTraining, count_rows, minorities_table
-from aflite_assets.stages.evaluation.weak_model_findings import findings
 from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.report.forgettables import read_forgettables
 from aflite_assets.stages.shared.published import ForgettableSet, read_forgettable_sets
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress
 
@@ -262,6 +262,35 @@ def test_sets_have_the_sizes_that_the_settings_ask_for(made: Made) -> None:
     assert sorted(row["row_id"] for row in by_loss) == tenth.tolist()
 
 
+def test_the_report_reads_how_each_row_was_learnt(made: Made) -> None:
+    _, results, _ = made
+    result, raw = results["forgettable_sets"], load_examples(results["raw_dataset"].path)
+    found = read_forgettables(result, results["evaluator_models"], (), {}, (), raw, None)
+    assert found is not None
+    assert found.training_names == ("bow", "own")
+    ids = raw.in_split("train").row_ids
+    for one in found.learnt:
+        lines = {line["row_id"]: line for line in pq.read_table(result.file("rows.parquet")).to_pylist()
+                 if line["weak_model"] == one.weak_model}  # fmt: skip
+        rows = dict(zip(ids.tolist(), one.of(ids), strict=True))
+        assert {row_id for row_id, row in rows.items() if row is not None} == set(lines)
+        for row_id, line in lines.items():
+            row = rows[row_id]
+            assert row is not None
+            assert (row.events, row.right) == (line["forgetting_events"], line["right"])
+            assert row.presentations == line["presentations"]
+            assert ("forgettable" in row.sets) == line["taken"]
+            assert "random" not in row.sets
+    assert "highest_loss_10" in (found.learnt[0].sets or {})
+    (agreement,) = found.agreement
+    forgettable = [set(), set()]
+    for line in pq.read_table(result.file("rows.parquet")).filter(pc.field("forgettable")).to_pylist():
+        forgettable[line["weak_model"] == "own"].add(line["row_id"])
+    assert (agreement.first, agreement.second) == ("bow, seed 0", "own, seed 0")
+    assert (agreement.first_rows, agreement.second_rows) == tuple(map(len, forgettable))
+    assert agreement.shared == len(forgettable[0] & forgettable[1])
+
+
 def test_minorities_are_measured_in_every_set(made: Made) -> None:
     _, results, _ = made
     lines = pq.read_table(results["forgettable_sets"].file("minorities.parquet")).to_pylist()
@@ -357,32 +386,6 @@ def test_without_forgettables_the_result_is_empty(tmp_path: Path) -> None:
     result = run_stage("forgettable_sets", parse_spec(content), store=ResultStore(tmp_path)).result
     assert result.summary == {"nothing_asked": True}
     assert read_forgettable_sets(result) == []
-
-
-FACTS: dict[str, Any] = {
-    "rows": 1_000, "forgettable": 200, "taken": 150, "never_learnt": 20, "events": {}, "largest_class": 0.5,
-    "train_accuracy": 0.9, "accuracy": {"test": 0.8},
-    "by_class": {"yes": {"forgettable": 150}, "no": {"forgettable": 50}},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("changes", "check", "message"),
-    [
-        ({"accuracy": {"test": 0.5}}, "weak_models_learnt", "50.0% on test, and the largest class makes up 50.0%: what "
-         "it forgets says nothing; train it longer, or at another rate"),
-        ({"forgettable": 601, "taken": 601}, "forgettable_rows_are_a_choice", "601 of 1000 rows (60.1%) are "
-         "forgettable; train it longer, or with a larger model"),
-        ({"forgettable": 9, "taken": 9}, "forgettable_rows_are_a_choice", "9 of 1000 rows (0.9%) are forgettable; "
-         "train it for fewer epochs"),
-        ({"taken": 99}, "balancing_keeps_half", "balancing takes 99 of 200 forgettable rows, since no has only 50; set "
-         "balance: false to take all"),
-    ],
-)  # fmt: skip
-def test_findings_say_what_is_wrong_and_what_to_do(changes: dict[str, Any], check: str, message: str) -> None:
-    found = findings({"bow": WeakModelFacts(**{**FACTS, **changes})}, {"lstm": "ModelError: no"})
-    assert found.pop("weak_models_trained") == {"lstm": "ModelError: no"}
-    assert {name: said for name, said in found.items() if said} == {check: {"bow": message}}
 
 
 def _planted(share: float = 0.6) -> dict[str, Any]:

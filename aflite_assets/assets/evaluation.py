@@ -13,7 +13,7 @@ from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import NOT_APPLICABLE, asset_with_optional_checks
 from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.evaluation.weak_model_findings import CHECKS, findings
+from aflite_assets.stages.shared.weak_model_findings import CHECKS, findings
 from aflite_assets.stages.stage import CellFilter
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 

@@ -345,9 +345,10 @@ def _sentence(data: BenchmarkData, representation: str, evaluator: str, against:
     said = _short(data, representation, evaluator, against, test_set)
     if said is None:
         return None
+    pooled = ", whose rows were in the filter's pool" if _is_pooled(data, test_set) else ""
     if said.startswith(_TOO_FEW):
-        return f"on “{test_set}” “{evaluator}” has {said}"
-    return f"trained on filtered instead of {against}, “{evaluator}” is {said} on “{test_set}”"
+        return f"on “{test_set}”{pooled}{',' if pooled else ''} “{evaluator}” has {said}"
+    return f"trained on filtered instead of {against}, “{evaluator}” is {said} on “{test_set}”{pooled}"
 
 
 def _short(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str | None:
@@ -364,6 +365,10 @@ def _short(data: BenchmarkData, representation: str, evaluator: str, against: st
         return f"as good ({bounds_text(interval)})"
     side = "above" if difference > 0 else "below"
     return f"{signed_points(abs(difference))} points {side} ({bounds_text(interval)})"
+
+
+def _is_pooled(data: BenchmarkData, test_set: str) -> bool:
+    return any(one.name == test_set and one.pooled for one in data.test_sets)
 
 
 def _by_question(data: BenchmarkData, test_set: str) -> bool:

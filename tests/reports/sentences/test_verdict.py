@@ -70,6 +70,15 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
     assert use == "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
 
 
+def test_what_it_costs_says_that_the_test_rows_were_filtered_too(planted: BenchmarkData) -> None:
+    for pooled in (False, True):
+        sets = tuple(replace(one, pooled=pooled and not one.challenge) for one in planted.test_sets)
+        texts = verdict_text(with_cues(started(replace(planted, test_sets=sets)), WORD), "roberta").details
+        cost, gain = (one.text for one in texts[1:3])
+        assert cost.endswith("on “test”, whose rows were in the filter's pool." if pooled else "]) on “test”.")
+        assert "pool" not in gain
+
+
 def test_a_planted_length_is_named_with_its_numbers(planted: BenchmarkData) -> None:
     length = replace(
         WORD, kind="length", name="number of words of text", value="13 or more", class_shares=(0.02, 0.08, 0.9)

@@ -19,6 +19,7 @@ from aflite_assets.command_line.terminal import duration, escaped, indented, tab
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.data.images import open_encoded
+from aflite_assets.data.questions import right_answers
 from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
 from aflite_assets.reports.text import count, counted, listed, percent
 from aflite_assets.specs.dataset import DatasetSpec
@@ -124,8 +125,9 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
 
 def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     """That answers of multiple choice reach the threshold by guessing, and what to set; nothing where they do not."""
-    labels = data.raw.examples.in_split("train").labels
-    if not isinstance(spec.source, MultipleChoiceSource) or not len(labels):
+    train = data.raw.examples.in_split("train")
+    labels = train.labels
+    if right_answers(train, partly=isinstance(spec.source, MultipleChoiceSource)) is None:
         return
     largest = int(np.bincount(labels).argmax())
     guessed, threshold = float((labels == largest).mean()), spec.filter.threshold

@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.choices import RIGHT, WRONG
+from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks.feature_columns import FeatureColumns, all_finite, feature_columns
 from aflite_assets.diagnostics.data_checks.repeats import TrainRepeats, input_codes, repeats_in_train
@@ -103,10 +103,10 @@ class CheckContext:
         """The rows of the split that is filtered."""
         return self.examples.in_split("train")
 
-    @property
+    @cached_property
     def questions(self) -> bool:
         """Whether rows are answers of questions (multiple choice), which repeat and share texts by their nature."""
-        return self.examples.groups is not None and {*self.examples.label_names} == {RIGHT, WRONG}
+        return right_answers(self.examples) is not None
 
     @cached_property
     def in_train(self) -> np.ndarray:

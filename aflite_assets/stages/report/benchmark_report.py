@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.choices import RIGHT
+from aflite_assets.data.questions import right_class
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs.checks import CheckOutcome, failed_lines
 from aflite_assets.reports.inputs.forgettables import Forgettables, SecondPhase
@@ -293,7 +293,7 @@ def _tests(
     unreported, controls = validation_splits(settings.evaluators), read_control_sets(inputs.control_sets)
     by_row = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
     answers = choice_sets(by_row, raw.label_names, declared=_declared(inputs.raw_dataset, settings, raw))
-    right = raw.label_names.index(RIGHT) if answers else 0
+    right = right_class(raw.label_names) or 0
     asked = tuple(question_set(one, right) if one in answers else one for one in by_row)
     ranked = [test for test in asked if test.adds_probabilities or is_ranked(raw.label_names, test)]
     cells = read_cells(inputs.evaluator_models, ranked=ranked, asked=answers, right=right)

@@ -3,7 +3,7 @@
 from pydantic import TypeAdapter
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.choices import RIGHT
+from aflite_assets.data.questions import right_answers, right_class
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.reports.inputs.source_rows import SourceRows
 from aflite_assets.results import PublishedResult
@@ -22,6 +22,7 @@ def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: Column
     source: SourceSpec = TypeAdapter(SourceSpec).validate_python(made_from["source"])
     scale = Scale.load(raw_result.path)
     features = columns.features if isinstance(columns.features, tuple) else None
+    asked = right_answers(raw, partly=isinstance(source, MultipleChoiceSource)) is not None
     in_files = places_in_files(source, made_from["contents"]["source"])
     return SourceRows(
         places_of(raw.row_ids, raw_result.summary["source_rows"], in_files),
@@ -29,7 +30,7 @@ def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: Column
         features if raw.modality == "features" else None,
         None if scale is None else scale.mean,
         None if scale is None else scale.deviation,
-        raw.label_names.index(RIGHT) if isinstance(source, MultipleChoiceSource) and RIGHT in raw.label_names else None,
+        right_class(raw.label_names) if asked else None,
     )
 
 

@@ -246,7 +246,11 @@ def _input(examples: Examples) -> str:
     if examples.modality == "features":
         kind += f" of width {count(examples.features.shape[1])}"
     groups = examples.groups
-    return kind if groups is None else f"{kind} in {counted(len(np.unique(groups)), 'group')}"
+    if groups is None:
+        return kind
+    if right_answers(examples) is not None:
+        return f"{kind}, the answers of {counted(len(np.unique(groups)), 'question')}"
+    return f"{kind} in {counted(len(np.unique(groups)), 'group')}"
 
 
 def _first_rows(spec: DatasetSpec, raw: LoadedTable) -> Iterator[str]:

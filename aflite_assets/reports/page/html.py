@@ -26,6 +26,7 @@ from aflite_assets.reports.inputs.similarity import SimilarityBlock, means_text
 from aflite_assets.reports.inputs.train_sets import in_order
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.page.terms import term_id, with_definitions
+from aflite_assets.reports.scores.questions import question_counts
 from aflite_assets.reports.sentences import wording
 from aflite_assets.reports.sentences.section_lines import section_lines
 from aflite_assets.reports.sentences.summary import cautions, findings
@@ -90,6 +91,7 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
             data=data,
             verdicts=verdicts,
             lines=section_lines(data),
+            questions=question_counts(data),
             browser_options=_browser_options(data),
             rows_mark=Markup(_ROWS),
             shown_rows_mark=Markup(_SHOWN_ROWS),

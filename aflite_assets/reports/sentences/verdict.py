@@ -14,6 +14,7 @@ from aflite_assets.reports.scores.bias_excess import Excess
 from aflite_assets.reports.scores.dataset_verdict import Code, Comparison, DatasetVerdict, Shortfall
 from aflite_assets.reports.scores.groups import control, headline_split
 from aflite_assets.reports.scores.judges import doubts, judges
+from aflite_assets.reports.scores.questions import answers_text
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.reports.tables.paired import free_sets
 from aflite_assets.reports.tables.verdict_evidence import (
@@ -224,7 +225,9 @@ def _removed(data: BenchmarkData, filtered: FilteredSet, verdict: DatasetVerdict
         return Detail(
             f"Removed: nothing; filtered is the whole set of {counted(train.num_rows, 'train row')}.", "filtering"
         )
-    text = f"Removed: {count(gone)} of {counted(train.num_rows, 'train row')} ({percent(gone / train.num_rows)} %)"
+    answers = answers_text(data, train["row_id"].to_numpy())
+    rows = f"{counted(train.num_rows, 'train row')}{', ' if answers else ''}{answers}"
+    text = f"Removed: {count(gone)} of {rows} ({percent(gone / train.num_rows)} %)"
     text += _moved_class(train, data.label_names)
     tested = data.cues.get(filtered.representation, ())
     marks = _marks([cue for cue in tested if cue.shown], verdict, data.label_names) if tested else ""
@@ -253,8 +256,11 @@ def _marks(cues: list[Cue], verdict: DatasetVerdict, label_names: tuple[str, ...
     cues = [cue for cue in cues if cue.counts] or cues
     hints = "" if cues[0].counts or verdict.gains else ". That may be the task itself"
     named = telling(cues)
-    shown = listed([marked_text(cue, label_names) for cue in named[:_MOST_CUES]])
-    left = len(named[_MOST_CUES:])
+    first = named[:_MOST_CUES]
+    if not any(cue.kind == "word" for cue in first):  # a word says why a length or a text alone tells the class
+        first += [cue for cue in named[_MOST_CUES:] if cue.kind == "word"][:1]
+    shown = listed([marked_text(cue, label_names) for cue in first])
+    left = len(named) - len(first)
     further = f". {count(left)} more {'mark is' if left == 1 else 'marks are'} in the table" if left else ""
     return f". More frequent among them than among random rows: {shown}{further}{hints}"
 

@@ -14,7 +14,7 @@ from PIL import Image
 from aflite_assets.data.examples import Examples
 from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.reports.inputs.row_facts import RowFacts
-from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
+from aflite_assets.reports.inputs.source_rows import ANSWER_PLACES, SourceRows
 from aflite_assets.reports.page.html import render_report
 
 pytestmark = pytest.mark.browser
@@ -370,7 +370,9 @@ def test_a_row_is_found_by_its_line_and_shows_its_whole_question(
     table = table.set_column(3, "label", labels).set_column(5, "text_pair", answers)
     table = table.append_column("group", pa.array(np.arange(1400) // 3))
     ids = np.arange(1400)
-    places = pa.table([ids, ["train"] * 1400, ids, ["my.csv"] * 1400, ids + 2], schema=SOURCE_PLACES)
+    asked, number = pa.array([str(row // 3 + 1) for row in range(1400)]), ids % 3 + 1
+    columns = [ids, ["train"] * 1400, ids, ["my.csv"] * 1400, ids // 3 + 2, asked, number]
+    places = pa.table(columns, schema=ANSWER_PLACES)
     source = SourceRows(places, {"text": "question", "text_pair": f"answer {evil}"}, right=0)
     examples = Examples(table, ("right", "wrong"))
     one = with_rows.filtered[0]
@@ -379,11 +381,14 @@ def test_a_row_is_found_by_its_line_and_shows_its_whole_question(
     names = ("right", "wrong")
     data = make_planted(examples=examples, source=source, filtered=kept, cells=(), test_sets=(), label_names=names)
     page = open_page(render_report(data), address="#rows", viewport={"width": width, "height": 900})
-    page.fill("input[name=search]", "my.csv, line 9")  # and not lines 90 to 99
+    assert page.locator("header dd").filter(has_text="answers of").inner_text() == "1,400 answers of 467 questions"
+    page.fill("input[name=search]", "my.csv, line 4")  # and not lines 40 to 49
+    status(page, "3 of 1,200 rows on this page match.")
+    page.fill("input[name=search]", "“my.csv, line 4, answer 2”")
     status(page, "1 of 1,200 rows on this page match.")
     page.locator("#rows-list summary").first.click()
     words = " ".join(page.locator(".row-detail").inner_text().split())
-    assert "In your files my.csv, line 9 (train, source row 7)" in words
+    assert "In your files my.csv, line 4, answer 2 (train, question 3)" in words
     assert f"answer {evil} answer 7 {evil}" in words  # the column's name above its text
     lines = page.locator(".row-detail .answers li").all_inner_texts()
     assert [line.split("\n")[0] for line in lines] == ["✗ wrong", "✓ right", "✗ wrong"]
@@ -391,6 +396,7 @@ def test_a_row_is_found_by_its_line_and_shows_its_whole_question(
     assert ["this row" in line for line in lines] == [False, True, False]
     assert all("taken for right" in line for line in lines)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.fill("input[name=search]", "source row 7")
-    status(page, "1 of 1,200 rows on this page match.")
+    for search, rows in {"question 3": 3, "line 4, answer 2": 1, "answer 7 <": 1, "question 999": 0}.items():
+        page.fill("input[name=search]", search)
+        status(page, f"{rows} of 1,200 rows on this page match.")
     page.context.close()

@@ -36,10 +36,14 @@
     return inside && inside[1].trim() ? inside[1].trim() : text;
   }
   function placed(place, asked) {
-    // "line 9" is line 9 alone, and no other that begins with it
-    var whole = place.toLowerCase(), short = inFile(whole);
-    return /\d$/.test(asked) ? (" " + short).slice(-asked.length - 1) === " " + asked || whole.slice(0, -1) === asked
-      : whole.indexOf(asked) >= 0;
+    // "line 9" is line 9 alone, and no other that begins with it; "9" is a line, and no other number
+    var whole = place.toLowerCase(), at = -1;
+    if (/^\d+$/.test(asked)) { asked = "line " + asked; }
+    while ((at = whole.indexOf(asked, at + 1)) >= 0) {
+      var before = whole.charAt(at - 1), after = whole.charAt(at + asked.length);
+      if (!/\d$/.test(asked) || /^[ (/]?$/.test(before) && !/\d/.test(after)) { return true; }
+    }
+    return false;
   }
   function inFile(place) { return place.replace(/ \([^()]*\)$/, ""); }
   function field(name) { return form.elements.namedItem(name); }

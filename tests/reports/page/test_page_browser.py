@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.reports.inputs.forgettables import Forgettables, SecondPhase
 from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.reports.inputs.row_facts import RowFacts
 from aflite_assets.reports.inputs.source_rows import ANSWER_PLACES, SourceRows
@@ -128,6 +129,24 @@ def test_a_table_of_marks_fits_a_screen(open_page: Open, make_planted: Any) -> N
         )
         >= 12
     )
+    page.context.close()
+
+
+def test_long_names_of_rows_break_and_lie_on_no_number(open_page: Open, planted: BenchmarkData) -> None:
+    name = "3,102 forgettable rows of a weak model, 3 epochs at rate 1e-05"
+    phases = {f"net_{number}": SecondPhase("net", (name,), "bow", "forgettable") for number in range(2)}
+    full = next(one for one in planted.cells if one.train_set == "full")
+    cells = tuple(replace(full, evaluator=one) for one in ("net", *phases))
+    data = replace(planted, forgettables=Forgettables({}, {}, (), pa.table({}), phases, cells))
+    page = open_page(render_report(data), viewport={"width": 1280, "height": 900})
+    open_section(page, "second-phase")
+    table = page.locator("[aria-labelledby=second-phase] table").first
+    head = table.locator("tbody th.name", has_text=name).first
+    assert head.evaluate("one => one.scrollWidth <= one.clientWidth")
+    average = table.locator("thead th", has_text="average")
+    box = average.bounding_box()
+    frame = page.locator("[aria-labelledby=second-phase] .scroll").first.bounding_box()
+    assert box["x"] + box["width"] <= frame["x"] + frame["width"]
     page.context.close()
 
 

@@ -21,14 +21,14 @@ from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.data.images import open_encoded
 from aflite_assets.data.questions import right_answers
 from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
-from aflite_assets.reports.text import count, counted, listed, percent
+from aflite_assets.reports.text import count, listed, percent
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import Count
 from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, TableSource, as_tuple
 from aflite_assets.stages.data.raw_dataset import LoadedTable, changes
 from aflite_assets.stages.shared.published import category_columns
 from aflite_assets.stages.shared.sizes import CurveSizes
-from aflite_assets.wording import quoted
+from aflite_assets.wording import counted, quoted
 
 MOST_CLASSES = 20
 MOST_CATEGORIES = 6

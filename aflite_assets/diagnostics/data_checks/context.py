@@ -13,7 +13,7 @@ from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks.feature_columns import FeatureColumns, all_finite, feature_columns
 from aflite_assets.diagnostics.data_checks.repeats import TrainRepeats, input_codes, repeats_in_train
-from aflite_assets.wording import quoted, quoted_list
+from aflite_assets.wording import counted, quoted, quoted_list
 
 Numbers = Mapping[str, int | float | str]
 
@@ -142,11 +142,6 @@ def not_applicable(reason: str) -> Outcome:
 def rows_of(rows: int, share: float) -> str:
     """A count of rows with its share of them in [0, 1]: "12 rows (0.8 %)"."""
     return f"{counted(rows)} ({share_text(share)})"
-
-
-def counted(number: int, noun: str = "row") -> str:
-    """A count with its noun, which takes a plain s in the plural."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def share_text(share: float) -> str:

@@ -59,9 +59,10 @@ def _short_and_long(lengths: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _ranks(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
-    if "text_pair" not in rows.table.column_names or right_answers(rows, partly=True) is None:
+    groups = rows.groups
+    if groups is None or "text_pair" not in rows.table.column_names or right_answers(rows, partly=True) is None:
         return
-    _, question = np.unique(rows.groups, return_inverse=True)
+    _, question = np.unique(groups, return_inverse=True)
     lengths = np.nan_to_num(character_counts(rows.table["text_pair"]))
     for value, sign in (("longest of its question", 1.0), ("shortest of its question", -1.0)):
         extreme = np.full(int(question.max(initial=-1)) + 1, -np.inf)

@@ -94,12 +94,14 @@ class LearntRows:
         """Of each of these rows, in their order; None of rows that it was not trained on."""
         places = self.places(row_ids)
         inside = {name: (_places(rows, row_ids) >= 0).tolist() for name, rows in (self.sets or {}).items()}
-        counts = (self.events, self.right, self.presentations)
         return [
             None
             if place < 0
             else LearntRow(
-                *(int(each[place]) for each in counts), tuple(name for name, held in inside.items() if held[number])
+                int(self.events[place]),
+                int(self.right[place]),
+                int(self.presentations[place]),
+                tuple(name for name, held in inside.items() if held[number]),
             )
             for number, place in enumerate(places.tolist())
         ]

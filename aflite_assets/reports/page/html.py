@@ -42,7 +42,7 @@ from aflite_assets.reports.tables.listings import (
 )
 from aflite_assets.reports.tables.main_tables import filter_table, main_table
 from aflite_assets.reports.tables.published import paper_table
-from aflite_assets.wording import truncate
+from aflite_assets.wording import counted, truncate
 
 _TEMPLATES = (
     "report.html.j2",
@@ -257,7 +257,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "count": text.count,
-        "counted": text.counted,
+        "counted": counted,
         "truncate_text": lambda value, length=text.MAX_SHOWN_CHARACTERS: truncate(value, length),
         "defined": with_definitions,
         "term_id": term_id,

@@ -24,7 +24,8 @@ from aflite_assets.reports.json_values import to_json
 from aflite_assets.reports.page.row_learning import Learning
 from aflite_assets.reports.page.row_questions import Questions, places_by_id, short_text
 from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.text import count, counted, printable, signed_points
+from aflite_assets.reports.text import count, printable, signed_points
+from aflite_assets.wording import counted
 
 MOST_ROWS = 2_000
 """Rows shown of either side, kept and removed, and of those never in the pool, of each filtering."""

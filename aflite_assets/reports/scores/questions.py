@@ -13,7 +13,7 @@ from aflite_assets.data.questions import is_multiple_choice, whole_questions
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.scores.predictions import MissingScore, match_predictions
-from aflite_assets.reports.text import counted
+from aflite_assets.wording import counted
 
 CREDIT = "credit"
 """Column of a predictions table with a row per question: float64 in [0, 1], null without probabilities."""

@@ -23,8 +23,8 @@ from aflite_assets.reports.tables.verdict_evidence import (
     whole_difference,
     whole_lacking,
 )
-from aflite_assets.reports.text import count, counted, listed, one_line, percent, signed_points
-from aflite_assets.wording import truncate
+from aflite_assets.reports.text import count, listed, one_line, percent, signed_points
+from aflite_assets.wording import counted, truncate
 
 _MOST_CUES = 2
 _TOO_FEW = "too few"

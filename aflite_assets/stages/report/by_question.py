@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 
 from aflite_assets.data.questions import is_multiple_choice, right_class
 from aflite_assets.reports.inputs.records import EvidenceTable, TestSet
-from aflite_assets.reports.text import counted, listed, one_line, percent
+from aflite_assets.reports.text import listed, one_line, percent
 from aflite_assets.results import PublishedResult
+from aflite_assets.wording import counted
 
 
 def choice_sets(

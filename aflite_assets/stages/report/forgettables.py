@@ -20,12 +20,12 @@ from aflite_assets.reports.inputs.forgettables import (
 )
 from aflite_assets.reports.inputs.records import Cell, TestSet
 from aflite_assets.reports.inputs.train_sets import is_forgettable_set
-from aflite_assets.reports.text import counted
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import EvaluatorSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.shared.published import FORGETTABLE_ROWS, MINORITIES, read_forgettable_sets
+from aflite_assets.wording import counted
 
 THRESHOLDS = np.linspace(0, 1, 101)
 """On the probability of a class: 0, 0.01 to 1."""

@@ -9,8 +9,9 @@ from aflite_assets.reports.inputs.forgettables import Forgettables, LearntRow, L
 
 
 def _learnt(weak_model: str = "bow", seed: int = 0) -> LearntRows:
-    ids, counts = np.array([2, 5, 9]), [np.array([0, 2, 0]), np.array([5, 3, 0]), np.array([5, 5, 5])]
-    return LearntRows(weak_model, seed, ids, *counts, sets={"forgettable": np.array([5, 9]), "never_learnt": ids[2:]})
+    ids, events, right = np.array([2, 5, 9]), np.array([0, 2, 0]), np.array([5, 3, 0])
+    sets = {"forgettable": np.array([5, 9]), "never_learnt": ids[2:]}
+    return LearntRows(weak_model, seed, ids, events, right, np.full(3, 5), sets)
 
 
 def test_a_row_is_found_by_its_id_and_none_where_it_was_not_trained_on() -> None:

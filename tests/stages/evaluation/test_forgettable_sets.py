@@ -283,7 +283,7 @@ def test_the_report_reads_how_each_row_was_learnt(made: Made) -> None:
             assert "random" not in row.sets
     assert "highest_loss_10" in (found.learnt[0].sets or {})
     (agreement,) = found.agreement
-    forgettable = [set(), set()]
+    forgettable: list[set[int]] = [set(), set()]
     for line in pq.read_table(result.file("rows.parquet")).filter(pc.field("forgettable")).to_pylist():
         forgettable[line["weak_model"] == "own"].add(line["row_id"])
     assert (agreement.first, agreement.second) == ("bow, seed 0", "own, seed 0")

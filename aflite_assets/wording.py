@@ -1,4 +1,4 @@
-"""Phrases that messages of all packages share: did you mean, a long text's beginning, a list's beginning."""
+"""Phrases that messages of all packages share: did you mean, counts, a long text's beginning, a list's."""
 
 import difflib
 import unicodedata
@@ -14,6 +14,11 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     """`; did you mean 'label'?` for the known name nearest to `name`, or nothing when none is near."""
     near = difflib.get_close_matches(str(name), list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def counted(number: int, noun: str = "row") -> str:
+    """A count with its noun, which takes a plain s in the plural."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def truncate(text: str, length: int) -> str:

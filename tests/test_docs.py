@@ -193,8 +193,16 @@ def _write_cells(folder: Path) -> None:
 WITHOUT_DOWNLOAD: dict[str, tuple[Callable[[Path], None], dict[str, int], str]] = {
     "my_spam": (_write_messages, {"train": 130, "test": 40, "fresh": 30}, "input: texts"),
     "my_pairs": (_write_pairs, {"train": 195, "test": 60, "fresh": 45}, "input: sentence pairs in 100 groups"),
-    "my_questions": (_write_questions, {"train": 260, "test": 80, "fresh": 60}, "input: sentence pairs in 100 groups"),
-    "my_answers": (_write_answers, {"train": 260, "test": 80, "fresh": 60}, "input: sentence pairs in 100 groups"),
+    "my_questions": (
+        _write_questions,
+        {"train": 260, "test": 80, "fresh": 60},
+        "input: sentence pairs, the answers of 100 questions",
+    ),
+    "my_answers": (
+        _write_answers,
+        {"train": 260, "test": 80, "fresh": 60},
+        "input: sentence pairs, the answers of 100 questions",
+    ),
     "my_images": (_write_images, {"train": 65, "test": 20, "fresh": 15}, "input: images"),
     "cells": (_write_cells, {"train": 398, "test": 171}, "input: feature vectors of width 10"),
 }

@@ -1,6 +1,6 @@
 import pytest
 
-from aflite_assets.wording import did_you_mean, is_printable_name, truncate
+from aflite_assets.wording import counted, did_you_mean, is_printable_name, truncate
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,8 @@ def test_blank_long_and_controlling_names_are_not(name: str) -> None:
 def test_a_long_text_is_truncated_to_the_length() -> None:
     assert truncate("x" * 300, 300) == "x" * 300
     assert truncate("x" * 301, 300) == "x" * 299 + "…"
+
+
+def test_counts_take_a_plural() -> None:
+    assert [counted(n, "seed") for n in (0, 1, 1200)] == ["0 seeds", "1 seed", "1,200 seeds"]
+    assert (counted(1), counted(2_000)) == ("1 row", "2,000 rows")

@@ -1,6 +1,7 @@
 """What may be wrong with a finished run, in sentences, read off its records."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +20,7 @@ def warnings_of(
     """Sentences about a run; `records` has the last scoring pass at its end."""
     return (
         *_bias_under_guessing(records[-1]),
-        *_class_shares(records[0], records[-1], classes),
+        *(move.sentence() for move in class_moves(_class_share(records[0]), _class_share(records[-1]), classes)),
         *_large_training_sets(records),
         *_ties(records, settings),
     )
@@ -37,14 +38,33 @@ def _bias_under_guessing(last: IterationRecord) -> Iterator[str]:
         )
 
 
-def _class_shares(first: IterationRecord, last: IterationRecord, classes: np.ndarray) -> Iterator[str]:
-    before, after = _class_share(first), _class_share(last)
-    for label, old, new in zip(classes, before, after, strict=True):
-        if round(abs(new - old), 9) > _SHARE_MOVE:  # 0.55 - 0.5 is more than 0.05 in binary
-            yield (
-                f"Class {label} made up {old:.1%} of the rows and makes up {new:.1%} of the kept ones: compare "
-                "with a random subset that has the same class sizes."
-            )
+@dataclass(frozen=True)
+class ClassMove:
+    """A class whose share of the rows moved by more than 5 points: its label, and both shares in [0, 1]."""
+
+    label: int
+    before: float
+    after: float
+
+    def sentence(
+        self,
+        name: str | None = None,
+        advice: str = ": compare with a random subset that has the same class sizes.",
+    ) -> str:
+        """The warning about it. `name`: what the class is called; `advice`: how the sentence ends."""
+        return (
+            f"Class {self.label if name is None else name} made up {self.before:.1%} of the rows and makes up "
+            f"{self.after:.1%} of the kept ones{advice}"
+        )
+
+
+def class_moves(before: np.ndarray, after: np.ndarray, classes: np.ndarray) -> tuple[ClassMove, ...]:
+    """The classes that moved. `before`, `after`: shares of each of `classes`, float64 in [0, 1]."""
+    return tuple(
+        ClassMove(int(label), float(old), float(new))
+        for label, old, new in zip(classes, before, after, strict=True)
+        if round(abs(new - old), 9) > _SHARE_MOVE  # 0.55 - 0.5 is more than 0.05 in binary
+    )
 
 
 def _large_training_sets(records: Sequence[IterationRecord]) -> Iterator[str]:

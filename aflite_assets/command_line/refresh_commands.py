@@ -23,7 +23,7 @@ from aflite_assets.command_line.terminal import (
 )
 from aflite_assets.errors import DatasetBusyError
 from aflite_assets.paths import aflite_home
-from aflite_assets.reports.text import counted
+from aflite_assets.wording import counted
 
 if TYPE_CHECKING:
     from aflite_assets.refresh.due import Due

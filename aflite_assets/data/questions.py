@@ -1,5 +1,7 @@
 """Which rows are answers of questions, one of them right. Reading multiple choice: `formats.choices`."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from aflite_assets.data.examples import Examples
@@ -19,14 +21,26 @@ def whole_questions(right: np.ndarray, groups: np.ndarray, chosen: np.ndarray | 
     return fit[question]
 
 
-def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None) -> bool:
-    """Whether every group of the rows is a question: at least two answers, exactly one of them right."""
-    return groups is not None and len(groups) > 0 and bool(whole_questions(right, groups).all())
+def right_class(label_names: Sequence[str]) -> int | None:
+    """The number of the class of right answers, where it is one of two; None otherwise."""
+    return label_names.index(RIGHT) if RIGHT in label_names and len(label_names) == 2 else None
 
 
-def right_answers(examples: Examples) -> np.ndarray | None:
-    """Which rows are right answers, bool; None where the rows are no multiple choice."""
-    if RIGHT not in examples.label_names or len(examples.label_names) != 2:
+def is_multiple_choice(right: np.ndarray, groups: np.ndarray | None, *, partly: bool = False) -> bool:
+    """Whether every group of the rows is a question: at least two answers, exactly one of them right.
+
+    With `partly` one such group is enough, as where a source says that it is multiple choice and lost rows since.
+    """
+    if groups is None or not len(groups):
+        return False
+    whole = whole_questions(right, groups)
+    return bool(whole.any() if partly else whole.all())
+
+
+def right_answers(examples: Examples, *, partly: bool = False) -> np.ndarray | None:
+    """Which rows are right answers, bool; None where the rows are no multiple choice (`is_multiple_choice`)."""
+    number = right_class(examples.label_names)
+    if number is None:
         return None
-    right: np.ndarray = examples.labels == examples.label_names.index(RIGHT)
-    return right if is_multiple_choice(right, examples.groups) else None
+    right: np.ndarray = examples.labels == number
+    return right if is_multiple_choice(right, examples.groups, partly=partly) else None

@@ -58,11 +58,6 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def counted(number: int, noun: str) -> str:
-    """A count with its noun, which takes a plain s in the plural."""
-    return f"{count(number)} {noun}" + ("" if number == 1 else "s")
-
-
 def listed(names: Sequence[str], most: int | None = None) -> str:
     """The names with commas and a last "and"; beyond `most` a count of the rest."""
     if most is not None and len(names) > most:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.algorithm import FilterSettings, IterationRecord, StopReason, filter_dataset
-from aflite_assets.algorithm.warnings import warnings_of
+from aflite_assets.algorithm.warnings import ClassMove, class_moves, warnings_of
 
 SETTINGS = FilterSettings(target_size=500, train_size=100, slice_size=100)
 CLASSES = np.array([3, 8])
@@ -69,6 +69,13 @@ def test_a_class_whose_share_moved() -> None:
         "Class 8 made up 50.0% of the rows and makes up 44.0% of the kept ones",
     ]
     assert sentences(record(rows_per_class=(500, 500)), last(rows_per_class=(550, 450))) == ()
+
+
+def test_a_class_that_moved_is_said_by_name_and_with_other_advice() -> None:
+    (move, _) = class_moves(np.array([0.5, 0.5]), np.array([0.56, 0.44]), np.array([3, 8]))
+    assert move == ClassMove(3, 0.5, 0.56)
+    assert move.sentence().endswith("kept ones: compare with a random subset that has the same class sizes.")
+    assert move.sentence("“ham”", ".") == ("Class “ham” made up 50.0% of the rows and makes up 56.0% of the kept ones.")
 
 
 def test_training_sets_over_half_of_the_pool() -> None:

@@ -1,6 +1,8 @@
 import numpy as np
+import pyarrow as pa
 
-from aflite_assets.data.questions import is_multiple_choice, whole_questions
+from aflite_assets.data.examples import Examples
+from aflite_assets.data.questions import is_multiple_choice, right_answers, right_class, whole_questions
 
 GROUPS = np.repeat([7, 3, 5, 9], [2, 3, 4, 5])
 RIGHT = np.array([1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1], bool)
@@ -17,3 +19,25 @@ def test_rows_of_a_question_that_is_not_whole_are_left_out() -> None:
     assert not is_multiple_choice(two_right, GROUPS)
     assert not is_multiple_choice(RIGHT, None)
     assert not is_multiple_choice(np.array([True]), np.array([0]))
+
+
+def test_where_a_source_lost_rows_one_whole_question_is_enough() -> None:
+    two_right = RIGHT.copy()
+    two_right[1] = True
+    assert is_multiple_choice(two_right, GROUPS, partly=True)
+    assert not is_multiple_choice(np.ones(2, bool), np.array([0, 0]), partly=True)
+    assert not is_multiple_choice(np.zeros(0, bool), np.zeros(0, np.int64), partly=True)
+    columns = {"row_id": range(5), "split": ["train"] * 5, "label": [0, 1, 1, 1, 0], "text": ["which?"] * 5}
+    asked = Examples(pa.table(columns | {"group": [0, 0, 1, 1, 1]}), ("right", "wrong"))
+    answers = right_answers(asked)
+    assert answers is not None
+    assert answers.tolist() == [True, False, False, False, True]
+    broken = asked.select(np.array([0, 1, 2, 3]))
+    assert right_answers(broken) is None
+    assert right_answers(broken, partly=True) is not None
+
+
+def test_right_is_one_of_two_classes() -> None:
+    assert (right_class(("wrong", "right")), right_class(("right", "wrong"))) == (1, 0)
+    assert right_class(("right", "wrong", "open")) is None
+    assert right_class(("yes", "no")) is None

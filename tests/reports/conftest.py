@@ -13,6 +13,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.inputs.cues import Cue
+from aflite_assets.reports.inputs.forgettables import Forgettables, LearntRows
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, TestSet
 from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
 from aflite_assets.reports.tables.table import Table
@@ -424,6 +425,27 @@ def with_rows() -> BenchmarkData:
             CheckOutcome("data", "images_decode", "All do.", True, "not applicable: images only", applies=False),
         ),
     )
+
+
+def learnt_rows() -> tuple[LearntRows, ...]:
+    """Two seeds of one weak model on rows 0 to 999: the first was right in row % 4 epochs of 3, never where that is 0.
+
+    Rows right in 1 epoch were forgotten once. The second seed forgot nothing.
+    """
+    ids = np.arange(1000)
+    right, epochs, none = ids % 4, np.full(1000, 3), np.zeros(1000, np.int64)
+    events = (right == 1).astype(np.int64)
+    sets = {"forgettable": ids[right < 2], "never_learnt": ids[right == 0]}
+    return (
+        LearntRows("bow", 0, ids, events, right, epochs, sets),
+        LearntRows("bow", 1, ids, none, epochs, epochs),
+    )
+
+
+@pytest.fixture(scope="session")
+def with_weak_models(with_rows: BenchmarkData) -> BenchmarkData:
+    """The same with `learnt_rows`."""
+    return replace(with_rows, forgettables=Forgettables({}, {}, (), pa.table({}), {}, (), learnt=learnt_rows()))
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aflite_assets.reports.sentences.wording import stop_text
-from aflite_assets.reports.text import counted, listed, one_line, printable, signed_points, value_text
+from aflite_assets.reports.text import listed, one_line, printable, signed_points, value_text
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 
@@ -53,10 +53,6 @@ def test_points_have_a_true_minus(points: float, shown: str) -> None:
 )
 def test_values_are_readable(value: object, shown: str) -> None:
     assert value_text(value) == shown
-
-
-def test_counts_take_a_plural() -> None:
-    assert [counted(n, "seed") for n in (0, 1, 1200)] == ["0 seeds", "1 seed", "1,200 seeds"]
 
 
 def test_lists_end_in_and() -> None:

@@ -183,8 +183,11 @@ def test_the_browser_of_rows_has_questions_lines_and_who_picked_which_answer(
     rows = {row["id"]: row for row in found["rows"]}
     raw = load_examples(walk["raw_dataset"].result.path)
     lines = dict(zip(raw.row_ids.tolist(), _lines(raw.groups), strict=True))
+    answers = dict(zip(raw.row_ids.tolist(), raw.table["source_id"].to_pylist(), strict=True))
     for row_id, row in rows.items():
-        assert row["place"].startswith(f"questions_{row['split']}.csv, line {lines[row_id]} ("), row_id
+        question, answer = answers[row_id].split("/")
+        line = f"questions_{row['split']}.csv, line {lines[row_id]}, answer {answer}"
+        assert row["place"] == f"{line} ({row['split']}, question {question})", row_id
     right = _right_by_question(walk, "full")
     groups = dict(zip(raw.row_ids.tolist(), np.asarray(raw.groups).tolist(), strict=True))
     picked = [

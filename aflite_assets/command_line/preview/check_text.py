@@ -19,15 +19,16 @@ from aflite_assets.command_line.terminal import duration, escaped, indented, tab
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.data.images import open_encoded
+from aflite_assets.data.questions import right_answers
 from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
-from aflite_assets.reports.text import count, counted, listed, percent
+from aflite_assets.reports.text import count, listed, percent
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import Count
 from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, TableSource, as_tuple
 from aflite_assets.stages.data.raw_dataset import LoadedTable, changes
 from aflite_assets.stages.shared.published import category_columns
 from aflite_assets.stages.shared.sizes import CurveSizes
-from aflite_assets.wording import quoted
+from aflite_assets.wording import counted, quoted
 
 MOST_CLASSES = 20
 MOST_CATEGORIES = 6
@@ -124,8 +125,9 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
 
 def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
     """That answers of multiple choice reach the threshold by guessing, and what to set; nothing where they do not."""
-    labels = data.raw.examples.in_split("train").labels
-    if not isinstance(spec.source, MultipleChoiceSource) or not len(labels):
+    train = data.raw.examples.in_split("train")
+    labels = train.labels
+    if right_answers(train, partly=isinstance(spec.source, MultipleChoiceSource)) is None:
         return
     largest = int(np.bincount(labels).argmax())
     guessed, threshold = float((labels == largest).mean()), spec.filter.threshold
@@ -245,7 +247,11 @@ def _input(examples: Examples) -> str:
     if examples.modality == "features":
         kind += f" of width {count(examples.features.shape[1])}"
     groups = examples.groups
-    return kind if groups is None else f"{kind} in {counted(len(np.unique(groups)), 'group')}"
+    if groups is None:
+        return kind
+    if right_answers(examples) is not None:
+        return f"{kind}, the answers of {counted(len(np.unique(groups)), 'question')}"
+    return f"{kind} in {counted(len(np.unique(groups)), 'group')}"
 
 
 def _first_rows(spec: DatasetSpec, raw: LoadedTable) -> Iterator[str]:

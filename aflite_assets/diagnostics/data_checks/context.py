@@ -9,11 +9,11 @@ from itertools import groupby
 import numpy as np
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.choices import RIGHT, WRONG
+from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks.feature_columns import FeatureColumns, all_finite, feature_columns
 from aflite_assets.diagnostics.data_checks.repeats import TrainRepeats, input_codes, repeats_in_train
-from aflite_assets.wording import quoted, quoted_list
+from aflite_assets.wording import counted, quoted, quoted_list
 
 Numbers = Mapping[str, int | float | str]
 
@@ -103,10 +103,10 @@ class CheckContext:
         """The rows of the split that is filtered."""
         return self.examples.in_split("train")
 
-    @property
+    @cached_property
     def questions(self) -> bool:
         """Whether rows are answers of questions (multiple choice), which repeat and share texts by their nature."""
-        return self.examples.groups is not None and {*self.examples.label_names} == {RIGHT, WRONG}
+        return right_answers(self.examples) is not None
 
     @cached_property
     def in_train(self) -> np.ndarray:
@@ -142,11 +142,6 @@ def not_applicable(reason: str) -> Outcome:
 def rows_of(rows: int, share: float) -> str:
     """A count of rows with its share of them in [0, 1]: "12 rows (0.8 %)"."""
     return f"{counted(rows)} ({share_text(share)})"
-
-
-def counted(number: int, noun: str = "row") -> str:
-    """A count with its noun, which takes a plain s in the plural."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def share_text(share: float) -> str:

@@ -6,7 +6,6 @@ from aflite_assets.data.raw_table.swapped import seem_swapped
 from aflite_assets.diagnostics.data_checks.context import (
     CheckContext,
     Outcome,
-    counted,
     listed,
     not_applicable,
     quoted_text,
@@ -15,6 +14,7 @@ from aflite_assets.diagnostics.data_checks.context import (
 from aflite_assets.diagnostics.data_checks.partial_input import FOLDS, TextOnlyAccuracy, text_only_accuracy
 from aflite_assets.diagnostics.data_checks.texts import SharedText, empty_texts, shared_texts
 from aflite_assets.diagnostics.record_tables import text_codes
+from aflite_assets.wording import counted
 
 LARGEST_SHARED_SHARE = 0.05
 """Of the train rows; so many may share a text with a row of another group."""

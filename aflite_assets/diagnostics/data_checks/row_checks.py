@@ -8,7 +8,6 @@ from aflite_assets.diagnostics.data_checks.context import (
     CheckContext,
     Outcome,
     by_split_text,
-    counted,
     listed,
     not_applicable,
     quoted_text,
@@ -17,6 +16,7 @@ from aflite_assets.diagnostics.data_checks.context import (
 )
 from aflite_assets.diagnostics.data_checks.repeats import RepeatCount, groups_across_splits, repeats_across_splits
 from aflite_assets.diagnostics.record_tables import split_masks
+from aflite_assets.wording import counted
 
 LARGEST_REPEATED_SHARE = 0.01
 """Of the train rows; a few short texts stand twice in every large dataset."""

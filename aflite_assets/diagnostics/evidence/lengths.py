@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.choices import RIGHT, WRONG
+from aflite_assets.data.questions import right_answers
 from aflite_assets.data.words import character_counts, word_counts
 
 _SHORT, _LONG = (0.25, 0.5), (0.5, 0.75)
@@ -59,9 +59,10 @@ def _short_and_long(lengths: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _ranks(rows: Examples) -> Iterator[tuple[str, np.ndarray]]:
-    if set(rows.label_names) != {RIGHT, WRONG} or rows.groups is None or "text_pair" not in rows.table.column_names:
+    groups = rows.groups
+    if groups is None or "text_pair" not in rows.table.column_names or right_answers(rows, partly=True) is None:
         return
-    _, question = np.unique(rows.groups, return_inverse=True)
+    _, question = np.unique(groups, return_inverse=True)
     lengths = np.nan_to_num(character_counts(rows.table["text_pair"]))
     for value, sign in (("longest of its question", 1.0), ("shortest of its question", -1.0)):
         extreme = np.full(int(question.max(initial=-1)) + 1, -np.inf)

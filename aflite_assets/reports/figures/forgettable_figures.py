@@ -16,7 +16,8 @@ from aflite_assets.reports.figures.drawing import (
 from aflite_assets.reports.inputs.forgettables import Forgettables, ThresholdCurve
 from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
 from aflite_assets.reports.scores.accuracy import correct_rows
-from aflite_assets.reports.text import counted, listed, percent
+from aflite_assets.reports.text import listed, percent
+from aflite_assets.wording import counted
 
 _MOST_EVENTS = 4
 _HIGHEST_LOSS = "highest_loss_"

@@ -20,8 +20,8 @@ from aflite_assets.reports.figures.drawing import (
     whole_ticks,
 )
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.text import count, counted, one_line
-from aflite_assets.wording import truncate
+from aflite_assets.reports.text import count, one_line
+from aflite_assets.wording import counted, truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

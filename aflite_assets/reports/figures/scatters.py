@@ -10,7 +10,8 @@ from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.scores.accuracy import Score
 from aflite_assets.reports.sentences.headlines import Headline, headlines
-from aflite_assets.reports.text import count, counted, listed, percent
+from aflite_assets.reports.text import count, listed, percent
+from aflite_assets.wording import counted
 
 _LINE = 62
 """Characters that fit over a picture."""

@@ -7,8 +7,8 @@ from typing import Literal
 import pyarrow as pa
 
 from aflite_assets.reports.intervals import CONFIDENCE, holm
-from aflite_assets.reports.text import count, counted, listed, one_line, percent
-from aflite_assets.wording import truncate
+from aflite_assets.reports.text import count, listed, one_line, percent
+from aflite_assets.wording import counted, truncate
 
 LEAST_LIFT = 1.05
 """A mark counts as enriched when removed rows have it this many times as often as class-matched random rows."""

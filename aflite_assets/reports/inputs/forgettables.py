@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.reports.inputs.trained_cells import Cell
+from aflite_assets.reports.inputs.trained_cells import Cell, require
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,70 @@ class Agreement:
     shared: int
     jaccard: float | None
     jaccard_by_chance: float | None
+
+
+@dataclass(frozen=True)
+class LearntRow:
+    """How one row was learnt: of `presentations` `right` ones, forgotten `events` times; the sets that it is in."""
+
+    events: int
+    right: int
+    presentations: int
+    sets: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LearntRows:
+    """How train rows were learnt in one training of a weak model.
+
+    Arrays (rows,) int64: `row_ids` ascending, and counts `events`, `right` (0: never learnt) and `presentations`.
+    `sets`: of the training whose rows are used the row ids (int64, ascending) of each set but random ones, by name; of
+    other seeds' trainings None.
+
+    Raises:
+        InvalidInputError: lengths differ, or row ids do not ascend.
+    """
+
+    weak_model: str
+    seed: int
+    row_ids: np.ndarray
+    events: np.ndarray
+    right: np.ndarray
+    presentations: np.ndarray
+    sets: Mapping[str, np.ndarray] | None = None
+
+    def __post_init__(self) -> None:
+        where, rows = f"rows of weak model {self.weak_model!r}, seed {self.seed}", len(self.row_ids)
+        lengths = {len(self.events), len(self.right), len(self.presentations)}
+        require(lengths == {rows}, f"{where}: {rows} row ids, and counts of {sorted(lengths)} rows")
+        require(bool((np.diff(self.row_ids) > 0).all()), f"{where}: row ids must ascend, each once")
+
+    def places(self, row_ids: np.ndarray) -> np.ndarray:
+        """Where these rows stand, int64; -1 for rows that it was not trained on."""
+        return _places(self.row_ids, row_ids)
+
+    def of(self, row_ids: np.ndarray) -> list[LearntRow | None]:
+        """Of each of these rows, in their order; None of rows that it was not trained on."""
+        places = self.places(row_ids)
+        inside = {name: (_places(rows, row_ids) >= 0).tolist() for name, rows in (self.sets or {}).items()}
+        return [
+            None
+            if place < 0
+            else LearntRow(
+                int(self.events[place]),
+                int(self.right[place]),
+                int(self.presentations[place]),
+                tuple(name for name, held in inside.items() if held[number]),
+            )
+            for number, place in enumerate(places.tolist())
+        ]
+
+
+def _places(known: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    if not len(known):
+        return np.full(len(wanted), -1)
+    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[places] == wanted, places, -1)
 
 
 @dataclass(frozen=True)
@@ -112,7 +176,8 @@ class Forgettables:
     measure, group, rows, mean, deviation. `phases` by evaluator. `cells`: those of phases and of what they start from
     on full, and of train sets of forgettable rows alone, which stand in no other table. `overlap`: by natural test set
     the Jaccard index of both texts' words of each row, float64 in [0, 1]; `positive`: the class number that goes with
-    it; both empty without `minorities`. `thresholds`: of what phases start from and of the phases.
+    it; both empty without `minorities`. `thresholds`: of what phases start from and of the phases. `learnt`: row by
+    row, of every training of a weak model.
     """
 
     models: Mapping[str, WeakModelFacts]
@@ -124,6 +189,16 @@ class Forgettables:
     overlap: Mapping[str, np.ndarray] = field(default_factory=dict)
     positive: int | None = None
     thresholds: tuple[ThresholdCurve, ...] = ()
+    learnt: tuple[LearntRows, ...] = ()
+
+    @property
+    def training_names(self) -> tuple[str, ...]:
+        """What the trainings of `learnt` are called: their weak model, with the seed where it has several."""
+        models = [one.weak_model for one in self.learnt]
+        return tuple(
+            one.weak_model if models.count(one.weak_model) == 1 else f"{one.weak_model}, seed {one.seed}"
+            for one in self.learnt
+        )
 
     @property
     def starts(self) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from typing import Any
 
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.intervals import Interval, wilson_interval
-from aflite_assets.reports.text import count, counted, percent
+from aflite_assets.reports.text import count, percent
 from aflite_assets.specs.sample import StopRule
+from aflite_assets.wording import counted
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.reports.text import counted
+from aflite_assets.wording import counted
 
 SIDES = ("kept", "removed", "random")
 

@@ -20,13 +20,17 @@ SOURCE_PLACES = pa.schema(
     ]
 )
 
+ANSWER_PLACES = pa.schema([*SOURCE_PLACES, ("source_question", pa.string()), ("source_answer", pa.int64())])
+"""Of rows that are answers: also the source's id of the question, or its number from 1, and the answer's, from 1."""
+
 
 @dataclass(frozen=True, eq=False)
 class SourceRows:
     """Where rows come from.
 
     `places` has the columns `SOURCE_PLACES`, a line per row: its split in the source, its number there from 0 (as in
-    the published folder), the file, and its line there from 1; null where that is unknown. `columns`: by the raw
+    the published folder), the file, and its line there from 1; null where that is unknown. Or it has `ANSWER_PLACES`,
+    where a row of the source is a question, or an answer of one. `columns`: by the raw
     table's name (text, text_pair) the source's. `features`: the names of feature columns; None where the source has
     none. `mean`, `deviation` float64 (width,): what features were standardised by; None where they are as they came.
     `right`: the class of right answers where rows are answers of questions; None where they are not.
@@ -43,7 +47,7 @@ class SourceRows:
     right: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.places.schema.equals(SOURCE_PLACES):
+        if not any(self.places.schema.equals(known) for known in (SOURCE_PLACES, ANSWER_PLACES)):
             raise InvalidInputError(f"places have the schema {self.places.schema}; it must be {SOURCE_PLACES}")
         if (self.mean is None) != (self.deviation is None):
             raise InvalidInputError("mean and deviation of standardised features are given together or not at all")
@@ -71,21 +75,31 @@ class SourceRows:
 
 
 def place_text(place: Mapping[str, object]) -> str:
-    """One line of `SourceRows.of` in words: "train.csv, line 18 (train, source row 16)"; empty without a place."""
+    """One line of `SourceRows.of` in words; empty without a place.
+
+    "train.csv, line 18 (train, source row 16)", of an answer "train.csv, line 18, answer 2 (train, question 17)".
+    """
     if place["source_row"] is None:
         return ""
-    row = f"{place['source_split']}, source row {place['source_row']}"
+    answer = _answer(place)
+    row = f"question {place['source_question']}" if answer else f"source row {place['source_row']}"
+    row = f"{place['source_split']}, {row}"
     if place["source_file"] is None:
-        return row
+        return f"{row}{answer}"
     line = "" if place["source_line"] is None else f", line {place['source_line']}"
-    return f"{place['source_file']}{line} ({row})"
+    return f"{place['source_file']}{line}{answer} ({row})"
 
 
 def brief_place(place: Mapping[str, object]) -> str:
     """One line of `SourceRows.of` in few words: "train.csv, line 18", else "train, source row 16"."""
     if place["source_line"] is None:
         return place_text(place)
-    return f"{place['source_file']}, line {place['source_line']}"
+    return f"{place['source_file']}, line {place['source_line']}{_answer(place)}"
+
+
+def _answer(place: Mapping[str, object]) -> str:
+    """What an answer's place ends with, ", answer 2"; nothing of a row that is no answer."""
+    return "" if place.get("source_answer") is None else f", answer {place['source_answer']}"
 
 
 NO_SOURCE = SourceRows(pa.Table.from_batches([], SOURCE_PLACES))

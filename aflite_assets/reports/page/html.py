@@ -26,6 +26,7 @@ from aflite_assets.reports.inputs.similarity import SimilarityBlock, means_text
 from aflite_assets.reports.inputs.train_sets import in_order
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.page.terms import term_id, with_definitions
+from aflite_assets.reports.scores.questions import question_counts
 from aflite_assets.reports.sentences import wording
 from aflite_assets.reports.sentences.section_lines import section_lines
 from aflite_assets.reports.sentences.summary import cautions, findings
@@ -41,7 +42,7 @@ from aflite_assets.reports.tables.listings import (
 )
 from aflite_assets.reports.tables.main_tables import filter_table, main_table
 from aflite_assets.reports.tables.published import paper_table
-from aflite_assets.wording import truncate
+from aflite_assets.wording import counted, truncate
 
 _TEMPLATES = (
     "report.html.j2",
@@ -90,6 +91,7 @@ def _without_rows(data: BenchmarkData, seed: int) -> str:
             data=data,
             verdicts=verdicts,
             lines=section_lines(data),
+            questions=question_counts(data),
             browser_options=_browser_options(data),
             rows_mark=Markup(_ROWS),
             shown_rows_mark=Markup(_SHOWN_ROWS),
@@ -175,6 +177,7 @@ def _browser_options(data: BenchmarkData) -> dict[str, object]:
         "iterations": max((len(filter_table(one)) - 1 for one in data.filtered), default=0),
         "outside": any(not one.entered.all() for one in data.filtered),
         "suspected": any(len(one.table) > one.table["suggested_label"].null_count for one in data.row_facts.values()),
+        "trainings": () if data.forgettables is None else data.forgettables.training_names,
     }
 
 
@@ -254,7 +257,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "count": text.count,
-        "counted": text.counted,
+        "counted": counted,
         "truncate_text": lambda value, length=text.MAX_SHOWN_CHARACTERS: truncate(value, length),
         "defined": with_definitions,
         "term_id": term_id,

@@ -21,9 +21,11 @@ from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
 from aflite_assets.reports.inputs.source_rows import place_text
 from aflite_assets.reports.json_values import to_json
+from aflite_assets.reports.page.row_learning import Learning
 from aflite_assets.reports.page.row_questions import Questions, places_by_id, short_text
 from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.text import count, counted, printable, signed_points
+from aflite_assets.reports.text import count, printable, signed_points
+from aflite_assets.wording import counted
 
 MOST_ROWS = 2_000
 """Rows shown of either side, kept and removed, and of those never in the pool, of each filtering."""
@@ -121,6 +123,7 @@ def row_browser(data: BenchmarkData, *, budget: int, seed: int, most: int = MOST
             "columns": [printable(data.source.named(name)) for name in parts.columns],
             "words": parts.words,
             "questions": parts.questions.shown,
+            "trainings": parts.learning.shown,
             "filterings": [],
         }
     )
@@ -223,6 +226,7 @@ class _RowParts:
         self._attributes = [name for name in names if name.startswith("attribute.")]
         self.words = _words(data)
         self.questions = Questions(data)
+        self.learning = Learning(data)
         self._texts = {data.source.named(name): name for name in self.columns}
         self._measured = _measured(data)
         self._marked = {
@@ -250,10 +254,13 @@ class _RowParts:
         examples = self._data.examples.select(list(wanted))
         places = self._data.source.of(examples.row_ids).to_pylist()
         lengths = [_lengths(examples.table[name]) for name in self.columns]
+        learnt = self.learning.of(examples.row_ids)
         for position, row_id in enumerate(wanted):
             row = self._row(examples, position)
             if lengths:
                 row["lengths"] = [each[position] for each in lengths]
+            if learnt[position] is not None:
+                row["learnt"] = learnt[position]
             if place := place_text(places[position]):
                 row["place"] = printable(place)
             self._loaded[row_id] = script_json(to_json(row))

@@ -12,7 +12,8 @@ from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.json_values import to_json
 from aflite_assets.reports.scores.questions import PICKED
-from aflite_assets.reports.text import counted, printable
+from aflite_assets.reports.text import printable
+from aflite_assets.wording import counted
 
 _MOST_CHARACTERS = 2_000
 

@@ -11,6 +11,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.circles import list_column
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
+from aflite_assets.reports.page.row_learning import learning_columns
 
 ROWS_FILE = "rows.parquet"
 
@@ -38,7 +39,8 @@ def row_table(data: BenchmarkData, filtered: FilteredSet | None) -> pa.Table:
     feature.<name> each where the source has names, else the list features; status (kept, removed, or not filtered: of a
     split that the filter left alone, as in the published folder), kept, removed_in_iteration (null: it stayed),
     predictability and label_probability (null: never held out), the facts of `RowFacts` with classes by
-    name, and where the dataset has them group, annotator_labels (names) and its attributes.
+    name, how weak models learnt the row (`learning_columns`), and where the dataset has them group, annotator_labels
+    (names) and its attributes.
 
     Raises:
         DataError: a row of the filtering is not among the examples.
@@ -65,7 +67,7 @@ def row_table(data: BenchmarkData, filtered: FilteredSet | None) -> pa.Table:
         columns[name] = pa.array([], kind) if rows is None else rows[name].cast(kind)
     for field in list(ROW_FACTS)[1:]:
         columns[field.name] = _named(facts[field.name], names) if field.name in _CLASSES else facts[field.name]
-    return pa.table(columns)
+    return pa.table(columns | learning_columns(data, row_ids))
 
 
 def _status(filtered: FilteredSet) -> pa.Array:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
-from aflite_assets.data.formats.choices import RIGHT
-from aflite_assets.data.questions import is_multiple_choice
+from aflite_assets.data.questions import is_multiple_choice, right_class
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
@@ -126,10 +125,9 @@ def _asks_for_answers(test_set: TestSet) -> bool:
     """Whether rows are answers of questions, of which several may be right, or labels do not vary."""
     if test_set.unit == "question":
         return False
-    if RIGHT in test_set.label_names:
-        right = test_set.labels == test_set.label_names.index(RIGHT)
-        if is_multiple_choice(right, test_set.groups):
-            return True
+    right = right_class(test_set.label_names)
+    if right is not None and is_multiple_choice(test_set.labels == right, test_set.groups):
+        return True
     return len(np.unique(test_set.labels)) < 2
 
 

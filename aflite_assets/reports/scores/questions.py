@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from aflite_assets.data.questions import is_multiple_choice, whole_questions
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.inputs.records import Cell, TestSet
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.scores.predictions import MissingScore, match_predictions
+from aflite_assets.wording import counted
 
 CREDIT = "credit"
 """Column of a predictions table with a row per question: float64 in [0, 1], null without probabilities."""
@@ -140,6 +141,24 @@ def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
 
 
 _COLUMNS = ("test_set", "row_id", "predicted", CREDIT, PICKED)
+
+
+def question_counts(data: BenchmarkData) -> dict[str, int]:
+    """By split how many questions its rows are answers of; empty where the rows are no answers."""
+    examples = data.examples
+    if data.source.right is None or examples.groups is None:
+        return {}
+    splits = examples.table["split"].to_numpy()
+    return {split: len(np.unique(examples.groups[splits == split])) for split in dict.fromkeys(splits.tolist())}
+
+
+def answers_text(data: BenchmarkData, row_ids: np.ndarray) -> str:
+    """What these rows (int64 ids) are, "answers of 98 questions"; empty where rows are no answers."""
+    examples = data.examples
+    if data.source.right is None or examples.groups is None:
+        return ""
+    asked = len(np.unique(examples.groups[np.isin(examples.row_ids, row_ids)]))
+    return f"answers of {counted(asked, 'question')}"
 
 
 def question_credit(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:

@@ -6,7 +6,8 @@ from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
 from aflite_assets.reports.tables.forgetting.two_phase import phase_differences
 from aflite_assets.reports.tables.main_tables import filter_table
 from aflite_assets.reports.tables.paired import paired_differences
-from aflite_assets.reports.text import count, counted, listed, one_line
+from aflite_assets.reports.text import count, listed, one_line
+from aflite_assets.wording import counted
 
 _MOST_NAMED = 4
 

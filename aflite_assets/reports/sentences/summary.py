@@ -10,6 +10,7 @@ from aflite_assets.reports.inputs.planted import planted_sentence
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.scores.groups import control, headline_split
 from aflite_assets.reports.scores.judges import ONE_ANSWER
+from aflite_assets.reports.scores.questions import answers_text
 from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
 from aflite_assets.reports.sentences.verdict import no_primary, verdict_texts
 from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
@@ -31,7 +32,8 @@ def findings(data: BenchmarkData) -> tuple[str, ...]:
     """Sentences per representation: filtering, planted rows, the comparisons judged, each evaluator, the pairs."""
     sentences: list[str] = []
     for filtered in data.filtered:
-        sentences.append(filtering_sentence(filtered))
+        train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+        sentences.append(filtering_sentence(filtered, answers_text(data, train["row_id"].to_numpy())))
         sentences += [runs] if (runs := runs_sentence(filtered)) else []
         sentences += [planted_sentence(one) for one in data.planted if one.representation == filtered.representation]
         sentences.append(comparison_sentence(data, filtered.representation))
@@ -117,11 +119,14 @@ def runs_sentence(filtered: FilteredSet) -> str:
     )
 
 
-def filtering_sentence(filtered: FilteredSet) -> str:
-    """How much was kept, why filtering stopped, and what became of representation bias."""
+def filtering_sentence(filtered: FilteredSet, answers: str = "") -> str:
+    """How much was kept, why filtering stopped, and what became of representation bias.
+
+    `answers`: what the train rows are, of multiple choice (`questions.answers_text`).
+    """
     train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
     kept, rows = int(pc.sum(train["kept"]).as_py() or 0), train.num_rows
-    share = f" ({percent(kept / rows)} %)" if rows else ""
+    share = f"{', ' if answers else ''}{answers} ({percent(kept / rows)} %)" if rows else ""
     text = (
         f"Filtering with representation {filtered.representation} kept {count(kept)} of {count(rows)} train rows{share}"
     )

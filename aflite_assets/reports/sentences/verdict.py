@@ -14,6 +14,7 @@ from aflite_assets.reports.scores.bias_excess import Excess
 from aflite_assets.reports.scores.dataset_verdict import Code, Comparison, DatasetVerdict, Shortfall
 from aflite_assets.reports.scores.groups import control, headline_split
 from aflite_assets.reports.scores.judges import doubts, judges
+from aflite_assets.reports.scores.questions import answers_text
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.reports.tables.paired import free_sets
 from aflite_assets.reports.tables.verdict_evidence import (
@@ -22,8 +23,8 @@ from aflite_assets.reports.tables.verdict_evidence import (
     whole_difference,
     whole_lacking,
 )
-from aflite_assets.reports.text import count, counted, listed, one_line, percent, signed_points
-from aflite_assets.wording import truncate
+from aflite_assets.reports.text import count, listed, one_line, percent, signed_points
+from aflite_assets.wording import counted, truncate
 
 _MOST_CUES = 2
 _TOO_FEW = "too few"
@@ -224,7 +225,9 @@ def _removed(data: BenchmarkData, filtered: FilteredSet, verdict: DatasetVerdict
         return Detail(
             f"Removed: nothing; filtered is the whole set of {counted(train.num_rows, 'train row')}.", "filtering"
         )
-    text = f"Removed: {count(gone)} of {counted(train.num_rows, 'train row')} ({percent(gone / train.num_rows)} %)"
+    answers = answers_text(data, train["row_id"].to_numpy())
+    rows = f"{counted(train.num_rows, 'train row')}{', ' if answers else ''}{answers}"
+    text = f"Removed: {count(gone)} of {rows} ({percent(gone / train.num_rows)} %)"
     text += _moved_class(train, data.label_names)
     tested = data.cues.get(filtered.representation, ())
     marks = _marks([cue for cue in tested if cue.shown], verdict, data.label_names) if tested else ""
@@ -253,8 +256,11 @@ def _marks(cues: list[Cue], verdict: DatasetVerdict, label_names: tuple[str, ...
     cues = [cue for cue in cues if cue.counts] or cues
     hints = "" if cues[0].counts or verdict.gains else ". That may be the task itself"
     named = telling(cues)
-    shown = listed([marked_text(cue, label_names) for cue in named[:_MOST_CUES]])
-    left = len(named[_MOST_CUES:])
+    first = named[:_MOST_CUES]
+    if not any(cue.kind == "word" for cue in first):  # a word says why a length or a text alone tells the class
+        first += [cue for cue in named[_MOST_CUES:] if cue.kind == "word"][:1]
+    shown = listed([marked_text(cue, label_names) for cue in first])
+    left = len(named) - len(first)
     further = f". {count(left)} more {'mark is' if left == 1 else 'marks are'} in the table" if left else ""
     return f". More frequent among them than among random rows: {shown}{further}{hints}"
 
@@ -345,9 +351,10 @@ def _sentence(data: BenchmarkData, representation: str, evaluator: str, against:
     said = _short(data, representation, evaluator, against, test_set)
     if said is None:
         return None
+    pooled = ", whose rows were in the filter's pool" if _is_pooled(data, test_set) else ""
     if said.startswith(_TOO_FEW):
-        return f"on “{test_set}” “{evaluator}” has {said}"
-    return f"trained on filtered instead of {against}, “{evaluator}” is {said} on “{test_set}”"
+        return f"on “{test_set}”{pooled}{',' if pooled else ''} “{evaluator}” has {said}"
+    return f"trained on filtered instead of {against}, “{evaluator}” is {said} on “{test_set}”{pooled}"
 
 
 def _short(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str | None:
@@ -364,6 +371,10 @@ def _short(data: BenchmarkData, representation: str, evaluator: str, against: st
         return f"as good ({bounds_text(interval)})"
     side = "above" if difference > 0 else "below"
     return f"{signed_points(abs(difference))} points {side} ({bounds_text(interval)})"
+
+
+def _is_pooled(data: BenchmarkData, test_set: str) -> bool:
+    return any(one.name == test_set and one.pooled for one in data.test_sets)
 
 
 def _by_question(data: BenchmarkData, test_set: str) -> bool:

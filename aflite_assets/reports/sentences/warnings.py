@@ -8,7 +8,8 @@ from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet, u
 from aflite_assets.reports.scores.judges import ONE_ANSWER, judges, one_answer_cells, over_largest_class, same_kind
 from aflite_assets.reports.scores.subsets import subsets_of
 from aflite_assets.reports.tables.main_tables import TestColumns, main_table
-from aflite_assets.reports.text import count, counted, listed
+from aflite_assets.reports.text import count, listed
+from aflite_assets.wording import counted
 
 SMALL_TEST_SET = 300
 """Test sets with fewer rows are named in the summary: their 95 % interval is over 5 points to either side."""

@@ -9,17 +9,8 @@ from aflite_assets.reports.scores.accuracy import Score
 from aflite_assets.reports.scores.score_table import score_record
 from aflite_assets.reports.scores.verdicts import Verdict
 from aflite_assets.reports.tables.table import Heading, TableCell
-from aflite_assets.reports.text import (
-    DASH,
-    MAX_SHOWN_CHARACTERS,
-    count,
-    counted,
-    one_line,
-    percent,
-    signed_points,
-    value_text,
-)
-from aflite_assets.wording import truncate
+from aflite_assets.reports.text import DASH, MAX_SHOWN_CHARACTERS, count, one_line, percent, signed_points, value_text
+from aflite_assets.wording import counted, truncate
 
 NOTHING = TableCell(DASH)
 """Where nothing applies."""

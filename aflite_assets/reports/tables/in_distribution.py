@@ -18,7 +18,8 @@ from aflite_assets.reports.scores.score_table import Place, points, score_table
 from aflite_assets.reports.tables.cells import NOTHING, points_cell, rows_heading, score_cell, sizes_cell
 from aflite_assets.reports.tables.long_form import SCORE, TESTED, LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
-from aflite_assets.reports.text import counted, percent
+from aflite_assets.reports.text import percent
+from aflite_assets.wording import counted
 
 
 @dataclass(frozen=True)

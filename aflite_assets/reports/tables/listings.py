@@ -254,7 +254,7 @@ def check_table(data: BenchmarkData) -> Table:
             ],
             lambda check, say: text_cell(say(check), strong=check.outcome == "failed" and say(check) == "failed"),
         ),
-        "Of the data, the warm-up, the filter and the evaluators. Checks that do not apply are skipped and say why.",
+        "Of the data, the warm-up, the filter and the models. Checks that do not apply are skipped and say why.",
         style="free",
     )
 

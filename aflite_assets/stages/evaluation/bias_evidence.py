@@ -12,7 +12,6 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs.planted import PlantedRemoval
 from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet
-from aflite_assets.reports.text import counted
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import PlantedValues
@@ -41,6 +40,7 @@ from aflite_assets.stages.shared.published import plausible_label_errors, repres
 from aflite_assets.stages.shared.report_inputs import filtered_set
 from aflite_assets.stages.stage import Progress, Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.tracking import TrackedRun, table_metrics, table_name
+from aflite_assets.wording import counted
 
 _OVERALL = "all-representations"
 """Begins the files of tables about every representation; with its hyphen it is no representation's name."""
@@ -210,4 +210,4 @@ def _named_classes(table: pa.Table) -> pa.Table:
     return table.set_column(place, "label_name", pc.fill_null(table["label_name"], "all classes"))
 
 
-BIAS_EVIDENCE = Stage("bias_evidence", "10", BiasEvidenceSettings, BiasEvidenceInputs, run)
+BIAS_EVIDENCE = Stage("bias_evidence", "11", BiasEvidenceSettings, BiasEvidenceInputs, run)

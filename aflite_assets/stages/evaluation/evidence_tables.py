@@ -11,9 +11,10 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.reports.inputs.cues import classes_text, cues_caption, read_cues
 from aflite_assets.reports.inputs.planted import PlantedRemoval, planted_sentence
 from aflite_assets.reports.inputs.records import EvidenceTable
-from aflite_assets.reports.text import counted, percent
+from aflite_assets.reports.text import percent
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import open_features, read_rows
+from aflite_assets.wording import counted
 
 if TYPE_CHECKING:
     from aflite_assets.diagnostics.evidence.neighbours import NeighbourDistances

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.choices import RIGHT
+from aflite_assets.data.questions import right_class
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs.checks import CheckOutcome, failed_lines
 from aflite_assets.reports.inputs.forgettables import Forgettables, SecondPhase
@@ -29,6 +29,7 @@ from aflite_assets.stages.report.checks import (
     filter_outcomes,
     sample_outcomes,
     warmup_outcomes,
+    weak_model_outcomes,
 )
 from aflite_assets.stages.report.forgettables import is_apart, read_forgettables, second_phases
 from aflite_assets.stages.report.model_families import (
@@ -201,6 +202,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         inputs.evaluator_models, whole.in_split("train"), tests.by_row, left_out={*fine_tuned, *phases}
     )
     cells = tuple(cell for cell in tests.cells if not is_apart(cell, phases))
+    forgettables = _forgettables(settings, inputs, tests, phases, raw)
     partial = partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else ()
     return BenchmarkData(
         name=name,
@@ -216,12 +218,12 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         test_sets=tests.asked,
         examples=raw,
         scatter_features=settings.report.scatter_features,
-        checks=_checks(inputs, filtered, cells, tests.asked, left_out={*partial, *fine_tuned}),
+        checks=_checks(inputs, filtered, forgettables, cells, tests.asked, left_out={*partial, *fine_tuned}),
         row_facts=read_row_facts(parts, inputs.bias_evidence, raw),
         evidence=_evidence(inputs, source, tests, information, filtered),
         row_information=information,
         source=source,
-        forgettables=_forgettables(settings, inputs, tests, phases, raw),
+        forgettables=forgettables,
         data_maps=data_maps(inputs.evaluator_models, raw, filtered),
         planted=read_planted(inputs.bias_evidence),
         cues=read_removal_cues(inputs.bias_evidence, source.named, challenge_examples(inputs.challenge_sets)),
@@ -291,7 +293,7 @@ def _tests(
     unreported, controls = validation_splits(settings.evaluators), read_control_sets(inputs.control_sets)
     by_row = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
     answers = choice_sets(by_row, raw.label_names, declared=_declared(inputs.raw_dataset, settings, raw))
-    right = raw.label_names.index(RIGHT) if answers else 0
+    right = right_class(raw.label_names) or 0
     asked = tuple(question_set(one, right) if one in answers else one for one in by_row)
     ranked = [test for test in asked if test.adds_probabilities or is_ranked(raw.label_names, test)]
     cells = read_cells(inputs.evaluator_models, ranked=ranked, asked=answers, right=right)
@@ -323,6 +325,7 @@ def _notes(inputs: BenchmarkReportInputs) -> tuple[str, ...]:
 def _checks(
     inputs: BenchmarkReportInputs,
     filtered: tuple[FilteredSet, ...],
+    forgettables: Forgettables | None,
     cells: tuple[Cell, ...],
     tested: tuple[TestSet, ...],
     *,
@@ -333,6 +336,7 @@ def _checks(
         *sample_outcomes(inputs.train_sample),
         *warmup_outcomes(inputs.warmup_split, inputs.warmup_models),
         *filter_outcomes(filtered),
+        *weak_model_outcomes(forgettables),
         *evaluator_outcomes(cells, tested, left_out=left_out),
     )
 
@@ -355,4 +359,4 @@ def _libraries(result: PublishedResult) -> dict[str, str]:
     return {name: str(version) for name, version in result.manifest["environment"].items()}
 
 
-BENCHMARK_REPORT = Stage("benchmark_report", "15", BenchmarkReportSettings, BenchmarkReportInputs, run)
+BENCHMARK_REPORT = Stage("benchmark_report", "16", BenchmarkReportSettings, BenchmarkReportInputs, run)

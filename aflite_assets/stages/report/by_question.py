@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from aflite_assets.data.formats.choices import RIGHT
-from aflite_assets.data.questions import is_multiple_choice, whole_questions
+from aflite_assets.data.questions import is_multiple_choice, right_class
 from aflite_assets.reports.inputs.records import EvidenceTable, TestSet
-from aflite_assets.reports.text import counted, listed, one_line, percent
+from aflite_assets.reports.text import listed, one_line, percent
 from aflite_assets.results import PublishedResult
+from aflite_assets.wording import counted
 
 
 def choice_sets(
@@ -22,17 +22,14 @@ def choice_sets(
     Those are sets of which every group is a question with one right answer, and the sets in `declared`, whose source
     says that they are multiple choice, where any group is.
     """
-    if RIGHT not in label_names or len(label_names) != 2:
-        return []
-    number = label_names.index(RIGHT)
-
-    def asks(one: TestSet) -> bool:
-        right = one.labels == number
-        if one.name in declared and one.groups is not None:
-            return bool(whole_questions(right, one.groups).any())
-        return is_multiple_choice(right, one.groups)
-
-    return [one for one in test_sets if _in_own_classes(one, label_names) and asks(one)]
+    number = right_class(label_names)
+    return [
+        one
+        for one in test_sets
+        if number is not None
+        and _in_own_classes(one, label_names)
+        and is_multiple_choice(one.labels == number, one.groups, partly=one.name in declared)
+    ]
 
 
 def _in_own_classes(test_set: TestSet, label_names: tuple[str, ...]) -> bool:

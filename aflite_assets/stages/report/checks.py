@@ -1,8 +1,9 @@
-"""Every check on the way to a report with its outcome: of the data, the warm-up, the filter and the evaluators."""
+"""Every check on the way to a report with its outcome: of the data, the warm-up, the filter and the models."""
 
 from collections.abc import Collection, Iterator, Sequence
 
 from aflite_assets.reports.inputs.checks import CheckOutcome
+from aflite_assets.reports.inputs.forgettables import Forgettables
 from aflite_assets.reports.inputs.records import Cell, FilteredSet, TestSet
 from aflite_assets.reports.scores.judges import (
     ONE_ANSWER,
@@ -16,6 +17,7 @@ from aflite_assets.reports.text import listed, percent
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.display import raw_findings
 from aflite_assets.stages.shared.published import read_challenge_sets
+from aflite_assets.stages.shared.weak_model_findings import CHECKS, findings
 from aflite_assets.stages.warmup.findings import cut_texts, encoder_fits
 
 _MOST_NAMED = 4
@@ -87,6 +89,17 @@ def filter_outcomes(filtered: Sequence[FilteredSet]) -> Iterator[CheckOutcome]:
             not one.warnings,
             " ".join(one.warnings),
         )
+
+
+def weak_model_outcomes(forgettables: Forgettables | None) -> Iterator[CheckOutcome]:
+    """The checks of `forgettable_sets`; nothing where the dataset's file names no weak model."""
+    if forgettables is None:
+        return
+    found = findings(forgettables.models, forgettables.failed)
+    for name, asks in CHECKS.items():
+        said = "; ".join(f"{model}: {what}" for model, what in found[name].items())
+        applies = bool(forgettables.models) or name == "weak_models_trained"
+        yield CheckOutcome("weak models", name, asks, not found[name], said, applies)
 
 
 def evaluator_outcomes(

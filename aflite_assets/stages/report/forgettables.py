@@ -13,18 +13,19 @@ from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.reports.inputs.forgettables import (
     Agreement,
     Forgettables,
+    LearntRows,
     SecondPhase,
     ThresholdCurve,
     WeakModelFacts,
 )
 from aflite_assets.reports.inputs.records import Cell, TestSet
 from aflite_assets.reports.inputs.train_sets import is_forgettable_set
-from aflite_assets.reports.text import counted
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import EvaluatorSpec
 from aflite_assets.specs.recipes import recipes_of
-from aflite_assets.stages.shared.published import FORGETTABLE_ROWS, MINORITIES
+from aflite_assets.stages.shared.published import FORGETTABLE_ROWS, MINORITIES, read_forgettable_sets
+from aflite_assets.wording import counted
 
 THRESHOLDS = np.linspace(0, 1, 101)
 """On the probability of a class: 0, 0.01 to 1."""
@@ -77,16 +78,18 @@ def read_forgettables(
         if is_apart(cell, phases) or (cell.train_set == "full" and cell.evaluator in starts | alone)
     )
     trained = (result.path / MINORITIES).is_file()
+    learnt = _learnt(result) if trained else ()
     return Forgettables(
         models={name: WeakModelFacts(**facts) for name, facts in summary["models"].items()},
         failed=summary["failed"],
-        agreement=_agreement(pq.read_table(result.file(FORGETTABLE_ROWS))) if trained else (),
+        agreement=_agreement(learnt),
         minorities=pq.read_table(result.file(MINORITIES)) if trained else pa.table({}),
         phases=phases,
         cells=kept,
         overlap=_overlap(raw, tested) if minorities is not None else {},
         positive=None if minorities is None else raw.label_names.index(minorities.positive),
         thresholds=tuple(_thresholds(models, kept, tested, raw.label_names)),
+        learnt=learnt,
     )
 
 
@@ -147,15 +150,42 @@ def _accuracies(part: PublishedResult, test_set: TestSet, dataset_class: int, ow
     return right
 
 
-def _agreement(rows: pa.Table) -> tuple[Agreement, ...]:
-    """Of every two trainings, over the rows that both were presented."""
-    keys = rows.group_by(["weak_model", "seed"], use_threads=False).aggregate([]).to_pylist()
+def _learnt(result: PublishedResult) -> tuple[LearntRows, ...]:
+    """How the rows were learnt in each training; a model's first one has the sets that were drawn from it."""
+    rows = pq.read_table(result.file(FORGETTABLE_ROWS), columns=["weak_model", "seed", "row_id", *_COUNTS])
+    sets: dict[str, dict[str, np.ndarray]] = {}
+    for one in read_forgettable_sets(result):
+        if one.name != "random":
+            sets.setdefault(one.weak_model, {})[one.name] = np.sort(one.row_ids)
     model, seed = rows["weak_model"].to_numpy(zero_copy_only=False), rows["seed"].to_numpy()
-    row_ids, forgettable = rows["row_id"].to_numpy(), rows["forgettable"].to_numpy(zero_copy_only=False)
-    trainings: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for key in keys:
-        own = (model == key["weak_model"]) & (seed == key["seed"])
-        trainings[f"{key['weak_model']}, seed {key['seed']}"] = row_ids[own], row_ids[own & forgettable]
+    found: list[LearntRows] = []
+    for key in rows.group_by(["weak_model", "seed"], use_threads=False).aggregate([]).to_pylist():
+        own = rows.filter(pa.array((model == key["weak_model"]) & (seed == key["seed"]))).sort_by("row_id")
+        events, right, presentations = (own[name].to_numpy() for name in _COUNTS)
+        first = all(one.weak_model != key["weak_model"] for one in found)
+        drawn = sets.get(key["weak_model"], {}) if first else None
+        found.append(
+            LearntRows(
+                **key,
+                row_ids=own["row_id"].to_numpy(),
+                events=events,
+                right=right,
+                presentations=presentations,
+                sets=drawn,
+            )
+        )
+    return tuple(found)
+
+
+_COUNTS = ("forgetting_events", "right", "presentations")
+
+
+def _agreement(learnt: Sequence[LearntRows]) -> tuple[Agreement, ...]:
+    """Of every two trainings, over the rows that both were presented."""
+    trainings = {
+        f"{one.weak_model}, seed {one.seed}": (one.row_ids, one.row_ids[(one.events > 0) | (one.right == 0)])
+        for one in learnt
+    }
     return tuple(
         _compared(first, second, trainings[first], trainings[second]) for first, second in combinations(trainings, 2)
     )

@@ -1,11 +1,12 @@
 """What a report says of a dataset's source: where rows stand in its files, and what their columns are called there."""
 
+import pyarrow as pa
 from pydantic import TypeAdapter
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.formats.choices import RIGHT
+from aflite_assets.data.questions import right_answers, right_class
 from aflite_assets.data.raw_table.standardise import Scale
-from aflite_assets.reports.inputs.source_rows import SourceRows
+from aflite_assets.reports.inputs.source_rows import ANSWER_PLACES, SourceRows
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ColumnsSpec
 from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, as_tuple
@@ -22,15 +23,24 @@ def read_source_rows(raw_result: PublishedResult, raw: Examples, columns: Column
     source: SourceSpec = TypeAdapter(SourceSpec).validate_python(made_from["source"])
     scale = Scale.load(raw_result.path)
     features = columns.features if isinstance(columns.features, tuple) else None
+    asked = right_answers(raw, partly=isinstance(source, MultipleChoiceSource)) is not None
     in_files = places_in_files(source, made_from["contents"]["source"])
+    places = places_of(raw.row_ids, raw_result.summary["source_rows"], in_files)
     return SourceRows(
-        places_of(raw.row_ids, raw_result.summary["source_rows"], in_files),
+        _with_answers(places, raw) if isinstance(source, MultipleChoiceSource) else places,
         _column_names(source, columns, raw),
         features if raw.modality == "features" else None,
         None if scale is None else scale.mean,
         None if scale is None else scale.deviation,
-        raw.label_names.index(RIGHT) if isinstance(source, MultipleChoiceSource) and RIGHT in raw.label_names else None,
+        right_class(raw.label_names) if asked else None,
     )
+
+
+def _with_answers(places: pa.Table, raw: Examples) -> pa.Table:
+    """The places with the columns `ANSWER_PLACES`, by the ids that answers of multiple choice have: "17/2"."""
+    parts = [source_id.rpartition("/") for source_id in raw.table["source_id"].to_pylist()]
+    questions, numbers = pa.array([one[0] for one in parts]), pa.array([int(one[2]) for one in parts])
+    return pa.table([*places.columns, questions, numbers], schema=ANSWER_PLACES)
 
 
 def _column_names(source: SourceSpec, columns: ColumnsSpec, raw: Examples) -> dict[str, str]:

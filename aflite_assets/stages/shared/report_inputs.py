@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import ChanceScores
+from aflite_assets.algorithm.warnings import class_moves
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.reports.inputs.cues import Cue, read_cues
@@ -40,12 +41,14 @@ _PREDICTED = ["test_set", "row_id", "predicted"]
 def filtered_set(representation: str, part: PublishedResult, label_names: Sequence[str] = ()) -> FilteredSet:
     """One representation's filtered set, as published; `label_names` puts names into its warnings about classes."""
     outcome = json.loads(part.file("filter.json").read_text(encoding="utf-8"))
+    iterations, rows = (pq.read_table(part.file(name)) for name in ("iterations.parquet", "rows.parquet"))
+    warnings = outcome["warnings"]
     return FilteredSet(
         representation,
-        iterations=pq.read_table(part.file("iterations.parquet")),
+        iterations=iterations,
         stop_reason=outcome["stop_reason"],
-        warnings=tuple(_with_class_names(warning, label_names) for warning in outcome["warnings"]),
-        rows=pq.read_table(part.file("rows.parquet")),
+        warnings=tuple(warnings if not label_names else _with_class_names(warnings, iterations, rows, label_names)),
+        rows=rows,
         settings={**outcome["settings"], "seed": outcome["seed"]},
         runs=part.summary.get("filter_runs", 1),
         kept_jaccard=part.summary.get("kept_jaccard"),
@@ -54,17 +57,22 @@ def filtered_set(representation: str, part: PublishedResult, label_names: Sequen
     )
 
 
-def _with_class_names(warning: str, label_names: Sequence[str]) -> str:
-    """The filter's own warnings number classes, and advise a control that a report always has."""
-
-    def named(found: re.Match[str]) -> str:
-        number = int(found[1])
-        return f"Class “{label_names[number]}”" if number < len(label_names) else found[0]
-
-    if not label_names or not warning.startswith("Class "):
-        return warning
-    about = re.sub(r"^Class (\d+)\b", named, warning)
-    return re.sub(r": compare with a random subset.*$", "; random_matched has these shares, too.", about)
+def _with_class_names(
+    warnings: Sequence[str], iterations: pa.Table, rows: pa.Table, label_names: Sequence[str]
+) -> tuple[str, ...]:
+    """The filter numbers classes, and advises a control that a report always has: those sentences are said anew."""
+    first, last = (iterations.slice(place, 1).to_pylist()[0] for place in (0, iterations.num_rows - 1))
+    classes = np.unique(rows["label"].to_numpy())
+    if len(first["rows_per_class"]) != len(classes):
+        return tuple(warnings)  # a class has no row in the pool
+    before, after = (np.array(one["rows_per_class"]) / one["rows_in"] for one in (first, last))
+    moves = {move.sentence(): move for move in class_moves(before, after, classes)}
+    return tuple(
+        move.sentence(f"“{label_names[move.label]}”", "; random_matched has these shares, too.")
+        if (move := moves.get(warning)) is not None
+        else warning
+        for warning in warnings
+    )
 
 
 def _chance(published: Mapping[str, Any]) -> ChanceScores:

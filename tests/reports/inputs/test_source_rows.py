@@ -3,7 +3,14 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SOURCE_PLACES, SourceRows, place_text
+from aflite_assets.reports.inputs.source_rows import (
+    ANSWER_PLACES,
+    NO_SOURCE,
+    SOURCE_PLACES,
+    SourceRows,
+    brief_place,
+    place_text,
+)
 
 PLACES = pa.table(
     [[3, 7, 9], ["train", "test", "test"], [3, 0, 2], ["a.csv", "b.parquet", None], [5, None, None]],
@@ -21,6 +28,17 @@ def test_places_are_found_by_row_id_and_said_in_words() -> None:
         "",
     ]
     assert place_text(NO_SOURCE.of(np.array([3])).to_pylist()[0]) == ""
+
+
+def test_answers_say_their_question_and_their_number_in_place_of_a_row_that_no_file_has() -> None:
+    answers = pa.table([*PLACES.columns, pa.array(["2", "1", "q/7"]), pa.array([4, 1, 3])], schema=ANSWER_PLACES)
+    found = SourceRows(answers).of(np.array([9, 7, 3])).to_pylist()
+    assert [place_text(one) for one in found] == [
+        "test, question q/7, answer 3",
+        "b.parquet, answer 1 (test, question 1)",
+        "a.csv, line 5, answer 4 (train, question 2)",
+    ]
+    assert [brief_place(one) for one in found[1:]] == [place_text(found[1]), "a.csv, line 5, answer 4"]
 
 
 def test_columns_and_features_have_the_sources_names() -> None:

@@ -12,9 +12,10 @@ import pytest
 from PIL import Image
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.reports.inputs.forgettables import Forgettables, SecondPhase
 from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
 from aflite_assets.reports.inputs.row_facts import RowFacts
-from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
+from aflite_assets.reports.inputs.source_rows import ANSWER_PLACES, SourceRows
 from aflite_assets.reports.page.html import render_report
 
 pytestmark = pytest.mark.browser
@@ -131,6 +132,24 @@ def test_a_table_of_marks_fits_a_screen(open_page: Open, make_planted: Any) -> N
     page.context.close()
 
 
+def test_long_names_of_rows_break_and_lie_on_no_number(open_page: Open, planted: BenchmarkData) -> None:
+    name = "3,102 forgettable rows of a weak model, 3 epochs at rate 1e-05"
+    phases = {f"net_{number}": SecondPhase("net", (name,), "bow", "forgettable") for number in range(2)}
+    full = next(one for one in planted.cells if one.train_set == "full")
+    cells = tuple(replace(full, evaluator=one) for one in ("net", *phases))
+    data = replace(planted, forgettables=Forgettables({}, {}, (), pa.table({}), phases, cells))
+    page = open_page(render_report(data), viewport={"width": 1280, "height": 900})
+    open_section(page, "second-phase")
+    table = page.locator("[aria-labelledby=second-phase] table").first
+    head = table.locator("tbody th.name", has_text=name).first
+    assert head.evaluate("one => one.scrollWidth <= one.clientWidth")
+    average = table.locator("thead th", has_text="average")
+    box = average.bounding_box()
+    frame = page.locator("[aria-labelledby=second-phase] .scroll").first.bounding_box()
+    assert box["x"] + box["width"] <= frame["x"] + frame["width"]
+    page.context.close()
+
+
 def test_a_removed_row_is_found_and_says_why(open_page: Open, report: str) -> None:
     page = open_page(report, address="#rows", viewport={"width": 1280, "height": 900})
     status(page, "1,200 of 1,200 rows on this page match.")
@@ -145,8 +164,8 @@ def test_a_removed_row_is_found_and_says_why(open_page: Open, report: str) -> No
     page.click("button[type=reset]")
     page.fill("input[name=search]", "343")
     status(page, "1 of 1,200 rows on this page match.")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
+    for _ in ("clear", "sort by", "the row"):
+        page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     detail = page.locator(".row-detail")
     words = " ".join(detail.inner_text().split())
@@ -197,8 +216,11 @@ def test_suspected_labels_come_surest_first_and_rows_left_alone_say_so(
     )
     page = open_page(render_report(data), address="#rows", viewport={"width": 1280, "height": 900})
     status(page, "1,200 of 1,200 rows on this page match.")
+    order = page.locator("select[name=order]")
+    assert order.input_value() == ""
     page.select_option("select[name=suspected]", "yes")
     status(page, "3 of 1,200 rows on this page match.")
+    assert order.input_value() == "suspected"  # and says so
     ids_shown = "heads => heads.map(head => head.innerText.match(/ row (\\d+)/)[1])"
     heads = page.locator("#rows-list summary")
     assert heads.evaluate_all(ids_shown) == ["2", "1", "0"]
@@ -212,7 +234,11 @@ def test_suspected_labels_come_surest_first_and_rows_left_alone_say_so(
     page.select_option("select[name=order]", "source")
     heads.first.filter(has_text="train row 0").wait_for()
     assert heads.evaluate_all(ids_shown) == ["0", "1", "2"]
+    page.select_option("select[name=suspected]", "")
+    status(page, "1,200 of 1,200 rows on this page match.")
+    assert order.input_value() == "source"  # which was asked for
     page.click("button[type=reset]")
+    assert order.input_value() == ""
     page.select_option("select[name=order]", "suspected")
     heads.first.filter(has_text="train row 2").wait_for()
     assert heads.evaluate_all(ids_shown)[:3] == ["2", "1", "0"]
@@ -227,6 +253,60 @@ def test_suspected_labels_come_surest_first_and_rows_left_alone_say_so(
     page.select_option("select[name=side]", "kept")
     status(page, "202 of 1,200 rows on this page match.")
     page.context.close()
+
+
+def test_rows_are_selected_by_how_a_weak_model_learnt_them(open_page: Open, with_weak_models: BenchmarkData) -> None:
+    page = open_page(render_report(with_weak_models), address="#rows", viewport={"width": 1280, "height": 900})
+    matches = {
+        "0 forgettable": 500, "0 forgotten": 250, "0 never": 250, "0 learnt": 500, "1 forgettable": 0, "1 learnt": 1000,
+    }  # fmt: skip
+    for value, rows in matches.items():
+        page.select_option("select[name=learnt]", value)
+        status(page, f"{rows:,} of 1,200 rows on this page match.")
+    page.select_option("select[name=learnt]", "0 forgettable")
+    page.select_option("select[name=order]", "learnt")
+    status(page, "500 of 1,200 rows on this page match.")
+    heads = page.locator("#rows-list summary")
+    assert "bow, seed 0: never learnt" in heads.first.inner_text()
+    page.fill("input[name=search]", "row 5")
+    status(page, "1 of 1,200 rows on this page match.")
+    assert "bow, seed 0: forgotten 1 time" in heads.first.inner_text()
+    assert "seed 1" not in heads.first.inner_text()  # what is used is the first seed's
+    heads.first.click()
+    words = " ".join(page.locator(".row-detail").inner_text().split())
+    assert "bow, seed 0: forgotten 1 time, right in 1 of 3 epochs; in its sets forgettable" in words
+    assert "bow, seed 1: learnt, never forgotten, right in 3 of 3 epochs" in words
+    page.context.close()
+
+
+@pytest.mark.parametrize(
+    "phrase", ["“Two dogs  run along”", '"two dogs run along"', "two dogs run along", "«dogs run»"]
+)
+def test_a_phrase_is_found_with_and_without_quotation_marks(open_page: Open, report: str, phrase: str) -> None:
+    page = open_page(report, address="#rows", viewport={"width": 1280, "height": 900})
+    status(page, "1,200 of 1,200 rows on this page match.")
+    page.fill("input[name=search]", phrase)
+    status(page, "120 of 1,200 rows on this page match.")
+    page.fill("input[name=search]", '"along run"')
+    status(page, "0 of 1,200 rows on this page match.")
+    page.fill("input[name=search]", '"')
+    status(page, "0 of 1,200 rows on this page match.")
+    page.context.close()
+
+
+def test_what_rows_are_sorted_by_stands_above_the_list_and_apart_from_the_filters(
+    open_page: Open, with_weak_models: BenchmarkData
+) -> None:
+    for width in (390, 1280):
+        page = open_page(render_report(with_weak_models), address="#rows", viewport={"width": width, "height": 900})
+        status(page, "1,200 of 1,200 rows on this page match.")
+        filters, order, rows = (
+            page.locator(one).bounding_box() for one in (".filters", "select[name=order]", "#rows-list")
+        )
+        assert filters["y"] + filters["height"] <= order["y"]
+        assert order["y"] + order["height"] <= rows["y"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.context.close()
 
 
 def test_tables_sort_by_click_and_by_key(open_page: Open, report: str) -> None:
@@ -309,7 +389,9 @@ def test_a_row_is_found_by_its_line_and_shows_its_whole_question(
     table = table.set_column(3, "label", labels).set_column(5, "text_pair", answers)
     table = table.append_column("group", pa.array(np.arange(1400) // 3))
     ids = np.arange(1400)
-    places = pa.table([ids, ["train"] * 1400, ids, ["my.csv"] * 1400, ids + 2], schema=SOURCE_PLACES)
+    asked, number = pa.array([str(row // 3 + 1) for row in range(1400)]), ids % 3 + 1
+    columns = [ids, ["train"] * 1400, ids, ["my.csv"] * 1400, ids // 3 + 2, asked, number]
+    places = pa.table(columns, schema=ANSWER_PLACES)
     source = SourceRows(places, {"text": "question", "text_pair": f"answer {evil}"}, right=0)
     examples = Examples(table, ("right", "wrong"))
     one = with_rows.filtered[0]
@@ -318,11 +400,14 @@ def test_a_row_is_found_by_its_line_and_shows_its_whole_question(
     names = ("right", "wrong")
     data = make_planted(examples=examples, source=source, filtered=kept, cells=(), test_sets=(), label_names=names)
     page = open_page(render_report(data), address="#rows", viewport={"width": width, "height": 900})
-    page.fill("input[name=search]", "my.csv, line 9")  # and not lines 90 to 99
+    assert page.locator("header dd").filter(has_text="answers of").inner_text() == "1,400 answers of 467 questions"
+    page.fill("input[name=search]", "my.csv, line 4")  # and not lines 40 to 49
+    status(page, "3 of 1,200 rows on this page match.")
+    page.fill("input[name=search]", "“my.csv, line 4, answer 2”")
     status(page, "1 of 1,200 rows on this page match.")
     page.locator("#rows-list summary").first.click()
     words = " ".join(page.locator(".row-detail").inner_text().split())
-    assert "In your files my.csv, line 9 (train, source row 7)" in words
+    assert "In your files my.csv, line 4, answer 2 (train, question 3)" in words
     assert f"answer {evil} answer 7 {evil}" in words  # the column's name above its text
     lines = page.locator(".row-detail .answers li").all_inner_texts()
     assert [line.split("\n")[0] for line in lines] == ["✗ wrong", "✓ right", "✗ wrong"]
@@ -330,6 +415,7 @@ def test_a_row_is_found_by_its_line_and_shows_its_whole_question(
     assert ["this row" in line for line in lines] == [False, True, False]
     assert all("taken for right" in line for line in lines)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.fill("input[name=search]", "source row 7")
-    status(page, "1 of 1,200 rows on this page match.")
+    for search, rows in {"question 3": 3, "line 4, answer 2": 1, "answer 7 <": 1, "question 999": 0}.items():
+        page.fill("input[name=search]", search)
+        status(page, f"{rows} of 1,200 rows on this page match.")
     page.context.close()

@@ -109,6 +109,34 @@ def test_the_surest_label_errors_are_shown_whatever_is_drawn(with_rows: Benchmar
     assert removed.text == "150 of 798 removed rows, 150 of them as their labels are suspected most"
 
 
+def test_rows_say_how_weak_models_learnt_them(with_weak_models: BenchmarkData) -> None:
+    found = read(with_weak_models)
+    assert found["trainings"] == [
+        {"name": "bow, seed 0", "sets": ["forgettable", "never_learnt"]},
+        {"name": "bow, seed 1"},
+    ]
+    by_id = {row["id"]: row for row in found["rows"]}
+    # forgotten, right, presented, sets
+    assert by_id[5]["learnt"] == [[1, 1, 3, [0]], [0, 3, 3, []]]
+    assert by_id[8]["learnt"] == [[0, 0, 3, [0, 1]], [0, 3, 3, []]]
+    assert by_id[7]["learnt"] == [[0, 3, 3, []], [0, 3, 3, []]]
+    assert "learnt" not in by_id[1000]
+    assert read(replace(with_weak_models, forgettables=None))["trainings"] == []
+
+
+def test_the_table_of_rows_counts_how_often_each_was_forgotten(with_weak_models: BenchmarkData) -> None:
+    (one,) = with_weak_models.filtered
+    table = row_table(with_weak_models, one)
+    names = [name for name in table.column_names if ".bow." in name]
+    assert names == [f"{count}.bow.{seed}" for seed in (0, 1) for count in ("forgotten", "right", "presentations")]
+    assert [list(row.values()) for row in table.select(names).take([5, 8, 1000]).to_pylist()] == [
+        [1, 1, 3, 0, 3, 3],
+        [0, 0, 3, 0, 3, 3],
+        [None] * 6,
+    ]
+    assert row_table(with_weak_models, None).schema == table.schema
+
+
 def test_words_that_mark_removed_rows_stand_by_themselves(with_rows: BenchmarkData) -> None:
     found = read(with_rows)
     assert found["words"] == [

@@ -9,8 +9,12 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.algorithm import ChanceScores
+from aflite_assets.data.examples import Examples
 from aflite_assets.reports.inputs.cues import Cue
 from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows
+from aflite_assets.reports.scores.questions import answers_text, question_counts
+from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text, verdict_texts
 from aflite_assets.reports.tables.verdict_evidence import starting_excess, strongest_verdict
 
@@ -70,6 +74,15 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
     assert use == "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
 
 
+def test_what_it_costs_says_that_the_test_rows_were_filtered_too(planted: BenchmarkData) -> None:
+    for pooled in (False, True):
+        sets = tuple(replace(one, pooled=pooled and not one.challenge) for one in planted.test_sets)
+        texts = verdict_text(with_cues(started(replace(planted, test_sets=sets)), WORD), "roberta").details
+        cost, gain = (one.text for one in texts[1:3])
+        assert cost.endswith("on “test”, whose rows were in the filter's pool." if pooled else "]) on “test”.")
+        assert "pool" not in gain
+
+
 def test_a_planted_length_is_named_with_its_numbers(planted: BenchmarkData) -> None:
     length = replace(
         WORD, kind="length", name="number of words of text", value="13 or more", class_shares=(0.02, 0.08, 0.9)
@@ -84,6 +97,35 @@ def test_a_planted_length_is_named_with_its_numbers(planted: BenchmarkData) -> N
     assert text.details[0].text.endswith(
         "More frequent among them than among random rows: the number of words of text (13 or more; 500 rows, 90.0 % "
         "contradiction, 20.0 % kept)."
+    )
+
+
+def test_a_word_is_named_beside_the_text_and_the_length_that_it_tells(planted: BenchmarkData) -> None:
+    alone = replace(WORD, kind="partial input", name="answer", value="", label_name=None, class_share=None)
+    length = replace(WORD, kind="length", name="number of words of answer", value="13 or more")
+    attribute = replace(WORD, kind="attribute", name="mark", value="x")
+    texts = verdict_text(with_cues(started(planted), alone, length, attribute, WORD), "roberta").details
+    assert (
+        "answer alone (500 rows, 20.0 % kept), the number of words of answer (13 or more; 500 rows, 20.0 % kept) and "
+        "the word “not” of text_pair (500 rows, 20.0 % kept). 1 more mark is in the table."
+    ) in texts[0].text
+
+
+def test_rows_that_are_answers_are_counted_with_their_questions(planted: BenchmarkData) -> None:
+    table = planted.examples.table
+    table = table.append_column("group", pa.array(planted.examples.row_ids // 4))
+    asked = replace(
+        planted, examples=Examples(table, planted.label_names), source=SourceRows(NO_SOURCE.places, right=0)
+    )
+    assert question_counts(asked) == {"train": 350}
+    assert question_counts(planted) == {}
+    (filtered,) = asked.filtered
+    train = filtered.rows["row_id"].to_numpy()
+    assert (answers_text(asked, train[:6]), answers_text(planted, train)) == ("answers of 2 questions", "")
+    removed = verdict_text(with_cues(started(asked), WORD), "roberta").details[0].text
+    assert removed.startswith("Removed: 798 of 1,200 train rows, answers of 300 questions (66.5 %). More")
+    assert findings(asked)[0].startswith(
+        "Filtering with representation roberta kept 402 of 1,200 train rows, answers of 300 questions (33.5 %) and"
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -27,6 +28,7 @@ from aflite_assets.specs.models import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation.forgettable_sets import CountedRows, WeakTraining, count_rows, minorities_table
 from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.report.forgettables import read_forgettables
 from aflite_assets.stages.shared.published import ForgettableSet, read_forgettable_sets
 from aflite_assets.stages.stage import ALL_CELLS, CellFilter, Progress
 
@@ -262,6 +264,35 @@ def test_sets_have_the_sizes_that_the_settings_ask_for(made: Made) -> None:
     tenth = _set(result, "bow", "highest_loss_10").row_ids
     by_loss = sorted(bow, key=lambda row: row["last_label_probability"])[:24]
     assert sorted(row["row_id"] for row in by_loss) == tenth.tolist()
+
+
+def test_the_report_reads_how_each_row_was_learnt(made: Made) -> None:
+    _, results, _ = made
+    result, raw = results["forgettable_sets"], load_examples(results["raw_dataset"].path)
+    found = read_forgettables(result, results["evaluator_models"], (), {}, (), raw, None)
+    assert found is not None
+    assert found.training_names == ("bow", "own")
+    ids = raw.in_split("train").row_ids
+    for one in found.learnt:
+        lines = {line["row_id"]: line for line in pq.read_table(result.file("rows.parquet")).to_pylist()
+                 if line["weak_model"] == one.weak_model}  # fmt: skip
+        rows = dict(zip(ids.tolist(), one.of(ids), strict=True))
+        assert {row_id for row_id, row in rows.items() if row is not None} == set(lines)
+        for row_id, line in lines.items():
+            row = rows[row_id]
+            assert row is not None
+            assert (row.events, row.right) == (line["forgetting_events"], line["right"])
+            assert row.presentations == line["presentations"]
+            assert ("forgettable" in row.sets) == line["taken"]
+            assert "random" not in row.sets
+    assert "highest_loss_10" in (found.learnt[0].sets or {})
+    (agreement,) = found.agreement
+    forgettable: list[set[int]] = [set(), set()]
+    for line in pq.read_table(result.file("rows.parquet")).filter(pc.field("forgettable")).to_pylist():
+        forgettable[line["weak_model"] == "own"].add(line["row_id"])
+    assert (agreement.first, agreement.second) == ("bow, seed 0", "own, seed 0")
+    assert (agreement.first_rows, agreement.second_rows) == tuple(map(len, forgettable))
+    assert agreement.shared == len(forgettable[0] & forgettable[1])
 
 
 def test_minorities_are_measured_in_every_set(made: Made) -> None:

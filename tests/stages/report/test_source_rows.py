@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.reports.inputs.source_rows import SourceRows
+from aflite_assets.reports.inputs.source_rows import SourceRows, place_text
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
@@ -123,3 +123,13 @@ def test_answers_have_the_line_of_their_question(tmp_path: Path) -> None:
     # as published: every answer is a row
     assert source.of(np.array([2, 3, 5]))["source_row"].to_pylist() == [2, 3, 5]
     assert source.of(np.array([2, 3, 5]))["source_line"].to_pylist() == [2, 3, 4]
+    # and by the source: its question, and which answer of it
+    assert [place_text(one) for one in source.of(np.array([2, 3, 5, 75])).to_pylist()] == [
+        "train.csv, line 2, answer 3 (train, question 1)",
+        "train.csv, line 3, answer 1 (train, question 2)",
+        "train.csv, line 4, answer 1 (train, question 3)",
+        "test.csv, line 2, answer 1 (test, question 1)",
+    ]
+    (tmp_path / "test.csv").unlink()
+    elsewhere = read_source_rows(raw, examples, spec.columns)
+    assert place_text(elsewhere.of(np.array([76])).to_pylist()[0]) == "test, question 1, answer 2"

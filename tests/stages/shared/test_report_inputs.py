@@ -91,10 +91,15 @@ def test_warnings_of_the_filter_name_classes() -> None:
     labels = np.repeat([0, 1], 100)
     features = np.where(np.arange(200) < 60, 0.0, 3.0)[:, None].astype(np.float32)  # 40 of class 0 look like class 1
     settings = FilterSettings(target_size=100, train_size=40, slice_size=20, n_partitions=8, threshold=0.0)
-    warnings = filter_dataset(features, labels, settings=settings, seed=0).warnings
-    (warning,) = [each for each in warnings if each.startswith("Class 1 ")]
+    result = filter_dataset(features, labels, settings=settings, seed=0)
+    (warning,) = [each for each in result.warnings if each.startswith("Class 1 ")]
+    iterations = pa.table(
+        {name: [getattr(one, name) for one in result.iterations] for name in ("rows_in", "rows_per_class")}
+    )
+    rows = pa.table({"label": labels})
     shares = re.escape("% of the rows and makes up ") + r"[\d.]+" + re.escape("% of the kept ones; ")
-    named = _with_class_names(warning, ("ham", "spam"))
+    named, other = _with_class_names([warning, "Class 9 is another."], iterations, rows, ("ham", "spam"))
     assert re.fullmatch(rf"Class “spam” made up 50\.0{shares}random_matched has these shares, too\.", named)
-    assert _with_class_names(warning, ()) == warning
-    assert _with_class_names("Another warning.", ("ham", "spam")) == "Another warning."
+    assert other == "Class 9 is another."
+    fewer = pa.table({"label": np.repeat([0, 1, 2], 10)})
+    assert _with_class_names([warning], iterations, fewer, ("ham", "spam", "eggs")) == (warning,)

@@ -23,17 +23,27 @@
   function count(number) { return number.toLocaleString("en-US"); }
   function plain(row) {
     var parts = (row.texts || []).map(function (pieces) {
-      return pieces.map(function (piece) { return typeof piece === "string" ? piece : piece[1]; }).join("");
+      return spaced(pieces.map(function (piece) { return typeof piece === "string" ? piece : piece[1]; }).join(""));
     });
     (row.attributes || []).forEach(function (pair) { parts.push(pair[0] + " " + pair[1]); });
     if (row.vector) { parts.push(row.vector); }
     return parts.join("\n").toLowerCase();
   }
+  function spaced(text) { return text.replace(/\s+/g, " "); }
+  function unquoted(text) {
+    // "a phrase" asks for the phrase: what stands between quotation marks, of whatever kind
+    var inside = /^["'“”„‟«»‘’]+(.*?)["'“”„‟«»‘’]+$/.exec(text);
+    return inside && inside[1].trim() ? inside[1].trim() : text;
+  }
   function placed(place, asked) {
-    // "line 9" is line 9 alone, and no other that begins with it
-    var whole = place.toLowerCase(), short = inFile(whole);
-    return /\d$/.test(asked) ? (" " + short).slice(-asked.length - 1) === " " + asked || whole.slice(0, -1) === asked
-      : whole.indexOf(asked) >= 0;
+    // "line 9" is line 9 alone, and no other that begins with it; "9" is a line, and no other number
+    var whole = place.toLowerCase(), at = -1;
+    if (/^\d+$/.test(asked)) { asked = "line " + asked; }
+    while ((at = whole.indexOf(asked, at + 1)) >= 0) {
+      var before = whole.charAt(at - 1), after = whole.charAt(at + asked.length);
+      if (!/\d$/.test(asked) || /^[ (/]?$/.test(before) && !/\d/.test(after)) { return true; }
+    }
+    return false;
   }
   function inFile(place) { return place.replace(/ \([^()]*\)$/, ""); }
   function field(name) { return form.elements.namedItem(name); }
@@ -41,9 +51,18 @@
 
   function side(fact) { return fact.outside ? "outside" : fact.kept ? "kept" : "removed"; }
 
+  function learntAs(row, asked) {
+    // "0 never": a training and how it learnt the row, of which "forgettable" is forgotten or never learnt
+    var parts = asked.split(" "), one = row.learnt && row.learnt[Number(parts[0])];
+    return Boolean(one) && (parts[1] === how(one) || parts[1] === "forgettable" && how(one) !== "learnt");
+  }
+  function how(one) { return one[1] === 0 ? "never" : one[0] > 0 ? "forgotten" : "learnt"; }
+  var LEARNT = {never: "never learnt", learnt: "learnt, never forgotten"};
+  function howText(one) { return LEARNT[how(one)] || "forgotten " + several(one[0], "time"); }
+
   function compare(one, other) {
     // undefined comes last, whichever way; the sort is stable, so that equal rows stay as they were drawn
-    var order = chosen("order") || (chosen("suspected") ? "suspected" : ""), by = SORTED[order];
+    var by = SORTED[chosen("order")];
     if (!by) { return 0; }
     var first = by(one), second = by(other);
     if (first === undefined || second === undefined) { return (first === undefined) - (second === undefined); }
@@ -53,6 +72,12 @@
     suspected: function (fact) { return fact.suggested === undefined ? undefined : fact.probabilities[0] || 0; },
     easy: function (fact) { return fact.score === undefined ? undefined : -fact.score; },
     hard: function (fact) { return fact.score; },
+    learnt: function (fact) {
+      // how often it was right in the training that is chosen, else in all
+      var asked = chosen("learnt"), learnt = data.rows[fact.row].learnt || [];
+      var known = (asked ? [learnt[Number(asked.split(" ")[0])]] : learnt).filter(Boolean);
+      return known.length ? known.reduce(function (sum, one) { return sum + one[1] / one[2]; }, 0) / known.length : undefined;
+    },
     source: function (fact) { return data.rows[fact.row].id; }
   };
 
@@ -63,7 +88,8 @@
     if (chosen("split") && row.split !== field("split").selectedOptions[0].textContent) { return false; }
     if (chosen("iteration") && fact.removed !== Number(chosen("iteration"))) { return false; }
     if (chosen("suspected") && fact.suggested === undefined) { return false; }
-    var asked = chosen("search").trim().toLowerCase();
+    if (chosen("learnt") && !learntAs(row, chosen("learnt"))) { return false; }
+    var asked = unquoted(spaced(chosen("search")).trim().toLowerCase());
     if (!asked) { return true; }
     if (asked === String(row.id) || asked === "row " + row.id) { return true; }
     if (row.place && placed(row.place, asked)) { return true; }
@@ -240,6 +266,17 @@
       return name + (pair ? several(pair[0], "word") + ", " + several(pair[1], "character") : "no text");
     }).join("; ");
   }
+  function learning(row) {
+    // how each training of a weak model learnt the row, and which of its sets have it
+    var lines = element("ul", "plain");
+    row.learnt.forEach(function (one, place) {
+      if (!one) { return; }
+      var training = data.trainings[place], sets = one[3].map(function (number) { return training.sets[number]; });
+      lines.appendChild(element("li", "", training.name + ": " + howText(one) + ", right in " + one[1] + " of " +
+        several(one[2], "epoch") + (sets.length ? "; in its sets " + sets.join(", ") : "")));
+    });
+    return lines;
+  }
   function several(number, noun) { return count(number) + " " + noun + (number === 1 ? "" : "s"); }
 
   function detail(fact, one) {
@@ -261,6 +298,7 @@
       }).join(", ") : "no other class");
     }
     if (fact.suggested !== undefined) { entry(pairs, "Label suspected", suspicion(fact, row)); }
+    if (row.learnt) { entry(pairs, "How weak models learnt it", learning(row)); }
     if (fact.nearest) {
       var other = data.rows[fact.nearest[0]], near = element("div");
       near.appendChild(element("p", "legend", "row " + other.id + (other.place ? " (" + inFile(other.place) + ")" : "") + ", labelled " + named(other.label) +
@@ -306,6 +344,11 @@
     if (fact.suggested !== undefined) {
       facts.appendChild(element("span", "tag suspected", "label may be " + named(fact.suggested)));
     }
+    (row.learnt || []).forEach(function (one, place) {
+      if (one && data.trainings[place].sets && how(one) !== "learnt") {
+        facts.appendChild(element("span", "tag forgettable", data.trainings[place].name + ": " + howText(one)));
+      }
+    });
     facts.appendChild(element("span", "", row.split + " row " + row.id));
     if (row.place) { facts.appendChild(element("span", "", inFile(row.place))); }
     if (row.lengths) {
@@ -349,7 +392,12 @@
   }
 
   var waiting = 0;
-  form.addEventListener("input", function () {
+  form.addEventListener("input", function (event) {
+    if (event.target.name === "suspected") {
+      // suspects are read the surest first, unless another order was asked for
+      var order = field("order"), own = event.target.value ? ["", "suspected"] : ["suspected", ""];
+      if (order.value === own[0]) { order.value = own[1]; }
+    }
     clearTimeout(waiting);
     waiting = setTimeout(search, 120);
   });

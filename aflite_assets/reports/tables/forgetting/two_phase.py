@@ -89,7 +89,7 @@ def _right(cells: Sequence[Cell], test_set: TestSet) -> dict[int, np.ndarray]:
 
 def _accuracies(data: BenchmarkData, forgettables: Forgettables, start: str) -> Table:
     columns = _columns(data)
-    keys: list[_Column | str] = ["rows", *columns, "average"]
+    keys: list[_Column | str] = ["rows", "average", *columns]  # what sums up stands where it is seen
     phases = forgettables.phases_from(start)
 
     def cell(name: str, column: _Column | str) -> TableCell:
@@ -108,7 +108,7 @@ def _accuracies(data: BenchmarkData, forgettables: Forgettables, start: str) -> 
         start,
         f"{start}, then a second phase",
         ("evaluator", "then trained on"),
-        ruled([Column(Heading("train rows of full")), *map(_shown, columns), Column(Heading("average"))]),
+        ruled([Column(Heading("train rows of full")), Column(Heading("average")), *map(_shown, columns)]),
         pivot(
             [start, *phases],
             lambda name: (name, _then_text(forgettables, name)),

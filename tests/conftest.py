@@ -20,6 +20,7 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 # Processes that tests start have other homes, but need not compile, or look for fonts, again.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels_folder(Path(__file__).parent / "__pycache__" / "numba")))
 os.environ.setdefault("MPLCONFIGDIR", str(Path(__file__).parent / "__pycache__" / "matplotlib"))
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Tests say what is right; how long one example takes depends on what else the machine does.
 settings.register_profile("suite", deadline=None)

@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import shutil
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -21,6 +22,11 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels_folder(Path(__file__).parent / "__pycache__" / "numba")))
 os.environ.setdefault("MPLCONFIGDIR", str(Path(__file__).parent / "__pycache__" / "matplotlib"))
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Whatever is written is flushed to its disk and waited for; one in memory has nothing to wait for.
+MEMORY_DISK, ROOM = Path("/dev/shm"), 4 * 2**30
+if os.access(MEMORY_DISK, os.W_OK) and shutil.disk_usage(MEMORY_DISK).free > ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
 
 # Tests say what is right; how long one example takes depends on what else the machine does.
 settings.register_profile("suite", deadline=None)

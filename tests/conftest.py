@@ -1,7 +1,10 @@
-"""What every test has: a home of its own, no network, and one thread per library."""
+"""What every test has: a home of its own, no network, one thread per library, and a heap without what was imported."""
 
+import atexit
+import gc
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,12 +21,30 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 # Processes that tests start have other homes, but need not compile, or look for fonts, again.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels_folder(Path(__file__).parent / "__pycache__" / "numba")))
 os.environ.setdefault("MPLCONFIGDIR", str(Path(__file__).parent / "__pycache__" / "matplotlib"))
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Whatever is written is flushed to its disk and waited for; one in memory has nothing to wait for.
+MEMORY_DISK, ROOM = Path("/dev/shm"), 4 * 2**30
+if os.access(MEMORY_DISK, os.W_OK) and shutil.disk_usage(MEMORY_DISK).free > ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
 
 # Tests say what is right; how long one example takes depends on what else the machine does.
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
 
 pytest_plugins = ["tests.pipeline_fixtures", "tests.object_stores"]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collecting garbage looks at what tests make, and not at the million objects of the libraries that they import."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+        atexit.register(gc.unfreeze)
 
 
 @pytest.fixture(autouse=True)

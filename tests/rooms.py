@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -13,14 +14,17 @@ TOP = ("definitions", "resources")
 """What lies beside the package."""
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imports(path: Path) -> list[tuple[int, str]]:
     """The line and the module of every import of this project's own modules, those within functions too."""
+    found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in (PACKAGE.name, *TOP):
             for name in node.names:
                 inner = ROOT.joinpath(*node.module.split("."), name.name)
                 is_module = inner.is_dir() or inner.with_suffix(".py").is_file()
-                yield node.lineno, f"{node.module}.{name.name}" if is_module else node.module
+                found.append((node.lineno, f"{node.module}.{name.name}" if is_module else node.module))
+    return found
 
 
 def arrows_within(folder: Path) -> dict[str, set[str]]:

@@ -65,7 +65,7 @@ MOST_UNTYPED = 20
 
 def modules_after(statement: str) -> set[str]:
     """What is imported when the statement is run."""
-    code = f"{statement}\nimport sys\nprint(' '.join(sys.modules))"
+    code = f"import gc, sys\ngc.disable()\n{statement}\nprint(' '.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     return set(done.stdout.split())
 

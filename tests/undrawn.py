@@ -3,9 +3,13 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from aflite_assets.reports.inputs.records import BenchmarkData
 
 FIGURES = {
     "all_figures": ("filtering_curves", "learning_curve_picture", "scores_by_iteration", "similarity_map"),
@@ -40,3 +44,11 @@ def undrawn_figures() -> Iterator[None]:
             picture = drawing.Picture(drawn.getvalue(), "a dot")
             patched.setattr(headline_figures, name, lambda *arguments, picture=picture, **options: picture)
         yield
+
+
+def undrawn_page(data: "BenchmarkData") -> str:
+    """A report's page for those who look at no picture. Made of a copy: figures are kept per record."""
+    from aflite_assets.reports.page.html import render_report
+
+    with undrawn_figures():
+        return render_report(replace(data))

@@ -143,8 +143,6 @@ def users_server(chromium: "Browser", tmp_path_factory: pytest.TempPathFactory) 
 @contextmanager
 def _ready_server(root: Path, workspace: Path) -> Iterator[DagsterServer]:
     environment = _environment(root)
-    # Several processes that create the history's database at once break it; one does it first.
-    subprocess.run([*_DAGSTER, "instance", "info"], env=environment, cwd=REPOSITORY, check=True, capture_output=True)
     server = DagsterServer(f"http://127.0.0.1:{free_port()}", root)
     with running_dagster(server, environment, workspace=workspace) as process:
 
@@ -193,9 +191,6 @@ def file_page(chromium: "Browser") -> Iterator["Page"]:
     traffic.check("file:", "data:", "blob:", "about:")
 
 
-_DAGSTER = [sys.executable, "-m", "dagster"]
-
-
 def _environment(root: Path) -> dict[str, str]:
     for name in ("home", "dagster", "datasets"):
         (root / name).mkdir()
@@ -214,7 +209,7 @@ def running_dagster(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """`dagster dev` in a process group of its own, of which nothing is left afterwards."""
     host, port = server.url.removeprefix("http://").split(":")
-    command = [*_DAGSTER, "dev", "-w", str(workspace), "-h", host, "-p", port]
+    command = [sys.executable, "-m", "dagster", "dev", "-w", str(workspace), "-h", host, "-p", port]
     with server.log.open("wb") as log:
         process = subprocess.Popen(
             command, env=environment, cwd=REPOSITORY, stdout=log, stderr=log, start_new_session=True

@@ -44,6 +44,7 @@ def tracked_run(home: Path) -> Any:
     return run
 
 
+@pytest.mark.usefixtures("made_here")
 def test_without_addresses_the_command_stands_there(home: Path) -> None:
     result, metadata = raw_metadata()
     run = tracked_run(home)
@@ -73,6 +74,7 @@ def test_with_addresses_there_are_links_both_ways(home: Path, monkeypatch: pytes
     )
 
 
+@pytest.mark.usefixtures("made_here")
 def test_nothing_tracked_is_said() -> None:
     _, metadata = raw_metadata(enabled=False)
     assert metadata["mlflow_run"].value == "not tracked"

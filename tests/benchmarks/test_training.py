@@ -2,7 +2,6 @@
 
 import gc
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,10 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.fixture
-def small_heap() -> Iterator[None]:
+def small_heap(benchmark: Any) -> None:
     """Collecting garbage, which every turn begins with, looks at what was made since and not at all libraries."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def _work(benchmark: Any, rows: int = 40, precision: str = "float32", **changes: Any) -> Any:

@@ -12,6 +12,8 @@ from aflite_assets.specs.registry import BUNDLED, load_spec
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.stage import CellFilter
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 Tables = Callable[[str], pa.Table]
 
 
@@ -36,19 +38,19 @@ def _accuracy(table: pa.Table, **values: str | None) -> float:
 
 
 @pytest.fixture(scope="module")
-def circles(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+def circles(undrawn: None, tmp_path_factory: pytest.TempPathFactory) -> Tables:
     store = ResultStore(tmp_path_factory.mktemp("circles"))
     return _benchmark("circles_1", store, ("linear", "rbf_svm", *BASELINE))
 
 
 @pytest.fixture(scope="module")
-def template_nli(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+def template_nli(undrawn: None, tmp_path_factory: pytest.TempPathFactory) -> Tables:
     store = ResultStore(tmp_path_factory.mktemp("template_nli"))
     return _benchmark("template_nli", store, ("hypothesis_only_linear",))
 
 
 @pytest.fixture(scope="module")
-def marked_digits(tmp_path_factory: pytest.TempPathFactory) -> Tables:
+def marked_digits(undrawn: None, tmp_path_factory: pytest.TempPathFactory) -> Tables:
     store = ResultStore(tmp_path_factory.mktemp("marked_digits"))
     return _benchmark("marked_digits", store, ("linear",))
 

@@ -10,6 +10,8 @@ from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.tables.listings import PLANTED
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 REMOVAL = PlantedRemoval("roberta", "mark", ("right",), 1200, 780, 800, 720)
 
 

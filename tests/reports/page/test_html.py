@@ -13,6 +13,7 @@ from aflite_assets.reports.inputs.learning_curve import LearningCurve
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.sentences.summary import plain_summary
+from tests.undrawn import undrawn_page
 
 VOID = {"meta", "img", "br", "link", "input", "hr", "source"}
 WITHIN_A_SENTENCE = {"a", "dfn"}
@@ -53,6 +54,10 @@ class Page(HTMLParser):
 
     def words(self) -> str:
         return " ".join("".join(self.text).split())
+
+
+def words_of(data: BenchmarkData) -> str:
+    return Page(undrawn_page(data)).words()
 
 
 CURVES = (
@@ -195,7 +200,7 @@ def test_hostile_text_is_shown_as_it_is(hostile_page: str) -> None:
 
 def test_headings_that_have_nothing_to_show_are_left_out(make_planted: Any, planted: BenchmarkData) -> None:
     natural = tuple(test_set for test_set in planted.test_sets if not test_set.challenge)
-    ids = [a.get("id") for a in Page(render_report(make_planted(test_sets=natural))).all("h2")]
+    ids = [a.get("id") for a in Page(undrawn_page(make_planted(test_sets=natural))).all("h2")]
     assert not {"challenge", "scatter", "evidence"} & set(ids)
 
 
@@ -212,7 +217,7 @@ def test_nothing_trained_and_no_iteration_still_make_a_page(make_planted: Any, p
 
 def test_what_settings_did_is_no_warning(make_planted: Any) -> None:
     done = "The 3 feature columns were standardised by the train rows."
-    page = render_report(make_planted(notes=("Trial run: look only.",), settings_done=(done,)))
+    page = undrawn_page(make_planted(notes=("Trial run: look only.",), settings_done=(done,)))
     assert f'<p class="legend">{done}</p>' in page
     assert page.count('<aside class="note">') == 1 + page.count("Warning from filtering")
 
@@ -232,7 +237,7 @@ def test_images_are_thumbnails(make_planted: Any, image_examples: Any) -> None:
 
 def test_long_evidence_is_cut_and_says_so(make_planted: Any) -> None:
     table = EvidenceTable("Words", "Frequent words.", pa.table({"word_count": list(range(60))}))
-    words = Page(render_report(make_planted(evidence=(table,)))).words()
+    words = words_of(make_planted(evidence=(table,)))
     assert "Frequent words. The first 50 rows; 10 more are in the JSON file. word count 0 1 2" in words
 
 
@@ -282,19 +287,19 @@ def test_hand_written_numbers_are_on_the_page(by_hand: BenchmarkData, make_by_ha
 
 
 def test_top_5_has_a_section_where_the_paper_has_figures(make_by_hand: Any) -> None:
-    page = Page(render_report(make_by_hand(published="imagenet")))
+    page = Page(undrawn_page(make_by_hand(published="imagenet")))
     assert "top" in [attributes.get("id") for attributes in page.all("h2")]
     assert "EfficientNet-B7 84.4 97.1 73.8 90.8 24.5 60.6" in page.words()
 
 
 def test_earlier_train_sets_are_explained(by_hand: BenchmarkData, make_by_hand: Any) -> None:
     extra = Cell("p", "filtered_60", "a", 0, 60, "not run")
-    words = Page(render_report(make_by_hand(cells=(*by_hand.cells, extra)))).words()
+    words = words_of(make_by_hand(cells=(*by_hand.cells, extra)))
     assert "filtered_60 what the filter had left when it was down to" in words
 
 
 def test_parts_of_challenge_sets_are_compared_side_by_side(by_hand: BenchmarkData) -> None:
-    words = Page(render_report(by_hand)).words()
+    words = words_of(by_hand)
     assert "odd by part: filtered minus random, representation a" in words
     # p on the four rows of either gold label, and q, whose seeds are all right
     assert "no 4 75.0 [\N{MINUS SIGN}4.6, 100.0] no verdict: few rows 0.0 [0.0, 0.0] rows alone no verdict" in words
@@ -303,22 +308,22 @@ def test_parts_of_challenge_sets_are_compared_side_by_side(by_hand: BenchmarkDat
 
 def test_differences_are_shaded_by_their_verdict_alone(planted: BenchmarkData, make_planted: Any) -> None:
     shaded = '<td class="text compared">above</td>'
-    page = render_report(replace(planted, primary=("linear", "test")))
+    page = undrawn_page(replace(planted, primary=("linear", "test")))
     assert page.count(shaded) == 1  # hans; the primary says so in bold, and the filtered rows' intervals miss zero too
     assert '<td class="text compared"><b>primary: above</b></td>' in page
     assert "no verdict: chosen by the filter" in page
-    assert shaded not in render_report(make_planted(cells=tuple(c for c in planted.cells if c.seed == 0)))
+    assert shaded not in undrawn_page(make_planted(cells=tuple(c for c in planted.cells if c.seed == 0)))
 
 
 def test_zero_shot_has_intervals_and_differences(by_hand: BenchmarkData) -> None:
-    words = Page(render_report(by_hand)).words()
+    words = words_of(by_hand)
     assert "filtered 30 81.2 ±8.8 " in words
     assert "filtered minus full, points \N{EN DASH} 43.8 25.0 25.0 25.0 62.5" in words
 
 
 def test_test_rows_left_alone_are_called_so(by_hand: BenchmarkData, make_by_hand: Any) -> None:
     test, odd = by_hand.test_sets
-    words = Page(render_report(make_by_hand(test_sets=(replace(test, kept={}), odd)))).words()
+    words = words_of(make_by_hand(test_sets=(replace(test, kept={}), odd)))
     assert "The settings leave the test rows alone" in words
     assert "on filtered rows" not in words
-    assert "The settings leave" not in Page(render_report(by_hand)).words()
+    assert "The settings leave" not in words_of(by_hand)

@@ -17,6 +17,7 @@ from aflite_assets.reports.tables.in_distribution import in_distribution_tables
 from aflite_assets.reports.tables.main_tables import main_table
 from aflite_assets.reports.tables.transfer import TRANSFER, TRANSFER_DIFFERENCES, transfer_tables
 from aflite_assets.reports.tables.zero_shot import zero_shot_tables
+from tests.undrawn import undrawn_page
 
 DASH = "\N{EN DASH}"
 TUNED: dict[tuple[str, str | None], list[str]] = {
@@ -85,7 +86,7 @@ def test_what_is_not_there_is_said(tuned: BenchmarkData, values: Any) -> None:
 
 def test_without_fine_tuned_evaluators_there_is_no_table(by_hand: BenchmarkData) -> None:
     assert transfer_tables(by_hand) == ()
-    assert 'id="transfer"' not in render_report(by_hand)
+    assert 'id="transfer"' not in undrawn_page(by_hand)
     assert TRANSFER.table(by_hand).num_rows == 0
 
 

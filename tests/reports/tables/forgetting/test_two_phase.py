@@ -19,7 +19,6 @@ from aflite_assets.reports.inputs.forgettables import (
 )
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell
 from aflite_assets.reports.intervals import crossed_interval, paired_interval
-from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.sentences.section_lines import second_phase_line
 from aflite_assets.reports.tables.forgetting.forgettable_rows import MINORITIES, forgettable_tables
 from aflite_assets.reports.tables.forgetting.overlap_and_threshold import BY_OVERLAP, THRESHOLDS, overlap_tables
@@ -30,6 +29,7 @@ from aflite_assets.reports.tables.forgetting.two_phase import (
     phase_differences,
     two_phase_tables,
 )
+from tests.undrawn import undrawn_page
 
 FACTS = WeakModelFacts(
     rows=1_000,
@@ -222,7 +222,7 @@ def test_the_best_threshold_is_the_one_nearest_to_a_half() -> None:
 
 def test_the_page_shows_tables_and_figures(forgotten: BenchmarkData) -> None:
     assert set(forgettable_pictures(forgotten)) == {"forgetting_events", "loss_ranked.net", "thresholds.net.hans"}
-    page = render_report(forgotten)
+    page = undrawn_page(forgotten)
     for words in ("Rows that weak models forget", "bow forgets 200 of 1,000 rows", "Training on forgettable rows"):
         assert words in page
 

@@ -1,14 +1,19 @@
 """A step of the pool `gpu` works on a leased card, says which in metadata and MLflow, and the others lease none."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dagster as dg
 import pytest
 
 from aflite_assets.assets import common, data, embedding, evaluation, warmup
+from aflite_assets.assets.steps import attempts
+from aflite_assets.cluster import ClusterSettings
 from aflite_assets.models import device_leases
+from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
+from aflite_assets.stages.child_process import StageJob
 from aflite_assets.stages.pipeline import STAGES
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
@@ -57,6 +62,24 @@ def test_the_processor_needs_no_lease(monkeypatch: pytest.MonkeyPatch, tmp_path:
     with ComputeDevice(device="cpu").lease("a step") as lease:
         assert lease.devices == ()
     assert not (tmp_path / "locks").exists()
+
+
+@pytest.mark.parametrize(("cluster", "devices"), [(ClusterSettings(), ("0",)), (ClusterSettings("ray", "auto"), ())])
+def test_cards_of_a_cluster_are_its_own_to_give(
+    cluster: ClusterSettings, devices: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    monkeypatch.setenv("AFLITE_DEVICE_LOCKS", str(tmp_path / "locks"))
+    monkeypatch.setattr(device_leases, "_first_lease", [])
+    context: Any = SimpleNamespace(
+        asset_key=dg.AssetKey("embeddings"),
+        op_def=SimpleNamespace(pool="gpu"),
+        partition_key="circles_1",
+        log=SimpleNamespace(info=lambda line: None),
+    )
+    job = StageJob("embeddings", load_spec(BUNDLED / "circles_1.yaml"), ResultStore(tmp_path), cluster=cluster)
+    with attempts._leased(context, job, ComputeDevice()) as lease:
+        assert lease.devices == devices
 
 
 def _materializations(result: dg.ExecuteInProcessResult) -> list[dg.AssetMaterialization]:

@@ -39,7 +39,7 @@ def _ranking(filtered: FilteredSet) -> str:
 
 def _overlaps(first: FilteredSet, second: FilteredSet, earlier: Sequence[ControlSet]) -> Iterator[KeptOverlap]:
     """Of the filtered sets, then of what both had left at the same earlier size."""
-    common = np.intersect1d(*(_train_rows(one, kept=False) for one in (first, second)))
+    common = np.intersect1d(_train_rows(first, kept=False), _train_rows(second, kept=False))
     yield _overlap("filtered", common, _train_rows(first, kept=True), _train_rows(second, kept=True))
     sets = {(one.representation, one.name): one.row_ids for one in earlier}
     for (representation, name), row_ids in sets.items():

@@ -18,7 +18,7 @@ from aflite_assets.reports.scores.accuracy import Score
 from aflite_assets.reports.scores.groups import cells_of
 from aflite_assets.reports.scores.score_table import Place, score_table
 from aflite_assets.reports.scores.subsets import Subset
-from aflite_assets.reports.scores.verdicts import Claim, Verdict, judge
+from aflite_assets.reports.scores.verdicts import Bar, Claim, Verdict, judge
 from aflite_assets.reports.tables.cells import (
     NOTHING,
     count_cell,
@@ -129,7 +129,7 @@ def _compared(
         scores = (_score(data, places[0], len(part.mask)), _score(data, places[1], len(part.mask)))
         interval = _interval(first, second, part.mask, test_set.groups)
         one = RankingDifference(pair, places[0], scores, interval, Verdict(None, "not judged"))
-        bar = "took part in the filter" if test_set.pooled else None
+        bar: Bar | None = "took part in the filter" if test_set.pooled else None
         yield one, Claim(interval, int(part.mask.sum()), "whole sets" if places[0].whole else "parts of sets", bar)
 
 
@@ -254,8 +254,7 @@ def _overlap(pair: RankingPair) -> Table:
 
 _OVERLAP_CAPTION = (
     "Overlap: rows that both kept over rows that either kept, from 0 to 1. By chance: its mean over two random sets of "
-    "these sizes. Neither ranking takes rows under the threshold. So both keep these, and share more than chance even "
-    "where they order the others differently."
+    "these sizes. Neither ranking takes rows under the threshold, and many such rows alone make it more than chance."
 )
 
 

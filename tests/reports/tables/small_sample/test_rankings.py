@@ -90,10 +90,11 @@ def test_the_difference_is_the_planted_one_with_the_projects_interval(ranked: Be
     gaps = [one.interval.difference for one in found.values() if one.interval is not None]
     assert gaps == pytest.approx([0, 0, 15])
     hans = ranked.test_sets[-1]
-    right = [[correct_rows(c, hans) for c in ranked.cells if c.representation == name] for name in ("roberta", OTHER)]
-    assert found["hans"].interval == crossed_interval(
-        *([np.asarray(rows) for rows in side] for side in right), hans.groups
+    by_words, by_scores = (
+        [np.asarray(correct_rows(cell, hans)) for cell in ranked.cells if cell.representation == name]
+        for name in ("roberta", OTHER)
     )
+    assert found["hans"].interval == crossed_interval(by_words, by_scores, hans.groups)
     assert [one.accuracy.mean for one in found["hans"].scores if one.accuracy is not None] == pytest.approx([0.7, 0.55])
     assert [one.seeds for one in found.values()] == [(3, 3)] * 3
     assert [one.test_rows for one in found.values()] == [1000, 250, 300]

@@ -130,8 +130,43 @@ def test_rankings_are_compared_by_a_second_filtered_set(embedded: ResultStore) -
     assert {(name, "random_matched") for name in result.parts} <= trained
     evidence = json.loads(embedded.current("bias_evidence", "templates").file("evidence.json").read_text())
     assert any(table["title"].startswith("Overlap of the rows") for table in evidence["tables"])
-    report = json.loads(embedded.current("benchmark_report", "templates").file("report.json").read_text())
+    published = embedded.current("benchmark_report", "templates")
+    report = json.loads(published.file("report.json").read_text())
     assert list(report["representations"]) == list(result.parts)
+    check_reported_rankings(report["tables"], result, report["evidence"])
+    assert {"rankings.parquet", "ranking_overlap.parquet"} <= {
+        one.name for one in (published.path / "tables").iterdir()
+    }
+    page = published.file("report.html").read_text()
+    assert page.count('id="rankings"') == 1
+    assert "Ranked by vocabulary and by predictability, representation small" in page
+
+
+def check_reported_rankings(tables: dict[str, Any], result: Any, evidence: list[dict[str, Any]]) -> None:
+    """Overlaps against the published rows and the evidence, and both sizes with an interval."""
+    kept = [
+        set(rows.filter(rows["kept"])["row_id"].to_pylist())
+        for part in result.parts.values()
+        for rows in [pq.read_table(part.file("rows.parquet"), filters=[("split", "=", "train")])]
+    ]
+    overlap = {row["train_set"]: row for row in tables["ranking_overlap"]}
+    assert list(overlap) == ["filtered", "filtered_earlier"]
+    both, either = len(kept[0] & kept[1]), len(kept[0] | kept[1])
+    assert [overlap["filtered"][name] for name in ("rows", "first_rows", "second_rows", "shared")] == [
+        270, *map(len, kept), both,
+    ]  # fmt: skip
+    assert overlap["filtered"]["jaccard"] == pytest.approx(both / either)
+    assert [overlap["filtered_earlier"][name] for name in ("first_rows", "second_rows")] == [200, 200]
+    assert 0 < overlap["filtered"]["jaccard_by_chance"] < overlap["filtered_earlier"]["jaccard_by_chance"] < 1
+    (removed,) = next(each["rows"] for each in evidence if each["title"].startswith("Overlap of the rows"))
+    assert removed["common_rows"] == 270
+    assert removed["both_removed"] == 270 - either
+    found = {(row["train_set"], row["test_set"]): row for row in tables["rankings"]}
+    assert list(found) == [("filtered", "test"), ("filtered_earlier", "test")]
+    for row in found.values():
+        assert (row["representation"], row["against"]) == ("small", "small_by_predictability")
+        assert row["low"] <= row["difference"] <= row["high"]
+        assert row["difference"] == pytest.approx(100 * (row["accuracy"] - row["accuracy_against"]))
 
 
 def test_rows_without_texts_have_no_words(store: ResultStore) -> None:

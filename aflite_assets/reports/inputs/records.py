@@ -15,6 +15,7 @@ from aflite_assets.reports.inputs.cues import Cue
 from aflite_assets.reports.inputs.data_map import DataMap
 from aflite_assets.reports.inputs.forgettables import Forgettables
 from aflite_assets.reports.inputs.planted import PlantedRemoval
+from aflite_assets.reports.inputs.rankings import RankingPair
 from aflite_assets.reports.inputs.row_facts import RowFacts
 from aflite_assets.reports.inputs.row_information import RowInformation
 from aflite_assets.reports.inputs.score_counts import ScoreCounts
@@ -226,10 +227,11 @@ class BenchmarkData:
     the input only, so that what they learn is not the task. `source`: where the rows stand in the user's files.
     `settings_done`: what settings made of the source's rows, as they were asked to.
     `forgettables`: rows that weak models forget, and second phases on them; None where the file names no weak model.
+    `rankings`: filtered sets that differ in their ranking alone; none where no rankings are compared.
 
     Raises:
-        InvalidInputError: names repeat, a cell's representation was not filtered, or the classes of a test
-            set do not fit the dataset's.
+        InvalidInputError: names repeat, the representation of a cell or of `rankings` was not filtered, or the classes
+            of a test set do not fit the dataset's.
     """
 
     name: str
@@ -269,6 +271,7 @@ class BenchmarkData:
     source: SourceRows = NO_SOURCE
     settings_done: tuple[str, ...] = ()
     forgettables: Forgettables | None = None
+    rankings: tuple[RankingPair, ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique([*(test_set.name for test_set in self.test_sets), *self.missing_sets], "test set")
@@ -278,6 +281,9 @@ class BenchmarkData:
         )
         stray = {cell.representation for cell in self.cells} - {None, *self.representations}
         require(not stray, f"cells name representations {sorted(map(str, stray))} that have no filtered set")
+        unknown = {name for pair in self.rankings for name in (pair.representation, pair.against)}
+        unknown -= set(self.representations)
+        require(not unknown, f"rankings name representations {sorted(unknown)} that have no filtered set")
         for test_set in self.test_sets:
             _require_fitting_classes(test_set, self.label_names)
         if self.primary is not None:

@@ -26,6 +26,11 @@ def is_train_set(name: str) -> bool:
     return name in TRAIN_SETS or earlier_name(name) is not None or is_forgettable_set(name)
 
 
+def is_filtered_set(name: str) -> bool:
+    """Whether it is what a filter kept, or had left at an earlier size."""
+    return name == "filtered" or (earlier_name(name) is not None and name.startswith("filtered_"))
+
+
 def is_forgettable_set(name: str) -> bool:
     """Whether it is a set of rows that a weak model forgets, or of as many random rows; it belongs to no filtering."""
     return name.startswith(("forgettable_", "random_forgettable_"))
@@ -52,9 +57,8 @@ def compared_pairs(names: Collection[str]) -> list[tuple[str, str]]:
     """
     pairs = []
     for name in names:
-        earlier = earlier_name(name)
-        if name == "filtered" or (earlier is not None and name.startswith("filtered_")):
-            others = dict.fromkeys(("full", control_of(name, names), "random" if earlier is None else "full"))
+        if is_filtered_set(name):
+            others = dict.fromkeys(("full", control_of(name, names), "random" if name == "filtered" else "full"))
             pairs += [(name, against) for against in others if against in names]
         if name == "weighted" and unweighted(names) in names:
             pairs.append((name, unweighted(names)))

@@ -1,6 +1,7 @@
 """One line about each section of the page, so that a folded one says what it holds."""
 
 from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.reports.sentences.rankings import ranking_line
 from aflite_assets.reports.sentences.warnings import cautions
 from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
 from aflite_assets.reports.tables.forgetting.two_phase import phase_differences
@@ -46,6 +47,7 @@ def section_lines(data: BenchmarkData) -> dict[str, str]:
         "challenge": f"{listed(challenges, _MOST_NAMED) or 'None available'}, whole and in parts.",
         "forgettable": _forgettable(data),
         "second-phase": second_phase_line(data) or "Models that went on, or were trained, with forgettable rows.",
+        "rankings": ranking_line(data),
         "paired": f"{count(judged)} of {counted(len(compared), 'comparison')} on the same rows can be judged.",
         "filtering": _filtering(data),
         "evidence": f"{counted(len(data.evidence), 'table')} about what marks the rows that went.",

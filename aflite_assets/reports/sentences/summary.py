@@ -12,6 +12,7 @@ from aflite_assets.reports.scores.groups import control, headline_split
 from aflite_assets.reports.scores.judges import ONE_ANSWER
 from aflite_assets.reports.scores.questions import answers_text
 from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
+from aflite_assets.reports.sentences.rankings import ranking_sentences
 from aflite_assets.reports.sentences.verdict import no_primary, verdict_texts
 from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
 from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text
@@ -29,7 +30,10 @@ def plain_summary(data: BenchmarkData) -> tuple[str, ...]:
 
 
 def findings(data: BenchmarkData) -> tuple[str, ...]:
-    """Sentences per representation: filtering, planted rows, the comparisons judged, each evaluator, the pairs."""
+    """Sentences per representation: filtering, planted rows, the comparisons judged, each evaluator, the pairs.
+
+    Then, where rankings are compared, which of them is better.
+    """
     sentences: list[str] = []
     for filtered in data.filtered:
         train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
@@ -39,7 +43,7 @@ def findings(data: BenchmarkData) -> tuple[str, ...]:
         sentences.append(comparison_sentence(data, filtered.representation))
         sentences += [headline_sentence(headline) for headline in headlines(data, filtered.representation)]
         sentences += _paired_sentences(data, filtered.representation)
-    return tuple(sentences)
+    return (*sentences, *ranking_sentences(data))
 
 
 _MEANS = {

@@ -28,6 +28,7 @@ from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
 from aflite_assets.reports.tables.paired import PAIRED, paired_tables
 from aflite_assets.reports.tables.published import PUBLISHED, paper_tables
 from aflite_assets.reports.tables.small_sample.fine_action import FINE_ACTION, fine_action_tables
+from aflite_assets.reports.tables.small_sample.rankings import RANKING_OVERLAP, RANKINGS, ranking_tables
 from aflite_assets.reports.tables.table import Table
 from aflite_assets.reports.tables.top_k import TOP_5, top_k_tables
 from aflite_assets.reports.tables.transfer import TRANSFER, TRANSFER_DIFFERENCES, transfer_tables
@@ -39,6 +40,7 @@ SHOWN: Mapping[str, Callable[[BenchmarkData], tuple[Table, ...]]] = {
     "in_distribution": in_distribution_tables,
     "zero_shot": zero_shot_tables,
     "fine_action": fine_action_tables,
+    "rankings": ranking_tables,
     "transfer": transfer_tables,
     "paired": paired_tables,
     "forgettables": forgettable_tables,
@@ -62,8 +64,9 @@ LONG_FORMS = (
 
 
 def long_forms(data: BenchmarkData) -> tuple[LongForm, ...]:
-    """Those of one report: where a sample was filtered, with the curve that chose it."""
-    return LONG_FORMS if data.sample_curve is None else (*LONG_FORMS, SAMPLE_CURVE)
+    """Those of one report: with the curve that chose its sample, and with its rankings, where there are any."""
+    curve = () if data.sample_curve is None else (SAMPLE_CURVE,)
+    return (*LONG_FORMS, *curve, *((RANKINGS, RANKING_OVERLAP) if data.rankings else ()))
 
 
 def shown_tables(data: BenchmarkData) -> dict[str, tuple[Table, ...]]:

@@ -24,13 +24,13 @@ TESTED = ("test_set", "evaluator", "train_set", "representation", "tested_on")
 _COUNTS = (
     "seeds", "unfinished_seeds", "test_rows", "top", "filtered_seeds", "random_seeds", "groups", "iteration", "rows",
     "forgettable", "taken", "never_learnt", "first_rows", "second_rows", "shared", "removed", "held_back_rows", "right",
-    "planted_rows", "removed_rows", "removed_planted_rows", "train_rows", "repeats",
+    "planted_rows", "removed_rows", "removed_planted_rows", "train_rows", "repeats", "seeds_against",
 )  # fmt: skip
 _NUMBERS = (
     "accuracy", "seeds_deviation", "effective_rows", "interval_low", "interval_high", "difference", "low", "high",
     "p_value", "degrees_of_freedom", "effective_groups", "adjusted_p", "most_frequent_class", "precision",
     "precision_by_chance", "recall", "recall_by_chance", "value", "deviation", "share", "largest_class", "mean",
-    "jaccard", "jaccard_by_chance", "threshold", "lowest", "highest",
+    "jaccard", "jaccard_by_chance", "threshold", "lowest", "highest", "accuracy_against",
 )  # fmt: skip
 _TRUTHS = ("counts_training", "elbow", "chosen")
 _TYPES = dict.fromkeys(_COUNTS, pa.int64()) | dict.fromkeys(_NUMBERS, pa.float64()) | dict.fromkeys(_TRUTHS, pa.bool_())

@@ -38,6 +38,7 @@ from aflite_assets.stages.report.model_families import (
     model_families,
     partial_inputs,
 )
+from aflite_assets.stages.report.rankings import read_rankings
 from aflite_assets.stages.report.row_facts import read_row_facts
 from aflite_assets.stages.report.row_statistics import (
     data_maps,
@@ -241,6 +242,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         filter_runs=filter_runs(settings.seeds, settings.filter_seeds) if settings.filter_seeds > 1 else {},
         primary=None if primary is None else (primary.evaluator, primary.test_set),
         smallest_effect=settings.report.smallest_effect,
+        rankings=read_rankings(inputs.filtered_sets, inputs.control_sets, filtered),
         score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},
     )
 

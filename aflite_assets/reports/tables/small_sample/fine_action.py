@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.inputs.train_sets import control_of, earlier_name
+from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
+from aflite_assets.reports.inputs.train_sets import control_of, is_filtered_set
 from aflite_assets.reports.scores.score_table import Place, score_table, trained_sizes
 from aflite_assets.reports.scores.subsets import Subset
 from aflite_assets.reports.tables.cells import (
@@ -55,14 +55,10 @@ def _sizes(data: BenchmarkData, representation: str, evaluator: str) -> Sizes:
     """Those that the table shows, in its order: the smallest filtered set first, each after its controls."""
     trained = trained_sizes(data, representation)
     sizes = {train_set: rows for (name, train_set), rows in trained.items() if name == evaluator}
-    filtered = [name for name in sizes if _is_filtered(name)]
+    filtered = [name for name in sizes if is_filtered_set(name)]
     smallest = sorted(filtered, key=lambda name: (not sizes[name], sizes[name]))
     shown = [*_ALONE, *(one for name in smallest for one in (*_controls(name, sizes), name))]
     return {name: sizes[name] for name in shown if name in sizes}
-
-
-def _is_filtered(train_set: str) -> bool:
-    return train_set == "filtered" or (earlier_name(train_set) is not None and train_set.startswith("filtered_"))
 
 
 def _controls(filtered: str, sizes: Sizes) -> tuple[str, ...]:
@@ -80,16 +76,21 @@ def _places(data: BenchmarkData, representation: str, evaluator: str) -> list[Pl
     for test_set in data.test_sets:
         whole = Place(representation, evaluator, "", test_set.name, "all" if test_set.challenge else "full")
         places.append(whole)
-        first: dict[tuple[str, str | None], Subset] = {}
-        for part in zero_shot_subsets(test_set) if test_set.challenge else ():
-            if part.column is not None:
-                # the whole category stands before its gold labels; of one label alone there is only that half
-                first.setdefault((part.column, part.category), part)
         places += [
-            whole._replace(column=column, category=category, label=part.label)
-            for (column, category), part in first.items()
+            whole._replace(column=part.column, category=part.category, label=part.label)
+            for part in category_parts(test_set)
         ]
     return places
+
+
+def category_parts(test_set: TestSet) -> list[Subset]:
+    """Each category of a challenge set, once; none of a natural test set."""
+    first: dict[tuple[str, str | None], Subset] = {}
+    for part in zero_shot_subsets(test_set) if test_set.challenge else ():
+        if part.column is not None:
+            # the whole category stands before its gold labels; of one label alone there is only that half
+            first.setdefault((part.column, part.category), part)
+    return list(first.values())
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class _BySize:
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """Filtered sets with the random rows of their size."""
-        against = [(name, control_of(name, self.sizes)) for name in self.sizes if _is_filtered(name)]
+        against = [(name, control_of(name, self.sizes)) for name in self.sizes if is_filtered_set(name)]
         return [pair for pair in against if pair[1] in self.sizes]
 
     def score(self, train_set: str, place: Place | None) -> TableCell:

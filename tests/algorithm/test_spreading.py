@@ -34,8 +34,9 @@ class Elsewhere:
                 self.scorers[place] = self.make()
             self.calls += 1
             counted = self.scorers[place].score(work, part)
-            for field in fields(counted.counts):
-                getattr(counted.counts, field.name).setflags(write=False)  # as what comes from another process
+            arrays = [getattr(counted.counts, field.name) for field in fields(counted.counts)]
+            for array in [*arrays, *counted.classifiers, counted.evaluations]:
+                array.setflags(write=False)  # as what comes from another process
             yield counted
 
 

@@ -374,7 +374,7 @@ def tally_of(
 def _mean(classifiers: np.ndarray, at_once: int, standardization: Standardization, width: int) -> np.ndarray:
     """The mean of sets x outputs x (padded width + 1), without padding and rotation: `EngineTally.start`."""
     total = np.zeros(classifiers.shape[1:])
-    for part in torch.from_numpy(classifiers).split(at_once):
+    for part in torch.from_numpy(np.require(classifiers, requirements="W")).split(at_once):
         total += part.double().sum(dim=0).numpy()
     mean = total / len(classifiers)
     weights, rotation = mean[:, :-1], standardization.rotation

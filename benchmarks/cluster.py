@@ -296,7 +296,7 @@ def by_turns(job: Job, nodes: Nodes, cluster: Cluster) -> tuple[list[tuple[Turn,
             pending.append(local.turn())
             marks.append(_marked(nodes))
 
-        given = {"features": job.mapped, "labels": job.labels, "groups": None, "score_only": None}
+        given: dict[str, Any] = {"features": job.mapped, "labels": job.labels, "groups": None, "score_only": None}
         rows = partial(ScoredRows.of, **given, settings=job.settings, seed=SEED)
         with cluster_scorers(cluster, rows, device=DeviceSettings("cpu"), log=_quiet) as scorers:
             filter_dataset(
@@ -381,7 +381,7 @@ def of_loop(rows: int, workers: int, iterations: int) -> float:
         target_size=rows - slice_size * (iterations - 1), train_size=rows // 10, slice_size=slice_size, threshold=0.0
     )
     features, labels = rng.standard_normal((rows, 16), dtype=np.float32), rng.integers(0, 3, rows)
-    given = {"settings": settings, "seed": SEED, "device": "cpu", "memory_limit": MEMORY_LIMIT}
+    given: dict[str, Any] = {"settings": settings, "seed": SEED, "device": "cpu", "memory_limit": MEMORY_LIMIT}
     filter_dataset(features, labels, **given, on_iteration=on_iteration, scorers=Answering(workers, answer))
     return float(np.median(spent[1:]))
 

@@ -250,6 +250,7 @@ def started(count: int) -> Iterator[tuple[Nodes, Cluster, StartUp]]:
     """Node processes, the cluster on them, and how long it took."""
     os.environ.setdefault("PYTHONPATH", str(ROOT))
     os.environ.setdefault("RAY_memory_monitor_refresh_ms", "0")  # neighbours may take this machine's memory
+    os.environ.setdefault("RAY_worker_niceness", str(os.nice(0)))  # Ray's 15 gives workers less of a busy core
     with Nodes(count) as nodes:
         began = time.perf_counter()
         with open_cluster(ClusterSettings("ray", nodes.address, workers=count, cpus=1), log=_quiet) as cluster:

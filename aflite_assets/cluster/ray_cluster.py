@@ -46,6 +46,7 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
     began = time.monotonic()
     given: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     if settings.address == "local":
+        os.environ.setdefault("RAY_worker_niceness", str(os.nice(0)))  # its own 15 starves them beside other work
         given |= {"include_dashboard": False, "num_cpus": (settings.workers or 1) * _cpus(settings)}
     try:
         ray.init(settings.address, namespace=f"aflite-{uuid4().hex}", **given)

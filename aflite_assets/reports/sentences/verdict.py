@@ -13,7 +13,7 @@ from aflite_assets.reports.json_values import JsonValue, to_json
 from aflite_assets.reports.scores.bias_excess import Excess
 from aflite_assets.reports.scores.dataset_verdict import Code, Comparison, DatasetVerdict, Shortfall
 from aflite_assets.reports.scores.groups import control, headline_split
-from aflite_assets.reports.scores.judges import doubts, judges
+from aflite_assets.reports.scores.judges import doubts, judges, over_largest_class_elsewhere
 from aflite_assets.reports.scores.questions import answers_text
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.reports.tables.paired import free_sets
@@ -289,7 +289,17 @@ def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
     if said is not None:
         beside = "" if whole is None else f". Instead of all rows: {whole}"
         matched = " of its class sizes" if against == "random_matched" else ""
-        yield Detail(f"Against as many random rows{matched}: {said}{beside}.", "paired")
+        chance = _chance_there(data, representation, primary.evaluator, against, primary.test_set)
+        yield Detail(f"Against as many random rows{matched}: {said}{beside}.{chance}", "paired")
+
+
+def _chance_there(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str:
+    """That no difference means little where the model, trained on all rows, does no better than the largest class."""
+    over = over_largest_class_elsewhere(data.cells, data.test_sets).get(test_set, {}).get(evaluator)
+    interval = whole_difference(data, representation, evaluator, against, test_set)
+    if over is None or not over.at_chance or interval is None or not interval.low <= 0 <= interval.high:
+        return ""
+    return f" Trained on all rows it is at chance there ({percent(over.accuracy)} %), so that says little."
 
 
 def _evaluator(data: BenchmarkData, verdict: DatasetVerdict) -> str | None:

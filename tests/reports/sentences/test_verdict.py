@@ -17,6 +17,7 @@ from aflite_assets.reports.scores.questions import answers_text, question_counts
 from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text, verdict_texts
 from aflite_assets.reports.tables.verdict_evidence import starting_excess, strongest_verdict
+from tests.reports.conftest import ACCURACIES, done_cell
 
 WORD = Cue("word", "text_pair", "not", "contradiction", 0.9, 500, 400, 0.5, 0.3, 1e-9, 1e-8, True)
 HINT = replace(WORD, name="text", counts=False)
@@ -355,3 +356,25 @@ def test_hostile_words_are_one_short_line(planted: BenchmarkData) -> None:
     assert "\n" not in sentence
     assert "\u202e" not in sentence
     assert len(sentence) < 300
+
+
+def test_no_difference_at_chance_is_said_to_mean_little(planted: BenchmarkData) -> None:
+    def with_hans(full: float) -> BenchmarkData:
+        cells = tuple(
+            done_cell(
+                planted.test_sets,
+                (*ACCURACIES[cell.train_set][:2], full if cell.train_set == "full" else 0.5),
+                evaluator="linear",
+                train_set=cell.train_set,
+                seed=cell.seed,
+                train_rows=cell.train_rows,
+            )
+            for cell in planted.cells
+            if cell.evaluator == "linear"
+        )
+        return replace(planted, cells=cells)
+
+    at_chance = verdict_text(with_cues(started(with_hans(0.5)), WORD), "roberta").details[2].text
+    assert at_chance.endswith(" Trained on all rows it is at chance there (50.0 %), so that says little.")
+    learnt = verdict_text(with_cues(started(with_hans(0.8)), WORD), "roberta").details[2].text
+    assert "at chance" not in learnt

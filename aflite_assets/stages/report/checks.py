@@ -148,8 +148,8 @@ def _over_chance(test_set: str, found: Sequence[OverLargestClass]) -> CheckOutco
         if each
     )
     advice = (
-        f". A train set moves a model that is at chance on {test_set} from one class to another: read its accuracy "
-        "there by gold label, and judge by another evaluator or set"
+        f". A train set moves such a model from one class to another. Read its accuracy on {test_set} by gold label, "
+        "and judge by another evaluator or set"
     )
     return CheckOutcome(
         "evaluators",

@@ -1,6 +1,7 @@
 """Labels are changed where they are said to be, and those rows are the ones that a weak model forgets."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,14 @@ import pytest
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.specs.sources import TemplateNliSource
-from benchmarks.forgotten_labels import forgotten, made
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
+    from benchmarks import forgotten_labels
+
+    return forgotten_labels
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +32,8 @@ def spec() -> DatasetSpec:
     )
 
 
-def test_only_the_said_share_of_the_train_labels_is_changed(spec: DatasetSpec) -> None:
-    right, wrong = made(spec, 0.0), made(spec, 0.04)
+def test_only_the_said_share_of_the_train_labels_is_changed(benchmark: Any, spec: DatasetSpec) -> None:
+    right, wrong = benchmark.made(spec, 0.0), benchmark.made(spec, 0.04)
     assert not right.changed.any()
     assert wrong.changed.mean() == pytest.approx(0.04, abs=0.01)
     assert np.array_equal(right.train.labels != wrong.train.labels, wrong.changed)
@@ -34,10 +42,10 @@ def test_only_the_said_share_of_the_train_labels_is_changed(spec: DatasetSpec) -
 
 
 def test_wrong_labels_are_forgotten_more_often_than_right_ones(
-    spec: DatasetSpec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    benchmark: Any, spec: DatasetSpec, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = made(spec, 0.04)
-    rows = forgotten(data, tmp_path)
+    data = benchmark.made(spec, 0.04)
+    rows = benchmark.forgotten(data, tmp_path)
     wrong, right = rows[data.changed].mean(), rows[~data.changed].mean()
     assert wrong > right + 0.3
     printed = capsys.readouterr().out

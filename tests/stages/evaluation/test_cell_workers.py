@@ -19,7 +19,7 @@ from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation import cell_training, cell_workers, evaluator_models
+from aflite_assets.stages.evaluation import cell_training, cell_workers
 from aflite_assets.stages.evaluation.base_trainings import first_settings
 from aflite_assets.stages.evaluation.cell_training import CellJob, train_cell
 from aflite_assets.stages.evaluation.cell_workers import CellWorkers, visible_gpus
@@ -237,7 +237,7 @@ def test_the_grid_runs_in_workers_and_keeps_the_failure_of_one(
 ) -> None:
     evaluators = {"net": NET, "hot": {**NET, **HOT}, "linear": {"kind": "linear"}}
     spec = parse_spec({**texts.model_dump(mode="json"), "evaluators": evaluators})
-    monkeypatch.setattr(evaluator_models, "visible_gpus", lambda device: ["0", "1"])
+    monkeypatch.setattr(cell_workers, "visible_gpus", lambda device: ["0", "1"])
     lines: list[str] = []
     results = run_pipeline(spec, store=filtered, progress=Progress(lines.append, lambda report: None))
     grid = results["evaluator_models"].result

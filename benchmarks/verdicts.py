@@ -13,7 +13,8 @@ without a shortcut      random labels, also with classes of 70, 20 and 10 % and 
 with one                a cue on 30, 50 or 70 % of the rows that names the label (94 % rightly), its mark seen as a word
                         among noise; the same with 50 and 70 % and no mark seen, so that only the challenge set can tell
 lengths of texts        of 5 to 29 words: of any length, where longer texts are easier (no shortcut); and on 40 or 60 %
-                        of the rows long for one class and short for the other, so that the length is the cue
+                        of the rows long for one class and short for the other, so that the length is the cue: of the
+                        second of two texts, and of the only one, where it is a hint and only the challenge set can tell
 
 On the challenge set the cue misleads. Printed: the share of each code per case. Goals: a shortcut is said in at most
 7 % of the draws without one, and in at least 88 % of those with a mark that is seen.
@@ -72,6 +73,7 @@ class Case:
     marked: bool = True
     shifted: bool = False
     texts: bool = False
+    pair: bool = False
     long: float = 0.0
 
     @property
@@ -95,8 +97,10 @@ CASES = (
     Case("cue on 50 %, not seen", apart=0.6, cue=0.5, marked=False),
     Case("cue on 70 %, not seen", apart=0.6, cue=0.7, marked=False),
     Case("clean task, texts of any length", texts=True),
-    Case("length follows the class on 40 %", apart=0.6, texts=True, long=0.4),
-    Case("length follows the class on 60 %", apart=0.6, texts=True, long=0.6),
+    Case("length of the second text follows the class on 40 %", apart=0.6, texts=True, pair=True, long=0.4),
+    Case("length of the second text follows the class on 60 %", apart=0.6, texts=True, pair=True, long=0.6),
+    Case("length of the only text follows the class on 40 %", apart=0.6, texts=True, long=0.4, marked=False),
+    Case("length of the only text follows the class on 60 %", apart=0.6, texts=True, long=0.6, marked=False),
 )
 
 
@@ -167,7 +171,7 @@ def verdict_code(case: Case, seed: int) -> str:
     kept[result.kept_rows] = True
     comparisons = _comparisons(train, kept, {"holdout": holdout, "challenge": challenge}, rng)
     primary = next(one for one in comparisons if one.challenge)
-    return dataset_verdict(VerdictEvidence(excess, _cues(train, ~kept), comparisons, primary)).code
+    return dataset_verdict(VerdictEvidence(excess, _cues(train, ~kept, pair=case.pair), comparisons, primary)).code
 
 
 def _comparisons(
@@ -226,11 +230,11 @@ def _matched(labels: np.ndarray, sizes: np.ndarray, rng: np.random.Generator) ->
     return chosen
 
 
-def _cues(train: Rows, removed: np.ndarray) -> tuple[Cue, ...]:
+def _cues(train: Rows, removed: np.ndarray, *, pair: bool) -> tuple[Cue, ...]:
     if not removed.any():
         return ()
     if train.words is not None:
-        return _length_cues(train.words, train.labels, removed)
+        return _length_cues(train.words, train.labels, removed, pair=pair)
     present = csc_array(train.marks.astype(np.float64))
     enriched = enrichment(present, removed, train.labels, train.groups)
     ties = label_ties(present, train.labels, train.groups)
@@ -245,9 +249,11 @@ def _cues(train: Rows, removed: np.ndarray) -> tuple[Cue, ...]:
     return tuple(cue for cue in cues if cue.shown)
 
 
-def _length_cues(words: np.ndarray, labels: np.ndarray, removed: np.ndarray) -> tuple[Cue, ...]:
+def _length_cues(words: np.ndarray, labels: np.ndarray, removed: np.ndarray, *, pair: bool) -> tuple[Cue, ...]:
     rows = np.arange(len(labels))
-    columns = {"row_id": rows, "label": labels, "text": ["w " * count for count in words.tolist()]}
+    columns: dict[str, object] = {"row_id": rows, "label": labels, "text": ["w " * count for count in words.tolist()]}
+    if pair:
+        columns |= {"text": ["w"] * len(rows), "text_pair": columns["text"]}
     train = pa.table({"row_id": rows, "kept": ~removed})
     marks = removal_cues(train, Examples(pa.table(columns), ("one", "other")), planted={}, seed=0)
     return tuple(cue for cue in read_cues(marks) if cue.counts and cue.shown)

@@ -97,7 +97,7 @@ def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: An
     few_over = outcome(0.52)
     assert not few_over.passed
     assert few_over.said.startswith("at chance: good (52.0 %; the largest class gets 50.0 %, difference 95 % [\u2212")
-    assert few_over.said.endswith("read its accuracy there by gold label, and judge by another evaluator or set")
+    assert few_over.said.endswith("Read its accuracy on odd by gold label, and judge by another evaluator or set")
     over, under = outcome(0.6), outcome(0.1)
     assert over.passed
     assert over.said.startswith("better: good (60.0 %; the largest class gets 50.0 %, difference 95 % [5.")

@@ -65,6 +65,12 @@ class ClusterError(AfliteError):
     may_pass = True
 
 
+class NodeRefusedError(ClusterError):
+    """A node of the cluster would do other work than this machine: other libraries, or no sight of its files."""
+
+    may_pass = False
+
+
 class MemoryRanOutError(AfliteError):
     """The machine or the card had too little memory left."""
 
@@ -107,3 +113,22 @@ class TrackingError(AfliteError):
 
 class NotificationError(AfliteError):
     """An alert cannot be kept or delivered; the message never holds a webhook's address."""
+
+
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed", "unable to allocate")
+
+
+def as_sent(error: Exception, *, what: str, remedy: str) -> Exception:
+    """The error as another process gets it: of its own type where that is ours, or a plain one about a file.
+
+    Unpickling others would load their libraries, so they become a RuntimeError with their type and text. Want of memory
+    becomes a MemoryRanOutError, which says during `what`, or where, and the `remedy`.
+    """
+    if isinstance(error, AfliteError):
+        return error
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, MemoryError) or any(said in text.lower() for said in _OUT_OF_MEMORY):
+        return MemoryRanOutError(f"memory ran out {what} ({text}); {remedy}")
+    if isinstance(error, OSError) and type(error).__module__ == "builtins":
+        return error
+    return RuntimeError(str(error) if type(error) is RuntimeError else text)

@@ -65,38 +65,32 @@ def filter_dataset(
         labels: one integer of 0 or more per row, at least two classes among the rows that are not `score_only`.
         settings: train_size < n, slice_size <= n and target_size <= `counted` rows must hold, where n is the target
             size, or the rows of the pool that it stands for if it counts some of them only.
-        seed: from 0 to 2**64 - 1. Partition j of iteration i depends on (seed, i, j) and the pool alone.
+        seed: 0 to 2**64 - 1. Partition j of iteration i depends on (seed, i, j) and the pool alone.
         groups: one integer per row; rows of a group are never split between training and held-out side. Whole
             groups are drawn in random order; one that would pass `train_size` is passed over.
         score_only: bool per row; True rows are never trained on and count in no size. They are predicted as often as
-            the others (`partitions.draw_unpredicted`) and removed by the same law (`selection.rows_cut`); with
-            remove="groups" those of a group go together, by their own mean.
+            the others and removed by the same law (`selection.rows_cut`); with remove="groups" by their group's mean.
         counted: bool per row; True rows are those that `target_size` counts, all that are not `score_only` by default.
             With test rows in the pool it states the target in train rows; the other sizes are about the whole pool.
-        copies: one integer per row; with remove="rows", rows with the same number are removed together, by their mean
-            predictability, where a slice can hold them (exact copies of one row: on both sides they would be in the
-            filtered set and out of it). Training sets are drawn as without it.
-        words: the words of every row, needed by ranking="vocabulary" and without effect on any other. Their counts are
-            of the rows in the pool, made anew in each iteration; rows that leave together count as one. Such a run
-            takes no `score_only` rows.
+        copies: one integer per row; with remove="rows", rows with the same number (exact copies of one row) are removed
+            together, by their mean predictability, where a slice can hold them. Training sets are drawn as without it.
+        words: the words of every row, for ranking="vocabulary" alone, which takes no `score_only` rows. Each iteration
+            counts them anew in its pool; rows that leave together count as one.
         device: "cpu", "cuda", or "auto", the first GPU that torch can use. A pool too large for the card is streamed.
         memory_limit: bytes that a run may take on the CPU beyond the pages of `features`, a hundred bytes per row and
             what the libraries take. A pool whose float32 copy takes over half of it is read anew in every pass.
         keep_probabilities: keep the first iteration's rows x classes matrix; needs a classifier that has them.
-        on_iteration: called with the record and the state after each iteration, the last scoring pass included. Without
-            it a terminal shows a progress bar.
-        resume: a state given to `on_iteration` in a run on the same inputs, settings and seed; the result is the
-            same, bit for bit, as without the interruption.
-        scorers: where an iteration's partitions are scored instead of here, on the CPU, for the same result
-            (`spreading`); jobs too small for that are scored here all the same.
+        on_iteration: gets record and state of each iteration, the last pass included; without it a bar is shown.
+        resume: a state given to `on_iteration` in a run on the same inputs, settings and seed, for the same bits.
+        scorers: where partitions are scored instead of here, for the same bits (`spreading`); small jobs stay here.
 
     Raises:
         InvalidInputError: anything above is not as described; found before any fitting, except for a pool in which,
             after removals, no group fits into `train_size` any more.
     """
     check_run(seed=seed, device=device, memory_limit=memory_limit)
-    marked = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies}
-    inputs = check_inputs(features, labels, memory_limit=memory_limit, words=words, **marked)
+    given = {"groups": groups, "score_only": score_only, "counted": counted, "copies": copies, "words": words}
+    inputs = check_inputs(features, labels, memory_limit=memory_limit, **given)
     run = _Run(inputs, settings, int(seed), memory_limit, keep_probabilities)
     return _filtered(run, device, on_iteration, resume, scorers)
 

@@ -5,7 +5,6 @@ Where elsewhere is, and how work gets there, is the caller's (`Scorers`). The ot
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import pairwise
 from typing import Protocol
 
@@ -14,7 +13,15 @@ import torch
 
 from aflite_assets.algorithm.drawing import draw_iteration
 from aflite_assets.algorithm.inputs import Inputs
-from aflite_assets.algorithm.linear.engine import EngineTally, LinearEngine, SetCounts, WholeIteration, tally_of
+from aflite_assets.algorithm.linear.engine import (
+    Counts,
+    EngineTally,
+    LinearEngine,
+    SetCounts,
+    SummedClassifiers,
+    WholeIteration,
+    tally_of,
+)
 from aflite_assets.algorithm.linear.engine.preparation import Preparation, prepare
 from aflite_assets.algorithm.linear.threads import Threads, one_torch_thread
 from aflite_assets.algorithm.settings import FilterSettings
@@ -130,13 +137,25 @@ class SpreadEngine:
     ) -> EngineTally:
         """As `LinearEngine.tally`; `subsets` and `unpredicted` are those of `iteration`."""
         work = IterationWork(iteration, pool, WholeIteration.of(subsets), start, keep_probabilities)
-        counted = reduce(SetCounts.plus, self._scorers.score(work, shares(len(subsets), self._scorers.count)))
+        parts = self._scorers.score(work, shares(len(subsets), self._scorers.count))
+        counts: Counts | None = None
+        classifiers: list[SummedClassifiers] = []
+        evaluations = []
+        for part in parts:
+            counts = part.counts if counts is None else counts.plus(part.counts)
+            classifiers = classifiers or [SummedClassifiers(kept.at_once) for kept in part.classifiers]
+            for summed, kept in zip(classifiers, part.classifiers, strict=True):
+                for fitted_at_once in kept.parts:
+                    summed.add(fitted_at_once)
+            evaluations.append(part.evaluations)
+        assert counts is not None
         return tally_of(
-            counted,
-            self._inputs,
-            self._prepared.standardization,
+            counts,
+            classifiers,
+            np.concatenate(evaluations, axis=1),
+            inputs=self._inputs,
+            standardization=self._prepared.standardization,
             pool=pool,
-            kinds=2 if self._settings.classifier == "both" else 1,
             left_out=[*subsets, *(unpredicted or ())],
         )
 

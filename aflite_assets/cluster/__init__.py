@@ -1,6 +1,6 @@
 """Work that is spread over workers: in this process, or on the nodes of a Ray cluster. What the work is, stages say."""
 
-from aflite_assets.cluster.arrays import SharedArray, map_or_share
+from aflite_assets.cluster.arrays import map_or_share
 from aflite_assets.cluster.opening import open_cluster
 from aflite_assets.cluster.protocol import Cluster, Needs, Shared, Work, Workers, map_in_order
 from aflite_assets.cluster.settings import ClusterSettings
@@ -10,7 +10,6 @@ __all__ = [
     "ClusterSettings",
     "Needs",
     "Shared",
-    "SharedArray",
     "Work",
     "Workers",
     "map_in_order",

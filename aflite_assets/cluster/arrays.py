@@ -10,8 +10,8 @@ from aflite_assets.cluster.protocol import Cluster, Shared
 
 
 @dataclass(frozen=True)
-class _Mapped:
-    """A whole `.npy` file or raw memory map that every node sees under the same path."""
+class MappedArray:
+    """An array in a file that every node sees under the same path."""
 
     path: Path
     offset: int
@@ -23,12 +23,9 @@ class _Mapped:
         return np.memmap(self.path, mode="r", offset=self.offset, dtype=self.dtype, shape=self.shape)
 
 
-SharedArray = _Mapped | Shared
-
-
-def map_or_share(cluster: Cluster, array: np.ndarray) -> SharedArray:
+def map_or_share(cluster: Cluster, array: np.ndarray) -> Shared:
     """The array's file where it is a whole memory map of one in C order, so that no node must hold it; else itself."""
     base: object = array.base  # a slice of a map has the offset of the whole, and the map as its base
     if isinstance(array, np.memmap) and isinstance(base, mmap.mmap) and array.flags.c_contiguous:
-        return _Mapped(Path(str(array.filename)).resolve(), array.offset, array.dtype, array.shape)
+        return MappedArray(Path(str(array.filename)).resolve(), array.offset, array.dtype, array.shape)
     return cluster.share(np.asarray(array))

@@ -49,7 +49,7 @@ class Workers(Protocol):
             WorkerLostError: the worker was lost each time.
             MemoryRanOutError: a node's memory did not suffice.
             ClusterError: no worker is left.
-            AfliteError, RuntimeError, ValueError: whatever the work raised; other errors as a RuntimeError.
+            AfliteError, OSError: whatever the work raised; other errors from another process as a RuntimeError.
         """
         ...
 
@@ -86,7 +86,7 @@ def map_in_order(
     """The answers to all items, in order. One for which memory did not suffice is asked in `halves`, if it has any.
 
     Raises:
-        AfliteError, RuntimeError, ValueError: as `Workers.call`; items not begun are left.
+        AfliteError, OSError, RuntimeError: as `Workers.call`; items not begun are left.
     """
 
     def answered(item: _Item) -> list[_Answer]:

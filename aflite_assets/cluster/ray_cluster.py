@@ -18,7 +18,7 @@ from uuid import uuid4
 from aflite_assets.cluster.protocol import Log, Needs, Shared, Work, Workers
 from aflite_assets.cluster.ray_worker import Holder, NodeFacts, node_facts
 from aflite_assets.cluster.settings import ClusterSettings
-from aflite_assets.errors import ClusterError, InvalidInputError, MemoryRanOutError, WorkerLostError
+from aflite_assets.errors import ClusterError, MemoryRanOutError, NodeRefusedError, WorkerLostError
 from aflite_assets.paths import aflite_home
 from aflite_assets.processors import THREADS, threads_per_step
 
@@ -47,7 +47,8 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
     given: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     if settings.address == "local":
         os.environ.setdefault("RAY_worker_niceness", str(os.nice(0)))  # its own 15 starves them beside other work
-        given |= {"include_dashboard": False, "num_cpus": (settings.workers or 1) * _cpus(settings)}
+        cpus = settings.cpus or threads_per_step()
+        given |= {"include_dashboard": False, "num_cpus": (settings.workers or 1) * cpus}
     try:
         ray.init(settings.address, namespace=f"aflite-{uuid4().hex}", **given)
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
@@ -71,10 +72,6 @@ def _imported() -> Any:
             f"compute_cluster.kind is 'ray', but Ray cannot be imported ({error}); install aflite-assets[ray]"
         ) from error
     return ray
-
-
-def _cpus(settings: ClusterSettings) -> int:
-    return settings.cpus or threads_per_step()
 
 
 @dataclass(frozen=True)
@@ -114,7 +111,7 @@ class RayCluster:
 
         Raises:
             ClusterError: no worker has started in ten minutes.
-            InvalidInputError: a node has other versions of libraries, or does not see the shared folder.
+            NodeRefusedError: a node has other versions of libraries, or does not see the shared folder.
         """
         takes = self._takes(needs)
         count = self._settings.workers or self._room(takes)
@@ -160,7 +157,7 @@ class _RayWorkers:
     met: bool = False
     working: int = 0
     ended: bool = False
-    refused: Exception | None = None
+    refused: NodeRefusedError | None = None
 
     def call(self, item: object, *, common: Shared | None = None, log: Log) -> object:
         """See `Workers`; the first call asks for all workers."""
@@ -175,15 +172,10 @@ class _RayWorkers:
                 answer = self._ask(actor, item, common, log)
             except _LostError as error:
                 log(f"a worker was lost: {error}; its work goes to another")
-                self._drop(actor)
-                self._give_back(None)
-                self._start()
+                self._replace(actor)
                 continue
             except MemoryRanOutError:
-                # It may have been ended for it, and keeps what it has taken if not.
-                self._drop(actor)
-                self._give_back(None)
-                self._start()
+                self._replace(actor)  # it may have been ended for it, and keeps what it has taken if not
                 raise
             except BaseException:
                 self._give_back(actor)
@@ -246,7 +238,7 @@ class _RayWorkers:
         try:
             facts: NodeFacts = self.ray.get(actor.facts.remote(self.probe))
             _check(facts, self.log)
-        except InvalidInputError as error:
+        except NodeRefusedError as error:
             self.refused = error
         except Exception as error:  # whatever Ray raises of a worker that never came: another may
             _log.info("a worker did not start: %s", _first_line(error))
@@ -275,12 +267,18 @@ class _RayWorkers:
                     "node needs that much free. Lower compute_cluster.cpus, or add nodes"
                 )
 
-    def _give_back(self, actor: Any | None) -> None:
-        """End what `_next` began; None for a worker that is gone."""
+    def _give_back(self, actor: Any) -> None:
+        """End what `_next` began."""
         with self.lock:
             self.working -= 1
-        if actor is not None:
-            self.free.put(actor)
+        self.free.put(actor)
+
+    def _replace(self, actor: Any) -> None:
+        """End it with another worker in the place of this one."""
+        self._drop(actor)
+        with self.lock:
+            self.working -= 1
+        self._start()
 
     def _drop(self, actor: Any) -> None:
         with self.lock:
@@ -310,7 +308,7 @@ def _check(facts: NodeFacts, log: Log) -> None:
     """Refuse a node on which the same work would be other work.
 
     Raises:
-        InvalidInputError: its libraries are others, or it does not see the shared folder.
+        NodeRefusedError: its libraries are others, or it does not see the shared folder.
     """
     own = node_facts()
     other = [
@@ -319,11 +317,11 @@ def _check(facts: NodeFacts, log: Log) -> None:
         if version != mine
     ]
     if other:
-        raise InvalidInputError(
+        raise NodeRefusedError(
             f"node {facts.host} has {', '.join(other)}; install the same versions on every node (constraints.txt)"
         )
     if not facts.sees_files:
-        raise InvalidInputError(
+        raise NodeRefusedError(
             f"node {facts.host} does not see {aflite_home()}; keep AFLITE_HOME on a file system that all nodes share, "
             "under one path"
         )

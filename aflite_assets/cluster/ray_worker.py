@@ -1,8 +1,7 @@
-"""What runs on a node: holds the work, answers items, and says what the node is like. Knows Ray by nothing."""
+"""What runs on a node: holds the work, answers items, and says what the node is like. Imports nothing of Ray."""
 
 import platform
 import socket
-import sys
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,14 +10,12 @@ from importlib import metadata
 from pathlib import Path
 from queue import SimpleQueue
 
-from aflite_assets.cluster.protocol import Shared, Work
-from aflite_assets.errors import AfliteError, MemoryRanOutError
+from aflite_assets.cluster.protocol import Work
+from aflite_assets.errors import as_sent
 from aflite_assets.paths import configure_libraries
 
 _DECIDE = ("aflite-assets", "numpy", "torch", "transformers", "numba", "scikit-learn", "pyarrow")
 """Packages whose versions decide about results, or about what can be sent."""
-
-_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed", "unable to allocate")
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,6 @@ class NodeFacts:
     """
 
     host: str
-    process: int
     versions: tuple[tuple[str, str], ...]
     processor: str
     sees_files: bool
@@ -38,10 +34,8 @@ class NodeFacts:
 
 def node_facts(probe: Path | None = None) -> NodeFacts:
     """Of this process's machine; `probe`: a file that shared storage shows everywhere."""
-    import os
-
     versions = (("python", platform.python_version()), *((name, _version(name)) for name in _DECIDE))
-    return NodeFacts(socket.gethostname(), os.getpid(), versions, _processor(), probe is None or probe.is_file())
+    return NodeFacts(socket.gethostname(), versions, _processor(), probe is None or probe.is_file())
 
 
 def _version(package: str) -> str:
@@ -78,7 +72,7 @@ class Holder:
         """Of the node; also shows that the worker has started."""
         return node_facts(probe)
 
-    def stream(self, item: object, common: Shared | object | None) -> Iterator[tuple[str, object]]:
+    def stream(self, item: object, common: object) -> Iterator[tuple[str, object]]:
         """("log", line) for every line that the work logs, then ("done", answer) or ("error", exception)."""
         said: SimpleQueue[tuple[str, object] | None] = SimpleQueue()
         answer = self._thread.submit(self._answer, item, common, lambda line: said.put(("log", line)))
@@ -87,7 +81,7 @@ class Holder:
             yield message
         yield _outcome(answer)
 
-    def collect(self, item: object, common: Shared | object | None) -> list[tuple[str, object]]:
+    def collect(self, item: object, common: object) -> list[tuple[str, object]]:
         """The same at once, for a connection that carries no streams."""
         return list(self.stream(item, common))
 
@@ -103,21 +97,5 @@ def _outcome(answer: "Future[object]") -> tuple[str, object]:
         return "done", answer.result()
     if not isinstance(error, Exception):
         raise error
-    return "error", (sendable(error), "".join(traceback.format_exception(error)))
-
-
-def sendable(error: Exception) -> Exception:
-    """The error as its own type where that is ours or plain; others may need their library to be read."""
-    if isinstance(error, AfliteError):
-        return error
-    text = f"{type(error).__name__}: {error}"
-    if isinstance(error, MemoryError) or any(said in text.lower() for said in _OUT_OF_MEMORY):
-        return MemoryRanOutError(f"memory ran out on {socket.gethostname()} ({text}); lower batch_size, or free memory")
-    if type(error) in (ValueError, RuntimeError):
-        return type(error)(str(error))
-    return RuntimeError(text)
-
-
-def python_path() -> str:
-    """Folders that this process imports from, for workers on the same machine or with the same folders."""
-    return ":".join(dict.fromkeys(folder for folder in sys.path if folder))
+    sent = as_sent(error, what=f"on {socket.gethostname()}", remedy="lower batch_size, or free memory")
+    return "error", (sent, "".join(traceback.format_exception(error)))

@@ -20,7 +20,7 @@ from threading import Lock, Thread
 from types import FrameType, MappingProxyType
 
 from aflite_assets.cluster import ClusterSettings
-from aflite_assets.errors import AfliteError, MemoryRanOutError, TimeLimitError, WorkerLostError
+from aflite_assets.errors import TimeLimitError, WorkerLostError, as_sent
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.paths import configure_libraries
 from aflite_assets.results import ResultStore, StoredResult
@@ -32,8 +32,6 @@ from aflite_assets.tracking import NullTracker, Tracker
 
 _GRACE = 10.0
 """Seconds in which a process that is told to end may write down that it was ended."""
-
-_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "_alloc_failed", "unable to allocate")
 
 
 @dataclass(frozen=True)
@@ -194,7 +192,7 @@ def serve(descriptor: int) -> None:
         obtained = job.run(progress=progress, on_making=lambda key: parent.say("making", key))
         prepare_shown(obtained.result)
     except Exception as error:  # anything that a stage raises; the parent raises it
-        parent.say("error", (_sendable(error, job), traceback.format_exc()))
+        parent.say("error", (_sent(error, job), traceback.format_exc()))
     else:
         parent.say("done", obtained)
 
@@ -229,16 +227,6 @@ def _interrupted(signal_number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + signal_number)
 
 
-def _sendable(error: Exception, job: StageJob) -> Exception:
-    """The error as its own type where that is ours or Python's; unpickling another would load its library."""
-    if isinstance(error, AfliteError):
-        return error
-    text = f"{type(error).__name__}: {error}"
-    if isinstance(error, MemoryError) or any(said in text.lower() for said in _OUT_OF_MEMORY):
-        return MemoryRanOutError(
-            f"memory ran out while {job} was made ({text}); lower batch_size, or free memory, and materialise it again "
-            "to go on from its checkpoint"
-        )
-    if isinstance(error, OSError) and type(error).__module__ == "builtins":
-        return error
-    return RuntimeError(str(error) if type(error) is RuntimeError else text)
+def _sent(error: Exception, job: StageJob) -> Exception:
+    remedy = "lower batch_size, or free memory, and materialise it again to go on from its checkpoint"
+    return as_sent(error, what=f"while {job} was made", remedy=remedy)

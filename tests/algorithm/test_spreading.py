@@ -9,7 +9,7 @@ import pytest
 
 from aflite_assets.algorithm import FilterResult, FilterSettings, FilterState, filter_dataset
 from aflite_assets.algorithm.inputs import check_inputs
-from aflite_assets.algorithm.linear.engine import SetCounts, preparation
+from aflite_assets.algorithm.linear.engine import SetCounts, SummedClassifiers, WholeIteration, preparation
 from aflite_assets.algorithm.spreading import IterationWork, PartitionScorer, shares
 
 ROWS, WIDTH = 2400, 24
@@ -35,12 +35,13 @@ class Elsewhere:
             self.calls += 1
             counted = self.scorers[place].score(work, part)
             arrays = [getattr(counted.counts, field.name) for field in fields(counted.counts)]
-            for array in [*arrays, *counted.classifiers, counted.evaluations]:
+            kept = [part for of_kind in counted.classifiers for part in of_kind.parts]
+            for array in [*arrays, *kept, counted.evaluations]:
                 array.setflags(write=False)  # as what comes from another process
             yield counted
 
 
-def rows_of(classes: int, *, seed: int = 0, width: int = WIDTH) -> tuple[np.ndarray, np.ndarray]:
+def rows_of(classes: int, *, seed: int = 0, width: int = WIDTH, signal: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, classes, ROWS)
     features = rng.normal(size=(ROWS, width)) + rng.normal(size=(classes, width))[labels] * 0.5
@@ -107,6 +108,36 @@ def test_the_number_of_scorers_changes_no_bit(scorers: int) -> None:
 def test_kinds_of_classifiers(classes: int, changes: dict[str, Any]) -> None:
     settings = settings_of(**changes)
     assert_same_bits(filtered(classes, 4, settings=settings), filtered(classes, None, settings=settings))
+
+
+def test_sums_of_small_and_large_probabilities_are_exact() -> None:
+    """In float64, sums of float32 numbers hang on their order where these lie far enough apart."""
+    features, labels = rows_of(3)
+    settings = settings_of(inverse_regularization=1e5, train_size=60)  # models that disagree about a row, all sure
+    inputs = check_inputs(features, labels, groups=None, score_only=None, memory_limit=2**30)
+    scorer = PartitionScorer(inputs, settings, seed=3, memory_limit=2**30)
+    work = IterationWork(0, np.arange(ROWS), WholeIteration(13, 60.0), None, keep_probabilities=True)
+    together = scorer.score(work, range(13)).counts
+    apart = scorer.score(work, range(7, 13)).counts.plus(scorer.score(work, range(7)).counts)
+    np.testing.assert_array_equal(apart.matrix_sums, together.matrix_sums)
+    np.testing.assert_array_equal(apart.label_sums, together.label_sums)
+
+
+def test_classifiers_are_added_up_alike_in_any_portions() -> None:
+    rng = np.random.default_rng(0)
+    classifiers = (rng.normal(size=(11, 2, 3)) * 10.0 ** rng.integers(-15, 15, (11, 2, 3))).astype(np.float32)
+
+    def mean(at_once: int, *edges: int) -> np.ndarray:
+        summed = SummedClassifiers(at_once)
+        for portion in np.split(classifiers, edges):
+            summed.add(portion)
+        return summed.mean()
+
+    expected = sum(part.astype(np.float64).sum(axis=0) for part in np.split(classifiers, [4, 8])) / 11
+    np.testing.assert_allclose(mean(4), expected, rtol=1e-9)
+    for edges in [(1, 2, 10), (3, 7), (4, 8), (0, 5, 5)]:
+        np.testing.assert_array_equal(mean(4, *edges), mean(4))
+    assert (mean(3) != mean(4)).any()
 
 
 def test_training_sets_of_unequal_size() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from aflite_assets.cluster import Needs, Work, map_in_order, map_or_share
-from aflite_assets.cluster.arrays import _Mapped
+from aflite_assets.cluster.arrays import MappedArray
 from aflite_assets.cluster.local import LocalCluster
 from aflite_assets.cluster.protocol import Log
 from aflite_assets.errors import MemoryRanOutError
@@ -65,9 +65,9 @@ def test_a_map_of_a_whole_file_stays_there(tmp_path: Path) -> None:
     np.save(tmp_path / "features.npy", np.arange(12, dtype=np.float32).reshape(4, 3))
     mapped, cluster = np.load(tmp_path / "features.npy", mmap_mode="r"), LocalCluster()
     shared = map_or_share(cluster, mapped)
-    assert isinstance(shared, _Mapped)
+    assert isinstance(shared, MappedArray)
     np.testing.assert_array_equal(shared.get(), mapped)
     assert not shared.get().flags.writeable
     part = map_or_share(cluster, mapped[1:])
-    assert not isinstance(part, _Mapped)
+    assert not isinstance(part, MappedArray)
     np.testing.assert_array_equal(part.get(), mapped[1:])

@@ -127,3 +127,22 @@ def test_halves_are_whole_batches() -> None:
     folder = Path("shards")
     assert Shard(256, 1100, folder).halves() == [Shard(256, 768, folder), Shard(768, 1100, folder)]
     assert Shard(256, 512, folder).halves() == []
+
+
+def test_joining_that_is_interrupted_leaves_the_file_of_a_run_without_a_cluster(tmp_path: Path) -> None:
+    """Its mark says how many of the rows in that file can be trusted."""
+    target, folder = tmp_path / "features.npy", tmp_path / "shards"
+    folder.mkdir()
+    np.save(target, np.full((6, 2), 7.0, np.float32))
+    before = target.read_bytes()
+    np.savez(Shard(0, 4, folder).path, features=np.ones((4, 2), np.float32), own=np.ones(4, np.float32))
+    last = Shard(4, 6, folder).path
+    last.write_bytes(b"torn")
+    with pytest.raises(ValueError, match="pickled"):
+        spread_encoding._joined(folder, 6, target)
+    assert target.read_bytes() == before
+    np.savez(last, features=np.full((2, 2), 2.0, np.float32), own=np.zeros(2, np.float32))
+    features, own = spread_encoding._joined(folder, 6, target)
+    np.testing.assert_array_equal(features, [[1, 1]] * 4 + [[2, 2]] * 2)
+    np.testing.assert_array_equal(np.load(target), features)
+    np.testing.assert_array_equal(own, [1, 1, 1, 1, 0, 0])

@@ -113,19 +113,17 @@ def plan_run(
         DataError: the filter's sizes cannot be met.
     """
     outside = {split: count for split, count in rows.items() if split != "train"}
+    entering = {policy: _entering(spec, outside, policy) for policy in ("pooled", "scored")}
     spent = 0 if spec.full_includes_warmup else warmup_rows
-    held_back, of_train = 0, rows["train"]
-    if sample is not None:
-        held_back, of_train = sample.held_back, sampled_rows or sample.samples[-1]
+    held_back, of_train = (
+        (0, rows["train"]) if sample is None else (sample.held_back, sampled_rows or sample.samples[-1])
+    )
     train = of_train - warmup_rows
-    entering = {
-        policy: sum(count for split, count in outside.items() if spec.filter.evaluation_rows_of(split) == policy)
-        for policy in ("pooled", "scored")
-    }
     pool = train + entering["pooled"]
     settings = filter_settings(spec.filter, pool, warmup_rows, train_rows=train)
     full = rows["train"] - held_back - spent
     weak_models = plan_weak_models(spec, full, forgettable_shares or {})
+    sampled = None if sample is None else of_train - spent
     return RunPlan(
         rows=rows,
         test_rows={**outside, **challenge_rows},
@@ -136,14 +134,7 @@ def plan_run(
         settings=settings,
         most_iterations=most_iterations(settings, pool, train_rows=train, largest_group=largest_group),
         train_sets=(
-            *_train_sets(
-                spec,
-                full,
-                train,
-                settings.target_size,
-                kept or {},
-                sampled=None if sample is None else of_train - spent,
-            ),
+            *_train_sets(spec, full, train, settings.target_size, kept or {}, sampled=sampled),
             *_forgettable_train_sets(weak_models),
         ),
         evaluators=len(spec.evaluators),
@@ -157,6 +148,11 @@ def plan_run(
         kept=kept or {},
         full_alone=tuple(name for name, recipe in recipes_of(spec.evaluators).items() if recipe.forgettable),
     )
+
+
+def _entering(spec: DatasetSpec, outside: Mapping[str, int], policy: str) -> int:
+    """Rows of the splits, other than train, that enter the filter so."""
+    return sum(count for split, count in outside.items() if spec.filter.evaluation_rows_of(split) == policy)
 
 
 def most_iterations(

@@ -143,18 +143,21 @@ def _encode(raw: Examples, load: "Callable[[Log], Encoder]", shard: Shard, row_i
 
 
 def _joined(folder: Path, rows: int, target: Path) -> tuple[np.ndarray, np.ndarray]:
-    """All shards as one file of features, and the probabilities."""
-    paths = sorted(folder.glob("*.npz"))
-    own = np.empty(rows, np.float32)
-    features, at = None, 0
-    for path in paths:
+    """All shards as one file of features, and the probabilities.
+
+    The file takes its place when it is whole: a run begun without a cluster may have left its own there, with a mark.
+    """
+    own, at, aside = np.empty(rows, np.float32), 0, target.with_suffix(".tmp")
+    features: np.memmap | None = None
+    for path in sorted(folder.glob("*.npz")):
         with np.load(path, allow_pickle=False) as shard:
             part, stop = shard["features"], at + len(shard["features"])
             if features is None:
-                features = np.lib.format.open_memmap(target, mode="w+", dtype=np.float32, shape=(rows, part.shape[1]))
+                features = np.lib.format.open_memmap(aside, mode="w+", dtype=np.float32, shape=(rows, part.shape[1]))
             features[at:stop], own[at:stop] = part, shard["own"]
             at = stop
     assert features is not None
     assert at == rows
     features.flush()
+    aside.replace(target)
     return features, own

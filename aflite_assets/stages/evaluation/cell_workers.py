@@ -15,7 +15,7 @@ from typing import Self, TypeVar
 
 from aflite_assets.cluster import Cluster, Needs, Work, Workers
 from aflite_assets.cluster.protocol import Log
-from aflite_assets.errors import AfliteError, ModelError
+from aflite_assets.errors import AfliteError, ModelError, as_sent
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.processes import end_with_parent
 from aflite_assets.processors import THREADS, threads_per_step
@@ -199,7 +199,8 @@ def _serve(connection: Connection, gpu: str, threads: int) -> None:
         try:
             metrics = _train(job, lambda line: connection.send(("log", line)))
         except FAILURES as error:
-            connection.send(("error", _sendable(error)))
+            sent = as_sent(error, what=f"on GPU {gpu}", remedy="lower batch_size, or materialise again")
+            connection.send(("error", sent))
         else:
             connection.send(("done", metrics))
 
@@ -221,10 +222,3 @@ def _train(job: CellJob | WeightsJob, log: Callable[[str], None]) -> dict[str, f
     except Exception as error:  # anything that a model's library raises
         log(traceback.format_exc())
         raise RuntimeError(f"{type(error).__name__}: {error}") from error
-
-
-def _sendable(error: Exception) -> Exception:
-    # Errors of other libraries may hold what cannot be sent, or need arguments to be made again.
-    if isinstance(error, AfliteError):
-        return error
-    return RuntimeError(str(error) if type(error) is RuntimeError else f"{type(error).__name__}: {error}")

@@ -32,7 +32,7 @@ from aflite_assets.stages.shared.published import (
     read_rows,
     report_iterations,
 )
-from aflite_assets.stages.stage import IterationReport, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.stage import IterationReport, Progress, Stage, StageContext, StageInputs, StageSettings
 from aflite_assets.tracking import TrackedRun
 
 
@@ -109,11 +109,7 @@ def _filter(
         given = inputs_of(left_out=quarantined_ids(suspects))
     checkpoint = Checkpoint(part.scratch)
     (part.path / "scores").mkdir()
-    resume = checkpoint.load()
-    if resume is not None:
-        progress.log(f"filtering {name} resumes at iteration {resume.next_iteration}")
-        for record in resume.iterations:
-            progress.on_iteration(_report(name, record))
+    resume = _resumed(name, checkpoint, progress)
     with context.tracker.child(name) as run:
         run.log_parameters(given.settings.as_dict())
         if resume is not None:  # a kill may have come between the checkpoint and these
@@ -151,6 +147,16 @@ def _filter(
             further = [_run_again(name, given, seed, part.scratch, context=context) for seed in seeds]
             summary |= _several_runs([given.kept(result), *further], given, part.path, run)
     return summary
+
+
+def _resumed(name: str, checkpoint: "Checkpoint", progress: Progress) -> FilterState | None:
+    """The state that the checkpoint holds; its iterations are shown again."""
+    state = checkpoint.load()
+    if state is not None:
+        progress.log(f"filtering {name} resumes at iteration {state.next_iteration}")
+        for record in state.iterations:
+            progress.on_iteration(_report(name, record))
+    return state
 
 
 def _several_runs(kept: list[np.ndarray], given: FilterInputs, folder: Path, tracked: TrackedRun) -> dict[str, object]:

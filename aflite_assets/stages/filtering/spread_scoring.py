@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from aflite_assets.algorithm import FilterSettings
-from aflite_assets.cluster import Cluster, Needs, SharedArray, Work, Workers, map_in_order, map_or_share
+from aflite_assets.cluster import Cluster, Needs, Shared, Work, Workers, map_in_order, map_or_share
 from aflite_assets.cluster.protocol import Log
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.processors import threads_per_step
@@ -24,12 +24,12 @@ MEMORY_LIMIT = 2**30
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """What every worker is given of a run: as for `filter_dataset`, arrays as shared."""
+    """What every worker is given of a run: as for `filter_dataset`, arrays are shared."""
 
-    features: SharedArray
-    labels: SharedArray
-    groups: SharedArray | None
-    score_only: SharedArray | None
+    features: Shared
+    labels: Shared
+    groups: Shared | None
+    score_only: Shared | None
     settings: FilterSettings
     seed: int
 

@@ -185,11 +185,8 @@ def accuracies(data: BenchmarkData) -> dict[str, float]:
 
 def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs, name: str) -> BenchmarkData:
     """Everything that the report of one dataset shows."""
-    raw_result = inputs.raw_dataset
-    raw = load_examples(raw_result.path)
-    if settings.report.scatter_features is not None:
-        check_scatter_features(settings.report.scatter_features, raw)
-    source = read_source_rows(raw_result, raw, settings.columns)
+    raw = _checked_rows(settings, inputs.raw_dataset)
+    source = read_source_rows(inputs.raw_dataset, raw, settings.columns)
     parts, primary = inputs.filtered_sets.parts, settings.report.primary
     filtered = tuple(filtered_set(representation, part, raw.label_names) for representation, part in parts.items())
     filtered_by = {name: representation_of(inputs.filtered_sets, name) for name in parts}
@@ -210,10 +207,10 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         title=settings.title or name,
         description=settings.description,
         label_names=raw.label_names,
-        split_rows=raw_result.summary["rows"],
+        split_rows=inputs.raw_dataset.summary["rows"],
         warmup_rows=inputs.warmup_split.summary["rows"],
         notes=(*_question_notes(tests.asked), *_notes(inputs)),
-        settings_done=changed_rows_note(raw_result),
+        settings_done=changed_rows_note(inputs.raw_dataset),
         filtered=filtered,
         cells=cells,
         test_sets=tests.asked,
@@ -245,6 +242,13 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         rankings=read_rankings(inputs.filtered_sets, inputs.control_sets, filtered),
         score_counts={name: counts for name, part in parts.items() if (counts := score_counts(part)) is not None},
     )
+
+
+def _checked_rows(settings: BenchmarkReportSettings, raw_dataset: PublishedResult) -> Examples:
+    raw = load_examples(raw_dataset.path)
+    if settings.report.scatter_features is not None:
+        check_scatter_features(settings.report.scatter_features, raw)
+    return raw
 
 
 def _evidence(

@@ -8,8 +8,10 @@ from aflite_assets.algorithm.linear.engine.linear_engine import (
     EngineTally,
     LinearEngine,
     SetCounts,
+    SummedClassifiers,
     WholeIteration,
     tally_of,
 )
+from aflite_assets.algorithm.linear.engine.passes import Counts
 
-__all__ = ["EngineTally", "LinearEngine", "SetCounts", "WholeIteration", "tally_of"]
+__all__ = ["Counts", "EngineTally", "LinearEngine", "SetCounts", "SummedClassifiers", "WholeIteration", "tally_of"]

@@ -1,8 +1,9 @@
 """The engine of one run: which passes and precision to use, the memory between iterations, and the tally they give."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -60,28 +61,67 @@ class WholeIteration:
         return cls(len(subsets), sum(map(len, subsets)) / len(subsets))
 
 
+class SummedClassifiers:
+    """The classifiers of one kind added up as they come: the bits depend on `at_once`, not on how many come together.
+
+    It holds those of at most `at_once` sets, how many are fitted at a time, and their sum.
+    """
+
+    def __init__(self, at_once: int) -> None:
+        self._at_once, self._waiting = at_once, np.empty((0, 0, 0), np.float32)
+        self._total, self._n_sets = np.zeros((0, 0)), 0
+
+    def add(self, classifiers: np.ndarray) -> None:
+        """`classifiers`: sets x outputs x (padded width + 1), float32, intercepts last, for rows in engine form."""
+        if not self._n_sets:
+            self._total, self._waiting = np.zeros(classifiers.shape[1:]), classifiers[:0]
+        self._n_sets += len(classifiers)
+        while len(classifiers):
+            missing = self._at_once - len(self._waiting)
+            self._waiting = np.concatenate([self._waiting, classifiers[:missing]])
+            classifiers = classifiers[missing:]
+            if len(self._waiting) == self._at_once:
+                self._add_waiting()
+
+    def mean(self) -> np.ndarray:
+        """Outputs x (padded width + 1), float64."""
+        self._add_waiting()
+        return self._total / self._n_sets
+
+    def _add_waiting(self) -> None:
+        self._total += torch.from_numpy(self._waiting).double().sum(dim=0).numpy()
+        self._waiting = self._waiting[:0]
+
+
+@dataclass(frozen=True)
+class KeptClassifiers:
+    """The classifiers of one kind as they come, to be summed elsewhere by `SummedClassifiers`."""
+
+    at_once: int
+    parts: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, classifiers: np.ndarray) -> None:
+        """`classifiers`: as in `SummedClassifiers`."""
+        self.parts.append(classifiers)
+
+
+class _Collector(Protocol):
+    def add(self, classifiers: np.ndarray) -> None: ...
+
+
+_Collecting = TypeVar("_Collecting", bound=_Collector)
+
+
 @dataclass(frozen=True)
 class SetCounts:
     """What the fits to some training sets of one iteration give; arrays may be read-only.
 
-    `counts`: an entry per row of the pool. `classifiers`: per kind, sets x outputs x (width + 1), float32, intercepts
-    last, in the form of `Preparation`. `evaluations`: kinds x sets. `at_once`: per kind, how many sets are fitted at a
-    time.
+    `counts`: an entry per row of the pool. `classifiers`: an entry per kind. `evaluations`: kinds x sets.
     """
 
     counts: Counts
-    classifiers: tuple[np.ndarray, ...]
+    classifiers: tuple[KeptClassifiers, ...]
     evaluations: np.ndarray
-    at_once: tuple[int, ...]
-
-    def plus(self, later: "SetCounts") -> "SetCounts":
-        """With those of the sets that come next."""
-        return SetCounts(
-            self.counts.plus(later.counts),
-            tuple(map(np.concatenate, zip(self.classifiers, later.classifiers, strict=True))),
-            np.concatenate([self.evaluations, later.evaluations], axis=1),
-            self.at_once,
-        )
 
 
 @dataclass(frozen=True)
@@ -92,6 +132,7 @@ class _Problem:
     start: Point
     preconditioner: Preconditioner
     tolerance: float
+    at_once: int
 
 
 class LinearEngine:
@@ -143,7 +184,8 @@ class LinearEngine:
         `subsets` and `pool`: ascending rows. `start`: what the last iteration gave, None in the first. `unpredicted`:
         for each subset further rows of the pool that it leaves out.
         """
-        counted = self.count(
+        counts, evaluations, classifiers = self._count(
+            SummedClassifiers,
             subsets,
             pool=pool,
             whole=WholeIteration.of(subsets),
@@ -152,11 +194,12 @@ class LinearEngine:
             unpredicted=unpredicted,
         )
         return tally_of(
-            counted,
-            self._inputs,
-            self._prepared.standardization,
+            counts,
+            classifiers,
+            evaluations,
+            inputs=self._inputs,
+            standardization=self._prepared.standardization,
             pool=pool,
-            kinds=len(self._losses()),
             left_out=[*subsets, *(unpredicted or ())],
         )
 
@@ -172,6 +215,29 @@ class LinearEngine:
         unpredicted: Sequence[np.ndarray] | None = None,
     ) -> SetCounts:
         """The same for some of an iteration's subsets: the bits do not depend on which of them are counted together."""
+        counts, evaluations, classifiers = self._count(
+            KeptClassifiers,
+            subsets,
+            pool=pool,
+            whole=whole,
+            start=start,
+            keep_probabilities=keep_probabilities,
+            unpredicted=unpredicted,
+        )
+        return SetCounts(counts, tuple(classifiers), evaluations)
+
+    def _count(
+        self,
+        collector: Callable[[int], _Collecting],
+        subsets: Sequence[np.ndarray],
+        *,
+        pool: np.ndarray,
+        whole: WholeIteration,
+        start: np.ndarray | None,
+        keep_probabilities: bool,
+        unpredicted: Sequence[np.ndarray] | None,
+    ) -> tuple[Counts, np.ndarray, list[_Collecting]]:
+        """The counts of the pool's rows; kinds x sets, the gradients taken; and per kind what got the classifiers."""
         self._pool.keep(pool)
         n_classes, in_pool = len(self._inputs.classes), self._pool.slots_of(pool)
         slots = [self._pool.slots_of(subset) for subset in subsets]
@@ -184,20 +250,20 @@ class LinearEngine:
             matrix=keep_probabilities,
             classes=counts_classes(self._inputs, self._memory_limit),
         )
-        fitted = []
+        evaluations, collectors = [], []
         for number, loss in enumerate(self._losses()):
-            problem = self._problem(loss, whole.train_size, pool, None if start is None else start[number])
+            problem = self._problem(loss, whole, pool, None if start is None else start[number])
             of_kind = counts.without_probabilities() if loss == HINGE else counts
-            fitted.append(self._add_predictions(sets, problem, of_kind, in_pool, n_sets=whole.n_sets))
-        classifiers, evaluations, at_once = zip(*fitted, strict=True)
-        return SetCounts(counts.of_slots(in_pool), classifiers, np.stack(evaluations), at_once)
+            collectors.append(collector(problem.at_once))
+            evaluations.append(self._add_predictions(sets, problem, of_kind, in_pool, collectors[-1]))
+        return counts.of_slots(in_pool), np.stack(evaluations), collectors
 
     def _losses(self) -> tuple[int, ...]:
         logistic = SIGMOID if len(self._inputs.classes) == 2 else SOFTMAX
         return {"logistic": (logistic,), "linear_svm": (HINGE,), "both": (logistic, HINGE)}[self._settings.classifier]
 
-    def _problem(self, loss: int, train_size: float, pool: np.ndarray, start: np.ndarray | None) -> _Problem:
-        scale = self._prepared.standardization.scale
+    def _problem(self, loss: int, whole: WholeIteration, pool: np.ndarray, start: np.ndarray | None) -> _Problem:
+        train_size, scale = whole.train_size, self._prepared.standardization.scale
         strength = 1.0 / (self._settings.inverse_regularization * scale * scale)
         objective = Objective(loss, n_outputs(len(self._inputs.classes)), strength)
         point = self._pooled(objective, train_size, pool) if start is None else self._unpacked(start)
@@ -207,7 +273,8 @@ class LinearEngine:
         )
         precision = PRECISIONS[point.weights.dtype]
         tolerance = tolerance_at(point, sample, codes, loss, train_size=train_size, precision=precision)
-        return _Problem(objective, point, preconditioner, tolerance)
+        most = sets_at_once(preconditioner.size, self._prepared.dtype.itemsize, self._working_memory)
+        return _Problem(objective, point, preconditioner, tolerance, min(whole.n_sets, most))
 
     def _pooled(self, objective: Objective, train_size: float, pool: np.ndarray) -> Point:
         """The shared start of a run's first iteration."""
@@ -229,21 +296,19 @@ class LinearEngine:
         )
 
     def _add_predictions(
-        self, sets: TrainingSets, problem: _Problem, counts: Counts, counted: np.ndarray, *, n_sets: int
-    ) -> tuple[np.ndarray, np.ndarray, int]:
-        """Fit and count predictions of the slots `counted`; the classifiers, evaluations taken, and sets at once."""
-        size = problem.preconditioner.size
-        at_once = min(n_sets, sets_at_once(size, self._prepared.dtype.itemsize, self._working_memory))
-        classifiers, evaluations = [], []
-        for first in range(0, len(sets), at_once):
-            part = sets.part(first, min(first + at_once, len(sets)))
+        self, sets: TrainingSets, problem: _Problem, counts: Counts, counted: np.ndarray, collector: _Collector
+    ) -> np.ndarray:
+        """Fit, and count predictions of the slots `counted`; the evaluations that the fits took."""
+        evaluations = []
+        for first in range(0, len(sets), problem.at_once):
+            part = sets.part(first, min(first + problem.at_once, len(sets)))
             passes = self._passes(part, counted, problem.objective)
-            fits = self._fit(passes, part, problem, together=at_once)
+            fits = self._fit(passes, part, problem, together=problem.at_once)
             self._repeat_in_float64(fits, part, problem)
             passes.count(fits.weights, fits.intercepts, counts)
             evaluations.append(fits.evaluations.numpy(force=True))
-            classifiers.append(torch.cat([fits.weights, fits.intercepts[..., None]], dim=-1).numpy(force=True))
-        return np.concatenate(classifiers), np.concatenate(evaluations), at_once
+            collector.add(torch.cat([fits.weights, fits.intercepts[..., None]], dim=-1).numpy(force=True))
+        return np.concatenate(evaluations)
 
     def _fit(self, passes: DataPasses, sets: TrainingSets, problem: _Problem, *, together: int = 1) -> Fits:
         return fit(
@@ -271,7 +336,7 @@ class LinearEngine:
             again = self._fit(
                 self._torch_passes(self._pool_of(rows, np.dtype(np.float64)), alone, problem.objective),
                 alone,
-                _Problem(problem.objective, start, precise, problem.tolerance),
+                replace(problem, start=start, preconditioner=precise),
             )
             fits.weights[number], fits.intercepts[number] = again.weights[0], again.intercepts[0]
             missed += not again.converged[0]
@@ -330,7 +395,7 @@ class LinearEngine:
         )
 
     def _unpacked(self, start: np.ndarray) -> Point:
-        """The reverse of `packed`."""
+        """The reverse of `_packed`."""
         standardization = self._prepared.standardization
         weights = torch.zeros(len(start), standardization.width, dtype=torch.float64)
         weights[:, : start.shape[1] - 1] = torch.from_numpy(start[:, :-1])
@@ -341,21 +406,21 @@ class LinearEngine:
 
 
 def tally_of(
-    counted: SetCounts,
+    counts: Counts,
+    classifiers: Sequence[SummedClassifiers],
+    evaluations: np.ndarray,
+    *,
     inputs: Inputs,
     standardization: Standardization,
-    *,
     pool: np.ndarray,
-    kinds: int,
     left_out: Sequence[np.ndarray],
 ) -> EngineTally:
     """One iteration from what all its sets give; each array of `left_out` names rows that a set did not predict."""
-    n_sets = counted.evaluations.shape[1]
+    kinds, n_sets = evaluations.shape
     held_out, correct = (np.zeros(len(inputs.labels), dtype=np.int64) for _ in range(2))
     held_out[pool] = n_sets
     for unpredicted in left_out:
         held_out[unpredicted] -= 1
-    counts = counted.counts
     correct[pool] = counts.correct
     label = _means(counts.label_sums, pool, held_out) if len(counts.label_sums) else None
     matrix = _means(counts.matrix_sums, pool, held_out) if len(counts.matrix_sums) else None
@@ -365,18 +430,12 @@ def tally_of(
         by_class = np.require(counts.class_counts, requirements="W")
         instead = predicted_instead(by_class, codes, rows=pool, n_rows=len(inputs.labels))
     tally = Tally(correct, held_out * kinds, held_out, label, matrix, instead)
-    width = inputs.features.shape[1]
-    by_kind = zip(counted.classifiers, counted.at_once, strict=True)
-    start = np.stack([_mean(*of_kind, standardization, width) for of_kind in by_kind])
-    return EngineTally(tally, start, counted.evaluations)
+    start = [_packed(of_kind.mean(), standardization, inputs.features.shape[1]) for of_kind in classifiers]
+    return EngineTally(tally, np.stack(start), evaluations)
 
 
-def _mean(classifiers: np.ndarray, at_once: int, standardization: Standardization, width: int) -> np.ndarray:
-    """The mean of sets x outputs x (padded width + 1), without padding and rotation: `EngineTally.start`."""
-    total = np.zeros(classifiers.shape[1:])
-    for part in torch.from_numpy(np.require(classifiers, requirements="W")).split(at_once):
-        total += part.double().sum(dim=0).numpy()
-    mean = total / len(classifiers)
+def _packed(mean: np.ndarray, standardization: Standardization, width: int) -> np.ndarray:
+    """Outputs x (padded width + 1) without padding and rotation: `EngineTally.start`."""
     weights, rotation = mean[:, :-1], standardization.rotation
     if rotation is not None:
         weights = (torch.from_numpy(weights) @ torch.from_numpy(rotation).double().T).numpy()

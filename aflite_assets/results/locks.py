@@ -42,17 +42,35 @@ def writing(home: Path) -> Iterator[None]:
     Raises:
         StoreError: the folder cannot be written.
     """
+    with alone(home / ".lock", results=home):
+        yield
+
+
+@contextmanager
+def writing_now(home: Path) -> Iterator[bool]:
+    """The same without waiting; yields whether the folder is this process's alone."""
+    with alone_now(home / ".lock") as held:
+        yield held
+
+
+@contextmanager
+def alone(path: Path, *, results: Path) -> Iterator[None]:
+    """Be the only one on this machine who holds a lock's file; `results` is the folder that is to be written.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    lock = FileLock(path)
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(home / ".lock")
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(timeout=1)
         except Timeout:
-            _log.info("waiting for another process that is writing %s", home)
+            _log.info("waiting for another process that is writing %s", results)
             lock.acquire()
     except OSError as error:
         raise StoreError(
-            f"results cannot be kept in {home} ({error.strerror}); make it writable or set AFLITE_HOME"
+            f"results cannot be kept in {results} ({error.strerror}); make it writable or set AFLITE_HOME"
         ) from error
     try:
         yield
@@ -61,9 +79,9 @@ def writing(home: Path) -> Iterator[None]:
 
 
 @contextmanager
-def writing_now(home: Path) -> Iterator[bool]:
-    """The same without waiting; yields whether the folder is this process's alone."""
-    lock = FileLock(home / ".lock")
+def alone_now(path: Path) -> Iterator[bool]:
+    """The same without waiting; yields whether it is held. Its folder must be there."""
+    lock = FileLock(path)
     try:
         lock.acquire(timeout=0)
     except Timeout:

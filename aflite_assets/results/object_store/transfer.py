@@ -18,11 +18,10 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from aflite_assets.errors import LostObjectsError, StoreError
 from aflite_assets.results.damage import content_version, forget, own_damage, remember_whole
 from aflite_assets.results.files import flush_entry, flush_folder
+from aflite_assets.results.locks import alone, alone_now
 from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
@@ -154,34 +153,15 @@ def fetching(folder: Path) -> Iterator[None]:
     Raises:
         StoreError: the folder cannot be written.
     """
-    place = folder.parent / FETCHING
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(place / f"{folder.name}.lock")
-        lock.acquire()
-    except OSError as error:
-        raise StoreError(
-            f"results cannot be kept in {folder.parent} ({error.strerror}); make it writable or set AFLITE_HOME"
-        ) from error
-    try:
+    with alone(folder.parent / FETCHING / f"{folder.name}.lock", results=folder.parent):
         yield
-    finally:
-        lock.release()
 
 
 @contextmanager
 def fetching_now(left: Path) -> Iterator[bool]:
     """Whether nobody fetches the result that a folder below `.fetching` was to become; nobody can while this holds."""
-    lock = FileLock(left.parent / f"{left.name.partition('-')[0]}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        yield False
-        return
-    try:
-        yield True
-    finally:
-        lock.release()
+    with alone_now(left.parent / f"{left.name.partition('-')[0]}.lock") as held:
+        yield held
 
 
 def _is_whole(result: PublishedResult, body: bytes, *, content: bool) -> bool:

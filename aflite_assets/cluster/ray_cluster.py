@@ -151,6 +151,7 @@ class _RayWorkers:
     probe: Path
     free: "SimpleQueue[Any]" = field(default_factory=SimpleQueue)
     actors: list[Any] = field(default_factory=list)
+    waiting: list[Thread] = field(default_factory=list)
     lock: Lock = field(default_factory=Lock)
     first: Lock = field(default_factory=Lock)
     begun: bool = False
@@ -187,10 +188,16 @@ class _RayWorkers:
         )
 
     def end(self) -> None:
-        """Let go of all workers."""
-        self.ended = True
+        """Let go of all workers.
+
+        Threads that wait for one end first: Ray, asked anything when it is shut down, starts a cluster of its own.
+        """
+        with self.lock:
+            self.ended = True
         for actor in list(self.actors):
             self._drop(actor)
+        for thread in self.waiting:
+            thread.join(_LEFT_ALONE)
 
     def _ask(self, actor: Any, item: object, common: Shared | None, log: Log) -> object:
         reference = common.reference if isinstance(common, _InStore) else common
@@ -224,15 +231,16 @@ class _RayWorkers:
 
     def _start(self) -> None:
         """Ask for one worker; it is free when it has answered."""
-        if self.ended:
-            return
         threads = str(max(1, int(self.takes["num_cpus"])))
         environment = {THREADS: threads, "AFLITE_HOME": str(aflite_home()), "RAY_USAGE_STATS_ENABLED": "0"}
         remote = self.ray.remote(**self.takes, max_restarts=0, runtime_env={"env_vars": environment})(Holder)
-        actor = remote.remote(self.make)
         with self.lock:
+            if self.ended:
+                return
+            actor = remote.remote(self.make)
             self.actors.append(actor)
-        Thread(target=self._wait_for, args=(actor,), daemon=True).start()
+            self.waiting.append(Thread(target=self._wait_for, args=(actor,), daemon=True))
+            self.waiting[-1].start()
 
     def _wait_for(self, actor: Any) -> None:
         try:
@@ -282,8 +290,9 @@ class _RayWorkers:
 
     def _drop(self, actor: Any) -> None:
         with self.lock:
-            if actor in self.actors:
-                self.actors.remove(actor)
+            if actor not in self.actors:
+                return
+            self.actors.remove(actor)
         self.ray.kill(actor, no_restart=True)
 
 

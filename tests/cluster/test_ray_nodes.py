@@ -1,11 +1,14 @@
-"""What a node must be like to work for this machine, without a cluster: `ray_cluster._check`."""
+"""What `ray_cluster` makes of nodes, without Ray: which are refused, and workers that never start."""
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
+from time import sleep
+from typing import Any
 
 import pytest
 
-from aflite_assets.cluster import ray_cluster
+from aflite_assets.cluster import Work, ray_cluster
 from aflite_assets.cluster.ray_worker import NodeFacts, node_facts
 from aflite_assets.errors import NodeRefusedError
 
@@ -55,3 +58,45 @@ def test_a_refused_node_is_no_outage() -> None:
     """Tried again by itself it would be refused again, and nothing that the user's file says is wrong."""
     assert not NodeRefusedError("x").may_pass
     assert not NodeRefusedError("x").refuses
+
+
+class NeverStarts:
+    """Ray, as far as `_RayWorkers` uses it, of a cluster without room: an actor answers by its end alone."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.killed = Event()
+
+    def remote(self, *given: Any, **settings: Any) -> Any:
+        """Stands for a class made remote, for an actor and for the answers of its methods."""
+        return (lambda cls: self) if settings else self
+
+    @property
+    def facts(self) -> "NeverStarts":
+        return self
+
+    def get(self, reference: object) -> object:
+        self.killed.wait(30)
+        sleep(0.2)  # Ray tells of the end later than it is asked for
+        self.calls.append("told of the end")
+        raise RuntimeError("The actor died unexpectedly before finishing this task.")
+
+    def kill(self, actor: object, *, no_restart: bool) -> None:
+        self.calls.append("killed")
+        self.killed.set()
+
+
+def test_nothing_is_asked_of_ray_once_workers_are_let_go(tmp_path: Path) -> None:
+    ray = NeverStarts()
+    workers = ray_cluster._RayWorkers(ray, _no_work, {"num_cpus": 1}, 1, lambda line: None, True, tmp_path / "probe")
+    workers._start()
+    workers.end()
+    ray.calls.append("shut down")
+    assert ray.calls == ["killed", "told of the end", "shut down"]
+    workers._start()
+    assert not any(thread.is_alive() for thread in workers.waiting)
+    assert ray.calls[-1] == "shut down"
+
+
+def _no_work() -> Work:
+    raise AssertionError

@@ -42,6 +42,8 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
         ClusterError: Ray is not installed, or the cluster cannot be reached.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # before Ray is imported
+    if settings.is_client and _has_token():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")  # its client sends the token only where this is set
     ray = _imported()
     began = time.monotonic()
     given: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
@@ -62,6 +64,12 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
         yield cluster
     finally:
         ray.shutdown()
+
+
+def _has_token() -> bool:
+    """Whether Ray would find a token: it refuses to connect where it is told to send one that is not there."""
+    named = any(os.environ.get(name) for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"))
+    return named or (Path.home() / ".ray" / "auth_token").is_file()
 
 
 def _imported() -> Any:
@@ -92,7 +100,7 @@ class RayCluster:
 
     def __init__(self, settings: ClusterSettings, ray: Any) -> None:
         self._settings, self._ray = settings, ray
-        self._streams = not (settings.address or "").startswith("ray://")
+        self._streams = not settings.is_client
 
     def in_words(self) -> str:
         """Nodes, cores and cards."""

@@ -53,6 +53,11 @@ class ClusterSettings:
         """Whether work goes to a cluster of Ray."""
         return self.kind == "ray"
 
+    @property
+    def is_client(self) -> bool:
+        """Whether it is reached through Ray's client, by a machine that is none of its nodes."""
+        return self.address is not None and self.address.startswith("ray://")
+
     def __str__(self) -> str:
         if not self.is_ray:
             return "this process"

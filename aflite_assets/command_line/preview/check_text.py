@@ -21,6 +21,7 @@ from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.data.images import open_encoded
 from aflite_assets.data.questions import right_answers
 from aflite_assets.diagnostics.data_checks.all_checks import CheckResult
+from aflite_assets.reports.intervals import wilson_interval
 from aflite_assets.reports.text import count, listed, percent
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import Count
@@ -362,10 +363,13 @@ def _basis(data: DataPreview) -> str:
 def _sample(plan: RunPlan, sizes: CurveSizes) -> str:
     tried = listed([count(rows) for rows in sizes.samples], 10)
     largest = plan.filtered_from == sizes.samples[-1]
+    told = wilson_interval(0.8, sizes.held_back)
+    noise = (told.high - told.low) / 2
     which = "the most" if largest else f"{count(plan.filtered_from)}, the most that the sizes fit"
     return (
         f"{tried} of {counted(plan.rows['train'], 'train row')} are tried until it is enough, with "
-        f"{count(sizes.held_back)} held back; what follows is for {which}"
+        f"{count(sizes.held_back)} held back, which tell accuracies of about 80 % to {percent(noise)} points; what "
+        f"follows is for {which}"
     )
 
 

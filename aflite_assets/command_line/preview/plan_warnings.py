@@ -18,6 +18,13 @@ def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Itera
     if plan.sample is None:
         return
     tried = plan.sample.samples
+    asked = spec.sample.sizes if spec.sample is not None else ()
+    if len(asked) > len(tried):
+        left = count(plan.rows["train"] - plan.sample.held_back)
+        yield (
+            f"warning: sample.most is {count(asked[-1])}, but beside those held back {left} train rows are left; the "
+            f"largest sample is {count(tried[-1])}"
+        )
     problems = sample_misfits(spec, tried, plan.rows, classes=len(data.raw.examples.label_names))
     if not problems:
         return

@@ -190,6 +190,17 @@ class SampleCurve:
         """Whether no larger sample need be tried: so many larger ones than the chosen one were no better."""
         return self.rows.index(self.chosen) + NO_BETTER[self.stop] < len(self.rows)
 
+    @property
+    def accuracies(self) -> tuple[float, ...]:
+        """Mean over the trainings in [0, 1], one per size."""
+        return tuple(sum(each) / len(each) / self.held_back_rows for each in self.right)
+
+    @property
+    def noise(self) -> float:
+        """Half of Wilson's 95 % interval at the chosen size, in [0, 1]."""
+        interval = wilson_interval(self.accuracies[self.rows.index(self.chosen)], self.held_back_rows)
+        return (interval.high - interval.low) / 2
+
     def cautions(self) -> Iterator[str]:
         """What must be known before the sample is trusted; nothing where the curve rises and then stops."""
         best = max(self.means.intervals, key=lambda interval: interval.low)
@@ -204,6 +215,12 @@ class SampleCurve:
                 f"accuracy still rises at {count(self.rows[-1])} rows, the largest sample, so a larger one may teach "
                 "more; raise sample.most (the trainings so far are found again)"
             )
+        elif self.chosen == self.rows[0]:
+            yield (
+                f"accuracy rises by no more than about {percent(self.noise)} points after {count(self.rows[0])} rows, "
+                f"the smallest sample: with {counted(self.held_back_rows, 'held-back row')} a smaller rise cannot be "
+                "told from none. Compare full with sampled in the report; lower sample.start to see the curve rise"
+            )
 
 
 def last_before_no_rise(rows: Sequence[int], right: Sequence[int]) -> int:
@@ -217,13 +234,14 @@ def last_before_no_rise(rows: Sequence[int], right: Sequence[int]) -> int:
 
 def sample_rows(curve: SampleCurve) -> list[dict[str, Any]]:
     """A row per size: mean accuracy over the trainings and Wilson's bounds in [0, 1], lowest and highest of them."""
-    means, flat_at = curve.means, curve.means.elbow
+    flat_at = curve.means.elbow
+    intervals = [wilson_interval(accuracy, curve.held_back_rows) for accuracy in curve.accuracies]
     return [
         {
             "rows": rows,
             "held_back_rows": curve.held_back_rows,
-            "right": mean,
-            "accuracy": mean / curve.held_back_rows,
+            "right": each[0] if len(each) == 1 else sum(each) / len(each),
+            "accuracy": accuracy,
             "interval_low": interval.low,
             "interval_high": interval.high,
             "repeats": curve.repeats,
@@ -233,19 +251,21 @@ def sample_rows(curve: SampleCurve) -> list[dict[str, Any]]:
             "elbow": rows == flat_at,
             "chosen": rows == curve.chosen,
         }
-        for rows, mean, each, interval in zip(curve.rows, means.right, curve.right, means.intervals, strict=True)
+        for rows, accuracy, each, interval in zip(curve.rows, curve.accuracies, curve.right, intervals, strict=True)
     ]
 
 
 def sample_text(curve: SampleCurve) -> str:
-    """One sentence: what was chosen, by which rule, and how many rows told so."""
+    """What was chosen, by which rule, how many rows told so, and what they cannot tell."""
     rule = {
-        "flat": "the accuracy rises no more than noise after it",
-        "falls": "the next larger sample is not better",
+        "flat": "no larger one that was tried is better by more than noise",
+        "falls": "the next larger one is not better",
     }[curve.stop]
     largest = "it is the largest that could be tried, and the accuracy still rises"
     why = largest if curve.chosen == curve.rows[-1] else rule
     return (
-        f"A sample of {counted(curve.chosen, 'train row')} is filtered: {why}. The accuracy is that on "
-        f"{counted(curve.held_back_rows, 'held-back train row')}, used for nothing else."
+        f"A sample of {counted(curve.chosen, 'train row')} is filtered: {why}. That was asked of "
+        f"{counted(curve.held_back_rows, 'held-back train row')}, which tell accuracies to about "
+        f"{percent(curve.noise)} points. They are drawn like the train rows: where a shortcut gives labels away, fewer "
+        "rows look enough than the task needs."
     )

@@ -56,8 +56,14 @@ in the report, which has it where the dataset's settings have `train_weighted: t
 _METHOD = """\
 Rows were removed with AFLite (Le Bras et al., ICML 2020, *Adversarial Filters of Dataset Biases*, \
 [arXiv:2002.04108](https://arxiv.org/abs/2002.04108)). In each pass many linear classifiers are trained on random \
-parts of the data and predict the rest. Rows that are predicted right most reliably go first. Labels were not changed.
+parts of the data and predict the rest. {order} Labels were not changed.
 """
+
+_BY_PREDICTABILITY = "Rows that are predicted right most reliably go first."
+_BY_VOCABULARY = (
+    "Of the rows that are predicted right reliably enough, those with the fewest words of their own go first (Mishra "
+    "and Sachdeva, SustaiNLP 2020)."
+)
 
 _LIMITS = """\
 - What is predictable depends on the representation and the linear classifier used here. Another model may predict \
@@ -116,7 +122,7 @@ def dataset_card(
         "```python\nfrom datasets import load_dataset\n\n"
         f'dataset = load_dataset("path/to/this/folder", "{configs[0][0]}")\n```\n',
         "## How it was made\n",
-        _METHOD,
+        _METHOD.format(order=_order(filtered)),
         *(_filtering(one, label_names) for one in filtered),
         "## Weights\n",
         _WEIGHTS.format(weight=own_columns["weight"]),
@@ -129,6 +135,16 @@ def dataset_card(
         table = markdown_table(["what", "value"], list(provenance.items()), numbers_from=2)
         sections += ["## Versions\n", table]
     return "\n".join(sections)
+
+
+def _order(filtered: Sequence[FilteredSet]) -> str:
+    """By what a pass chooses the rows that it removes."""
+    rankings = {one.settings.get("ranking", "predictability") for one in filtered}
+    if rankings == {"vocabulary"}:
+        return _BY_VOCABULARY
+    return (
+        _BY_PREDICTABILITY if "vocabulary" not in rankings else "By what they are chosen is said with each filtering."
+    )
 
 
 def _check_configs(configs: Sequence[tuple[str, Mapping[str, str]]]) -> None:

@@ -4,11 +4,13 @@ from aflite_assets.reports.inputs.train_sets import earlier_name
 from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.text import DASH, signed_points
 
+_AT_RANDOM = "drawn at random from full (from sampled where a sample is filtered)"
+
 TRAIN_SET_MEANINGS = {
     "full": "all train rows; those spent on warm-up among them only where the settings say so",
     "sampled": "the random sample of full that was filtered, without the rows spent on warm-up; the sets after it "
     "are drawn from it",
-    "random": "as many rows as filtered has, drawn at random from full",
+    "random": f"as many rows as filtered has, {_AT_RANDOM}",
     "random_matched": "like random, with the class sizes of filtered: the control for which rows were kept",
     "filtered": "the rows that filtering kept",
     "single_pass_model": "as many rows as filtered has, without those that the warm-up model is surest of",
@@ -52,7 +54,7 @@ GLOSSARY = {
     "warm-up, and the test rows too where the dataset's settings pool them.",
     "Predictability": "Of the times a row was held out from training, the share in which the linear classifier "
     "predicted it right, from 0 to 1.",
-    "Random": "As many rows as filtered has, drawn at random from full: what having fewer rows does by itself.",
+    "Random": f"As many rows as filtered has, {_AT_RANDOM}: what having fewer rows does by itself.",
     "Representation": "The features of a row that the linear classifiers see, from an encoder or the data.",
     "Representation bias": "Mean predictability of the rows that entered an iteration: how much of the data a "
     "linear classifier can solve from this representation.",
@@ -100,7 +102,7 @@ def train_set_meaning(name: str) -> str:
         return TRAIN_SET_MEANINGS[name]
     earlier = earlier_name(name)
     if name.startswith("random_"):
-        return f"as many rows as filtered_{earlier} has, drawn at random from full"
+        return f"as many rows as filtered_{earlier} has, {_AT_RANDOM}"
     return f"what the filter had left when it was down to the number of train rows that the settings give for {earlier}"
 
 

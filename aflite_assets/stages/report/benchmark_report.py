@@ -74,6 +74,7 @@ from aflite_assets.stages.shared.report_inputs import (
     trial_note,
     undecodable_note,
     unlabelled_note,
+    whole_earlier_sets,
 )
 from aflite_assets.stages.shared.train_sets import filter_runs
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
@@ -199,7 +200,8 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     information = row_information(
         inputs.evaluator_models, whole.in_split("train"), tests.by_row, left_out={*fine_tuned, *phases}
     )
-    cells = tuple(cell for cell in tests.cells if not is_apart(cell, phases))
+    apart = whole_earlier_sets(inputs.control_sets)
+    cells = tuple(c for c in tests.cells if not is_apart(c, phases) and (c.representation, c.train_set) not in apart)
     forgettables = _forgettables(settings, inputs, tests, phases, raw)
     partial = partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else ()
     return BenchmarkData(

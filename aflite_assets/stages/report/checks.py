@@ -16,7 +16,7 @@ from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.reports.text import listed, percent
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.display import raw_findings
-from aflite_assets.stages.shared.published import read_challenge_sets
+from aflite_assets.stages.shared.published import read_challenge_sets, read_sample_curve
 from aflite_assets.stages.shared.weak_model_findings import CHECKS, findings
 from aflite_assets.stages.warmup.findings import cut_texts, encoder_fits
 
@@ -47,8 +47,9 @@ def data_outcomes(raw: PublishedResult, challenges: PublishedResult) -> Iterator
 
 def sample_outcomes(sample: PublishedResult) -> Iterator[CheckOutcome]:
     """Whether the sample's accuracy rose, then stopped; nothing where all train rows are filtered."""
-    cautions = sample.summary.get("cautions")
-    if cautions is not None:
+    curve = read_sample_curve(sample)
+    if curve is not None:
+        cautions = list(curve.cautions())
         asks = "Accuracy by the size of the sample rises, then stops increasing."
         yield CheckOutcome("data", "sample_curve_flattens", asks, not cautions, " ".join(cautions))
 

@@ -139,6 +139,21 @@ def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
+    """(representation, train set) of earlier sets, and controls of their size, that are all that the filter began with.
+
+    To compare them with each other, or with sampled, says nothing, and every such comparison makes Holm's others
+    harder to tell.
+    """
+    return frozenset(
+        (representation, f"{kind}_{name}")
+        for representation, facts in controls.summary.items()
+        for name, fact in facts["earlier_sets"].items()
+        if "reason" not in fact and fact["iteration"] is None
+        for kind in ("filtered", "random")
+    )
+
+
 def read_cells(
     result: PublishedResult, *, ranked: Sequence[TestSet] = (), asked: Sequence[TestSet] = (), right: int = 0
 ) -> tuple[Cell, ...]:

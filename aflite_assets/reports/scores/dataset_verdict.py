@@ -48,7 +48,8 @@ class Comparison:
     `difference`: points, None where it was not run. `test_rows`, `groups` (worth of groups of equal size) and `seeds`
     (the fewer of the two sides) are what it rests on. `beyond_natural`: of a challenge set, how many points more
     than on the dataset's own test rows, and the p-value of that (Holm over challenge sets); None where it is unknown.
-    `unit`: what `test_rows` counts, as in `TestSet`.
+    `unit`: what `test_rows` counts, as in `TestSet`. `label_mean`: of a challenge set the difference as mean over gold
+    labels with its low and high end, in points; `verdict` asks that it lies on the same side.
     """
 
     evaluator: str
@@ -61,6 +62,7 @@ class Comparison:
     seeds: int
     beyond_natural: tuple[float, float] | None = None
     unit: Unit = "row"
+    label_mean: tuple[float, float, float] | None = None
 
     @property
     def shares_the_cost(self) -> bool:

@@ -11,6 +11,7 @@ from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.scores.groups import control, headline_split
 from aflite_assets.reports.scores.judges import ONE_ANSWER
 from aflite_assets.reports.scores.questions import answers_text
+from aflite_assets.reports.scores.verdicts import NOT_BY_LABEL
 from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
 from aflite_assets.reports.sentences.rankings import ranking_sentences
 from aflite_assets.reports.sentences.verdict import no_primary, verdict_texts
@@ -51,6 +52,7 @@ _MEANS = {
     "below": "As many random rows train better there than rows chosen this way.",
     "open": "No difference is shown there: there may be none, or one too small to see.",
 }
+_SHIFTED = "Answers may just have moved between classes, whose rows are uneven there."
 
 
 def comparison_sentence(data: BenchmarkData, representation: str) -> str:
@@ -65,7 +67,7 @@ def comparison_sentence(data: BenchmarkData, representation: str) -> str:
     text = f"{lead}: {primary.verdict.side or 'none'}{why} ({who}"
     text += f": {paired_text(primary.interval)})." if primary.interval is not None else ")."
     if primary.verdict.side is not None:
-        text += f" {_MEANS[primary.verdict.side]}"
+        text += f" {_SHIFTED if primary.verdict.why == NOT_BY_LABEL else _MEANS[primary.verdict.side]}"
         if primary.tested_on != "all":
             text += (
                 f" {primary.test_set} is drawn from the same data and shares its shortcuts, so a loss there may be the "

@@ -15,6 +15,7 @@ from aflite_assets.reports.scores.dataset_verdict import Code, Comparison, Datas
 from aflite_assets.reports.scores.groups import control, headline_split
 from aflite_assets.reports.scores.judges import doubts, judges, over_largest_class_elsewhere
 from aflite_assets.reports.scores.questions import answers_text
+from aflite_assets.reports.scores.verdicts import NOT_BY_LABEL
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.reports.tables.paired import free_sets
 from aflite_assets.reports.tables.verdict_evidence import (
@@ -163,7 +164,8 @@ def _primary(primary: Comparison | None, data: BenchmarkData, representation: st
         where = f"{primary.verdict.side} {against} on “{primary.test_set}”{same}"
         return f"“{primary.evaluator}” is {points} points {where}"
     if primary.verdict.side == "open":
-        return f"Whether filtering helps is open ({primary.evaluator} on {primary.test_set})"
+        shift = "; answers may just have moved between classes" if primary.verdict.why == NOT_BY_LABEL else ""
+        return f"Whether filtering helps is open ({primary.evaluator} on {primary.test_set}{shift})"
     return f"Whether filtering helps cannot be judged ({primary.verdict.why or 'not run'})"
 
 

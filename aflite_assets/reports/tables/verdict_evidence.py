@@ -132,7 +132,7 @@ def _comparisons(data: BenchmarkData, representation: str) -> tuple[tuple[Compar
 
 
 def _comparison(one: PairedDifference, unit: Unit) -> Comparison:
-    interval = one.interval
+    interval, by_label = one.interval, one.label_mean
     return Comparison(
         one.evaluator,
         one.test_set,
@@ -143,6 +143,7 @@ def _comparison(one: PairedDifference, unit: Unit) -> Comparison:
         0.0 if interval is None else interval.effective_groups,
         min(one.filtered_seeds, one.random_seeds),
         unit=unit,
+        label_mean=None if by_label is None else (by_label.difference, by_label.low, by_label.high),
     )
 
 

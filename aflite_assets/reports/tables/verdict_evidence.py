@@ -20,6 +20,7 @@ from aflite_assets.reports.scores.dataset_verdict import (
 )
 from aflite_assets.reports.scores.enough import lacking
 from aflite_assets.reports.scores.groups import cells_of, control, headline_split
+from aflite_assets.reports.scores.judges import judges
 from aflite_assets.reports.tables.paired import PairedDifference, finished_trainings, paired_differences
 
 _STRONGEST_FIRST: tuple[Code, ...] = (
@@ -115,16 +116,21 @@ def _comparisons(data: BenchmarkData, representation: str) -> tuple[tuple[Compar
         and one.evaluator in data.plain_evaluators
         and one.test_set not in pooled
     ]
+    able = judges(data)
     contrasts = {
         place: contrast
         for place, one in enumerate(differences)
-        if one.tested_on == "all" and (contrast := _beyond_natural(data, representation, one)) is not None
+        if one.tested_on == "all"
+        and one.evaluator in able
+        and (contrast := _beyond_natural(data, representation, one)) is not None
     }
     adjusted = dict(zip(contrasts, holm([p_value for _, p_value in contrasts.values()]), strict=True))
     comparisons = [
-        replace(_comparison(one, units[one.test_set]), beyond_natural=(contrasts[place][0], adjusted[place]))
-        if place in contrasts
-        else _comparison(one, units[one.test_set])
+        replace(
+            _comparison(one, units[one.test_set]),
+            beyond_natural=(contrasts[place][0], adjusted[place]) if place in contrasts else None,
+            may_judge=one.evaluator in able,
+        )
         for place, one in enumerate(differences)
     ]
     primary = next((one for one, of in zip(comparisons, differences, strict=True) if of.primary), None)

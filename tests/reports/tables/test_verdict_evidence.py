@@ -85,3 +85,32 @@ def test_on_even_gold_labels_their_mean_is_the_same_comparison(planted: Benchmar
     assert primary.label_mean is not None
     assert primary.label_mean[0] == primary.difference == pytest.approx(11)
     assert primary.verdict.side == "above"
+
+
+def without_cue(planted: BenchmarkData) -> BenchmarkData:
+    """`linear` is as good after either training; `part` is better on `odd` after filtered, on both gold labels."""
+    alike = shifted(planted, {"full": 0.5, "random": 0.5, "filtered": 0.5}, ones=180)
+    labels = {one.name: one.labels for one in alike.test_sets}
+
+    def better(cell: Cell) -> Cell:
+        """Right on two in three rows of `odd` where it was trained on filtered, else on one in three."""
+        assert cell.predictions is not None
+        table, rows = cell.predictions, np.arange(ROWS)
+        right = (rows % 3 > 0) == (cell.train_set == "filtered")
+        said = np.where(right, labels["odd"], 1 - labels["odd"])
+        natural = table.slice(0, table.num_rows - ROWS)
+        odd = pa.table({"test_set": ["odd"] * ROWS, "row_id": rows, "predicted": said})
+        return replace(cell, evaluator="part", predictions=pa.concat_tables([natural, odd]))
+
+    return replace(alike, cells=(*alike.cells, *map(better, alike.cells)))
+
+
+def test_gains_count_only_of_evaluators_that_may_judge(planted: BenchmarkData) -> None:
+    data = without_cue(planted)
+    both = filtering_verdict(data, "roberta")
+    assert [(one.evaluator, one.test_set) for one in both.gains] == [("part", "odd")]
+    assert both.code.startswith("shortcut_found")
+    alone = filtering_verdict(replace(data, partial_inputs=("part",)), "roberta")
+    assert (alone.code, alone.gains) == ("learnable_no_shortcut_shown", ())
+    barred = next(one for one in alone.evidence.comparisons if (one.evaluator, one.test_set) == ("part", "odd"))
+    assert (barred.verdict.side, barred.may_judge, barred.beyond_natural) == ("above", False, None)

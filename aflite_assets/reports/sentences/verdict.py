@@ -16,6 +16,7 @@ from aflite_assets.reports.scores.groups import control, headline_split
 from aflite_assets.reports.scores.judges import doubts, judges, over_largest_class_elsewhere
 from aflite_assets.reports.scores.questions import answers_text
 from aflite_assets.reports.scores.verdicts import NOT_BY_LABEL
+from aflite_assets.reports.sentences.which_rows import use_text
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.reports.tables.paired import free_sets
 from aflite_assets.reports.tables.verdict_evidence import (
@@ -75,7 +76,7 @@ def verdict_text(data: BenchmarkData, representation: str) -> VerdictText:
         _removed(data, filtered, verdict),
         *_cost(data, representation, verdict),
         *_gain(data, representation, verdict),
-        Detail(_use(data, representation, verdict), "paired"),
+        Detail(use_text(data, representation, verdict), "paired"),
     )
     return VerdictText(representation, verdict.code, sentence, details)
 
@@ -307,55 +308,6 @@ def _chance_there(data: BenchmarkData, representation: str, evaluator: str, agai
 def _evaluator(data: BenchmarkData, verdict: DatasetVerdict) -> str | None:
     primary = verdict.evidence.primary
     return primary.evaluator if primary is not None else next(iter(judges(data)), None)
-
-
-def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> str:
-    """Which rows to train and test on."""
-    code, primary = verdict.code, verdict.evidence.primary
-    if code == "nothing_found":
-        return (
-            "Use: nothing speaks for fewer rows. If models should learn from this, check its labels and features first."
-        )
-    if code == "class_balance_only":
-        return "Use: all rows, with balanced classes or weights where shares matter. Filtering does no more."
-    if code == "learnable_no_shortcut_shown":
-        return "Use: all rows for training. What was kept is hard for this representation, not more right."
-    if code == "cannot_tell":
-        return "Use: all rows until it can be told."
-    if code == "shortcut_found_helps" and primary is not None:
-        whole = whole_difference(data, representation, primary.evaluator, "full", primary.test_set)
-        better = _better_than_full(data, representation, primary)
-        if whole is not None and whole.high < 0 and better is not None:
-            return (
-                f"Use: filtered for training where the shortcut misleads, as on “{better[0]}” ({better[1]} points "
-                f"above all rows). Use all rows elsewhere: on “{primary.test_set}” they are better still."
-            )
-        if whole is not None and whole.high < 0:
-            return (
-                f"Use: all rows for training, since they are better still on “{primary.test_set}”. Filtered is for "
-                "where as few rows are all you can use, and tests models that lean on the shortcut."
-            )
-        return "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
-    if code == "shortcut_found_harms":
-        return "Use: all rows for training; the filtered test rows show how much a model leans on the shortcut."
-    use = "Use: the filtered test rows to see how much a model leans on the shortcut"
-    if primary is not None:
-        return f"{use}; for training nothing is shown."
-    if free_sets(data):
-        return f"{use}. To judge training, add an evaluator that learns the task."
-    return f"{use}. To judge training, add a challenge set or hold rows out of the filter (evaluation_rows: kept)."
-
-
-def _better_than_full(data: BenchmarkData, representation: str, primary: Comparison) -> tuple[str, str] | None:
-    """The challenge set where filtered is most surely better than all rows, and its points; None without one."""
-    found = [
-        (interval.low, one.name, signed_points(interval.difference))
-        for one in data.test_sets
-        if one.challenge
-        and (interval := whole_difference(data, representation, primary.evaluator, "full", one.name)) is not None
-        and interval.low > 0
-    ]
-    return max(found)[1:] if found else None
 
 
 def _sentence(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str | None:

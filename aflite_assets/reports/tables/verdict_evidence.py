@@ -1,5 +1,6 @@
 """The verdict on one filtering, from a report's records: gathers what the rules of `scores.dataset_verdict` need."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,8 @@ from aflite_assets.reports.scores.dataset_verdict import (
 from aflite_assets.reports.scores.enough import lacking
 from aflite_assets.reports.scores.groups import cells_of, control, headline_split
 from aflite_assets.reports.scores.judges import judges
-from aflite_assets.reports.tables.paired import PairedDifference, finished_trainings, paired_differences
+from aflite_assets.reports.scores.verdicts import Claim, Verdict, judge
+from aflite_assets.reports.tables.paired import PairedDifference, finished_trainings, label_mean, paired_differences
 
 _STRONGEST_FIRST: tuple[Code, ...] = (
     "shortcut_found_helps",
@@ -79,6 +81,24 @@ def whole_difference(
     """
     found = _whole(data, representation, evaluator, against, test_set)
     return None if found is None else crossed_interval(*found)
+
+
+def judged_against_full(
+    data: BenchmarkData, representation: str, evaluator: str, test_sets: Sequence[str]
+) -> dict[str, tuple[CrossedInterval, Verdict]]:
+    """Filtered less full on each of these whole sets, judged together (`verdicts.judge`); only sets with a result.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    found: dict[str, tuple[CrossedInterval, Claim]] = {}
+    for test in data.test_sets:
+        sides = _whole(data, representation, evaluator, "full", test.name) if test.name in test_sets else None
+        if sides is not None:
+            interval, by_label = crossed_interval(*sides), label_mean(sides[0], sides[1], test)
+            found[test.name] = interval, Claim(interval, len(test.row_ids), "whole sets", label_mean=by_label)
+    verdicts = judge([claim for _, claim in found.values()], smallest_effect=data.smallest_effect)
+    return {name: (found[name][0], verdict) for name, verdict in zip(found, verdicts, strict=True)}
 
 
 def whole_lacking(

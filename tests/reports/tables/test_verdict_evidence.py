@@ -51,8 +51,11 @@ def shifted(
 
 @pytest.mark.parametrize(
     ("shares", "ones", "seeds"),
-    [({"full": 0.5, "random": 0.95, "filtered": 0.05}, 180, 3), ({"full": 0.35, "random": 0.8, "filtered": 0.35}, 195, 5)],
-)  # fmt: skip
+    [
+        ({"full": 0.5, "random": 0.95, "filtered": 0.05}, 180, 3),
+        ({"full": 0.35, "random": 0.8, "filtered": 0.35}, 195, 5),
+    ],
+)
 def test_answers_that_move_to_the_larger_gold_label_are_no_gain(
     planted: BenchmarkData, shares: Mapping[str, float], ones: int, seeds: int
 ) -> None:

@@ -16,7 +16,7 @@ from aflite_assets.reports.scores.groups import control, headline_split
 from aflite_assets.reports.scores.judges import doubts, judges, over_largest_class_elsewhere
 from aflite_assets.reports.scores.questions import answers_text
 from aflite_assets.reports.scores.verdicts import NOT_BY_LABEL
-from aflite_assets.reports.sentences.which_rows import use_text
+from aflite_assets.reports.sentences.which_rows import gains_text, removed_train_rows, use_text
 from aflite_assets.reports.sentences.wording import bounds_text
 from aflite_assets.reports.tables.paired import free_sets
 from aflite_assets.reports.tables.verdict_evidence import (
@@ -150,8 +150,10 @@ def _giveaway(data: BenchmarkData, representation: str) -> str:
 def _shortcut(verdict: DatasetVerdict) -> str:
     if verdict.evidence.cues:
         return cue_text(telling(verdict.evidence.cues)[0])
-    gains = [f"“{one.test_set}” (evaluator “{one.evaluator}”)" for one in verdict.gains]
-    return f"models trained on filtered are better than their control on {listed(gains)}, and more so than on test rows"
+    return (
+        f"models trained on filtered are better than their control on {gains_text(verdict)}, and more so than on test "
+        "rows"
+    )
 
 
 def _primary(primary: Comparison | None, data: BenchmarkData, representation: str) -> str:
@@ -223,7 +225,7 @@ def _lacking(bias: Excess, lacking: Shortfall, primary: Comparison | None) -> st
 
 def _removed(data: BenchmarkData, filtered: FilteredSet, verdict: DatasetVerdict) -> Detail:
     train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    gone = int(pc.sum(pc.invert(train["kept"])).as_py() or 0)
+    gone = removed_train_rows(filtered)
     if not gone:
         return Detail(
             f"Removed: nothing; filtered is the whole set of {counted(train.num_rows, 'train row')}.", "filtering"

@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 
-from aflite_assets.reports.inputs.records import BenchmarkData
+import pyarrow.compute as pc
+
+from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.scores.dataset_verdict import Comparison, DatasetVerdict
 from aflite_assets.reports.tables.paired import free_sets
 from aflite_assets.reports.tables.verdict_evidence import judged_against_full
-from aflite_assets.reports.text import signed_points
+from aflite_assets.reports.text import listed, signed_points
+
+_MOST_GAINS = 2
 
 
 def use_text(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> str:
@@ -16,26 +20,56 @@ def use_text(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
         DataError: predictions do not fit their test sets.
     """
     code, primary = verdict.code, verdict.evidence.primary
+    filtered = next(one for one in data.filtered if one.representation == representation)
     if code == "nothing_found":
         return (
             "Use: nothing speaks for fewer rows. If models should learn from this, check its labels and features first."
         )
     if code == "class_balance_only":
         return "Use: all rows, with balanced classes or weights where shares matter. Filtering does no more."
-    if code == "learnable_no_shortcut_shown":
-        return "Use: all rows for training. What was kept is hard for this representation, not more right."
     if code == "cannot_tell":
         return "Use: all rows until it can be told."
+    if not removed_train_rows(filtered):
+        return "Use: all rows. Nothing was removed, so there is no other train set to compare."
+    if code == "learnable_no_shortcut_shown":
+        return "Use: all rows for training. What was kept is hard for this representation, not more right."
     if code == "shortcut_found_helps" and primary is not None:
         return _helps(data, representation, primary, verdict.evidence.comparisons)
+    tests = _filtered_test_rows(data, representation)
     if code == "shortcut_found_harms":
-        return "Use: all rows for training; the filtered test rows show how much a model leans on the shortcut."
-    use = "Use: the filtered test rows to see how much a model leans on the shortcut"
+        shown = "; the filtered test rows show how much a model leans on the shortcut" if tests else ""
+        return f"Use: all rows for training{shown}."
+    lead = "the filtered test rows to see how much a model leans on the shortcut"
+    if verdict.gains:
+        said = f"for training filtered is better than as many random rows on {gains_text(verdict)}"
+        return f"Use: {lead}; {said}." if tests else f"Use: {said}."
     if primary is not None:
-        return f"{use}; for training nothing is shown."
-    if free_sets(data):
-        return f"{use}. To judge training, add an evaluator that learns the task."
-    return f"{use}. To judge training, add a challenge set or hold rows out of the filter (evaluation_rows: kept)."
+        return (
+            f"Use: {lead}; for training nothing is shown." if tests else "Use: all rows; for training nothing is shown."
+        )
+    needed = (
+        "add an evaluator that learns the task"
+        if free_sets(data)
+        else "add a challenge set or hold rows out of the filter (evaluation_rows: kept)"
+    )
+    return f"Use: {lead if tests else 'all rows'}. To judge training, {needed}."
+
+
+def gains_text(verdict: DatasetVerdict) -> str:
+    """The challenge sets won and by which evaluator."""
+    return listed([f"“{one.test_set}” (evaluator “{one.evaluator}”)" for one in verdict.gains], _MOST_GAINS)
+
+
+def removed_train_rows(filtered: FilteredSet) -> int:
+    """How many train rows filtering removed."""
+    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
+    return int(pc.sum(pc.invert(train["kept"])).as_py() or 0)
+
+
+def _filtered_test_rows(data: BenchmarkData, representation: str) -> bool:
+    """Whether there are test rows that filtering kept, and others that it removed."""
+    kept = (one.kept[representation] for one in data.test_sets if representation in one.kept)
+    return any(bool(rows.any() and not rows.all()) for rows in kept)
 
 
 def _helps(data: BenchmarkData, representation: str, primary: Comparison, comparisons: Sequence[Comparison]) -> str:
@@ -63,9 +97,10 @@ def _helps(data: BenchmarkData, representation: str, primary: Comparison, compar
             f"all rows). {rest}"
         )
     if side == "below":
+        tests = ", and tests models that lean on the shortcut" if _filtered_test_rows(data, representation) else ""
         return (
             f"Use: all rows for training, since they are better still on “{primary.test_set}”. Filtered is for where "
-            "as few rows are all you can use, and tests models that lean on the shortcut."
+            f"as few rows are all you can use{tests}."
         )
     return (
         f"Use: filtered rather than as many random rows, since it is better on “{primary.test_set}”. Against all rows "

@@ -128,3 +128,53 @@ def test_another_set_is_named_where_nothing_is_shown_against_all_rows_on_the_fir
         "Use: filtered for training where the shortcut misleads, as on “other” (25.0 points above all rows). On “hans” "
         "nothing is shown against all rows."
     )
+
+
+OPEN: Shares = {"full": (0.9, 0.6, 0.6), "random": (0.86, 0.6, 0.6), "filtered": (0.86, 0.6, 0.6)}
+LEAD = "Use: the filtered test rows to see how much a model leans on the shortcut"
+
+
+def without_filtered_test_rows(data: BenchmarkData) -> BenchmarkData:
+    return replace(data, test_sets=tuple(replace(one, kept={}) for one in data.test_sets))
+
+
+def test_a_gain_on_another_set_is_named_where_the_primary_one_shows_nothing(planted: BenchmarkData) -> None:
+    data = marked(planted, OPEN, other=OTHER, on_other={"full": 0.5, "random": 0.5, "filtered": 0.75})
+    assert verdict_text(data, "roberta").code == "shortcut_found"
+    gain = "for training filtered is better than as many random rows on “other” (evaluator “linear”)."
+    assert use(data) == f"{LEAD}; {gain}"
+    assert use(without_filtered_test_rows(data)) == f"Use: {gain}"
+    assert use(marked(planted, OPEN)) == f"{LEAD}; for training nothing is shown."
+
+
+def test_filtered_test_rows_are_advised_only_where_there_are_some(planted: BenchmarkData) -> None:
+    data = marked(planted, OPEN)
+    assert use(without_filtered_test_rows(data)) == "Use: all rows; for training nothing is shown."
+    whole = tuple(
+        one if one.challenge else replace(one, kept={"roberta": np.ones(len(one.row_ids), bool)})
+        for one in data.test_sets
+    )
+    assert use(replace(data, test_sets=whole)) == "Use: all rows; for training nothing is shown."
+    harmed = marked(planted, {**OPEN, "filtered": (0.86, 0.6, 0.4)})
+    assert verdict_text(harmed, "roberta").code == "shortcut_found_harms"
+    assert use(harmed).endswith("training; the filtered test rows show how much a model leans on the shortcut.")
+    assert use(without_filtered_test_rows(harmed)) == "Use: all rows for training."
+    behind = marked(planted, BEATEN)
+    assert use(behind).endswith("are all you can use, and tests models that lean on the shortcut.")
+    assert use(without_filtered_test_rows(behind)).endswith("Filtered is for where as few rows are all you can use.")
+    pooled = tuple(replace(one, kept={}, pooled=True) for one in data.test_sets if not one.challenge)
+    assert use(replace(data, test_sets=pooled)) == (
+        "Use: all rows. To judge training, add a challenge set or hold rows out of the filter (evaluation_rows: kept)."
+    )
+
+
+def test_where_nothing_was_removed_nothing_is_said_of_what_was_kept(planted: BenchmarkData) -> None:
+    (filtered,) = planted.filtered
+    rows = filtered.rows.set_column(3, "kept", pa.array(np.ones(1_200, bool)))
+    rows = rows.set_column(4, "removed_in_iteration", pa.nulls(1_200, pa.int64()))
+    cells = tuple(cell for cell in planted.cells if cell.train_set == "full")
+    data = started(replace(planted, filtered=(replace(filtered, rows=rows),), cells=cells))
+    text = verdict_text(data, "roberta")
+    assert text.code == "learnable_no_shortcut_shown"
+    assert text.details[0].text.startswith("Removed: nothing; filtered is the whole set")
+    assert use(data) == "Use: all rows. Nothing was removed, so there is no other train set to compare."

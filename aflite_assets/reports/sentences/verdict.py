@@ -11,7 +11,7 @@ from aflite_assets.reports.inputs.cues import Cue, class_text, cue_text, marked_
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.json_values import JsonValue, to_json
 from aflite_assets.reports.scores.bias_excess import Excess
-from aflite_assets.reports.scores.dataset_verdict import Code, Comparison, DatasetVerdict, Shortfall
+from aflite_assets.reports.scores.dataset_verdict import LEAST, Code, Comparison, DatasetVerdict, Shortfall
 from aflite_assets.reports.scores.groups import control, headline_split
 from aflite_assets.reports.scores.judges import doubts, judges, over_largest_class_elsewhere
 from aflite_assets.reports.scores.questions import answers_text
@@ -114,13 +114,14 @@ def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
     if verdict.code == "nothing_found":
         return (
             f"linear classifiers predict {percent(rows.bias)} % of the rows, and with shuffled labels "
-            f"{percent(rows.shuffled_labels)} %."
-            " They learn nothing from these features, neither a shortcut nor the task."
+            f"{percent(rows.shuffled_labels)} %. {_learnt(rows, verdict)}"
         )
     if verdict.code == "class_balance_only":
+        within = "no more" if bias.classes.low <= 0 else f"less than {LEAST:g} points more"
+        explained = "" if _beside(verdict) else " What was removed is explained by class."
         return (
-            f"linear classifiers predict {percent(rows.bias)} % of the rows, but within a class no more than with "
-            "shuffled labels. What was removed is explained by class."
+            f"linear classifiers predict {percent(rows.bias)} % of the rows, but within a class {within} than with "
+            f"shuffled labels.{explained}{_beside(verdict)}"
         )
     if verdict.shortcut:
         return f"{_shortcut(verdict)}. {_primary(verdict.evidence.primary, data, representation)}."
@@ -131,6 +132,27 @@ def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
         f"{percent(rows.shuffled_labels)} %. "
         f"{_giveaway(data, representation) or 'The task may simply be easy.'}"
     )
+
+
+def _learnt(rows: Excess, verdict: DatasetVerdict) -> str:
+    beside = _beside(verdict)
+    if rows.low > 0:
+        return f"That is less than {LEAST:g} points more.{beside}"
+    return (
+        f"That is not surely more.{beside}"
+        if beside
+        else "They learn nothing from these features, neither a shortcut nor the task."
+    )
+
+
+def _beside(verdict: DatasetVerdict) -> str:
+    """What is shown though the bias shows nothing: a mark that counts, else a gain; empty without either."""
+    if verdict.evidence.cues:
+        mark = telling(verdict.evidence.cues)[0].text
+        return f" Though {mark} marks removed rows beyond chance; see what marks them."
+    if verdict.gains:
+        return f" Though filtered is better than its control on {gains_text(verdict)}; see the comparisons."
+    return ""
 
 
 def _giveaway(data: BenchmarkData, representation: str) -> str:

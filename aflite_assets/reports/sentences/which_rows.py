@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pyarrow.compute as pc
 
+from aflite_assets.reports.inputs.cues import telling
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.scores.dataset_verdict import Comparison, DatasetVerdict
 from aflite_assets.reports.tables.paired import free_sets
@@ -21,6 +22,8 @@ def use_text(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
     """
     code, primary = verdict.code, verdict.evidence.primary
     filtered = next(one for one in data.filtered if one.representation == representation)
+    if code in ("nothing_found", "class_balance_only") and (verdict.evidence.cues or verdict.gains):
+        return _though(verdict)
     if code == "nothing_found":
         return (
             "Use: nothing speaks for fewer rows. If models should learn from this, check its labels and features first."
@@ -53,6 +56,16 @@ def use_text(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
         else "add a challenge set or hold rows out of the filter (evaluation_rows: kept)"
     )
     return f"Use: {lead if tests else 'all rows'}. To judge training, {needed}."
+
+
+def _though(verdict: DatasetVerdict) -> str:
+    """Where the bias shows nothing, and a mark that counts or a gain is shown all the same."""
+    all_rows = "Use: all rows"
+    if verdict.evidence.cues:
+        all_rows += f", if {telling(verdict.evidence.cues)[0].text} should matter"
+    if not verdict.gains:
+        return f"{all_rows}."
+    return f"{all_rows}. Filtered is better than as many random rows on {gains_text(verdict)}."
 
 
 def gains_text(verdict: DatasetVerdict) -> str:

@@ -39,7 +39,7 @@ def with_cues(data: BenchmarkData, *cues: Cue) -> BenchmarkData:
 
 
 def test_nothing_found_is_said_in_one_line(planted: BenchmarkData) -> None:
-    text = verdict_text(started(planted, bias=0.33), "roberta")
+    text = verdict_text(started(alike(planted), bias=0.33), "roberta")
     assert text.code == "nothing_found"
     assert text.sentence == (
         "Nothing found: linear classifiers predict 33.0 % of the rows, and with shuffled labels 34.0 %. They learn "
@@ -49,6 +49,79 @@ def test_nothing_found_is_said_in_one_line(planted: BenchmarkData) -> None:
         text.details[-1].text
         == "Use: nothing speaks for fewer rows. If models should learn from this, check its labels and features first."
     )
+
+
+MARKED = replace(WORD, rows=40, removed_rows=38, share_removed=0.05, share_expected=0.02)
+
+
+def barely(planted: BenchmarkData) -> BenchmarkData:
+    """A bias of 35.5 %, surely over that of shuffled labels, 34 %, and surely less than 2 points over it."""
+    (filtered,) = planted.filtered
+    rows = filtered.rows
+    share = np.where(np.arange(len(rows)) % 2, 0.325, 0.385).astype(np.float32)
+    scores = pa.table({"row_id": rows["row_id"], "predictability": share})
+    passes = ChanceScores(0.34 + np.linspace(-0.0005, 0.0005, 20), np.full((20, 3), 0.34), len(rows))
+    return replace(planted, filtered=(replace(filtered, first_scores=scores, chance=passes),))
+
+
+def alike(planted: BenchmarkData) -> BenchmarkData:
+    """Without a gain: filtered has the predictions of random."""
+    cells = [cell for cell in planted.cells if cell.evaluator == "linear" and cell.train_set != "filtered"]
+    filtered = [replace(cell, train_set="filtered") for cell in cells if cell.train_set == "random"]
+    return replace(planted, cells=(*cells, *filtered))
+
+
+def test_a_bias_just_over_shuffled_labels_is_not_nothing_learnt(planted: BenchmarkData) -> None:
+    text = verdict_text(barely(alike(planted)), "roberta")
+    assert text.code == "nothing_found"
+    assert text.sentence == (
+        "Nothing found: linear classifiers predict 35.5 % of the rows, and with shuffled labels 34.0 %. That is less "
+        "than 2 points more."
+    )
+    assert text.details[-1].text.startswith("Use: nothing speaks for fewer rows.")
+
+
+def test_where_nothing_is_found_what_is_shown_all_the_same_is_said(planted: BenchmarkData) -> None:
+    gain = "on “hans” (evaluator “linear”)"
+    more = {"less than 2 points": barely(planted), "not surely": started(planted, bias=0.33)}
+    for much, data in more.items():
+        marked, gained = (verdict_text(one, "roberta") for one in (with_cues(data, MARKED), data))
+        assert marked.code == gained.code == "nothing_found"
+        assert marked.sentence.endswith(
+            f"That is {much} more. Though the word “not” of text_pair marks removed rows beyond chance; see what marks "
+            "them."
+        )
+        assert gained.sentence.endswith(
+            f"That is {much} more. Though filtered is better than its control {gain}; see the comparisons."
+        )
+        assert marked.details[-1].text == (
+            "Use: all rows, if the word “not” of text_pair should matter. Filtered is better than as many random rows "
+            f"{gain}."
+        )
+        assert gained.details[-1].text == f"Use: all rows. Filtered is better than as many random rows {gain}."
+    only_marked = verdict_text(with_cues(barely(alike(planted)), MARKED), "roberta")
+    assert only_marked.details[-1].text == "Use: all rows, if the word “not” of text_pair should matter."
+
+
+def test_a_mark_within_the_classes_is_not_explained_by_class(planted: BenchmarkData) -> None:
+    def by_class(chance: float, data: BenchmarkData) -> BenchmarkData:
+        (filtered,) = started(data).filtered
+        assert filtered.chance is not None
+        passes = replace(filtered.chance, class_bias=np.full((20, 3), chance))
+        return replace(data, filtered=(replace(filtered, chance=passes),))
+
+    plain = verdict_text(by_class(0.76, alike(planted)), "roberta")
+    assert plain.code == "class_balance_only"
+    assert plain.sentence.endswith(
+        "but within a class no more than with shuffled labels. What was removed is explained by class."
+    )
+    assert plain.details[-1].text.endswith("Filtering does no more.")
+    marked = verdict_text(by_class(0.76, with_cues(alike(planted), MARKED)), "roberta")
+    assert marked.code == "class_balance_only"
+    assert marked.sentence.endswith(
+        "shuffled labels. Though the word “not” of text_pair marks removed rows beyond chance; see what marks them."
+    )
+    assert marked.details[-1].text == "Use: all rows, if the word “not” of text_pair should matter."
 
 
 def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: BenchmarkData) -> None:

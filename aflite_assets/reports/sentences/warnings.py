@@ -51,8 +51,8 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
     collapsed = one_answer_names(data.cells, data.test_sets)
     if collapsed:
         warnings.append(
-            f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, so their accuracy is "
-            f"that class's share. They learnt little: {listed(collapsed, _MOST_NAMED)}."
+            f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, and are not surely "
+            f"better than its largest class. They learnt little: {listed(collapsed, _MOST_NAMED)}."
         )
     single = _single_seed_evaluators(data)
     if single:
@@ -138,7 +138,7 @@ def _small_parts(data: BenchmarkData) -> list[str]:
 
 
 def one_answer_names(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> list[str]:
-    """Evaluators and train sets with a seed that answers a natural test set of several classes with one class."""
+    """Evaluators and train sets with a seed that answers a natural test set with one class (`one_answer_cells`)."""
     return list(
         dict.fromkeys(
             " ".join([cell.evaluator, "trained on", cell.train_set, *_of(cell.representation)])

@@ -129,7 +129,7 @@ def evaluator_outcomes(
             yield _over_chance(test_set, judged_by)
     collapsed = one_answer_names(cells, test_sets)
     said = f"these learnt little, so do not judge by them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
-    asks = f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set."
+    asks = f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set without being better than that."
     judged = natural and any(cell.predictions is not None for cell in cells)
     yield CheckOutcome("evaluators", "more_than_one_answer", asks, not collapsed, said, judged)
 

@@ -324,7 +324,14 @@ def _chance_there(data: BenchmarkData, representation: str, evaluator: str, agai
     """That no difference means little where the model, trained on all rows, does no better than the largest class."""
     over = over_largest_class_elsewhere(data.cells, data.test_sets).get(test_set, {}).get(evaluator)
     interval = whole_difference(data, representation, evaluator, against, test_set)
-    if over is None or not over.at_chance or interval is None or not interval.low <= 0 <= interval.high:
+    if over is None or interval is None or not interval.low <= 0 <= interval.high:
+        return ""
+    if over.too_few:
+        return (
+            f" Trained on all rows it cannot be told there from {over.rival} ({percent(over.accuracy)} %; too few "
+            f"{over.too_few})."
+        )
+    if not over.at_chance:
         return ""
     return f" Trained on all rows it is at chance there ({percent(over.accuracy)} %), so that says little."
 

@@ -17,7 +17,7 @@ from aflite_assets.reports.scores.questions import answers_text, question_counts
 from aflite_assets.reports.sentences.summary import findings
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text, verdict_texts
 from aflite_assets.reports.tables.verdict_evidence import starting_excess, strongest_verdict
-from tests.reports.conftest import ACCURACIES, done_cell
+from tests.reports.conftest import ACCURACIES, done_cell, hans
 
 WORD = Cue("word", "text_pair", "not", "contradiction", 0.9, 500, 400, 0.5, 0.3, 1e-9, 1e-8, True)
 HINT = replace(WORD, name="text", counts=False)
@@ -432,10 +432,11 @@ def test_hostile_words_are_one_short_line(planted: BenchmarkData) -> None:
 
 
 def test_no_difference_at_chance_is_said_to_mean_little(planted: BenchmarkData) -> None:
-    def with_hans(full: float) -> BenchmarkData:
+    def with_hans(full: float, rows: int = 300) -> BenchmarkData:
+        sets = (*planted.test_sets[:2], hans(rows))
         cells = tuple(
             done_cell(
-                planted.test_sets,
+                sets,
                 (*ACCURACIES[cell.train_set][:2], full if cell.train_set == "full" else 0.5),
                 evaluator="linear",
                 train_set=cell.train_set,
@@ -445,9 +446,13 @@ def test_no_difference_at_chance_is_said_to_mean_little(planted: BenchmarkData) 
             for cell in planted.cells
             if cell.evaluator == "linear"
         )
-        return replace(planted, cells=cells)
+        return replace(planted, test_sets=sets, cells=cells)
 
     at_chance = verdict_text(with_cues(started(with_hans(0.5)), WORD), "roberta").details[2].text
     assert at_chance.endswith(" Trained on all rows it is at chance there (50.0 %), so that says little.")
+    wide = verdict_text(with_cues(started(with_hans(0.66, rows=24)), WORD), "roberta").details[2].text
+    assert re.search(
+        " Trained on all rows it cannot be told there from the largest class \\([0-9.]+ %; too few rows\\)\\.$", wide
+    )
     learnt = verdict_text(with_cues(started(with_hans(0.8)), WORD), "roberta").details[2].text
     assert "at chance" not in learnt

@@ -14,7 +14,7 @@ from aflite_assets.reports.scores.questions import answers_text
 from aflite_assets.reports.scores.verdicts import NOT_BY_LABEL
 from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
 from aflite_assets.reports.sentences.rankings import ranking_sentences
-from aflite_assets.reports.sentences.verdict import no_primary, verdict_texts
+from aflite_assets.reports.sentences.verdict import no_primary, passed_over_text, verdict_texts
 from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
 from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text
 from aflite_assets.reports.tables.cells import verdict_text
@@ -66,6 +66,7 @@ def comparison_sentence(data: BenchmarkData, representation: str) -> str:
     why = "" if primary.verdict.why is None else f" ({primary.verdict.why})"
     text = f"{lead}: {primary.verdict.side or 'none'}{why} ({who}"
     text += f": {paired_text(primary.interval)})." if primary.interval is not None else ")."
+    text += passed_over_text(data)
     if primary.verdict.side is not None:
         text += f" {_SHIFTED if primary.verdict.why == NOT_BY_LABEL else _MEANS[primary.verdict.side]}"
         if primary.tested_on != "all":

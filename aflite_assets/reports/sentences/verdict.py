@@ -1,6 +1,6 @@
 """The verdict in words: one line, and at most four sentences: what went, what it costs and gains, what to use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from aflite_assets.reports.scores.questions import answers_text
 from aflite_assets.reports.scores.verdicts import NOT_BY_LABEL
 from aflite_assets.reports.sentences.which_rows import gains_text, removed_train_rows, use_text
 from aflite_assets.reports.sentences.wording import bounds_text
-from aflite_assets.reports.tables.paired import free_sets
+from aflite_assets.reports.tables.paired import free_sets, passed_over
 from aflite_assets.reports.tables.verdict_evidence import (
     filtering_verdict,
     strongest_verdict,
@@ -126,7 +126,7 @@ def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
     if verdict.shortcut:
         return f"{_shortcut(verdict)}. {_primary(verdict.evidence.primary, data, representation)}."
     if verdict.shortfalls:
-        return _lacking(rows, verdict.shortfalls[0], verdict.evidence.primary)
+        return _lacking(rows, verdict.shortfalls, verdict.evidence.primary)
     return (
         f"linear classifiers predict {percent(rows.bias)} % of the rows, and with shuffled labels "
         f"{percent(rows.shuffled_labels)} %. "
@@ -230,18 +230,18 @@ def _reservation(data: BenchmarkData, verdict: DatasetVerdict) -> str:
     return ""
 
 
-def _lacking(bias: Excess, lacking: Shortfall, primary: Comparison | None) -> str:
-    if lacking.what in ("rows", "groups"):
+def _lacking(bias: Excess, shortfalls: Sequence[Shortfall], primary: Comparison | None) -> str:
+    present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
+    needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
+    if shortfalls[0].what in ("rows", "groups"):
         return (
-            f"of {counted(lacking.present, lacking.what.removesuffix('s'))} linear classifiers predict "
-            f"{percent(bias.bias)} %, which lies {signed_points(bias.low)} to {signed_points(bias.high)} points over "
-            f"what shuffled labels give. About {count(lacking.needed)} {lacking.what} would settle it."
+            f"of {present} linear classifiers predict {percent(bias.bias)} %, which lies {signed_points(bias.low)} to "
+            f"{signed_points(bias.high)} points over what shuffled labels give. About {needed} would settle it."
         )
     where = "" if primary is None else f" ({primary.evaluator} on {primary.test_set})"
-    present, needed = counted(lacking.present, lacking.what.removesuffix("s")), count(lacking.needed)
     return (
         f"the rows are predictable, no shortcut is shown, and the primary comparison{where} has {present}. At least "
-        f"{needed} {lacking.what} would settle it."
+        f"{needed} would settle it."
     )
 
 
@@ -317,7 +317,14 @@ def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
         beside = "" if whole is None else f". Instead of all rows: {whole}"
         matched = " of its class sizes" if against == "random_matched" else ""
         chance = _chance_there(data, representation, primary.evaluator, against, primary.test_set)
-        yield Detail(f"Against as many random rows{matched}: {said}{beside}.{chance}", "paired")
+        yield Detail(f"Against as many random rows{matched}: {said}{beside}.{chance}{passed_over_text(data)}", "paired")
+
+
+def passed_over_text(data: BenchmarkData) -> str:
+    """Which evaluators the primary comparison would be made with first; empty where it is."""
+    names = [f"“{name}”" for name in passed_over(data)]
+    verbs = "comes first and has" if len(names) == 1 else "come first and have"
+    return f" {listed(names)} {verbs} no result of filtered or of its control." if names else ""
 
 
 def _chance_there(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str:

@@ -11,7 +11,7 @@ from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet, u
 from aflite_assets.reports.inputs.train_sets import compared_pairs, control_of, unweighted
 from aflite_assets.reports.intervals import CrossedInterval, crossed_interval, label_mean_interval
 from aflite_assets.reports.scores.accuracy import correct_rows
-from aflite_assets.reports.scores.groups import cell_groups
+from aflite_assets.reports.scores.groups import cell_groups, cells_of, control
 from aflite_assets.reports.scores.judges import judges, masters
 from aflite_assets.reports.scores.subsets import Subset, subsets_of
 from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Bar, Claim, Family, Verdict, judge
@@ -87,8 +87,9 @@ def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
 
     The one given, else the first evaluator that can judge (`judges.judges`), on the first challenge set, or without one
     on the first split that did not enter the filter's pool, which shares the shortcuts of its data; None where there is
-    no such evaluator or set. Evaluators that get no more of that set than its largest class, whatever they are trained
-    on, come last: what they have not learnt to do no train set makes better or worse.
+    no such evaluator or set. Evaluators without a finished training of filtered and of its control come last. Before
+    them come those that get no more of that set than its largest class, whatever they are trained on: what they have
+    not learnt to do no train set makes better or worse.
     """
     if data.primary is not None:
         return data.primary
@@ -97,7 +98,31 @@ def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
     if not able:
         return None
     test_set = next(one for one in data.test_sets if one.name == free[0])
-    return next((name for name in able if masters(data, name, test_set)), able[0]), free[0]
+    missing = {name: _without_result(data, name, test_set) for name in able}
+    best = [name for name in able if missing[name] == min(missing.values())]
+    return next((name for name in best if masters(data, name, test_set)), best[0]), free[0]
+
+
+def passed_over(data: BenchmarkData) -> tuple[str, ...]:
+    """Evaluators that would stand before the primary comparison's, and have no result of filtered or of its control."""
+    primary = primary_comparison(data) if data.primary is None else None
+    if primary is None:
+        return ()
+    able, test_set = judges(data), next(one for one in data.test_sets if one.name == primary[1])
+    missing = _without_result(data, primary[0], test_set)
+    before = able[: able.index(primary[0])]
+    return tuple(name for name in before if _without_result(data, name, test_set) > missing)
+
+
+def _without_result(data: BenchmarkData, evaluator: str, test_set: TestSet) -> int:
+    """Of how many representations filtered or its control has no finished training."""
+    return sum(
+        not all(
+            finished_trainings(data, cells_of(data, evaluator, train_set, name), test_set)
+            for train_set in ("filtered", control(data, name))
+        )
+        for name in data.representations
+    )
 
 
 def free_sets(data: BenchmarkData) -> list[str]:

@@ -14,7 +14,7 @@ from aflite_assets.reports.inputs.cues import Cue
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.reports.scores.questions import answers_text, question_counts
-from aflite_assets.reports.sentences.summary import findings
+from aflite_assets.reports.sentences.summary import comparison_sentence, findings
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text, verdict_texts
 from aflite_assets.reports.tables.verdict_evidence import starting_excess, strongest_verdict
 from tests.reports.conftest import ACCURACIES, done_cell, hans
@@ -388,6 +388,33 @@ def test_one_seed_without_a_shortcut_cannot_tell(planted: BenchmarkData) -> None
         "Cannot tell: the rows are predictable, no shortcut is shown, and the primary comparison (linear on hans) has "
         "1 seed. At least 2 seeds would settle it."
     )
+
+
+def test_all_that_is_lacking_is_named(planted: BenchmarkData) -> None:
+    sets = (*planted.test_sets[:2], hans(12))
+    cells = tuple(
+        done_cell(sets, (0.8, 0.6, 0.5), evaluator="linear", train_set=name, seed=0, train_rows=400)
+        for name in ("full", "random", "filtered")
+    )
+    text = verdict_text(started(replace(planted, test_sets=sets, cells=cells)), "roberta")
+    assert text.sentence.endswith(
+        "(linear on hans) has 1 seed and 12 test rows. At least 2 seeds and 20 test rows would settle it."
+    )
+
+
+def test_an_evaluator_without_a_result_is_passed_over_and_named(planted: BenchmarkData) -> None:
+    first = replace(planted, cells=tuple(sorted(planted.cells, key=lambda cell: cell.evaluator)))
+    assert first.evaluators == ("forest", "linear")
+    text = verdict_text(with_cues(started(first), WORD), "roberta")
+    assert text.sentence.endswith("“linear” is 11.0 points above random on “hans”.")
+    said = " “forest” comes first and has no result of filtered or of its control."
+    assert text.details[2].text.endswith(said)
+    assert "on hans: 11.0 points above, 95 % [" in (line := comparison_sentence(first, "roberta"))
+    assert said in line
+    assert said not in comparison_sentence(planted, "roberta")
+    named = comparison_sentence(replace(first, primary=("forest", "hans")), "roberta")
+    assert "none (not run) (forest" in named
+    assert said not in named
 
 
 def test_a_wide_interval_says_how_many_rows_would_do(planted: BenchmarkData) -> None:

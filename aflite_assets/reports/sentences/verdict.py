@@ -317,7 +317,16 @@ def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
         beside = "" if whole is None else f". Instead of all rows: {whole}"
         matched = " of its class sizes" if against == "random_matched" else ""
         chance = _chance_there(data, representation, primary.evaluator, against, primary.test_set)
-        yield Detail(f"Against as many random rows{matched}: {said}{beside}.{chance}{passed_over_text(data)}", "paired")
+        further = f"{_shift(primary)}{chance}{passed_over_text(data)}"
+        yield Detail(f"Against as many random rows{matched}: {said}{beside}.{further}", "paired")
+
+
+def _shift(primary: Comparison) -> str:
+    """That a difference on all rows is open, as it is not there in the mean over gold labels."""
+    if primary.verdict.why != NOT_BY_LABEL or primary.label_mean is None:
+        return ""
+    points, low, high = map(signed_points, primary.label_mean)
+    return f" Where each gold label weighs the same it is {points} points (95 % [{low}, {high}]), so nothing follows."
 
 
 def passed_over_text(data: BenchmarkData) -> str:

@@ -1,5 +1,6 @@
 """Which comparisons make a verdict: planted answers that move from one class to another."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -8,6 +9,8 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.reports.sentences.summary import comparison_sentence
+from aflite_assets.reports.sentences.verdict import verdict_text
 from aflite_assets.reports.tables.verdict_evidence import filtering_verdict
 from tests.reports.conftest import done_cell
 from tests.reports.sentences.test_verdict import WORD, started, with_cues
@@ -71,6 +74,21 @@ def test_answers_that_move_to_the_larger_gold_label_are_no_gain(
     assert primary.beyond_natural is not None
     assert primary.beyond_natural[1] < 0.05
     assert (verdict.code, verdict.gains) == ("learnable_no_shortcut_shown", ())
+
+
+def test_the_report_says_that_answers_may_just_have_moved(planted: BenchmarkData) -> None:
+    data = shifted(planted, {"full": 0.5, "random": 0.95, "filtered": 0.05}, ones=180)
+    (gain,) = (one.text for one in verdict_text(data, "roberta").details if one.text.startswith("Against as many"))
+    assert re.search(
+        r"\. Where each gold label weighs the same it is [0-9]\.[0-9] points \(95 % \[.*\]\), so nothing follows\.",
+        gain,
+    )
+    assert verdict_text(with_cues(data, WORD), "roberta").sentence.endswith(
+        "Whether filtering helps is open (linear on odd; answers may just have moved between classes)."
+    )
+    compared = comparison_sentence(data, "roberta")
+    assert "open (not surely in the mean over gold labels) (linear trained on" in compared
+    assert "Answers may just have moved between classes, whose rows are uneven there." in compared
 
 
 def test_answers_that_move_to_the_smaller_gold_label_are_no_harm(planted: BenchmarkData) -> None:

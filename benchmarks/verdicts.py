@@ -39,7 +39,7 @@ from aflite_assets.algorithm import FilterSettings, filter_dataset, score_permut
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.cues import enrichment, label_ties, removal_cues
 from aflite_assets.reports.inputs.cues import Cue, read_cues
-from aflite_assets.reports.intervals import contrast_interval, crossed_interval, holm
+from aflite_assets.reports.intervals import contrast_interval, crossed_interval, holm, label_mean_interval
 from aflite_assets.reports.scores.bias_excess import bias_excess
 from aflite_assets.reports.scores.dataset_verdict import Comparison, VerdictEvidence, dataset_verdict
 from aflite_assets.reports.scores.verdicts import Claim, judge
@@ -183,7 +183,13 @@ def _comparisons(
     first = {name: _right([filtered] * SEEDS, rows) for name, rows in tests.items()}
     second = {name: _right(matched, rows) for name, rows in tests.items()}
     intervals = {name: crossed_interval(first[name], second[name], rows.groups) for name, rows in tests.items()}
-    claims = [Claim(one, TEST, "primary" if name == "challenge" else "whole sets") for name, one in intervals.items()]
+    by_label = label_mean_interval(
+        first["challenge"], second["challenge"], tests["challenge"].labels, tests["challenge"].groups
+    )
+    claims = [
+        Claim(intervals["holdout"], TEST, "whole sets"),
+        Claim(intervals["challenge"], TEST, "primary", label_mean=by_label),
+    ]
     verdicts = judge(claims, smallest_effect=1.0)
     beyond = contrast_interval(
         [np.concatenate(pair) for pair in zip(first["challenge"], first["holdout"], strict=True)],

@@ -221,6 +221,28 @@ def crossed_interval(
     return _interval(difference, spread, trainings, len(sizes), effective, confidence)
 
 
+def label_mean_interval(
+    first: Sequence[np.ndarray],
+    second: Sequence[np.ndarray],
+    labels: np.ndarray,
+    groups: np.ndarray | None = None,
+) -> CrossedInterval:
+    """As `crossed_interval`, of the mean over gold labels of the accuracy on each, which a shift of answers leaves.
+
+    Args:
+        first, second: per training which of the N rows it got right, bool, or shares in [0, 1].
+        labels: gold label per row, int; of K labels that are there, a row of one with n rows weighs N / (K n).
+        groups: codes, one per row; None where every row is its own.
+
+    Raises:
+        InvalidInputError: as `crossed_interval`.
+    """
+    sizes = np.bincount(labels)
+    weights = len(labels) / (np.count_nonzero(sizes) * sizes[labels])
+    weighted = [[one * weights for one in trained] for trained in (first, second)]
+    return crossed_interval(weighted[0], weighted[1], groups)
+
+
 def paired_interval(
     first: Sequence[np.ndarray],
     second: Sequence[np.ndarray],

@@ -16,6 +16,7 @@ from aflite_assets.reports.intervals import (
     effective_groups,
     effective_rows,
     holm,
+    label_mean_interval,
     side,
 )
 
@@ -49,6 +50,21 @@ def test_an_interval_worked_by_hand() -> None:
     assert (found.low, found.high) == (pytest.approx(50 - half), 100)
     assert found.p_value == pytest.approx(2 * stats.t.sf(0.5 / np.sqrt(between_groups), degrees))
     assert (found.trainings, found.groups, found.effective_groups, found.counts_training) == ((2, 2), 4, 4, True)
+
+
+def test_the_mean_over_gold_labels_weighs_each_alike() -> None:
+    labels = np.array([0, 0, 0, 1])
+    found = label_mean_interval(bits("1110", "1110"), bits("0001", "0001"), labels)
+    assert found.difference == 0  # three rows won, one lost: each label is worth half
+    assert crossed_interval(bits("1110", "1110"), bits("0001", "0001")).difference == 50
+    even = np.array([0, 1, 0, 1])
+    assert label_mean_interval(bits("1110", "1100"), bits("1000", "0000"), even) == crossed_interval(
+        bits("1110", "1100"), bits("1000", "0000")
+    )
+    one_label = np.array([2, 2, 2, 2])
+    assert label_mean_interval(bits("1110", "1100"), bits("1000", "0000"), one_label) == crossed_interval(
+        bits("1110", "1100"), bits("1000", "0000")
+    )
 
 
 def test_one_training_a_side_is_the_t_interval_of_the_rows() -> None:

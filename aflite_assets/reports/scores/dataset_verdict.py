@@ -48,7 +48,9 @@ class Comparison:
     `difference`: points, None where it was not run. `test_rows`, `groups` (worth of groups of equal size) and `seeds`
     (the fewer of the two sides) are what it rests on. `beyond_natural`: of a challenge set, how many points more
     than on the dataset's own test rows, and the p-value of that (Holm over challenge sets); None where it is unknown.
-    `unit`: what `test_rows` counts, as in `TestSet`.
+    `unit`: what `test_rows` counts, as in `TestSet`. `label_mean`: of a challenge set the difference as mean over gold
+    labels with its low and high end, in points; `verdict` asks that it lies on the same side. `may_judge`: whether
+    filters may be judged by its evaluator (`judges`).
     """
 
     evaluator: str
@@ -61,6 +63,8 @@ class Comparison:
     seeds: int
     beyond_natural: tuple[float, float] | None = None
     unit: Unit = "row"
+    label_mean: tuple[float, float, float] | None = None
+    may_judge: bool = True
 
     @property
     def shares_the_cost(self) -> bool:
@@ -133,6 +137,7 @@ def dataset_verdict(evidence: VerdictEvidence) -> DatasetVerdict:
 def challenge_gains(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """Where filtered beats its control on a challenge set, and by more than on the dataset's own test rows.
 
+    Only of evaluators that may judge: one that learnt nothing, or sees a part of the input, says nothing of the task.
     A gain by itself is no sign of a shortcut: rows near the border between classes may simply teach more, and then they
     do so on every kind of rows.
     """
@@ -140,6 +145,7 @@ def challenge_gains(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]
         one
         for one in comparisons
         if one.challenge
+        and one.may_judge
         and one.verdict.side == "above"
         and one.beyond_natural is not None
         and one.beyond_natural[0] > 0

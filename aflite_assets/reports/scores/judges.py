@@ -11,6 +11,8 @@ from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.reports.scores.accuracy import correct_rows
+from aflite_assets.reports.scores.dataset_verdict import Shortfall
+from aflite_assets.reports.scores.enough import lacking
 from aflite_assets.reports.scores.groups import cells_of, control, headline_split
 from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS
 
@@ -23,7 +25,7 @@ class OverLargestClass:
     """How far evaluators trained on full are over always answering the largest class of a test set.
 
     Of questions, whose labels do not vary, over guessing one of the answers. `largest`: how often that is right, in
-    [0, 1]; `margin`: in points.
+    [0, 1]; `margin`: in points. `lacks`: what there is too little of to tell (`enough.lacking`), None where it tells.
     """
 
     evaluator: str
@@ -31,6 +33,7 @@ class OverLargestClass:
     largest: float
     margin: CrossedInterval
     questions: bool = False
+    lacks: Shortfall | None = None
 
     @property
     def rival(self) -> str:
@@ -49,8 +52,18 @@ class OverLargestClass:
 
     @property
     def at_chance(self) -> bool:
-        """Whether the interval holds no difference; one wholly under it has learnt what misleads there."""
-        return self.margin.low <= 0 <= self.margin.high
+        """Whether an interval that can tell holds no difference.
+
+        One wholly under it has learnt what misleads there; one that is too wide says nothing (`too_few`).
+        """
+        return self.lacks is None and self.margin.low <= 0 <= self.margin.high
+
+    @property
+    def too_few(self) -> str:
+        """What there is too little of to tell: "rows", "questions", "groups" or "seeds"; empty where it tells."""
+        if self.lacks is None:
+            return ""
+        return "questions" if self.questions and self.lacks.what == "rows" else self.lacks.what
 
 
 @dataclass(frozen=True)
@@ -110,7 +123,8 @@ def _over(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClas
             margin = crossed_interval(right, [always] * len(right), test_set.groups)
             if margin.effective_groups >= FEWEST_GROUPS:
                 asked = test_set.unit == "question"
-                found[name] = OverLargestClass(name, test_set.name, float(always.mean()), margin, asked)
+                lacks = lacking(right, [always] * len(right), test_set.groups)
+                found[name] = OverLargestClass(name, test_set.name, float(always.mean()), margin, asked, lacks)
     return found
 
 
@@ -132,16 +146,32 @@ def _asks_for_answers(test_set: TestSet) -> bool:
 
 
 def one_answer_cells(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> list[Cell]:
-    """Cells that answer a natural test set with one class almost alone, where no class is so frequent in it."""
-    mixed = {one.name for one in test_sets if not one.challenge and _largest_share(one.labels) < ONE_ANSWER}
-    cells = []
-    for cell in trained:
-        if (table := cell.predictions) is None:
-            continue
-        answers = [table.filter(pc.equal(table["test_set"], name))["predicted"].to_numpy() for name in sorted(mixed)]
-        if any(len(each) and np.bincount(each).max() >= ONE_ANSWER * len(each) for each in answers):
-            cells.append(cell)
-    return cells
+    """Cells that answer a natural test set with one class almost alone, and are not surely better than that.
+
+    Asked of sets with 20 rows or more in which no class is so frequent. Where one is nearly so frequent a good model
+    may give it to as many rows; it is then better than the largest class by the whole interval of the test rows.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    asked = [
+        one
+        for one in test_sets
+        if not one.challenge and len(one.row_ids) >= FEWEST_ROWS and _largest_share(one.labels) < ONE_ANSWER
+    ]
+    return [cell for cell in trained if any(_gives_one_answer(cell, one) for one in asked)]
+
+
+def _gives_one_answer(cell: Cell, test_set: TestSet) -> bool:
+    if cell.predictions is None:
+        return False
+    answers = cell.predictions.filter(pc.equal(cell.predictions["test_set"], test_set.name))["predicted"].to_numpy()
+    if not len(answers) or np.bincount(answers).max() < ONE_ANSWER * len(answers):
+        return False
+    right = correct_rows(cell, test_set)
+    if not isinstance(right, np.ndarray):
+        return True
+    return crossed_interval([right], [_always_the_largest(test_set)], test_set.groups).low <= 0
 
 
 def _largest_share(labels: np.ndarray) -> float:

@@ -16,18 +16,26 @@ FEWEST_ROWS = 20
 FEWEST_GROUPS = 10
 """With fewer groups of test rows (as many of equal size, `intervals.effective_groups`) there is no verdict."""
 
+NOT_BY_LABEL = "not surely in the mean over gold labels"
+"""Why a difference on all rows is open though its own interval and p-value show it."""
+
 Family = Literal["primary", "whole sets", "parts of sets"]
 Bar = Literal["not run", "not the control", "about weights", "took part in the filter", "chosen by the filter"]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One difference to judge. `bar`: why it can support no verdict, whatever its interval; None where it can."""
+    """One difference to judge. `bar`: why it can support no verdict, whatever its interval; None where it can.
+
+    `label_mean`: the same difference as mean over gold labels, each of which weighs the same
+    (`intervals.label_mean_interval`); None where there are no labels to weigh.
+    """
 
     interval: CrossedInterval | None
     test_rows: int
     family: Family
     bar: Bar | None = None
+    label_mean: CrossedInterval | None = None
 
 
 @dataclass(frozen=True)
@@ -59,7 +67,9 @@ class Verdict:
 def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, ...]:
     """A verdict for each claim of one report, in their order.
 
-    `smallest_effect`, in points: a difference under it is never called one.
+    `smallest_effect`, in points: a difference under it is never called one. Nor is one whose `label_mean` is not surely
+    on the same side: where gold labels are of different sizes, a model that merely gives one class more often is right
+    more often.
     """
     reasons = [_bar(claim) for claim in claims]
     adjusted: dict[int, float] = {}
@@ -69,7 +79,7 @@ def judge(claims: Sequence[Claim], *, smallest_effect: float) -> tuple[Verdict, 
         adjusted |= zip(positions, p_values if family == "primary" else holm(p_values), strict=True)
     return tuple(
         Verdict(None, reason, one.family) if one.interval is None or reason is not None
-        else _verdict(one.interval, one.family, adjusted[place], smallest_effect)
+        else _verdict(one, one.interval, adjusted[place], smallest_effect)
         for place, (one, reason) in enumerate(zip(claims, reasons, strict=True))
     )  # fmt: skip
 
@@ -87,8 +97,8 @@ def _bar(claim: Claim) -> str | None:
     return "few groups" if claim.interval.effective_groups < FEWEST_GROUPS else None
 
 
-def _verdict(interval: CrossedInterval, family: Family, p_value: float, smallest_effect: float) -> Verdict:
-    level = 1 - CONFIDENCE
+def _verdict(claim: Claim, interval: CrossedInterval, p_value: float, smallest_effect: float) -> Verdict:
+    level, family = 1 - CONFIDENCE, claim.family
     if interval.p_value > level:
         return Verdict("open", None, family, p_value)
     if abs(interval.difference) < smallest_effect:
@@ -96,4 +106,11 @@ def _verdict(interval: CrossedInterval, family: Family, p_value: float, smallest
         return Verdict("open", f"under {points}", family, p_value)
     if p_value > level:
         return Verdict("open", "one of many comparisons", family, p_value)
-    return Verdict("above" if interval.difference > 0 else "below", None, family, p_value)
+    above = interval.difference > 0
+    if claim.label_mean is not None and not _surely(claim.label_mean, above=above):
+        return Verdict("open", NOT_BY_LABEL, family, p_value)
+    return Verdict("above" if above else "below", None, family, p_value)
+
+
+def _surely(interval: CrossedInterval, *, above: bool) -> bool:
+    return interval.low > 0 if above else interval.high < 0

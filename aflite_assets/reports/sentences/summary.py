@@ -11,9 +11,10 @@ from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.scores.groups import control, headline_split
 from aflite_assets.reports.scores.judges import ONE_ANSWER
 from aflite_assets.reports.scores.questions import answers_text
+from aflite_assets.reports.scores.verdicts import NOT_BY_LABEL
 from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
 from aflite_assets.reports.sentences.rankings import ranking_sentences
-from aflite_assets.reports.sentences.verdict import no_primary, verdict_texts
+from aflite_assets.reports.sentences.verdict import no_primary, passed_over_text, verdict_texts
 from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
 from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text
 from aflite_assets.reports.tables.cells import verdict_text
@@ -51,6 +52,7 @@ _MEANS = {
     "below": "As many random rows train better there than rows chosen this way.",
     "open": "No difference is shown there: there may be none, or one too small to see.",
 }
+_SHIFTED = "Answers may just have moved between classes, whose rows are uneven there."
 
 
 def comparison_sentence(data: BenchmarkData, representation: str) -> str:
@@ -64,8 +66,9 @@ def comparison_sentence(data: BenchmarkData, representation: str) -> str:
     why = "" if primary.verdict.why is None else f" ({primary.verdict.why})"
     text = f"{lead}: {primary.verdict.side or 'none'}{why} ({who}"
     text += f": {paired_text(primary.interval)})." if primary.interval is not None else ")."
+    text += passed_over_text(data)
     if primary.verdict.side is not None:
-        text += f" {_MEANS[primary.verdict.side]}"
+        text += f" {_SHIFTED if primary.verdict.why == NOT_BY_LABEL else _MEANS[primary.verdict.side]}"
         if primary.tested_on != "all":
             text += (
                 f" {primary.test_set} is drawn from the same data and shares its shortcuts, so a loss there may be the "

@@ -1,6 +1,6 @@
 """The verdict in words: one line, and at most four sentences: what went, what it costs and gains, what to use."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,12 +11,14 @@ from aflite_assets.reports.inputs.cues import Cue, class_text, cue_text, marked_
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.json_values import JsonValue, to_json
 from aflite_assets.reports.scores.bias_excess import Excess
-from aflite_assets.reports.scores.dataset_verdict import Code, Comparison, DatasetVerdict, Shortfall
+from aflite_assets.reports.scores.dataset_verdict import LEAST, Code, Comparison, DatasetVerdict, Shortfall
 from aflite_assets.reports.scores.groups import control, headline_split
 from aflite_assets.reports.scores.judges import doubts, judges, over_largest_class_elsewhere
 from aflite_assets.reports.scores.questions import answers_text
+from aflite_assets.reports.scores.verdicts import NOT_BY_LABEL
+from aflite_assets.reports.sentences.which_rows import gains_text, removed_train_rows, use_text
 from aflite_assets.reports.sentences.wording import bounds_text
-from aflite_assets.reports.tables.paired import free_sets
+from aflite_assets.reports.tables.paired import free_sets, passed_over
 from aflite_assets.reports.tables.verdict_evidence import (
     filtering_verdict,
     strongest_verdict,
@@ -74,7 +76,7 @@ def verdict_text(data: BenchmarkData, representation: str) -> VerdictText:
         _removed(data, filtered, verdict),
         *_cost(data, representation, verdict),
         *_gain(data, representation, verdict),
-        Detail(_use(data, representation, verdict), "paired"),
+        Detail(use_text(data, representation, verdict), "paired"),
     )
     return VerdictText(representation, verdict.code, sentence, details)
 
@@ -112,23 +114,45 @@ def _because(data: BenchmarkData, representation: str, verdict: DatasetVerdict) 
     if verdict.code == "nothing_found":
         return (
             f"linear classifiers predict {percent(rows.bias)} % of the rows, and with shuffled labels "
-            f"{percent(rows.shuffled_labels)} %."
-            " They learn nothing from these features, neither a shortcut nor the task."
+            f"{percent(rows.shuffled_labels)} %. {_learnt(rows, verdict)}"
         )
     if verdict.code == "class_balance_only":
+        within = "no more" if bias.classes.low <= 0 else f"less than {LEAST:g} points more"
+        explained = "" if _beside(verdict) else " What was removed is explained by class."
         return (
-            f"linear classifiers predict {percent(rows.bias)} % of the rows, but within a class no more than with "
-            "shuffled labels. What was removed is explained by class."
+            f"linear classifiers predict {percent(rows.bias)} % of the rows, but within a class {within} than with "
+            f"shuffled labels.{explained}{_beside(verdict)}"
         )
     if verdict.shortcut:
         return f"{_shortcut(verdict)}. {_primary(verdict.evidence.primary, data, representation)}."
     if verdict.shortfalls:
-        return _lacking(rows, verdict.shortfalls[0], verdict.evidence.primary)
+        return _lacking(rows, verdict.shortfalls, verdict.evidence.primary)
     return (
         f"linear classifiers predict {percent(rows.bias)} % of the rows, and with shuffled labels "
         f"{percent(rows.shuffled_labels)} %. "
         f"{_giveaway(data, representation) or 'The task may simply be easy.'}"
     )
+
+
+def _learnt(rows: Excess, verdict: DatasetVerdict) -> str:
+    beside = _beside(verdict)
+    if rows.low > 0:
+        return f"That is less than {LEAST:g} points more.{beside}"
+    return (
+        f"That is not surely more.{beside}"
+        if beside
+        else "They learn nothing from these features, neither a shortcut nor the task."
+    )
+
+
+def _beside(verdict: DatasetVerdict) -> str:
+    """What is shown though the bias shows nothing: a mark that counts, else a gain; empty without either."""
+    if verdict.evidence.cues:
+        mark = telling(verdict.evidence.cues)[0].text
+        return f" Though {mark} marks removed rows beyond chance; see what marks them."
+    if verdict.gains:
+        return f" Though filtered is better than its control on {gains_text(verdict)}; see the comparisons."
+    return ""
 
 
 def _giveaway(data: BenchmarkData, representation: str) -> str:
@@ -148,8 +172,10 @@ def _giveaway(data: BenchmarkData, representation: str) -> str:
 def _shortcut(verdict: DatasetVerdict) -> str:
     if verdict.evidence.cues:
         return cue_text(telling(verdict.evidence.cues)[0])
-    gains = [f"“{one.test_set}” (evaluator “{one.evaluator}”)" for one in verdict.gains]
-    return f"models trained on filtered are better than their control on {listed(gains)}, and more so than on test rows"
+    return (
+        f"models trained on filtered are better than their control on {gains_text(verdict)}, and more so than on test "
+        "rows"
+    )
 
 
 def _primary(primary: Comparison | None, data: BenchmarkData, representation: str) -> str:
@@ -163,7 +189,8 @@ def _primary(primary: Comparison | None, data: BenchmarkData, representation: st
         where = f"{primary.verdict.side} {against} on “{primary.test_set}”{same}"
         return f"“{primary.evaluator}” is {points} points {where}"
     if primary.verdict.side == "open":
-        return f"Whether filtering helps is open ({primary.evaluator} on {primary.test_set})"
+        shift = "; answers may just have moved between classes" if primary.verdict.why == NOT_BY_LABEL else ""
+        return f"Whether filtering helps is open ({primary.evaluator} on {primary.test_set}{shift})"
     return f"Whether filtering helps cannot be judged ({primary.verdict.why or 'not run'})"
 
 
@@ -203,24 +230,24 @@ def _reservation(data: BenchmarkData, verdict: DatasetVerdict) -> str:
     return ""
 
 
-def _lacking(bias: Excess, lacking: Shortfall, primary: Comparison | None) -> str:
-    if lacking.what in ("rows", "groups"):
+def _lacking(bias: Excess, shortfalls: Sequence[Shortfall], primary: Comparison | None) -> str:
+    present = listed([counted(one.present, one.what.removesuffix("s")) for one in shortfalls])
+    needed = listed([f"{count(one.needed)} {one.what}" for one in shortfalls])
+    if shortfalls[0].what in ("rows", "groups"):
         return (
-            f"of {counted(lacking.present, lacking.what.removesuffix('s'))} linear classifiers predict "
-            f"{percent(bias.bias)} %, which lies {signed_points(bias.low)} to {signed_points(bias.high)} points over "
-            f"what shuffled labels give. About {count(lacking.needed)} {lacking.what} would settle it."
+            f"of {present} linear classifiers predict {percent(bias.bias)} %, which lies {signed_points(bias.low)} to "
+            f"{signed_points(bias.high)} points over what shuffled labels give. About {needed} would settle it."
         )
     where = "" if primary is None else f" ({primary.evaluator} on {primary.test_set})"
-    present, needed = counted(lacking.present, lacking.what.removesuffix("s")), count(lacking.needed)
     return (
         f"the rows are predictable, no shortcut is shown, and the primary comparison{where} has {present}. At least "
-        f"{needed} {lacking.what} would settle it."
+        f"{needed} would settle it."
     )
 
 
 def _removed(data: BenchmarkData, filtered: FilteredSet, verdict: DatasetVerdict) -> Detail:
     train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    gone = int(pc.sum(pc.invert(train["kept"])).as_py() or 0)
+    gone = removed_train_rows(filtered)
     if not gone:
         return Detail(
             f"Removed: nothing; filtered is the whole set of {counted(train.num_rows, 'train row')}.", "filtering"
@@ -290,14 +317,37 @@ def _gain(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> 
         beside = "" if whole is None else f". Instead of all rows: {whole}"
         matched = " of its class sizes" if against == "random_matched" else ""
         chance = _chance_there(data, representation, primary.evaluator, against, primary.test_set)
-        yield Detail(f"Against as many random rows{matched}: {said}{beside}.{chance}", "paired")
+        further = f"{_shift(primary)}{chance}{passed_over_text(data)}"
+        yield Detail(f"Against as many random rows{matched}: {said}{beside}.{further}", "paired")
+
+
+def _shift(primary: Comparison) -> str:
+    """That a difference on all rows is open, as it is not there in the mean over gold labels."""
+    if primary.verdict.why != NOT_BY_LABEL or primary.label_mean is None:
+        return ""
+    points, low, high = map(signed_points, primary.label_mean)
+    return f" Where each gold label weighs the same it is {points} points (95 % [{low}, {high}]), so nothing follows."
+
+
+def passed_over_text(data: BenchmarkData) -> str:
+    """Which evaluators the primary comparison would be made with first; empty where it is."""
+    names = [f"“{name}”" for name in passed_over(data)]
+    verbs = "comes first and has" if len(names) == 1 else "come first and have"
+    return f" {listed(names)} {verbs} no result of filtered or of its control." if names else ""
 
 
 def _chance_there(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str:
     """That no difference means little where the model, trained on all rows, does no better than the largest class."""
     over = over_largest_class_elsewhere(data.cells, data.test_sets).get(test_set, {}).get(evaluator)
     interval = whole_difference(data, representation, evaluator, against, test_set)
-    if over is None or not over.at_chance or interval is None or not interval.low <= 0 <= interval.high:
+    if over is None or interval is None or not interval.low <= 0 <= interval.high:
+        return ""
+    if over.too_few:
+        return (
+            f" Trained on all rows it cannot be told there from {over.rival} ({percent(over.accuracy)} %; too few "
+            f"{over.too_few})."
+        )
+    if not over.at_chance:
         return ""
     return f" Trained on all rows it is at chance there ({percent(over.accuracy)} %), so that says little."
 
@@ -305,55 +355,6 @@ def _chance_there(data: BenchmarkData, representation: str, evaluator: str, agai
 def _evaluator(data: BenchmarkData, verdict: DatasetVerdict) -> str | None:
     primary = verdict.evidence.primary
     return primary.evaluator if primary is not None else next(iter(judges(data)), None)
-
-
-def _use(data: BenchmarkData, representation: str, verdict: DatasetVerdict) -> str:
-    """Which rows to train and test on."""
-    code, primary = verdict.code, verdict.evidence.primary
-    if code == "nothing_found":
-        return (
-            "Use: nothing speaks for fewer rows. If models should learn from this, check its labels and features first."
-        )
-    if code == "class_balance_only":
-        return "Use: all rows, with balanced classes or weights where shares matter. Filtering does no more."
-    if code == "learnable_no_shortcut_shown":
-        return "Use: all rows for training. What was kept is hard for this representation, not more right."
-    if code == "cannot_tell":
-        return "Use: all rows until it can be told."
-    if code == "shortcut_found_helps" and primary is not None:
-        whole = whole_difference(data, representation, primary.evaluator, "full", primary.test_set)
-        better = _better_than_full(data, representation, primary)
-        if whole is not None and whole.high < 0 and better is not None:
-            return (
-                f"Use: filtered for training where the shortcut misleads, as on “{better[0]}” ({better[1]} points "
-                f"above all rows). Use all rows elsewhere: on “{primary.test_set}” they are better still."
-            )
-        if whole is not None and whole.high < 0:
-            return (
-                f"Use: all rows for training, since they are better still on “{primary.test_set}”. Filtered is for "
-                "where as few rows are all you can use, and tests models that lean on the shortcut."
-            )
-        return "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
-    if code == "shortcut_found_harms":
-        return "Use: all rows for training; the filtered test rows show how much a model leans on the shortcut."
-    use = "Use: the filtered test rows to see how much a model leans on the shortcut"
-    if primary is not None:
-        return f"{use}; for training nothing is shown."
-    if free_sets(data):
-        return f"{use}. To judge training, add an evaluator that learns the task."
-    return f"{use}. To judge training, add a challenge set or hold rows out of the filter (evaluation_rows: kept)."
-
-
-def _better_than_full(data: BenchmarkData, representation: str, primary: Comparison) -> tuple[str, str] | None:
-    """The challenge set where filtered is most surely better than all rows, and its points; None without one."""
-    found = [
-        (interval.low, one.name, signed_points(interval.difference))
-        for one in data.test_sets
-        if one.challenge
-        and (interval := whole_difference(data, representation, primary.evaluator, "full", one.name)) is not None
-        and interval.low > 0
-    ]
-    return max(found)[1:] if found else None
 
 
 def _sentence(data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str) -> str | None:

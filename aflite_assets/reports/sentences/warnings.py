@@ -1,10 +1,11 @@
 """Warnings about a report's numbers: built-in effects, related models, small or missing sets, unfinished cells."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet, units_text
+from aflite_assets.reports.scores.groups import control
 from aflite_assets.reports.scores.judges import ONE_ANSWER, judges, one_answer_cells, over_largest_class, same_kind
 from aflite_assets.reports.scores.subsets import subsets_of
 from aflite_assets.reports.tables.main_tables import TestColumns, main_table
@@ -51,15 +52,10 @@ def cautions(data: BenchmarkData) -> tuple[str, ...]:
     collapsed = one_answer_names(data.cells, data.test_sets)
     if collapsed:
         warnings.append(
-            f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, so their accuracy is "
-            f"that class's share. They learnt little: {listed(collapsed, _MOST_NAMED)}."
+            f"These models give one class to at least {round(100 * ONE_ANSWER)} % of a test set, and are not surely "
+            f"better than its largest class. They learnt little: {listed(collapsed, _MOST_NAMED)}."
         )
-    single = _single_seed_evaluators(data)
-    if single:
-        warnings.append(
-            "One seed only, so how much the numbers move with the seed is unknown and there is no verdict: "
-            f"{listed(single)}."
-        )
+    warnings += _single_seed_cautions(data)
     small = _small_test_sets(data)
     if small:
         warnings.append(
@@ -138,7 +134,7 @@ def _small_parts(data: BenchmarkData) -> list[str]:
 
 
 def one_answer_names(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> list[str]:
-    """Evaluators and train sets with a seed that answers a natural test set of several classes with one class."""
+    """Evaluators and train sets with a seed that answers a natural test set with one class (`one_answer_cells`)."""
     return list(
         dict.fromkeys(
             " ".join([cell.evaluator, "trained on", cell.train_set, *_of(cell.representation)])
@@ -151,11 +147,29 @@ def _of(representation: str | None) -> list[str]:
     return [] if representation is None else [f"({representation})"]
 
 
-def _single_seed_evaluators(data: BenchmarkData) -> list[str]:
+def _single_seed_cautions(data: BenchmarkData) -> Iterator[str]:
+    """Evaluators with one seed of what verdicts compare, then those with one seed of another train set."""
     seeds = Counter(
         (cell.evaluator, cell.train_set, cell.representation) for cell in data.cells if cell.status == "done"
     )
-    return [name for name in data.evaluators if any(n == 1 for key, n in seeds.items() if key[0] == name)]
+    compared = {(name, one) for one in data.representations for name in ("filtered", control(data, one))}
+    alone = [key for key, number in seeds.items() if number == 1]
+    unjudged = {evaluator for evaluator, *trained_on in alone if tuple(trained_on) in compared}
+    if unjudged:
+        yield (
+            "One seed only, so how much the numbers move with the seed is unknown and there is no verdict: "
+            f"{listed([name for name in data.evaluators if name in unjudged])}."
+        )
+    others = [
+        " ".join([evaluator, "on", train_set, *_of(representation)])
+        for evaluator, train_set, representation in alone
+        if evaluator not in unjudged
+    ]
+    if others:
+        yield (
+            "Trained with one seed only, so intervals against these count test rows alone and are too narrow: "
+            f"{listed(others, _MOST_NAMED)}."
+        )
 
 
 def _small_test_sets(data: BenchmarkData) -> list[str]:

@@ -64,7 +64,8 @@ GLOSSARY = {
     "shares and groups give by themselves.",
     "Target size": "Filtering never keeps fewer train rows than this.",
     "Verdict": "Above or below: filtered differs from its control by more than the choice of test groups and trainings "
-    "explains, counting how many comparisons were made. Open: asked and not found. No verdict: it cannot be asked.",
+    "explains, counting how many comparisons were made. On a challenge set this must hold of the mean over gold labels "
+    "too. Open: asked and not found. No verdict: it cannot be asked.",
     "Threshold": "The lowest predictability that a removed row may have. With selection gumbel any row "
     "may go, and filtering ends once none reaches the threshold.",
     "Weak model": "A small model that mostly learns shortcuts. The rows that it forgets are where they fail.",

@@ -9,9 +9,9 @@ import numpy as np
 from aflite_assets.reports.cached_per_record import cached_per_record
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet, units_text
 from aflite_assets.reports.inputs.train_sets import compared_pairs, control_of, unweighted
-from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
+from aflite_assets.reports.intervals import CrossedInterval, crossed_interval, label_mean_interval
 from aflite_assets.reports.scores.accuracy import correct_rows
-from aflite_assets.reports.scores.groups import cell_groups
+from aflite_assets.reports.scores.groups import cell_groups, cells_of, control
 from aflite_assets.reports.scores.judges import judges, masters
 from aflite_assets.reports.scores.subsets import Subset, subsets_of
 from aflite_assets.reports.scores.verdicts import FEWEST_GROUPS, FEWEST_ROWS, Bar, Claim, Family, Verdict, judge
@@ -30,7 +30,8 @@ class PairedDifference:
     its size; or it is weighted, and `against` full or the control of filtered. `tested_on` is "full" or "filtered" rows
     of a natural test set, "all" of a challenge set or of its part; `column`, `category` and `label` say which, as in
     `tables.ChallengePart`, all None for the whole set. `filtered_seeds` and `random_seeds` count finished seeds of the
-    two sides. `interval` is None where either has none or no row is left.
+    two sides. `interval` is None where either has none or no row is left. `label_mean`: of rows of a challenge set the
+    same as mean over gold labels, None elsewhere and of questions, which have no labels to weigh.
     """
 
     representation: str
@@ -47,6 +48,7 @@ class PairedDifference:
     random_seeds: int
     interval: CrossedInterval | None
     verdict: Verdict
+    label_mean: CrossedInterval | None = None
 
     @property
     def whole(self) -> bool:
@@ -85,8 +87,9 @@ def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
 
     The one given, else the first evaluator that can judge (`judges.judges`), on the first challenge set, or without one
     on the first split that did not enter the filter's pool, which shares the shortcuts of its data; None where there is
-    no such evaluator or set. Evaluators that get no more of that set than its largest class, whatever they are trained
-    on, come last: what they have not learnt to do no train set makes better or worse.
+    no such evaluator or set. Evaluators without a finished training of filtered and of its control come last. Before
+    them come those that get no more of that set than its largest class, whatever they are trained on: what they have
+    not learnt to do no train set makes better or worse.
     """
     if data.primary is not None:
         return data.primary
@@ -95,7 +98,31 @@ def primary_comparison(data: BenchmarkData) -> tuple[str, str] | None:
     if not able:
         return None
     test_set = next(one for one in data.test_sets if one.name == free[0])
-    return next((name for name in able if masters(data, name, test_set)), able[0]), free[0]
+    missing = {name: _without_result(data, name, test_set) for name in able}
+    best = [name for name in able if missing[name] == min(missing.values())]
+    return next((name for name in best if masters(data, name, test_set)), best[0]), free[0]
+
+
+def passed_over(data: BenchmarkData) -> tuple[str, ...]:
+    """Evaluators that would stand before the primary comparison's, and have no result of filtered or of its control."""
+    primary = primary_comparison(data) if data.primary is None else None
+    if primary is None:
+        return ()
+    able, test_set = judges(data), next(one for one in data.test_sets if one.name == primary[1])
+    missing = _without_result(data, primary[0], test_set)
+    before = able[: able.index(primary[0])]
+    return tuple(name for name in before if _without_result(data, name, test_set) > missing)
+
+
+def _without_result(data: BenchmarkData, evaluator: str, test_set: TestSet) -> int:
+    """Of how many representations filtered or its control has no finished training."""
+    return sum(
+        not all(
+            finished_trainings(data, cells_of(data, evaluator, train_set, name), test_set)
+            for train_set in ("filtered", control(data, name))
+        )
+        for name in data.representations
+    )
 
 
 def free_sets(data: BenchmarkData) -> list[str]:
@@ -148,14 +175,15 @@ def _compared(
         where = (*names, test_set.name, tested_on, part.column, part.category, part.label)
         interval = _interval(first, second, part.mask, test_set.groups)
         rows = int(part.mask.sum())
-        one = PairedDifference(*where, rows, len(first), len(second), interval, _UNJUDGED)
+        by_label = None if interval is None else label_mean(first, second, test_set, part.mask)
+        one = PairedDifference(*where, rows, len(first), len(second), interval, _UNJUDGED, by_label)
         if not (one.whole or control):
             continue
         family: Family = "whole sets" if one.whole else "parts of sets"
         if primary and control and one.whole and tested_on != "filtered":
             family = "primary"
         bar = _barred(test_set, tested_on, control=control, weighted=one.train_set == "weighted")
-        yield one, Claim(interval, rows, family, bar)
+        yield one, Claim(interval, rows, family, bar, by_label)
 
 
 _UNJUDGED = Verdict(None, "not judged")
@@ -211,6 +239,21 @@ def _interval(
         return None
     chosen = [[one[rows] for one in trained] for trained in (first, second)]
     return crossed_interval(chosen[0], chosen[1], None if groups is None else groups[rows])
+
+
+def label_mean(
+    first: Sequence[np.ndarray], second: Sequence[np.ndarray], test_set: TestSet, rows: np.ndarray | None = None
+) -> CrossedInterval | None:
+    """The difference of two sides' trainings on some rows of a challenge set, mean over gold labels.
+
+    `rows`: bool per row, None for all. None of natural sets, which are drawn as the train rows are, and of questions.
+    """
+    if not test_set.challenge or test_set.unit == "question":
+        return None
+    chosen = np.ones(len(test_set.row_ids), dtype=bool) if rows is None else rows
+    trained = [[one[chosen] for one in side] for side in (first, second)]
+    groups = None if test_set.groups is None else test_set.groups[chosen]
+    return label_mean_interval(trained[0], trained[1], test_set.labels[chosen], groups)
 
 
 def finished_trainings(data: BenchmarkData, cells: Sequence[Cell], test_set: TestSet) -> list[np.ndarray]:
@@ -290,7 +333,8 @@ def _paired_note(differences: Sequence[PairedDifference]) -> str:
         "intervals count test groups and trainings as samples (crossed, t quantiles). They hold for this warm-up and "
         "this filter run, which another seed would draw anew. The primary comparison is judged by itself, all others "
         "on whole sets together (Holm 1979), and so are parts of sets. No verdict: rows that the filter chose or that "
-        f"took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups."
+        f"took part in it, one seed, under {FEWEST_ROWS} rows or {FEWEST_GROUPS} groups. On a challenge set the mean "
+        "over gold labels, each weighing the same, must surely lie on the same side: else it is open."
         + (_WEIGHTED_NOTE if any(one.train_set == "weighted" for one in differences) else "")
     )
 

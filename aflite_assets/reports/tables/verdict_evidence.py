@@ -1,5 +1,6 @@
 """The verdict on one filtering, from a report's records: gathers what the rules of `scores.dataset_verdict` need."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,9 @@ from aflite_assets.reports.scores.dataset_verdict import (
 )
 from aflite_assets.reports.scores.enough import lacking
 from aflite_assets.reports.scores.groups import cells_of, control, headline_split
-from aflite_assets.reports.tables.paired import PairedDifference, finished_trainings, paired_differences
+from aflite_assets.reports.scores.judges import judges
+from aflite_assets.reports.scores.verdicts import Claim, Verdict, judge
+from aflite_assets.reports.tables.paired import PairedDifference, finished_trainings, label_mean, paired_differences
 
 _STRONGEST_FIRST: tuple[Code, ...] = (
     "shortcut_found_helps",
@@ -80,6 +83,24 @@ def whole_difference(
     return None if found is None else crossed_interval(*found)
 
 
+def judged_against_full(
+    data: BenchmarkData, representation: str, evaluator: str, test_sets: Sequence[str]
+) -> dict[str, tuple[CrossedInterval, Verdict]]:
+    """Filtered less full on each of these whole sets, judged together (`verdicts.judge`); only sets with a result.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    found: dict[str, tuple[CrossedInterval, Claim]] = {}
+    for test in data.test_sets:
+        sides = _whole(data, representation, evaluator, "full", test.name) if test.name in test_sets else None
+        if sides is not None:
+            interval, by_label = crossed_interval(*sides), label_mean(sides[0], sides[1], test)
+            found[test.name] = interval, Claim(interval, len(test.row_ids), "whole sets", label_mean=by_label)
+    verdicts = judge([claim for _, claim in found.values()], smallest_effect=data.smallest_effect)
+    return {name: (found[name][0], verdict) for name, verdict in zip(found, verdicts, strict=True)}
+
+
 def whole_lacking(
     data: BenchmarkData, representation: str, evaluator: str, against: str, test_set: str
 ) -> Shortfall | None:
@@ -115,16 +136,21 @@ def _comparisons(data: BenchmarkData, representation: str) -> tuple[tuple[Compar
         and one.evaluator in data.plain_evaluators
         and one.test_set not in pooled
     ]
+    able = judges(data)
     contrasts = {
         place: contrast
         for place, one in enumerate(differences)
-        if one.tested_on == "all" and (contrast := _beyond_natural(data, representation, one)) is not None
+        if one.tested_on == "all"
+        and one.evaluator in able
+        and (contrast := _beyond_natural(data, representation, one)) is not None
     }
     adjusted = dict(zip(contrasts, holm([p_value for _, p_value in contrasts.values()]), strict=True))
     comparisons = [
-        replace(_comparison(one, units[one.test_set]), beyond_natural=(contrasts[place][0], adjusted[place]))
-        if place in contrasts
-        else _comparison(one, units[one.test_set])
+        replace(
+            _comparison(one, units[one.test_set]),
+            beyond_natural=(contrasts[place][0], adjusted[place]) if place in contrasts else None,
+            may_judge=one.evaluator in able,
+        )
         for place, one in enumerate(differences)
     ]
     primary = next((one for one, of in zip(comparisons, differences, strict=True) if of.primary), None)
@@ -132,7 +158,7 @@ def _comparisons(data: BenchmarkData, representation: str) -> tuple[tuple[Compar
 
 
 def _comparison(one: PairedDifference, unit: Unit) -> Comparison:
-    interval = one.interval
+    interval, by_label = one.interval, one.label_mean
     return Comparison(
         one.evaluator,
         one.test_set,
@@ -143,6 +169,7 @@ def _comparison(one: PairedDifference, unit: Unit) -> Comparison:
         0.0 if interval is None else interval.effective_groups,
         min(one.filtered_seeds, one.random_seeds),
         unit=unit,
+        label_mean=None if by_label is None else (by_label.difference, by_label.low, by_label.high),
     )
 
 

@@ -130,19 +130,25 @@ def evaluator_outcomes(
             yield _over_chance(test_set, judged_by)
     collapsed = one_answer_names(cells, test_sets)
     said = f"these learnt little, so do not judge by them: {listed(collapsed, _MOST_NAMED)}" if collapsed else ""
-    asks = f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set."
+    asks = f"No evaluator gives one class to {round(100 * ONE_ANSWER)} % of a test set without being better than that."
     judged = natural and any(cell.predictions is not None for cell in cells)
     yield CheckOutcome("evaluators", "more_than_one_answer", asks, not collapsed, said, judged)
 
 
 def _over_chance(test_set: str, found: Sequence[OverLargestClass]) -> CheckOutcome:
-    """Those under the largest class are named, but are no failure: a shortcut that misleads there makes them so."""
+    """Those under the largest class are named, but are no failure: a shortcut that misleads there makes them so.
+
+    Nor are those of which it cannot be told; the check is skipped where that is all of them.
+    """
     at_chance = [one for one in found if one.at_chance]
     groups = {
         "at chance": at_chance,
         "worse than that": [one for one in found if one.margin.high < 0],
         "better": [one for one in found if one.beaten],
     }
+    for one in found:
+        if one.too_few:
+            groups.setdefault(f"cannot be told from {one.rival} (too few {one.too_few})", []).append(one)
     said = "; ".join(
         f"{words}: {listed([f'{one.evaluator} ({_margin_text(one)})' for one in each], _MOST_NAMED)}"
         for words, each in groups.items()
@@ -155,9 +161,11 @@ def _over_chance(test_set: str, found: Sequence[OverLargestClass]) -> CheckOutco
     return CheckOutcome(
         "evaluators",
         f"not_at_chance ({test_set})",
-        "No evaluator trained on full is at chance on a challenge set: its interval leaves out the largest class.",
+        "No evaluator trained on full is at chance on a challenge set: where intervals can tell, they leave out the "
+        "largest class.",
         not at_chance,
         f"{said}{advice if at_chance else ''}",
+        applies=not all(one.too_few for one in found),
     )
 
 

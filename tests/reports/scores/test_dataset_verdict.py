@@ -81,7 +81,7 @@ def test_a_gain_on_a_challenge_set_beyond_that_on_test_rows_is_a_shortcut() -> N
 @pytest.mark.parametrize(
     "change",
     [{"beyond_natural": None}, {"beyond_natural": (20.0, 0.2)}, {"beyond_natural": (-3.0, 0.001)}, {"challenge": False},
-     {"verdict": Verdict("open", None, "primary", 0.3)}],
+     {"verdict": Verdict("open", None, "primary", 0.3)}, {"may_judge": False}],
 )  # fmt: skip
 def test_a_gain_that_test_rows_have_too_is_none(change: dict[str, object]) -> None:
     other = replace(PRIMARY, **change)  # type: ignore[arg-type]

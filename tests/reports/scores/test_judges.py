@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
@@ -80,6 +81,36 @@ def test_one_class_alone_is_told_from_a_class_that_is_nearly_all_there_is(plante
         if not one.challenge
     )
     assert one_answer_cells([constant(cell)], rare) == []
+
+
+def test_a_good_model_may_give_one_frequent_class_to_nearly_all_rows() -> None:
+    rows = np.arange(1_000)
+    labels = (rows < 60).astype(np.int64)
+    test_set = TestSet("test", False, rows, labels, ("ham", "spam"), {})
+
+    def cell(missed: int) -> Cell:
+        said = pa.table({"test_set": ["test"] * 1_000, "row_id": rows, "predicted": np.where(rows < missed, 0, labels)})
+        return Cell("good", "full", None, 0, 100, "done", None, said)
+
+    assert one_answer_cells([cell(15)], [test_set]) == []  # 98.5 % right, 95.5 % of its answers are ham
+    assert one_answer_cells([cell(60)], [test_set]) != []
+    assert one_answer_cells([cell(59)], [test_set]) != []  # one row over the largest class is luck
+
+
+def test_a_set_of_few_rows_does_not_show_one_class_alone(planted: BenchmarkData) -> None:
+    cell = constant(next(cell for cell in planted.cells if cell.train_set == "full"))
+    test = next(one for one in planted.test_sets if one.name == "test")
+
+    def first(rows: int) -> TestSet:
+        return replace(test, row_ids=test.row_ids[:rows], labels=test.labels[:rows], kept={})
+
+    def within(rows: int) -> Cell:
+        assert cell.predictions is not None
+        chosen = pc.is_in(cell.predictions["row_id"], value_set=pa.array(test.row_ids[:rows]))
+        return replace(cell, predictions=cell.predictions.filter(chosen))
+
+    assert one_answer_cells([within(19)], [first(19)]) == []
+    assert one_answer_cells([within(20)], [first(20)]) != []
 
 
 def test_judges_learnt_something_and_those_of_another_make_come_first(planted: BenchmarkData) -> None:

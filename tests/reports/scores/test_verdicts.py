@@ -23,6 +23,17 @@ def test_sides() -> None:
     assert judged(claim(0.06)) == [("open", None)]
 
 
+def test_a_difference_must_be_there_in_the_mean_over_gold_labels() -> None:
+    def labelled(low: float, high: float, difference: float = 5.0) -> Claim:
+        return replace(claim(0.01, difference), label_mean=replace(INTERVAL, low=low, high=high))
+
+    shift = ("open", "not surely in the mean over gold labels")
+    assert judged(labelled(0.5, 9.0)) == [("above", None)]
+    assert judged(labelled(-0.5, 9.0)) == judged(labelled(-9.0, -0.5)) == [shift]
+    assert judged(labelled(-9.0, -0.5, -5.0)) == [("below", None)]
+    assert judged(labelled(-9.0, 0.5, -5.0)) == [shift]
+
+
 def test_a_family_is_judged_together_and_the_primary_alone() -> None:
     claims = [claim(0.03, family="primary"), claim(0.03), claim(0.02), claim(0.03, family="parts of sets")]
     found = judge(claims, smallest_effect=1.0)

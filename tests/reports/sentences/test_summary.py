@@ -140,13 +140,32 @@ def test_the_largest_class_is_that_of_the_rows_left(planted: BenchmarkData) -> N
 
 def test_cautions_name_single_seeds_small_sets_and_unfinished_cells(planted: BenchmarkData) -> None:
     said = cautions(planted)
-    assert (
-        "One seed only, so how much the numbers move with the seed is unknown and there is no verdict: forest." in said
-    )
+    full = "Trained with one seed only, so intervals against these count test rows alone and are too narrow: "
+    assert f"{full}forest on full." in said
+    assert not [line for line in said if "there is no verdict" in line]
     assert (
         "Under 300 test rows, so wide intervals: validation (250) and validation filtered with roberta (100)." in said
     )
     assert "2 of 12 cells have no result; the tables say which and why." in said
+
+
+@pytest.mark.parametrize("train_set", ["filtered", "random", "full"])
+def test_one_seed_of_what_is_compared_means_no_verdict(planted: BenchmarkData, train_set: str) -> None:
+    cells = tuple(
+        cell
+        for cell in planted.cells
+        if cell.evaluator == "linear" and (cell.train_set, cell.seed > 0) != (train_set, True)
+    )
+    data = replace(planted, cells=cells)
+    said = [line for line in cautions(data) if "one seed only" in line.lower()]
+    if train_set == "full":
+        assert said[0].endswith("are too narrow: linear on full.")
+        assert "Primary comparison of representation roberta: above" in comparison_sentence(data, "roberta")
+    else:
+        assert said == [
+            "One seed only, so how much the numbers move with the seed is unknown and there is no verdict: linear."
+        ]
+        assert "none (one seed)" in comparison_sentence(data, "roberta")
 
 
 @pytest.mark.parametrize(("share", "named"), [(0.97, True), (0.9, False)])

@@ -14,10 +14,10 @@ from aflite_assets.reports.inputs.cues import Cue
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows
 from aflite_assets.reports.scores.questions import answers_text, question_counts
-from aflite_assets.reports.sentences.summary import findings
+from aflite_assets.reports.sentences.summary import comparison_sentence, findings
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text, verdict_texts
 from aflite_assets.reports.tables.verdict_evidence import starting_excess, strongest_verdict
-from tests.reports.conftest import ACCURACIES, done_cell
+from tests.reports.conftest import ACCURACIES, done_cell, hans
 
 WORD = Cue("word", "text_pair", "not", "contradiction", 0.9, 500, 400, 0.5, 0.3, 1e-9, 1e-8, True)
 HINT = replace(WORD, name="text", counts=False)
@@ -39,7 +39,7 @@ def with_cues(data: BenchmarkData, *cues: Cue) -> BenchmarkData:
 
 
 def test_nothing_found_is_said_in_one_line(planted: BenchmarkData) -> None:
-    text = verdict_text(started(planted, bias=0.33), "roberta")
+    text = verdict_text(started(alike(planted), bias=0.33), "roberta")
     assert text.code == "nothing_found"
     assert text.sentence == (
         "Nothing found: linear classifiers predict 33.0 % of the rows, and with shuffled labels 34.0 %. They learn "
@@ -49,6 +49,79 @@ def test_nothing_found_is_said_in_one_line(planted: BenchmarkData) -> None:
         text.details[-1].text
         == "Use: nothing speaks for fewer rows. If models should learn from this, check its labels and features first."
     )
+
+
+MARKED = replace(WORD, rows=40, removed_rows=38, share_removed=0.05, share_expected=0.02)
+
+
+def barely(planted: BenchmarkData) -> BenchmarkData:
+    """A bias of 35.5 %, surely over that of shuffled labels, 34 %, and surely less than 2 points over it."""
+    (filtered,) = planted.filtered
+    rows = filtered.rows
+    share = np.where(np.arange(len(rows)) % 2, 0.325, 0.385).astype(np.float32)
+    scores = pa.table({"row_id": rows["row_id"], "predictability": share})
+    passes = ChanceScores(0.34 + np.linspace(-0.0005, 0.0005, 20), np.full((20, 3), 0.34), len(rows))
+    return replace(planted, filtered=(replace(filtered, first_scores=scores, chance=passes),))
+
+
+def alike(planted: BenchmarkData) -> BenchmarkData:
+    """Without a gain: filtered has the predictions of random."""
+    cells = [cell for cell in planted.cells if cell.evaluator == "linear" and cell.train_set != "filtered"]
+    filtered = [replace(cell, train_set="filtered") for cell in cells if cell.train_set == "random"]
+    return replace(planted, cells=(*cells, *filtered))
+
+
+def test_a_bias_just_over_shuffled_labels_is_not_nothing_learnt(planted: BenchmarkData) -> None:
+    text = verdict_text(barely(alike(planted)), "roberta")
+    assert text.code == "nothing_found"
+    assert text.sentence == (
+        "Nothing found: linear classifiers predict 35.5 % of the rows, and with shuffled labels 34.0 %. That is less "
+        "than 2 points more."
+    )
+    assert text.details[-1].text.startswith("Use: nothing speaks for fewer rows.")
+
+
+def test_where_nothing_is_found_what_is_shown_all_the_same_is_said(planted: BenchmarkData) -> None:
+    gain = "on “hans” (evaluator “linear”)"
+    more = {"less than 2 points": barely(planted), "not surely": started(planted, bias=0.33)}
+    for much, data in more.items():
+        marked, gained = (verdict_text(one, "roberta") for one in (with_cues(data, MARKED), data))
+        assert marked.code == gained.code == "nothing_found"
+        assert marked.sentence.endswith(
+            f"That is {much} more. Though the word “not” of text_pair marks removed rows beyond chance; see what marks "
+            "them."
+        )
+        assert gained.sentence.endswith(
+            f"That is {much} more. Though filtered is better than its control {gain}; see the comparisons."
+        )
+        assert marked.details[-1].text == (
+            "Use: all rows, if the word “not” of text_pair should matter. Filtered is better than as many random rows "
+            f"{gain}."
+        )
+        assert gained.details[-1].text == f"Use: all rows. Filtered is better than as many random rows {gain}."
+    only_marked = verdict_text(with_cues(barely(alike(planted)), MARKED), "roberta")
+    assert only_marked.details[-1].text == "Use: all rows, if the word “not” of text_pair should matter."
+
+
+def test_a_mark_within_the_classes_is_not_explained_by_class(planted: BenchmarkData) -> None:
+    def by_class(chance: float, data: BenchmarkData) -> BenchmarkData:
+        (filtered,) = started(data).filtered
+        assert filtered.chance is not None
+        passes = replace(filtered.chance, class_bias=np.full((20, 3), chance))
+        return replace(data, filtered=(replace(filtered, chance=passes),))
+
+    plain = verdict_text(by_class(0.76, alike(planted)), "roberta")
+    assert plain.code == "class_balance_only"
+    assert plain.sentence.endswith(
+        "but within a class no more than with shuffled labels. What was removed is explained by class."
+    )
+    assert plain.details[-1].text.endswith("Filtering does no more.")
+    marked = verdict_text(by_class(0.76, with_cues(alike(planted), MARKED)), "roberta")
+    assert marked.code == "class_balance_only"
+    assert marked.sentence.endswith(
+        "shuffled labels. Though the word “not” of text_pair marks removed rows beyond chance; see what marks them."
+    )
+    assert marked.details[-1].text == "Use: all rows, if the word “not” of text_pair should matter."
 
 
 def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: BenchmarkData) -> None:
@@ -317,6 +390,33 @@ def test_one_seed_without_a_shortcut_cannot_tell(planted: BenchmarkData) -> None
     )
 
 
+def test_all_that_is_lacking_is_named(planted: BenchmarkData) -> None:
+    sets = (*planted.test_sets[:2], hans(12))
+    cells = tuple(
+        done_cell(sets, (0.8, 0.6, 0.5), evaluator="linear", train_set=name, seed=0, train_rows=400)
+        for name in ("full", "random", "filtered")
+    )
+    text = verdict_text(started(replace(planted, test_sets=sets, cells=cells)), "roberta")
+    assert text.sentence.endswith(
+        "(linear on hans) has 1 seed and 12 test rows. At least 2 seeds and 20 test rows would settle it."
+    )
+
+
+def test_an_evaluator_without_a_result_is_passed_over_and_named(planted: BenchmarkData) -> None:
+    first = replace(planted, cells=tuple(sorted(planted.cells, key=lambda cell: cell.evaluator)))
+    assert first.evaluators == ("forest", "linear")
+    text = verdict_text(with_cues(started(first), WORD), "roberta")
+    assert text.sentence.endswith("“linear” is 11.0 points above random on “hans”.")
+    said = " “forest” comes first and has no result of filtered or of its control."
+    assert text.details[2].text.endswith(said)
+    assert "on hans: 11.0 points above, 95 % [" in (line := comparison_sentence(first, "roberta"))
+    assert said in line
+    assert said not in comparison_sentence(planted, "roberta")
+    named = comparison_sentence(replace(first, primary=("forest", "hans")), "roberta")
+    assert "none (not run) (forest" in named
+    assert said not in named
+
+
 def test_a_wide_interval_says_how_many_rows_would_do(planted: BenchmarkData) -> None:
     data = started(planted, bias=0.38)
     filtered = data.filtered[0]
@@ -359,10 +459,11 @@ def test_hostile_words_are_one_short_line(planted: BenchmarkData) -> None:
 
 
 def test_no_difference_at_chance_is_said_to_mean_little(planted: BenchmarkData) -> None:
-    def with_hans(full: float) -> BenchmarkData:
+    def with_hans(full: float, rows: int = 300) -> BenchmarkData:
+        sets = (*planted.test_sets[:2], hans(rows))
         cells = tuple(
             done_cell(
-                planted.test_sets,
+                sets,
                 (*ACCURACIES[cell.train_set][:2], full if cell.train_set == "full" else 0.5),
                 evaluator="linear",
                 train_set=cell.train_set,
@@ -372,9 +473,13 @@ def test_no_difference_at_chance_is_said_to_mean_little(planted: BenchmarkData) 
             for cell in planted.cells
             if cell.evaluator == "linear"
         )
-        return replace(planted, cells=cells)
+        return replace(planted, test_sets=sets, cells=cells)
 
     at_chance = verdict_text(with_cues(started(with_hans(0.5)), WORD), "roberta").details[2].text
     assert at_chance.endswith(" Trained on all rows it is at chance there (50.0 %), so that says little.")
+    wide = verdict_text(with_cues(started(with_hans(0.66, rows=24)), WORD), "roberta").details[2].text
+    assert re.search(
+        " Trained on all rows it cannot be told there from the largest class \\([0-9.]+ %; too few rows\\)\\.$", wide
+    )
     learnt = verdict_text(with_cues(started(with_hans(0.8)), WORD), "roberta").details[2].text
     assert "at chance" not in learnt

@@ -82,11 +82,11 @@ def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: An
     cells, natural = planted_cells
     name = "not_at_chance (odd)"
 
-    def outcome(right: float) -> CheckOutcome:
-        rows = np.arange(1_000)
+    def outcome(right: float, n_rows: int = 1_000) -> CheckOutcome:
+        rows = np.arange(n_rows)
         odd = TestSet("odd", True, rows, rows % 2, ("no", "yes"), {})
-        said = np.where(rows < 1_000 * right, rows % 2, 1 - rows % 2)
-        tested = pa.table({"test_set": ["odd"] * 1_000, "row_id": rows, "predicted": said})
+        said = np.where(rows < n_rows * right, rows % 2, 1 - rows % 2)
+        tested = pa.table({"test_set": ["odd"] * n_rows, "row_id": rows, "predicted": said})
         both = [replace(cell, predictions=pa.concat_tables([cell.predictions, tested])) for cell in cells[:2]]
         outcomes = {one.name: one for one in evaluator_outcomes(both, [natural, odd])}
         assert outcomes["better_than_largest_class (good)"].passed
@@ -98,6 +98,10 @@ def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: An
     assert not few_over.passed
     assert few_over.said.startswith("at chance: good (52.0 %; the largest class gets 50.0 %, difference 95 % [\u2212")
     assert few_over.said.endswith("Read its accuracy on odd by gold label, and judge by another evaluator or set")
+    few = outcome(2 / 3, n_rows=24)
+    assert few.outcome == "skipped"
+    assert few.said.startswith("cannot be told from the largest class (too few rows): good (66.7 %; the largest class")
+    assert "by gold label" not in few.said
     over, under = outcome(0.6), outcome(0.1)
     assert over.passed
     assert over.said.startswith("better: good (60.0 %; the largest class gets 50.0 %, difference 95 % [5.")

@@ -1,0 +1,180 @@
+"""Which rows a verdict says to use, from planted accuracies of `linear` on its test sets."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.reports.sentences.verdict import verdict_text
+from tests.reports.conftest import done_cell, hans
+from tests.reports.sentences.test_verdict import WORD, started, with_cues
+
+Shares = Mapping[str, tuple[float, float, float]]
+
+BEATEN: Shares = {"full": (0.9, 0.6, 0.9), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
+"""On hans filtered is better than random, and all rows are better still."""
+
+OTHER = replace(hans(), name="other")
+SIZES = {"full": 1_200, "random": 400, "filtered": 400}
+
+
+def trained(sets: tuple[TestSet, ...], shares: Shares, seeds: Mapping[str, int]) -> list[Cell]:
+    return [
+        done_cell(sets, share, evaluator="linear", train_set=name, seed=seed, train_rows=SIZES[name])
+        for name, share in shares.items()
+        for seed in range(seeds.get(name, 3))
+    ]
+
+
+def marked(
+    planted: BenchmarkData,
+    shares: Shares,
+    *,
+    other: TestSet | None = None,
+    on_other: Mapping[str, float] | None = None,
+    seeds: Mapping[str, int] | None = None,
+) -> BenchmarkData:
+    """`linear` with these shares right, a mark that is shown, and perhaps another challenge set."""
+    seeds = seeds or {}
+    cells = trained(planted.test_sets, shares, seeds)
+    data = replace(planted, cells=tuple(cells))
+    if other is not None and on_other is not None:
+        there = trained((other,), {name: (0.0, 0.0, share) for name, share in on_other.items()}, seeds)
+        both = zip(cells, there, strict=True)
+        joined = (replace(a, predictions=pa.concat_tables([a.predictions, b.predictions])) for a, b in both)
+        data = replace(planted, cells=tuple(joined), test_sets=(*planted.test_sets, other))
+    return with_cues(started(data), WORD)
+
+
+def use(data: BenchmarkData) -> str:
+    return verdict_text(data, "roberta").details[-1].text
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        {"full": (0.9, 0.6, 0.67), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)},
+        {"random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)},
+    ],
+    ids=["all rows as good", "all rows never trained on"],
+)
+def test_filtered_is_not_advised_without_a_comparison_with_all_rows(planted: BenchmarkData, shares: Shares) -> None:
+    data = marked(planted, shares)
+    assert verdict_text(data, "roberta").code == "shortcut_found_helps"
+    assert use(data) == (
+        "Use: filtered rather than as many random rows, since it is better on “hans”. Against all rows nothing is "
+        "shown there."
+    )
+
+
+def test_one_training_on_all_rows_shows_nothing_against_them(planted: BenchmarkData) -> None:
+    shares = {"full": (0.9, 0.6, 0.4), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
+    assert use(marked(planted, shares)).startswith(
+        "Use: filtered for training where the shortcut is absent or misleads"
+    )
+    assert use(marked(planted, shares, seeds={"full": 1})).endswith("Against all rows nothing is shown there.")
+
+
+@pytest.mark.parametrize(
+    ("full", "said"),
+    [
+        ((0.7, 0.7, 0.6), ", and than all rows."),
+        ((0.99, 0.99, 0.6), "; all rows are better still."),
+        ((0.9, 0.9, 0.6), "; against all rows nothing is shown."),
+    ],
+)
+def test_rows_of_the_same_data_say_nothing_of_where_the_shortcut_misleads(
+    planted: BenchmarkData, full: tuple[float, float, float], said: str
+) -> None:
+    shares = {"full": full, "random": (0.7, 0.5, 0.6), "filtered": (0.9, 0.9, 0.6)}
+    data = replace(marked(planted, shares), primary=("linear", "test"))
+    assert verdict_text(data, "roberta").code == "shortcut_found_helps"
+    assert use(data) == (
+        f"Use: on “test” filtered is better than as many random rows{said} These rows were drawn from the same data: a "
+        "challenge set would show more."
+    )
+
+
+ALL_ROWS = "Use: all rows for training, since they are better still on “hans”. "
+
+
+def test_where_all_rows_are_worse_is_asked_of_sets_that_can_tell(planted: BenchmarkData) -> None:
+    better = {"full": 0.5, "random": 0.6, "filtered": 0.75}
+    found = marked(planted, BEATEN, other=OTHER, on_other=better)
+    assert use(found) == (
+        "Use: filtered for training where the shortcut misleads, as on “other” (25.0 points above all rows). Use all "
+        "rows elsewhere: on “hans” they are better still."
+    )
+    one_seed = marked(planted, BEATEN, other=OTHER, on_other=better, seeds={"full": 1})
+    assert "above all rows" not in use(one_seed)
+    names = ("entailment", "non-entailment")
+    tiny = TestSet("tiny", True, np.arange(5), np.arange(5) % 2, names, {}, {}, np.array([0, 1, 1]))
+    few = marked(planted, BEATEN, other=tiny, on_other={"full": 0.2, "random": 0.2, "filtered": 1.0})
+    assert use(few).startswith(ALL_ROWS)
+
+
+def test_where_as_many_random_rows_are_better_filtered_is_not_advised(planted: BenchmarkData) -> None:
+    data = marked(planted, BEATEN, other=OTHER, on_other={"full": 0.5, "random": 0.85, "filtered": 0.62})
+    assert use(data).startswith(ALL_ROWS)
+
+
+def test_another_set_is_named_where_nothing_is_shown_against_all_rows_on_the_first(planted: BenchmarkData) -> None:
+    shares = {"full": (0.9, 0.6, 0.67), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
+    data = marked(planted, shares, other=OTHER, on_other={"full": 0.5, "random": 0.6, "filtered": 0.75})
+    assert use(data) == (
+        "Use: filtered for training where the shortcut misleads, as on “other” (25.0 points above all rows). On “hans” "
+        "nothing is shown against all rows."
+    )
+
+
+OPEN: Shares = {"full": (0.9, 0.6, 0.6), "random": (0.86, 0.6, 0.6), "filtered": (0.86, 0.6, 0.6)}
+LEAD = "Use: the filtered test rows to see how much a model leans on the shortcut"
+
+
+def without_filtered_test_rows(data: BenchmarkData) -> BenchmarkData:
+    return replace(data, test_sets=tuple(replace(one, kept={}) for one in data.test_sets))
+
+
+def test_a_gain_on_another_set_is_named_where_the_primary_one_shows_nothing(planted: BenchmarkData) -> None:
+    data = marked(planted, OPEN, other=OTHER, on_other={"full": 0.5, "random": 0.5, "filtered": 0.75})
+    assert verdict_text(data, "roberta").code == "shortcut_found"
+    gain = "for training filtered is better than as many random rows on “other” (evaluator “linear”)."
+    assert use(data) == f"{LEAD}; {gain}"
+    assert use(without_filtered_test_rows(data)) == f"Use: {gain}"
+    assert use(marked(planted, OPEN)) == f"{LEAD}; for training nothing is shown."
+
+
+def test_filtered_test_rows_are_advised_only_where_there_are_some(planted: BenchmarkData) -> None:
+    data = marked(planted, OPEN)
+    assert use(without_filtered_test_rows(data)) == "Use: all rows; for training nothing is shown."
+    whole = tuple(
+        one if one.challenge else replace(one, kept={"roberta": np.ones(len(one.row_ids), bool)})
+        for one in data.test_sets
+    )
+    assert use(replace(data, test_sets=whole)) == "Use: all rows; for training nothing is shown."
+    harmed = marked(planted, {**OPEN, "filtered": (0.86, 0.6, 0.4)})
+    assert verdict_text(harmed, "roberta").code == "shortcut_found_harms"
+    assert use(harmed).endswith("training; the filtered test rows show how much a model leans on the shortcut.")
+    assert use(without_filtered_test_rows(harmed)) == "Use: all rows for training."
+    behind = marked(planted, BEATEN)
+    assert use(behind).endswith("are all you can use, and tests models that lean on the shortcut.")
+    assert use(without_filtered_test_rows(behind)).endswith("Filtered is for where as few rows are all you can use.")
+    pooled = tuple(replace(one, kept={}, pooled=True) for one in data.test_sets if not one.challenge)
+    assert use(replace(data, test_sets=pooled)) == (
+        "Use: all rows. To judge training, add a challenge set or hold rows out of the filter (evaluation_rows: kept)."
+    )
+
+
+def test_where_nothing_was_removed_nothing_is_said_of_what_was_kept(planted: BenchmarkData) -> None:
+    (filtered,) = planted.filtered
+    rows = filtered.rows.set_column(3, "kept", pa.array(np.ones(1_200, bool)))
+    rows = rows.set_column(4, "removed_in_iteration", pa.nulls(1_200, pa.int64()))
+    cells = tuple(cell for cell in planted.cells if cell.train_set == "full")
+    data = started(replace(planted, filtered=(replace(filtered, rows=rows),), cells=cells))
+    text = verdict_text(data, "roberta")
+    assert text.code == "learnable_no_shortcut_shown"
+    assert text.details[0].text.startswith("Removed: nothing; filtered is the whole set")
+    assert use(data) == "Use: all rows. Nothing was removed, so there is no other train set to compare."

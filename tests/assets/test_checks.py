@@ -8,13 +8,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.assets import common, data, warmup
+from aflite_assets.assets import common, data, evaluation, warmup
 from aflite_assets.assets.steps.optional_checks import applies
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
+from aflite_assets.reports.intervals import CrossedInterval
+from aflite_assets.reports.scores.judges import OverLargestClass
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import Registry, parse_spec
+from aflite_assets.stages.evaluation.learnt import Learnt
 from aflite_assets.stages.shared.published import ChallengeSets
-from aflite_assets.stages.warmup.findings import EncoderFits
+from aflite_assets.stages.warmup.findings import EncoderFit, EncoderFits
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 BLOCKING = {"files_intact", "row_ids_unique", "labels_known", "features_finite"}
@@ -150,19 +153,69 @@ def test_over_one_percent_of_cut_rows_is_told_with_the_length_to_set(over: int, 
     assert texts["what_to_do"] == ("none" if passed else advice)
 
 
+NOTHING_ASKED = Learnt({}, {}, ("svm",), {"hans": ("svm",)})
+
+
 def test_what_has_nothing_to_look_at_does_not_apply() -> None:
     for outcome in (
         warmup._better_than_largest_class(EncoderFits(0.5, {})),
+        evaluation._better_than_largest_class(NOTHING_ASKED),
+        evaluation._not_at_chance(NOTHING_ASKED),
         warmup._curves_flatten(None),
         data._available(ChallengeSets({}, {})),
     ):
         assert not applies(outcome.metadata), outcome.check_name
     for outcome in (
-        warmup._better_than_largest_class(EncoderFits(0.5, {"a": 0.4})),
+        warmup._better_than_largest_class(EncoderFits(0.5, {"a": EncoderFit(0.4, 100)})),
         data._available(ChallengeSets({}, {"hans": "no file"})),
     ):
         assert applies(outcome.metadata), outcome.check_name
         assert not outcome.passed
+
+
+def over(difference: float, *, test_set: str, evaluator: str = "linear") -> OverLargestClass:
+    """So many points over the largest class, of a quarter of the rows, with four points to either side."""
+    margin = CrossedInterval(difference, difference - 4, difference + 4, 0.05, 3, (2, 2), 100, 100, True)
+    return OverLargestClass(evaluator, test_set, 0.25, margin, test_set == "answers")
+
+
+def test_evaluators_of_whom_it_cannot_be_asked_are_named_beside_the_others() -> None:
+    learnt = Learnt(
+        {"linear": over(2, test_set="answers")}, {"hans": {"linear": over(9, test_set="hans")}}, ("svm",),
+        {"hans": ("svm",), "few": ("linear", "svm")},
+    )  # fmt: skip
+    natural, elsewhere = evaluation._better_than_largest_class(learnt), evaluation._not_at_chance(learnt)
+    texts = {name: str(value.value) for name, value in natural.metadata.items()}
+    assert not natural.passed
+    assert texts == {
+        "behind": "linear",
+        "evaluators": "linear: 27.0% of answers, guessing an answer 25.0%, difference -2.0 to 6.0 points",
+        "cannot_be_asked_of": "svm",
+    }
+    texts = {name: str(value.value) for name, value in elsewhere.metadata.items()}
+    assert elsewhere.passed
+    assert texts == {
+        "at_chance": "none",
+        "evaluators": "linear on hans: 34.0% of hans, the largest class 25.0%, difference 5.0 to 13.0 points",
+        "cannot_be_asked_of": "svm on hans, linear on few, svm on few",
+    }
+    assert (natural.severity, elsewhere.severity) == (dg.AssetCheckSeverity.WARN,) * 2
+
+
+@pytest.mark.parametrize(("accuracy", "passed"), [(0.505, False), (0.58, True)])
+def test_encoders_are_held_against_the_largest_class_by_the_interval(accuracy: float, passed: bool) -> None:
+    outcome = warmup._better_than_largest_class(EncoderFits(0.5, {"bert": EncoderFit(accuracy, 200)}))
+    assert (outcome.passed, outcome.severity) == (passed, dg.AssetCheckSeverity.WARN)
+    shown = {name: value.value for name, value in outcome.metadata.items()}
+    low, high = ("51.1%", "64.6%") if passed else ("43.6%", "57.4%")
+    assert shown == {
+        "largest_class": 0.5,
+        "train_accuracy": f"bert: {accuracy:.1%} of 200 rows, 95 % interval {low} to {high}",
+        "not_surely_better": "none" if passed else "bert",
+    }
+    (spec,) = warmup.warmup_models.check_specs
+    assert spec.description is not None
+    assert "passing is no proof that it learnt the task" in spec.description
 
 
 def test_datasets_without_text_models_pass() -> None:

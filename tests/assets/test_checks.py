@@ -54,6 +54,15 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_here: None) -> N
     monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": spec}, {}, {}))
 
 
+def resources() -> dict[str, Any]:
+    return {
+        "result_store": ResultStoreResource(),
+        "compute_device": ComputeDevice(device="cpu"),
+        "compute_cluster": ComputeCluster(),
+        "experiment_tracker": ExperimentTracker(),
+    }
+
+
 def evaluations(*assets: Any, raise_on_error: bool = True) -> dict[str, dg.AssetCheckEvaluation]:
     with dg.DagsterInstance.ephemeral() as instance:
         result = dg.materialize(
@@ -61,12 +70,7 @@ def evaluations(*assets: Any, raise_on_error: bool = True) -> dict[str, dg.Asset
             partition_key="circles_1",
             instance=instance,
             raise_on_error=raise_on_error,
-            resources={
-                "result_store": ResultStoreResource(),
-                "compute_device": ComputeDevice(device="cpu"),
-                "compute_cluster": ComputeCluster(),
-                "experiment_tracker": ExperimentTracker(),
-            },
+            resources=resources(),
         )
         return {one.check_name: one for one in result.get_asset_check_evaluations()}
 
@@ -110,6 +114,18 @@ def test_findings_stand_on_the_asset(pairs: None) -> None:
     assert shown(checks["all_rows_labelled"])["train.dropped"] == 2
     assert shown(checks["features_finite"])["result"] == "not applicable: features only"
     assert shown(checks["classes_balanced"])["train.ratio"] == 1.0
+
+
+def test_a_check_of_a_stage_can_be_run_alone(pairs: None) -> None:
+    chosen = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("raw_dataset"), "no_empty_texts"))
+    jobs = [dg.define_asset_job("only", chosen)]
+    defs = dg.Definitions(assets=[data.raw_dataset], resources=resources(), jobs=jobs)
+    with dg.DagsterInstance.ephemeral() as instance:
+        tags = {"dagster/partition": "circles_1"}
+        result = defs.resolve_job_def("only").execute_in_process(instance=instance, tags=tags)
+    (found,) = result.get_asset_check_evaluations()
+    assert (found.check_name, found.passed, shown(found)["empty"]) == ("no_empty_texts", False, 1)
+    assert not result.get_asset_materialization_events()
 
 
 def test_a_damaged_result_is_not_read(pairs: None, home: Path) -> None:

@@ -93,8 +93,10 @@ def walked(spec: Any, store: ResultStore, *, through: str) -> Learnt:
 
 
 def learnt_by(evaluators: Mapping[str, EvaluatorSpec], spec: Any, store: ResultStore) -> Learnt:
-    read = (store.current(name, spec.name) for name in ("evaluator_models", "raw_dataset", "challenge_sets"))
-    return learnt_on_full(*read, spec.challenge_sets, evaluators)
+    models, raw, challenges = (
+        store.current(name, spec.name) for name in ("evaluator_models", "raw_dataset", "challenge_sets")
+    )
+    return learnt_on_full(models, raw, challenges, spec.challenge_sets, evaluators)
 
 
 def noise(folder: Path, classes: Mapping[str, np.ndarray], **settings: Any) -> Any:

@@ -21,7 +21,6 @@ from aflite_assets.stages.stage import CellFilter
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:
-    from aflite_assets.reports.scores.judges import OverLargestClass
     from aflite_assets.stages.evaluation.learnt import Learnt
 
 
@@ -92,23 +91,25 @@ def _learnt(dataset: str, models: PublishedResult, result_store: ResultStoreReso
 
 
 def _better_than_largest_class(learnt: "Learnt") -> dg.AssetCheckResult:
-    name, found = "better_than_largest_class", learnt.natural
-    if not found:
+    name = "better_than_largest_class"
+    outcomes = learnt.outcomes_of(name)
+    if not any(one.applies for one in outcomes.values()):
         return check(name, True, warn=True, result=f"{NOT_APPLICABLE}: no natural test set that can tell")
-    behind = [evaluator for evaluator, one in found.items() if not one.beaten]
-    shown = {evaluator: _margin(one) for evaluator, one in found.items()}
+    behind = [evaluator for evaluator, one in outcomes.items() if not one.passed]
+    shown = {evaluator: one.said for evaluator, one in outcomes.items()}
     return check(name, not behind, warn=True, behind=_names(behind), evaluators=shown, **_unasked(learnt.not_asked))
 
 
 def _not_at_chance(learnt: "Learnt") -> dg.AssetCheckResult:
-    name = "not_at_chance_on_challenge_sets"
-    every = {f"{one.evaluator} on {one.test_set}": one for each in learnt.elsewhere.values() for one in each.values()}
-    if not every:
+    name, outcomes = "not_at_chance_on_challenge_sets", learnt.outcomes_of("not_at_chance")
+    if not any(one.applies for one in outcomes.values()):
         return check(name, True, warn=True, result=f"{NOT_APPLICABLE}: no challenge sets that can tell")
-    at_chance = [place for place, one in every.items() if one.at_chance]
-    shown = {place: _margin(one) for place, one in every.items()}
+    passed = all(one.passed for one in outcomes.values())
+    every = (one for each in learnt.elsewhere.values() for one in each.values())
+    at_chance = [f"{one.evaluator} on {one.test_set}" for one in every if one.at_chance]
+    shown = {test_set: one.said for test_set, one in outcomes.items()}
     unasked = [f"{one} on {test_set}" for test_set, each in learnt.not_asked_elsewhere.items() for one in each]
-    return check(name, not at_chance, warn=True, at_chance=_names(at_chance), evaluators=shown, **_unasked(unasked))
+    return check(name, passed, warn=True, at_chance=_names(at_chance), test_sets=shown, **_unasked(unasked))
 
 
 def _names(those: Sequence[str]) -> str:
@@ -118,13 +119,6 @@ def _names(those: Sequence[str]) -> str:
 def _unasked(those: Sequence[str]) -> dict[str, str]:
     """Of whom it cannot be asked, where there are others: too few rows, or no probabilities where these are needed."""
     return {"cannot_be_asked_of": _names(those)} if those else {}
-
-
-def _margin(one: "OverLargestClass") -> str:
-    return (
-        f"{one.accuracy:.1%} of {one.test_set}, {one.rival} {one.largest:.1%}, difference {one.margin.low:.1f} to "
-        f"{one.margin.high:.1f} points"
-    )
 
 
 @asset_with_optional_checks(

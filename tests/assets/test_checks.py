@@ -11,6 +11,7 @@ import pytest
 from aflite_assets.assets import common, data, evaluation, warmup
 from aflite_assets.assets.steps.optional_checks import applies
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
+from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.scores.judges import OverLargestClass
 from aflite_assets.results import ResultStore
@@ -169,7 +170,7 @@ def test_over_one_percent_of_cut_rows_is_told_with_the_length_to_set(over: int, 
     assert texts["what_to_do"] == ("none" if passed else advice)
 
 
-NOTHING_ASKED = Learnt({}, {}, ("svm",), {"hans": ("svm",)})
+NOTHING_ASKED = Learnt({}, {}, ("svm",), {"hans": ("svm",)}, {})
 
 
 def test_what_has_nothing_to_look_at_does_not_apply() -> None:
@@ -189,40 +190,53 @@ def test_what_has_nothing_to_look_at_does_not_apply() -> None:
         assert not outcome.passed
 
 
-def over(difference: float, *, test_set: str, evaluator: str = "linear") -> OverLargestClass:
+def outcome(name: str, passed: bool, said: str, *, applies: bool = True) -> dict[str, CheckOutcome]:
+    return {name: CheckOutcome("evaluators", name, "What is asked.", passed, said, applies)}
+
+
+def over(difference: float, *, test_set: str) -> OverLargestClass:
     """So many points over the largest class, of a quarter of the rows, with four points to either side."""
     margin = CrossedInterval(difference, difference - 4, difference + 4, 0.05, 3, (2, 2), 100, 100, True)
-    return OverLargestClass(evaluator, test_set, 0.25, margin, test_set == "answers")
+    return OverLargestClass("linear", test_set, 0.25, margin)
 
 
 def test_evaluators_of_whom_it_cannot_be_asked_are_named_beside_the_others() -> None:
-    learnt = Learnt(
-        {"linear": over(2, test_set="answers")}, {"hans": {"linear": over(9, test_set="hans")}}, ("svm",),
-        {"hans": ("svm",), "few": ("linear", "svm")},
-    )  # fmt: skip
-    natural, elsewhere = evaluation._better_than_largest_class(learnt), evaluation._not_at_chance(learnt)
-    texts = {name: str(value.value) for name, value in natural.metadata.items()}
-    assert not natural.passed
-    assert texts == {
-        "behind": "linear",
-        "evaluators": "linear: 27.0% of answers, guessing an answer 25.0%, difference -2.0 to 6.0 points",
-        "cannot_be_asked_of": "svm",
+    outcomes = {
+        **outcome("better_than_largest_class (linear)", False, "27.0 % of answers"),
+        **outcome("not_at_chance (hans)", True, "better: linear"),
+        **outcome("not_at_chance (few)", True, "cannot be told: linear", applies=False),
+        **outcome("more_than_one_answer", False, "these learnt little"),
     }
-    texts = {name: str(value.value) for name, value in elsewhere.metadata.items()}
-    assert elsewhere.passed
-    assert texts == {
+    places = {name: {"linear": over(9, test_set=name)} for name in ("hans", "few")}
+    unasked = {"hans": ("svm",), "none": ("linear", "svm")}
+    learnt = Learnt({"linear": over(2, test_set="answers")}, places, ("svm",), unasked, outcomes)
+    natural, elsewhere = evaluation._better_than_largest_class(learnt), evaluation._not_at_chance(learnt)
+    assert (natural.passed, elsewhere.passed) == (False, True)
+    assert {name: value.value for name, value in natural.metadata.items()} == {
+        "behind": "linear", "evaluators": "linear: 27.0 % of answers", "cannot_be_asked_of": "svm",
+    }  # fmt: skip
+    assert {name: value.value for name, value in elsewhere.metadata.items()} == {
         "at_chance": "none",
-        "evaluators": "linear on hans: 34.0% of hans, the largest class 25.0%, difference 5.0 to 13.0 points",
-        "cannot_be_asked_of": "svm on hans, linear on few, svm on few",
+        "test_sets": "hans: better: linear\nfew: cannot be told: linear",
+        "cannot_be_asked_of": "svm on hans, linear on none, svm on none",
     }
     assert (natural.severity, elsewhere.severity) == (dg.AssetCheckSeverity.WARN,) * 2
 
 
+def test_what_the_report_skips_is_skipped_and_what_fails_there_fails() -> None:
+    skipped = outcome("not_at_chance (few)", True, "cannot be told: linear", applies=False)
+    failed = outcome("not_at_chance (hans)", False, "at chance: linear")
+    places = {"hans": {"linear": over(2, test_set="hans")}}
+    assert not applies(evaluation._not_at_chance(Learnt({}, places, (), {}, skipped)).metadata)
+    found = evaluation._not_at_chance(Learnt({}, places, (), {}, failed | skipped))
+    assert (found.passed, found.metadata["at_chance"].value) == (False, "linear on hans")
+
+
 @pytest.mark.parametrize(("accuracy", "passed"), [(0.505, False), (0.58, True)])
 def test_encoders_are_held_against_the_largest_class_by_the_interval(accuracy: float, passed: bool) -> None:
-    outcome = warmup._better_than_largest_class(EncoderFits(0.5, {"bert": EncoderFit(accuracy, 200)}))
-    assert (outcome.passed, outcome.severity) == (passed, dg.AssetCheckSeverity.WARN)
-    shown = {name: value.value for name, value in outcome.metadata.items()}
+    found = warmup._better_than_largest_class(EncoderFits(0.5, {"bert": EncoderFit(accuracy, 200)}))
+    assert (found.passed, found.severity) == (passed, dg.AssetCheckSeverity.WARN)
+    shown = {name: value.value for name, value in found.metadata.items()}
     low, high = ("51.1%", "64.6%") if passed else ("43.6%", "57.4%")
     assert shown == {
         "largest_class": 0.5,

@@ -7,12 +7,14 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.inputs.records import Cell, TestSet
 from aflite_assets.reports.scores.judges import OverLargestClass, over_largest_class, over_largest_class_elsewhere
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.specs.models import EvaluatorSpec, validation_splits
 from aflite_assets.stages.report.asked_sets import asked_sets
+from aflite_assets.stages.report.checks import evaluator_outcomes
 from aflite_assets.stages.report.forgettables import is_apart, second_phases
 from aflite_assets.stages.report.model_families import partial_inputs
 from aflite_assets.stages.shared.report_inputs import fine_tuned_evaluators, test_sets
@@ -24,13 +26,19 @@ class Learnt:
 
     `natural`: by evaluator, of the natural test set of headlines; `elsewhere`: by challenge set and evaluator.
     `not_asked` and `not_asked_elsewhere`: the trained evaluators that lack there, since rows are too few, or
-    probabilities are needed and they give none.
+    probabilities are needed and they give none. `outcomes`: of the report's checks of evaluators, by name.
     """
 
     natural: Mapping[str, OverLargestClass]
     elsewhere: Mapping[str, Mapping[str, OverLargestClass]]
     not_asked: tuple[str, ...]
     not_asked_elsewhere: Mapping[str, tuple[str, ...]]
+    outcomes: Mapping[str, CheckOutcome]
+
+    def outcomes_of(self, check: str) -> dict[str, CheckOutcome]:
+        """Of the report's check of this name, by what it is about: an evaluator, or a challenge set."""
+        start = f"{check} ("
+        return {name[len(start) : -1]: one for name, one in self.outcomes.items() if name.startswith(start)}
 
 
 def learnt_on_full(
@@ -72,6 +80,7 @@ def learnt_on_full(
         elsewhere,
         tuple(name for name in trained if name not in natural),
         {test_set: names for test_set, names in lacking.items() if names},
+        {one.name: one for one in evaluator_outcomes(cells, sets.asked)},
     )
 
 

@@ -132,14 +132,15 @@ def assert_reported(learnt: Learnt, spec: Any, store: ResultStore) -> None:
     data = report_data(BenchmarkReportSettings.of(spec), BenchmarkReportInputs.of(results), spec.name)
     assert learnt.natural == over_largest_class(data.cells, data.test_sets)
     assert learnt.elsewhere == over_largest_class_elsewhere(data.cells, data.test_sets)
-    outcomes = {one.name: one.passed for one in data.checks if one.about == "evaluators"}
+    outcomes = {one.name: one for one in data.checks if one.about == "evaluators"}
     del outcomes["all_cells_done"], outcomes["more_than_one_answer"]
+    assert {name: learnt.outcomes[name] for name in outcomes} == outcomes
     beaten = {f"better_than_largest_class ({name})": one.beaten for name, one in learnt.natural.items()}
     told = {
         f"not_at_chance ({name})": not any(one.at_chance for one in each.values())
         for name, each in learnt.elsewhere.items()
     }
-    assert outcomes == beaten | told
+    assert {name: one.passed for name, one in outcomes.items()} == beaten | told
 
 
 def test_sums_of_probabilities_are_asked_about_as_the_report_does(tmp_path: Path, store: ResultStore) -> None:

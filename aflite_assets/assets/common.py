@@ -59,7 +59,7 @@ def run_asset(
 
     `cells` as in `run_stage`; what is raised, and what is tried again, as in `found_or_made`.
     """
-    name = context.asset_key.path[-1]
+    name = context.op_def.name  # of a check that is run alone there is no asset key
     if _comes_first(context):
         context.log.info(threads_in_words())
         if not os.environ.get("DAGSTER_HOME"):
@@ -84,7 +84,7 @@ def run_asset(
 def _comes_first(context: dg.AssetExecutionContext) -> bool:
     """Whether no asset that this one reads is made in the same run."""
     made = context.job_def.asset_layer.executable_asset_keys
-    return not any(dg.AssetKey(parent) in made for parent in STAGES[context.asset_key.path[-1]].input_names)
+    return not any(dg.AssetKey(parent) in made for parent in STAGES[context.op_def.name].input_names)
 
 
 def materialized(

@@ -1,5 +1,6 @@
 """Assets of the group `evaluation`: models trained and tested before and after, and statistics about the rows."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -20,7 +21,7 @@ from aflite_assets.stages.stage import CellFilter
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 if TYPE_CHECKING:
-    from aflite_assets.reports.scores.judges import OverLargestClass
+    from aflite_assets.stages.evaluation.learnt import Learnt
 
 
 class CellChoice(dg.Config):
@@ -47,7 +48,7 @@ _CHECKS = [
 ]
 
 
-@dg.asset(
+@asset_with_optional_checks(
     **stage_options(
         "evaluator_models", group="evaluation", kinds={"pytorch", "scikitlearn"}, pool=GPU_POOL, checks=_CHECKS
     )
@@ -77,41 +78,47 @@ def evaluator_models(
         **column_metadata(obtained.result, result_store.open()),
     }
     done = check("all_cells_done", not undone, warn=True, undone=undone)
-    learnt = (one(context.partition_key, obtained.result, result_store) for one in (_learnt, _not_at_chance))
-    return materialized(obtained, metadata, [done, *learnt])
+    return materialized(obtained, metadata, [done, *_learnt(context.partition_key, obtained.result, result_store)])
 
 
-def _learnt(dataset: str, models: PublishedResult, result_store: ResultStoreResource) -> dg.AssetCheckResult:
+def _learnt(dataset: str, models: PublishedResult, result_store: ResultStoreResource) -> list[dg.AssetCheckResult]:
     from aflite_assets.stages.evaluation.learnt import learnt_on_full
 
-    raw = result_store.open().current("raw_dataset", dataset)
-    found = learnt_on_full(models, raw, common.REGISTRY[dataset].evaluators)
-    shown = {name: _margin(one) for name, one in found.items()}
-    behind = [name for name, one in found.items() if not one.beaten]
-    return check(
-        "better_than_largest_class", not behind, warn=True, behind=", ".join(behind) or "none", evaluators=shown
-    )
-
-
-def _not_at_chance(dataset: str, models: PublishedResult, result_store: ResultStoreResource) -> dg.AssetCheckResult:
-    from aflite_assets.stages.evaluation.learnt import learnt_elsewhere
-
-    name, spec, store = "not_at_chance_on_challenge_sets", common.REGISTRY[dataset], result_store.open()
+    spec, store = common.REGISTRY[dataset], result_store.open()
     raw, challenges = (store.current(each, dataset) for each in ("raw_dataset", "challenge_sets"))
-    found = learnt_elsewhere(models, raw, challenges, spec.challenge_sets, spec.evaluators)
-    if not any(found.values()):
+    learnt = learnt_on_full(models, raw, challenges, spec.challenge_sets, spec.evaluators)
+    return [_better_than_largest_class(learnt), _not_at_chance(learnt)]
+
+
+def _better_than_largest_class(learnt: "Learnt") -> dg.AssetCheckResult:
+    name = "better_than_largest_class"
+    outcomes = learnt.outcomes_of(name)
+    if not any(one.applies for one in outcomes.values()):
+        return check(name, True, warn=True, result=f"{NOT_APPLICABLE}: no natural test set that can tell")
+    behind = [evaluator for evaluator, one in outcomes.items() if not one.passed]
+    shown = {evaluator: one.said for evaluator, one in outcomes.items()}
+    return check(name, not behind, warn=True, behind=_names(behind), evaluators=shown, **_unasked(learnt.not_asked))
+
+
+def _not_at_chance(learnt: "Learnt") -> dg.AssetCheckResult:
+    name, outcomes = "not_at_chance_on_challenge_sets", learnt.outcomes_of("not_at_chance")
+    if not any(one.applies for one in outcomes.values()):
         return check(name, True, warn=True, result=f"{NOT_APPLICABLE}: no challenge sets that can tell")
-    every = [one for by_name in found.values() for one in by_name.values()]
+    passed = all(one.passed for one in outcomes.values())
+    every = (one for each in learnt.elsewhere.values() for one in each.values())
     at_chance = [f"{one.evaluator} on {one.test_set}" for one in every if one.at_chance]
-    shown = {f"{one.evaluator} on {one.test_set}": _margin(one) for one in every}
-    return check(name, not at_chance, warn=True, at_chance=", ".join(at_chance) or "none", evaluators=shown)
+    shown = {test_set: one.said for test_set, one in outcomes.items()}
+    unasked = [f"{one} on {test_set}" for test_set, each in learnt.not_asked_elsewhere.items() for one in each]
+    return check(name, passed, warn=True, at_chance=_names(at_chance), test_sets=shown, **_unasked(unasked))
 
 
-def _margin(one: "OverLargestClass") -> str:
-    return (
-        f"{one.accuracy:.1%} of {one.test_set}, largest class {one.largest:.1%}, difference {one.margin.low:.1f} to "
-        f"{one.margin.high:.1f} points"
-    )
+def _names(those: Sequence[str]) -> str:
+    return ", ".join(those) or "none"
+
+
+def _unasked(those: Sequence[str]) -> dict[str, str]:
+    """Of whom it cannot be asked, where there are others: too few rows, or no probabilities where these are needed."""
+    return {"cannot_be_asked_of": _names(those)} if those else {}
 
 
 @asset_with_optional_checks(

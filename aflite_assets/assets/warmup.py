@@ -14,7 +14,7 @@ from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE
 from aflite_assets.reports.inputs.learning_curve import choice_text, curve_rows
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import read_learning_curves
-from aflite_assets.stages.warmup.findings import EncoderFits, cut_texts, encoder_fits
+from aflite_assets.stages.warmup.findings import FITS_ASKED, EncoderFits, cut_texts, encoder_fits
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource
 
 
@@ -104,9 +104,7 @@ def _length_line(facts: Mapping[str, Any]) -> str:
         group="warmup",
         kinds={"pytorch"},
         pool=GPU_POOL,
-        checks=[
-            ("better_than_largest_class", "Each encoder fits its warm-up rows better than the largest class.", False)
-        ],
+        checks=[("better_than_largest_class", FITS_ASKED, False)],
     )
 )
 def warmup_models(
@@ -126,6 +124,18 @@ def warmup_models(
 
 def _better_than_largest_class(fits: EncoderFits) -> dg.AssetCheckResult:
     name = "better_than_largest_class"
-    if not fits.accuracies:
+    if not fits.encoders:
         return check(name, True, warn=True, result=f"{NOT_APPLICABLE}: trained encoders only")
-    return check(name, not fits.no_better, warn=True, largest_class=fits.largest_class, train_accuracy=fits.accuracies)
+    shown = {
+        name: f"{fit.accuracy:.1%} of {fit.rows} rows, 95 % interval {fit.interval.low:.1%} to {fit.interval.high:.1%}"
+        for name, fit in fits.encoders.items()
+    }
+    not_surely_better = ", ".join(fits.no_better) or "none"
+    return check(
+        name,
+        not fits.no_better,
+        warn=True,
+        largest_class=fits.largest_class,
+        train_accuracy=shown,
+        not_surely_better=not_surely_better,
+    )

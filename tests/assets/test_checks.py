@@ -8,13 +8,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.assets import common, data, warmup
+from aflite_assets.assets import common, data, evaluation, warmup
 from aflite_assets.assets.steps.optional_checks import applies
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
+from aflite_assets.reports.inputs.checks import CheckOutcome
+from aflite_assets.reports.intervals import CrossedInterval
+from aflite_assets.reports.scores.judges import OverLargestClass
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import Registry, parse_spec
+from aflite_assets.stages.evaluation.learnt import Learnt
 from aflite_assets.stages.shared.published import ChallengeSets
-from aflite_assets.stages.warmup.findings import EncoderFits
+from aflite_assets.stages.warmup.findings import EncoderFit, EncoderFits
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
 BLOCKING = {"files_intact", "row_ids_unique", "labels_known", "features_finite"}
@@ -51,6 +55,15 @@ def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_here: None) -> N
     monkeypatch.setattr(common, "REGISTRY", Registry({"circles_1": spec}, {}, {}))
 
 
+def resources() -> dict[str, Any]:
+    return {
+        "result_store": ResultStoreResource(),
+        "compute_device": ComputeDevice(device="cpu"),
+        "compute_cluster": ComputeCluster(),
+        "experiment_tracker": ExperimentTracker(),
+    }
+
+
 def evaluations(*assets: Any, raise_on_error: bool = True) -> dict[str, dg.AssetCheckEvaluation]:
     with dg.DagsterInstance.ephemeral() as instance:
         result = dg.materialize(
@@ -58,12 +71,7 @@ def evaluations(*assets: Any, raise_on_error: bool = True) -> dict[str, dg.Asset
             partition_key="circles_1",
             instance=instance,
             raise_on_error=raise_on_error,
-            resources={
-                "result_store": ResultStoreResource(),
-                "compute_device": ComputeDevice(device="cpu"),
-                "compute_cluster": ComputeCluster(),
-                "experiment_tracker": ExperimentTracker(),
-            },
+            resources=resources(),
         )
         return {one.check_name: one for one in result.get_asset_check_evaluations()}
 
@@ -109,6 +117,18 @@ def test_findings_stand_on_the_asset(pairs: None) -> None:
     assert shown(checks["classes_balanced"])["train.ratio"] == 1.0
 
 
+def test_a_check_of_a_stage_can_be_run_alone(pairs: None) -> None:
+    chosen = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("raw_dataset"), "no_empty_texts"))
+    jobs = [dg.define_asset_job("only", chosen)]
+    defs = dg.Definitions(assets=[data.raw_dataset], resources=resources(), jobs=jobs)
+    with dg.DagsterInstance.ephemeral() as instance:
+        tags = {"dagster/partition": "circles_1"}
+        result = defs.resolve_job_def("only").execute_in_process(instance=instance, tags=tags)
+    (found,) = result.get_asset_check_evaluations()
+    assert (found.check_name, found.passed, shown(found)["empty"]) == ("no_empty_texts", False, 1)
+    assert not result.get_asset_materialization_events()
+
+
 def test_a_damaged_result_is_not_read(pairs: None, home: Path) -> None:
     evaluations(data.raw_dataset)
     path = ResultStore(home / "results").current("raw_dataset", "circles_1").file("rows-00000.parquet")
@@ -150,19 +170,82 @@ def test_over_one_percent_of_cut_rows_is_told_with_the_length_to_set(over: int, 
     assert texts["what_to_do"] == ("none" if passed else advice)
 
 
+NOTHING_ASKED = Learnt({}, {}, ("svm",), {"hans": ("svm",)}, {})
+
+
 def test_what_has_nothing_to_look_at_does_not_apply() -> None:
     for outcome in (
         warmup._better_than_largest_class(EncoderFits(0.5, {})),
+        evaluation._better_than_largest_class(NOTHING_ASKED),
+        evaluation._not_at_chance(NOTHING_ASKED),
         warmup._curves_flatten(None),
         data._available(ChallengeSets({}, {})),
     ):
         assert not applies(outcome.metadata), outcome.check_name
     for outcome in (
-        warmup._better_than_largest_class(EncoderFits(0.5, {"a": 0.4})),
+        warmup._better_than_largest_class(EncoderFits(0.5, {"a": EncoderFit(0.4, 100)})),
         data._available(ChallengeSets({}, {"hans": "no file"})),
     ):
         assert applies(outcome.metadata), outcome.check_name
         assert not outcome.passed
+
+
+def outcome(name: str, passed: bool, said: str, *, applies: bool = True) -> dict[str, CheckOutcome]:
+    return {name: CheckOutcome("evaluators", name, "What is asked.", passed, said, applies)}
+
+
+def over(difference: float, *, test_set: str) -> OverLargestClass:
+    """So many points over the largest class, of a quarter of the rows, with four points to either side."""
+    margin = CrossedInterval(difference, difference - 4, difference + 4, 0.05, 3, (2, 2), 100, 100, True)
+    return OverLargestClass("linear", test_set, 0.25, margin)
+
+
+def test_evaluators_of_whom_it_cannot_be_asked_are_named_beside_the_others() -> None:
+    outcomes = {
+        **outcome("better_than_largest_class (linear)", False, "27.0 % of answers"),
+        **outcome("not_at_chance (hans)", True, "better: linear"),
+        **outcome("not_at_chance (few)", True, "cannot be told: linear", applies=False),
+        **outcome("more_than_one_answer", False, "these learnt little"),
+    }
+    places = {name: {"linear": over(9, test_set=name)} for name in ("hans", "few")}
+    unasked = {"hans": ("svm",), "none": ("linear", "svm")}
+    learnt = Learnt({"linear": over(2, test_set="answers")}, places, ("svm",), unasked, outcomes)
+    natural, elsewhere = evaluation._better_than_largest_class(learnt), evaluation._not_at_chance(learnt)
+    assert (natural.passed, elsewhere.passed) == (False, True)
+    assert {name: value.value for name, value in natural.metadata.items()} == {
+        "behind": "linear", "evaluators": "linear: 27.0 % of answers", "cannot_be_asked_of": "svm",
+    }  # fmt: skip
+    assert {name: value.value for name, value in elsewhere.metadata.items()} == {
+        "at_chance": "none",
+        "test_sets": "hans: better: linear\nfew: cannot be told: linear",
+        "cannot_be_asked_of": "svm on hans, linear on none, svm on none",
+    }
+    assert (natural.severity, elsewhere.severity) == (dg.AssetCheckSeverity.WARN,) * 2
+
+
+def test_what_the_report_skips_is_skipped_and_what_fails_there_fails() -> None:
+    skipped = outcome("not_at_chance (few)", True, "cannot be told: linear", applies=False)
+    failed = outcome("not_at_chance (hans)", False, "at chance: linear")
+    places = {"hans": {"linear": over(2, test_set="hans")}}
+    assert not applies(evaluation._not_at_chance(Learnt({}, places, (), {}, skipped)).metadata)
+    found = evaluation._not_at_chance(Learnt({}, places, (), {}, failed | skipped))
+    assert (found.passed, found.metadata["at_chance"].value) == (False, "linear on hans")
+
+
+@pytest.mark.parametrize(("accuracy", "passed"), [(0.505, False), (0.58, True)])
+def test_encoders_are_held_against_the_largest_class_by_the_interval(accuracy: float, passed: bool) -> None:
+    found = warmup._better_than_largest_class(EncoderFits(0.5, {"bert": EncoderFit(accuracy, 200)}))
+    assert (found.passed, found.severity) == (passed, dg.AssetCheckSeverity.WARN)
+    shown = {name: value.value for name, value in found.metadata.items()}
+    low, high = ("51.1%", "64.6%") if passed else ("43.6%", "57.4%")
+    assert shown == {
+        "largest_class": 0.5,
+        "train_accuracy": f"bert: {accuracy:.1%} of 200 rows, 95 % interval {low} to {high}",
+        "not_surely_better": "none" if passed else "bert",
+    }
+    (spec,) = warmup.warmup_models.check_specs
+    assert spec.description is not None
+    assert "passing is no proof that it learnt the task" in spec.description
 
 
 def test_datasets_without_text_models_pass() -> None:

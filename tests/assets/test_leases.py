@@ -72,9 +72,7 @@ def test_cards_of_a_cluster_are_its_own_to_give(
     monkeypatch.setenv("AFLITE_DEVICE_LOCKS", str(tmp_path / "locks"))
     monkeypatch.setattr(device_leases, "_first_lease", [])
     context: Any = SimpleNamespace(
-        asset_key=dg.AssetKey("embeddings"),
         op_def=SimpleNamespace(pool="gpu"),
-        partition_key="circles_1",
         log=SimpleNamespace(info=lambda line: None),
     )
     job = StageJob("embeddings", load_spec(BUNDLED / "circles_1.yaml"), ResultStore(tmp_path), cluster=cluster)

@@ -73,12 +73,11 @@ def _leased(context: dg.AssetExecutionContext, job: StageJob, compute_device: Co
     `evaluator_models` takes every one that is free, since it trains a cell on each; it keeps them until it has ended.
     On a cluster of Ray cards are Ray's to give.
     """
-    name = context.asset_key.path[-1]
     if context.op_def.pool != GPU_POOL or job.cluster.is_ray:
         yield DeviceLease()
         return
-    purpose = f"{name} of {context.partition_key}"
-    with compute_device.lease(purpose, all_free=name == "evaluator_models", log=context.log.info) as lease:
+    purpose = f"{job.name} of {job.spec.name}"
+    with compute_device.lease(purpose, all_free=job.name == "evaluator_models", log=context.log.info) as lease:
         yield lease
 
 

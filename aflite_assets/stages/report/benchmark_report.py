@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.data.questions import right_class
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.inputs.checks import CheckOutcome, failed_lines
 from aflite_assets.reports.inputs.forgettables import Forgettables, SecondPhase
@@ -21,8 +20,8 @@ from aflite_assets.specs.dataset import ChallengeSpec, ColumnsSpec, RowCount, Se
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
 from aflite_assets.specs.report_settings import ReportSpec
-from aflite_assets.specs.sources import MultipleChoiceSource
-from aflite_assets.stages.report.by_question import answer_tables, choice_sets, question_note
+from aflite_assets.stages.report.asked_sets import AskedSets, asked_sets
+from aflite_assets.stages.report.by_question import answer_tables, question_note
 from aflite_assets.stages.report.checks import (
     data_outcomes,
     evaluator_outcomes,
@@ -64,7 +63,6 @@ from aflite_assets.stages.shared.report_inputs import (
     earlier_sets_note,
     filtered_set,
     fine_tuned_evaluators,
-    read_cells,
     read_evidence,
     read_planted,
     read_removal_cues,
@@ -194,6 +192,7 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
     encoders = {**settings.representations, **{n: settings.representations[one] for n, one in filtered_by.items()}}
     fine_tuned = fine_tuned_evaluators(settings.evaluators)
     tests = _tests(settings, inputs, raw, filtered, fine_tuned)
+    every_cell = tests.cells(inputs.evaluator_models)
     sample = read_train_sample(inputs.train_sample)
     whole = full_rows(raw, inputs.warmup_split, include_warmup=settings.full_includes_warmup, sample=sample)
     phases = second_phases(settings.evaluators)
@@ -201,8 +200,8 @@ def report_data(settings: BenchmarkReportSettings, inputs: BenchmarkReportInputs
         inputs.evaluator_models, whole.in_split("train"), tests.by_row, left_out={*fine_tuned, *phases}
     )
     apart = whole_earlier_sets(inputs.control_sets)
-    cells = tuple(c for c in tests.cells if not is_apart(c, phases) and (c.representation, c.train_set) not in apart)
-    forgettables = _forgettables(settings, inputs, tests, phases, raw)
+    cells = tuple(c for c in every_cell if not is_apart(c, phases) and (c.representation, c.train_set) not in apart)
+    forgettables = _forgettables(settings, inputs, every_cell, tests, phases, raw)
     partial = partial_inputs(settings.evaluators) if "text_pair" in raw.table.column_names else ()
     return BenchmarkData(
         name=name,
@@ -256,7 +255,7 @@ def _checked_rows(settings: BenchmarkReportSettings, raw_dataset: PublishedResul
 def _evidence(
     inputs: BenchmarkReportInputs,
     source: SourceRows,
-    tests: "_Tests",
+    tests: AskedSets,
     information: tuple[RowInformation, ...],
     filtered: tuple[FilteredSet, ...],
 ) -> tuple[EvidenceTable, ...]:
@@ -270,22 +269,13 @@ def _evidence(
 def _forgettables(
     settings: BenchmarkReportSettings,
     inputs: BenchmarkReportInputs,
-    tests: "_Tests",
+    cells: tuple[Cell, ...],
+    tests: AskedSets,
     phases: Mapping[str, SecondPhase],
     raw: Examples,
 ) -> Forgettables | None:
     sets, models = inputs.forgettable_sets, inputs.evaluator_models
-    return read_forgettables(sets, models, tests.cells, phases, tests.by_row, raw, settings.minorities)
-
-
-@dataclass(frozen=True)
-class _Tests:
-    """Test sets by row, and with multiple choice by question; those of multiple choice; cells tested on them."""
-
-    by_row: tuple[TestSet, ...]
-    asked: tuple[TestSet, ...]
-    answers: tuple[TestSet, ...]
-    cells: tuple[Cell, ...]
+    return read_forgettables(sets, models, cells, phases, tests.by_row, raw, settings.minorities)
 
 
 def _tests(
@@ -294,27 +284,10 @@ def _tests(
     raw: Examples,
     filtered: tuple[FilteredSet, ...],
     fine_tuned: Mapping[str, FineTuned],
-) -> _Tests:
-    from aflite_assets.reports.scores.questions import question_set
-    from aflite_assets.reports.scores.ranks import is_ranked
-
+) -> AskedSets:
     unreported, controls = validation_splits(settings.evaluators), read_control_sets(inputs.control_sets)
     by_row = test_sets(raw, inputs.challenge_sets, filtered, settings.challenge_sets, unreported, fine_tuned, controls)
-    answers = choice_sets(by_row, raw.label_names, declared=_declared(inputs.raw_dataset, settings, raw))
-    right = right_class(raw.label_names) or 0
-    asked = tuple(question_set(one, right) if one in answers else one for one in by_row)
-    ranked = [test for test in asked if test.adds_probabilities or is_ranked(raw.label_names, test)]
-    cells = read_cells(inputs.evaluator_models, ranked=ranked, asked=answers, right=right)
-    return _Tests(tuple(by_row), asked, tuple(answers), tuple(cells))
-
-
-def _declared(raw_result: PublishedResult, settings: BenchmarkReportSettings, raw: Examples) -> set[str]:
-    """The test sets whose source says that it is multiple choice."""
-    own = raw_result.manifest["made_from"]["fields"]["source"]["format"] == "multiple_choice"
-    natural = set(raw.table["split"].unique().to_pylist()) if own else set()
-    return natural | {
-        name for name, spec in settings.challenge_sets.items() if isinstance(spec.source, MultipleChoiceSource)
-    }
+    return asked_sets(by_row, raw.label_names, inputs.raw_dataset, settings.challenge_sets)
 
 
 def _question_notes(tested: tuple[TestSet, ...]) -> tuple[str, ...]:

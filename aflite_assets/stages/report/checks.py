@@ -18,7 +18,7 @@ from aflite_assets.results import PublishedResult
 from aflite_assets.stages.display import raw_findings
 from aflite_assets.stages.shared.published import read_challenge_sets, read_sample_curve
 from aflite_assets.stages.shared.weak_model_findings import CHECKS, findings
-from aflite_assets.stages.warmup.findings import cut_texts, encoder_fits
+from aflite_assets.stages.warmup.findings import FITS_ASKED, cut_texts, encoder_fits
 
 _MOST_NAMED = 4
 
@@ -66,18 +66,15 @@ def warmup_outcomes(split: PublishedResult, models: PublishedResult) -> Iterator
         cautions = curve["cautions"]
         yield CheckOutcome("warm-up", "learning_curves_flatten", asks, not cautions, " ".join(cautions))
     fits = encoder_fits(models.summary, split.summary["rows_per_class"])
-    for name, accuracy in fits.accuracies.items():
-        said = f"{percent(accuracy)} % of its warm-up rows; the largest class makes up {percent(fits.largest_class)} %"
+    for name, fit in fits.encoders.items():
+        said = (
+            f"{percent(fit.accuracy)} % of its {fit.rows:,} warm-up rows, 95 % [{percent(fit.interval.low)}, "
+            f"{percent(fit.interval.high)}]; the largest class makes up {percent(fits.largest_class)} %"
+        )
         failed = name in fits.no_better
         if failed:
             said += ". What it filters says little: train it longer, or on more rows"
-        yield CheckOutcome(
-            "warm-up",
-            f"better_than_largest_class ({name})",
-            "An encoder fits its warm-up rows better than the largest class does.",
-            not failed,
-            said,
-        )
+        yield CheckOutcome("warm-up", f"better_than_largest_class ({name})", FITS_ASKED, not failed, said)
 
 
 def filter_outcomes(filtered: Sequence[FilteredSet]) -> Iterator[CheckOutcome]:

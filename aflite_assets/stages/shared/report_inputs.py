@@ -155,16 +155,22 @@ def whole_earlier_sets(controls: PublishedResult) -> frozenset[tuple[str, str]]:
 
 
 def read_cells(
-    result: PublishedResult, *, ranked: Sequence[TestSet] = (), asked: Sequence[TestSet] = (), right: int = 0
+    result: PublishedResult,
+    *,
+    ranked: Sequence[TestSet] = (),
+    asked: Sequence[TestSet] = (),
+    right: int = 0,
+    train_set: str | None = None,
 ) -> tuple[Cell, ...]:
-    """Every cell of the grid, with its predictions where it is done.
+    """Every cell of the grid, or those of one train set, with its predictions where it is done.
 
     For the sets in `ranked` the probabilities are read too, one cell and set at a time, and kept as each row's rank of
     its own class (`ranks.RANK`): all cells' probabilities of many rows and classes are more than memory holds. The sets
     in `asked`, by answer, are read likewise and become predictions of questions; `right` is the class of right answers.
     """
     rows = pq.read_table(result.file("cells.parquet")).to_pylist()
-    return tuple(_cell(result, row, ranked, asked, right) for row in rows)
+    wanted = (row for row in rows if train_set in (None, row["train_set"]))
+    return tuple(_cell(result, row, ranked, asked, right) for row in wanted)
 
 
 def _cell(

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aflite_assets.reports.intervals import Interval, wilson_interval
+
 LARGEST_CUT_SHARE = 0.01
 """Of the rows; so many may have more tokens than a model reads."""
 
@@ -18,21 +20,44 @@ def cut_texts(lengths: Mapping[str, Mapping[str, Any]]) -> list[str]:
     ]
 
 
+FITS_ASKED = (
+    "Each encoder is better than the largest class on its warm-up rows, by the whole interval. These are the rows that "
+    "it was trained on, so passing is no proof that it learnt the task."
+)
+"""What the check `better_than_largest_class` of encoders asks, and what it does not."""
+
+
+@dataclass(frozen=True)
+class EncoderFit:
+    """Accuracy in [0, 1] of a trained encoder on the `rows` that it was trained on, as they were presented."""
+
+    accuracy: float
+    rows: int
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's, over the rows; rows of a group count as if each were its own."""
+        return wilson_interval(self.accuracy, self.rows)
+
+
 @dataclass(frozen=True)
 class EncoderFits:
-    """Accuracy in [0, 1] of each trained encoder on its own warm-up rows, and the share of the largest class there."""
+    """Each trained encoder on its own warm-up rows, and the share in [0, 1] of the largest class there."""
 
     largest_class: float
-    accuracies: Mapping[str, float]
+    encoders: Mapping[str, EncoderFit]
 
     @property
     def no_better(self) -> tuple[str, ...]:
-        """The encoders that fit their rows no better than the largest class does."""
-        return tuple(name for name, accuracy in self.accuracies.items() if accuracy <= self.largest_class)
+        """The encoders that are not surely better on their rows than the largest class: by the low end."""
+        return tuple(name for name, fit in self.encoders.items() if fit.interval.low <= self.largest_class)
 
 
 def encoder_fits(models: Mapping[str, Mapping[str, Any]], rows_per_class: Mapping[str, int]) -> EncoderFits:
     """From the summary of `warmup_models` and the classes of `warmup_split`."""
     largest_class = max(rows_per_class.values(), default=0) / max(sum(rows_per_class.values()), 1)
-    accuracies = {name: facts["train_accuracy"] for name, facts in models.items() if facts["trained"]}
-    return EncoderFits(largest_class, accuracies)
+    trained = {name: facts for name, facts in models.items() if facts["trained"]}
+    return EncoderFits(
+        largest_class,
+        {name: EncoderFit(facts["train_accuracy"], int(facts["rows"])) for name, facts in trained.items()},
+    )

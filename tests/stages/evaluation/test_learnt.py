@@ -1,5 +1,6 @@
 """Evaluators that learnt something and such that did not, from walks on features with true and with random labels."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,13 @@ import pytest
 
 from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.inputs.records import Cell, TestSet
+from aflite_assets.reports.scores.judges import over_largest_class, over_largest_class_elsewhere
 from aflite_assets.results import ResultStore
+from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, SmallTransformerSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.evaluation.learnt import learnt_elsewhere, learnt_on_full, margins_of_training
+from aflite_assets.stages.evaluation.learnt import Learnt, learnt_on_full, margins_of_training
 from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
 from aflite_assets.stages.report.checks import evaluator_outcomes
 
 
@@ -55,17 +59,15 @@ def spec_of(folder: Path, *, clear: bool) -> Any:
 @pytest.mark.parametrize("clear", [True, False])
 def test_evaluators_are_held_against_the_largest_class(tmp_path: Path, store: ResultStore, clear: bool) -> None:
     spec = spec_of(tmp_path, clear=clear)
-    for name in list(STAGES)[: list(STAGES).index("evaluator_models") + 1]:
-        run_stage(name, spec, store=store)
-    models, raw = (store.current(name, spec.name) for name in ("evaluator_models", "raw_dataset"))
-    found = learnt_on_full(models, raw, spec.evaluators)
+    learnt = walked(spec, store, through="evaluator_models")
+    found = learnt.natural
     assert list(found) == ["linear", "svm"]
     assert {one.beaten for one in found.values()} == {clear}
     assert {one.test_set for one in found.values()} == {"test"}
     labels = pq.read_table(tmp_path / "test.parquet")["label"].to_numpy()
     assert found["svm"].largest == pytest.approx(1 - labels.mean())
-    challenges = store.current("challenge_sets", spec.name)
-    elsewhere = learnt_elsewhere(models, raw, challenges, spec.challenge_sets, spec.evaluators)
+    assert (learnt.not_asked, learnt.not_asked_elsewhere) == ((), {})
+    elsewhere = learnt.elsewhere
     assert {name: list(by_evaluator) for name, by_evaluator in elsewhere.items()} == {
         "coin": ["linear", "svm"], "turned": ["linear", "svm"],
     }  # fmt: skip
@@ -75,6 +77,106 @@ def test_evaluators_are_held_against_the_largest_class(tmp_path: Path, store: Re
         assert all(one.margin.high < -20 for one in elsewhere["turned"].values())
     coin = pq.read_table(tmp_path / "coin.parquet")["label"].to_numpy()
     assert elsewhere["coin"]["svm"].largest == pytest.approx(1 - coin.mean())
+    for stage in ({"rows": "coin"}, {"forgettables": "bow"}):  # what went on after full need not beat it
+        tuned = FineTunedSpec.model_validate({"kind": "fine_tuned", "start": "net", "stages": [stage]})
+        net = SmallTransformerSpec(kind="small_transformer")
+        others = learnt_by({**spec.evaluators, "net": net, "svm": tuned}, spec, store)
+        assert list(others.natural) == list(others.elsewhere["coin"]) == ["linear"]
+        assert (others.not_asked, others.not_asked_elsewhere) == ((), {})
+
+
+def walked(spec: Any, store: ResultStore, *, through: str) -> Learnt:
+    """What was learnt, once every stage up to this one was made."""
+    for name in list(STAGES)[: list(STAGES).index(through) + 1]:
+        run_stage(name, spec, store=store)
+    return learnt_by(spec.evaluators, spec, store)
+
+
+def learnt_by(evaluators: Mapping[str, EvaluatorSpec], spec: Any, store: ResultStore) -> Learnt:
+    models, raw, challenges = (
+        store.current(name, spec.name) for name in ("evaluator_models", "raw_dataset", "challenge_sets")
+    )
+    return learnt_on_full(models, raw, challenges, spec.challenge_sets, evaluators)
+
+
+def noise(folder: Path, classes: Mapping[str, np.ndarray], **settings: Any) -> Any:
+    """Features that tell nothing, in a file per name, four rows a group; train and test are the dataset's splits."""
+    rng = np.random.default_rng(8)
+    for name, each in classes.items():
+        columns = {f"x{place}": rng.normal(size=len(each)) for place in range(3)}
+        table = pa.table({**columns, "label": each, "question": np.arange(len(each)) // 4})
+        pq.write_table(table, folder / f"{name}.parquet")
+    return parse_spec(
+        {
+            "name": "noise",
+            "source": source_of(folder, train="train", test="test"),
+            "representations": {"given": {"kind": "identity"}},
+            "filter": {"target_size": 100, "train_size": 60, "n_partitions": 8},
+            "evaluators": {"linear": {"kind": "linear"}, "svm": {"kind": "rbf_svm"}},
+            "seeds": [0, 1],
+            **settings,
+        }
+    )
+
+
+def source_of(folder: Path, **splits: str) -> dict[str, Any]:
+    return {"format": "parquet", "splits": {split: str(folder / f"{name}.parquet") for split, name in splits.items()}}
+
+
+FEATURES = {"features": ["x0", "x1", "x2"]}
+
+
+def assert_reported(learnt: Learnt, spec: Any, store: ResultStore) -> None:
+    """That the report asks of the same evaluators and sets, and finds the same margins."""
+    results = {name: store.current(name, spec.name) for name in BenchmarkReportInputs.names()}
+    data = report_data(BenchmarkReportSettings.of(spec), BenchmarkReportInputs.of(results), spec.name)
+    assert learnt.natural == over_largest_class(data.cells, data.test_sets)
+    assert learnt.elsewhere == over_largest_class_elsewhere(data.cells, data.test_sets)
+    outcomes = {one.name: one for one in data.checks if one.about == "evaluators"}
+    del outcomes["all_cells_done"], outcomes["more_than_one_answer"]
+    assert {name: learnt.outcomes[name] for name in outcomes} == outcomes
+    beaten = {f"better_than_largest_class ({name})": one.beaten for name, one in learnt.natural.items()}
+    told = {
+        f"not_at_chance ({name})": not any(one.at_chance for one in each.values())
+        for name, each in learnt.elsewhere.items()
+    }
+    assert {name: one.passed for name, one in outcomes.items()} == beaten | told
+
+
+def test_sums_of_probabilities_are_asked_about_as_the_report_does(tmp_path: Path, store: ResultStore) -> None:
+    """`two` counts b and c as no; an SVM gives no probabilities to add up, so of it nothing can be asked there."""
+    labels = {name: np.arange(rows) % 3 for name, rows in (("train", 300), ("test", 150), ("two", 300))}
+    labels["two"] = labels["two"].clip(max=1)
+    two = {"labels": ["yes", "no"], "map": {"a": "yes", "b": "no", "c": "no"}, "collapse": "probability"}
+    challenges = {"two": {"source": source_of(tmp_path, test="two"), "columns": FEATURES, **two}}
+    spec = noise(tmp_path, labels, columns=FEATURES, labels=["a", "b", "c"], challenge_sets=challenges)
+    learnt = walked(spec, store, through="bias_evidence")
+    assert list(learnt.elsewhere["two"]) == ["linear"]
+    found = learnt.elsewhere["two"]["linear"]
+    assert found.largest == pytest.approx(2 / 3)
+    said = pq.read_table(
+        store.current("evaluator_models", spec.name).part("linear.full.0").file("predictions.parquet"),
+        filters=[("test_set", "=", "two")],
+    )
+    probabilities = np.array(said["probabilities"].to_pylist())
+    right = (probabilities[:, 0] >= probabilities[:, 1:].sum(axis=1)) == (labels["two"] == 0)
+    assert found.accuracy == pytest.approx(right.mean())
+    assert (learnt.not_asked, learnt.not_asked_elsewhere) == ((), {"two": ("svm",)})
+    assert_reported(learnt, spec, store)
+
+
+def test_multiple_choice_is_asked_about_by_question_as_in_the_report(tmp_path: Path, store: ResultStore) -> None:
+    """Always answering wrong is right of three rows in four, and answers one question in four by guessing."""
+    labels = {name: (np.arange(rows) % 4 == 0).astype(int) for name, rows in (("train", 400), ("test", 400))}
+    columns = {**FEATURES, "group": "question"}
+    spec = noise(tmp_path, labels, columns=columns, labels=["wrong", "right"])
+    learnt = walked(spec, store, through="bias_evidence")
+    assert list(learnt.natural) == ["linear"]
+    found = learnt.natural["linear"]
+    assert (found.questions, found.largest, found.beaten) == (True, 0.25, False)
+    assert found.accuracy < 0.4
+    assert (learnt.elsewhere, learnt.not_asked) == ({}, ("svm",))
+    assert_reported(learnt, spec, store)
 
 
 def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: Any) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from aflite_assets.errors import LostObjectsError, StoreError
+from aflite_assets.results.keys import DIGEST, is_digest
 from aflite_assets.results.object_store.bucket import Bucket, StoredObject
 from aflite_assets.results.object_store.store import ObjectResultStore
 from aflite_assets.results.object_store.transfer import ATTEMPT, read_manifest
@@ -17,8 +18,7 @@ from aflite_assets.results.records import MANIFEST, PublishedResult
 
 LEFT_AFTER = timedelta(days=1)
 """So long nothing new may arrive of a try to publish before it counts as given up: its machine may still work on it."""
-_KEY = re.compile(r"[0-9a-f]{20}")
-_PLACE = re.compile(rf"(?P<place>[a-z0-9_]+/[a-z0-9_]+/(?:parts/)?{_KEY.pattern})/(?P<rest>.+)", re.DOTALL)
+_PLACE = re.compile(rf"(?P<place>[a-z0-9_]+/[a-z0-9_]+/(?:parts/)?{DIGEST.pattern})/(?P<rest>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def local_copies(root: Path) -> Iterator[PublishedResult]:
     """This machine's copies of results and parts."""
     for manifest in sorted([*root.glob(f"*/*/*/{MANIFEST}"), *root.glob(f"*/*/parts/*/{MANIFEST}")]):
         folder = manifest.parent
-        if _KEY.fullmatch(folder.name):
+        if is_digest(folder.name):
             asset, partition = folder.relative_to(root).parts[:2]
             yield PublishedResult(asset, partition, folder.name, folder)
 

@@ -23,7 +23,7 @@ from typing import Any
 from aflite_assets.errors import LostObjectsError, StoreError, StoreUnreachableError, UnsupportedStoreError
 from aflite_assets.results.damage import Damage
 from aflite_assets.results.files import folder_hashes, write_json
-from aflite_assets.results.keys import ResultKey
+from aflite_assets.results.keys import ResultKey, checked_digest, is_digest
 from aflite_assets.results.object_store.address import StoreAddress
 from aflite_assets.results.object_store.bucket import Bucket, Content, bucket_of
 from aflite_assets.results.object_store.transfer import (
@@ -250,7 +250,7 @@ class ObjectResultStore(ResultStore):
         home = self._home(asset, partition)
         place = home / "parts" if parts else home
         for key in sorted(self.bucket.folders(f"{self.name_of(place)}/")):
-            result = None if key == "parts" else self._published(asset, partition, place / key)
+            result = self._published(asset, partition, place / key) if is_digest(key) else None
             if result is not None:
                 yield result
 
@@ -332,8 +332,9 @@ class ObjectResultStore(ResultStore):
             return None
         try:
             fields = json.loads(content.body)
+            checked_digest(fields["key"])
             return {name: str(fields[name]) for name in ("key", "data_version", "asked")}, content
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StoreError(
                 f"{self.place}/{self._mark_name(asset, partition)} cannot be read ({error}); delete it, and "
                 f"materialise {asset} of {partition!r} again"

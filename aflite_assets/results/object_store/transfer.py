@@ -15,11 +15,11 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from aflite_assets.errors import LostObjectsError, StoreError
-from aflite_assets.results.damage import content_version, forget, own_damage, remember_whole
+from aflite_assets.results.damage import forget, is_sound, own_damage, remember_whole
 from aflite_assets.results.files import flush_entry, flush_folder
 from aflite_assets.results.locks import alone, alone_now
 from aflite_assets.results.object_store.bucket import Bucket
@@ -35,24 +35,19 @@ _log = logging.getLogger(__name__)
 
 
 def read_manifest(body: bytes, key: str) -> dict[str, Any] | None:
-    """A manifest from its bytes; None where it is none of this key, or names files outside of its folder."""
+    """A manifest from its bytes; None where it is none of this key, or leads out of its folder; see `is_sound`."""
     try:
         manifest: dict[str, Any] = json.loads(body)
-        version = content_version(manifest["files"], manifest["parts"])
-        sound = (version, key) == (manifest["data_version"], manifest["key"])
         sound = (
-            sound and set(manifest["sizes"]) == set(manifest["files"]) and bool(_ATTEMPT.fullmatch(manifest[ATTEMPT]))
+            is_sound(manifest, key)
+            and set(manifest["sizes"]) == set(manifest["files"])
+            and _ATTEMPT.fullmatch(manifest[ATTEMPT])
+            and isinstance(manifest["summary"], dict)
+            and isinstance(manifest["made_from"]["inputs"], dict)
         )
-        sound = sound and all(_is_below(name) for name in manifest["files"])
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return manifest if sound else None
-
-
-def _is_below(name: str) -> bool:
-    """Whether a file's name leads nowhere but below the folder that it is joined to."""
-    path = PurePosixPath(name)
-    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and str(path) == name
 
 
 def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:

@@ -130,9 +130,13 @@ def _sizes(result: PublishedResult) -> dict[str, int] | None:
 
 
 def _changed_size(path: Path, name: str, size: int) -> str | None:
-    if not path.is_file():
+    return size_problem(name, path.stat().st_size if path.is_file() else None, size)
+
+
+def size_problem(name: str, now: int | None, size: int) -> str | None:
+    """What is wrong with a file that has so many bytes now, None where it is not there; None where nothing is."""
+    if now is None:
         return f"{name} is gone"
-    now = path.stat().st_size
     return None if now == size else f"{name} has {now:,} bytes instead of {size:,}"
 
 

@@ -30,6 +30,7 @@ from aflite_assets.results.object_store.transfer import (
     discard,
     fetch_result,
     keep_copy,
+    lost_files,
     read_manifest,
     upload_result,
 )
@@ -204,8 +205,15 @@ class ObjectResultStore(ResultStore):
     def find_part_or_set_aside(
         self, asset: str, partition: str, key: ResultKey, *, log: Log = lambda line: None
     ) -> PublishedResult | None:
-        """The published part of a key, or None. Its files are compared with their hashes when they are fetched."""
-        return self.find_part(asset, partition, key)
+        """The published part of a key whose files the bucket has by their sizes, or None; others are withdrawn.
+
+        The files are compared with their hashes when they are fetched.
+        """
+        part = self._published(asset, partition, self._part_folder(asset, partition, key))
+        lost = () if part is None else lost_files(self.bucket, self.name_of(part.folder), part.manifest)
+        if part is not None and lost:
+            self.withdraw(part, part.body, "; ".join(lost), log=log)
+        return None if lost else part
 
     def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = lambda line: None) -> None:
         """Fetch the files of results and of their parts, comparing hashes, before something is made from them.

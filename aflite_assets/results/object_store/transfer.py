@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from aflite_assets.errors import LostObjectsError, StoreError
-from aflite_assets.results.damage import forget, is_sound, own_damage, remember_whole
+from aflite_assets.results.damage import forget, is_sound, own_damage, remember_whole, size_problem
 from aflite_assets.results.files import flush_entry, flush_folder
 from aflite_assets.results.locks import alone, alone_now
 from aflite_assets.results.object_store.bucket import Bucket
@@ -64,18 +64,26 @@ def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
     attempt = uuid.uuid4().hex[:12]
     body = (json.dumps({**manifest, ATTEMPT: attempt}, indent=2, allow_nan=False) + "\n").encode()
     _all_at_once(lambda name: bucket.upload(folder / name, f"{place}/{attempt}/{name}"), manifest["files"])
-    there = {each.name: each.size for each in bucket.objects(f"{place}/{attempt}/")}
-    wanted = {f"{place}/{attempt}/{name}": size for name, size in manifest["sizes"].items()}
-    if there != wanted:
-        wrong = sorted(name for name in wanted if there.get(name) != wanted[name])
-        raise StoreError(f"{bucket.address}/{place} was not published: {wrong} did not arrive whole; try again")
+    wrong = lost_files(bucket, place, {**manifest, ATTEMPT: attempt})
+    if wrong:
+        raise StoreError(
+            f"{bucket.address}/{place} was not published: not all arrived whole ({'; '.join(wrong)}); try again"
+        )
     if bucket.put_new(f"{place}/{MANIFEST}", body):
         return body
     try:
-        bucket.delete(wanted)
+        bucket.delete(f"{place}/{attempt}/{name}" for name in manifest["files"])
     except StoreError as error:
         _log.warning("files of a result that another machine published stay below %s/%s (%s)", place, attempt, error)
     return None
+
+
+def lost_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the bucket lacks of the files that the manifest of `place` names, a phrase each, by one listing."""
+    prefix = f"{place}/{manifest[ATTEMPT]}/"
+    there = {each.name.removeprefix(prefix): each.size for each in bucket.objects(prefix)}
+    problems = (size_problem(name, there.get(name), size) for name, size in manifest["sizes"].items())
+    return tuple(problem for problem in problems if problem is not None)
 
 
 def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: bytes, *, content: bool = False) -> None:

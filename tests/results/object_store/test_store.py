@@ -167,6 +167,22 @@ def test_files_that_the_bucket_lost_are_named_and_the_result_is_made_again(
     there.check_inputs([there.current("embeddings", "digits")], reader="filtered_sets of 'digits'")
 
 
+@pytest.mark.parametrize(("left", "lost"), [(None, "rows.txt is gone"), (b"p", "rows.txt has 1 bytes instead of 11")])
+def test_a_part_whose_files_the_bucket_lost_is_made_again(
+    here: ObjectResultStore, there: ObjectResultStore, names: Names, left: bytes | None, lost: str
+) -> None:
+    here.get_or_create("embeddings", "digits", key(a=1), with_part("one"))
+    (rows,) = (name for name in names() if "/parts/" in name and name.endswith("rows.txt"))
+    here.bucket.delete([rows])
+    if left is not None:
+        here.bucket.put(rows, left)
+    lines: list[str] = []
+    made = there.get_or_create("embeddings", "digits", key(a=2), with_part("two"), log=lines.append).result
+    assert made.part("cell").file("rows.txt").read_text() == "part of two"
+    part = rows.rsplit("/", 2)[0]
+    assert lines == [f"{here.place}/{part} is damaged ({lost}): withdrawn; it is made again"]
+
+
 def test_the_loser_of_a_race_takes_the_winners_result(
     here: ObjectResultStore, there: ObjectResultStore, names: Names
 ) -> None:
@@ -378,7 +394,9 @@ def test_files_that_arrive_short_are_not_published(here: ObjectResultStore, monk
         bucket.put(name, path.read_bytes()[:1])
 
     monkeypatch.setattr(type(here.bucket), "upload", short)
-    with pytest.raises(StoreError, match=r"was not published: \['\S+/rows\.txt'\] did not arrive whole; try again"):
+    with pytest.raises(
+        StoreError, match=r"not published: not all arrived whole \(rows\.txt has 1 bytes instead of 3\); try"
+    ):
         make(here)
     assert here.find("embeddings", "digits", key()) is None
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,3 +121,14 @@ def listening(store: ObjectResultStore, event: str, hear: Callable[..., None]) -
         yield
     finally:
         events.unregister(event, hear)
+
+
+def put_with_other_checksum(store: ObjectResultStore, name: str, body: bytes) -> None:
+    """Have the server keep a checksum that is not the content's, as where its disk changed the content."""
+
+    def forge(request: Any, **_: Any) -> None:
+        del request.headers["x-amz-checksum-crc32"]
+        request.headers["x-amz-checksum-crc32"] = "AAAAAA=="
+
+    with listening(store, "before-sign.s3.PutObject", forge):
+        store.bucket.put(name, body)

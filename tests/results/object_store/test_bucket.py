@@ -19,7 +19,7 @@ from aflite_assets.results import ResultKey
 from aflite_assets.results.object_store.bucket import PART_BYTES, Bucket
 from aflite_assets.results.object_store.store import ObjectResultStore
 from aflite_assets.results.opening import open_store
-from tests.object_stores import SECRET, listening
+from tests.object_stores import SECRET, listening, put_with_other_checksum
 
 KEY = ResultKey("1", {"a": 1}, {})
 
@@ -185,6 +185,27 @@ def test_a_stream_that_breaks_off_is_read_again(here: ObjectResultStore, tmp_pat
             here.bucket.download("rows", tmp_path / "rows")
     with pytest.raises(LostObjectsError, match=r"/team/one/none is gone; run `aflite doctor --fix`"):
         here.bucket.download("none", tmp_path / "none")
+
+
+def test_content_that_contradicts_the_servers_checksum_is_lost(here: ObjectResultStore, tmp_path: Path) -> None:
+    put_with_other_checksum(here, "rows", b"0123456789")
+    asked: list[str] = []
+
+    def hear(params: Any, **_: Any) -> None:
+        asked.append(params["url_path"])
+
+    message = r"s3://\S+ was not read: rows: it has other content than was published; run `aflite doctor --deep --fix`"
+    with (
+        listening(here, "before-call.s3.GetObject", hear),
+        pytest.raises(LostObjectsError, match=message),
+    ):
+        here.bucket.download("rows", tmp_path / "rows")
+    assert len(asked) == 3
+    with pytest.raises(LostObjectsError, match=message):
+        here.bucket.sha256("rows")
+    small = here.bucket.get("rows")
+    assert small is not None
+    assert (small.body, small.etag) == (b"", '"781e5e245d69b566979b86e28d23f2c7"')
 
 
 def test_without_boto3_a_message_says_what_to_install(here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from aflite_assets.errors import LostObjectsError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.doctor import Problem, examine_store
 from aflite_assets.results.object_store import inspection
 from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results.object_store.transfer import discard
 from aflite_assets.results.opening import open_store
+from tests.object_stores import put_with_other_checksum
 
 Names = Callable[[], list[str]]
 
@@ -92,6 +95,24 @@ def test_a_short_file_and_a_manifest_that_cannot_be_used(here: ObjectResultStore
     said = {one.what.rpartition("/")[2] for one in examine_store(here, fix=True)}
     assert {f"{short.key}: rows.txt has 4 bytes instead of 10", f"{broken.key}: manifest.json cannot be used"} <= said
     assert publish(here, 2).data_version == publish(here, 1).data_version
+
+
+def test_what_contradicts_the_servers_checksums_is_damaged(here: ObjectResultStore, names: Names) -> None:
+    rows, manifest = publish(here, 1), publish(here, 2)
+    (name,) = (name for name in objects_of(rows, names) if name.endswith("rows.txt"))
+    put_with_other_checksum(here, name, b"0123456789")
+    stored = f"filtered_sets/digits/{manifest.key}/manifest.json"
+    content = here.bucket.get(stored)
+    assert content is not None
+    put_with_other_checksum(here, stored, content.body)
+    discard(rows)
+    with pytest.raises(LostObjectsError, match="it has other content than was published"):
+        rows.file("rows.txt")
+    said = {one.what.rpartition("/")[2]: one.mended for one in examine_store(here, deep=True, fix=True)}
+    assert said[f"{rows.key}: rows.txt has other content"]
+    assert said[f"{manifest.key}: manifest.json cannot be used"]
+    assert publish(here, 1).data_version == publish(here, 2).data_version == rows.data_version
+    assert list(examine_store(here, deep=True)) == []
 
 
 def test_files_of_no_result_are_removed_when_nothing_was_added_for_a_day(

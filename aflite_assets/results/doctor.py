@@ -72,9 +72,8 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
 def _bucket(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
     """What is wrong in an object store; in a sound one, what nothing reads is reported only when it is a day old."""
     for finding in examine_bucket(store, deep=deep):
-        if fix and finding.mend is not None:
-            finding.mend()
-        yield Problem(finding.kind, finding.what, finding.remedy, fix and finding.mend is not None)
+        mended = fix and finding.mend is not None and finding.mend()
+        yield Problem(finding.kind, finding.what, finding.remedy, mended)
 
 
 def _copies(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem]:

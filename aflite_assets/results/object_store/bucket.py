@@ -227,6 +227,22 @@ class Bucket:
             with self._explained(f"removed: {name}"):
                 self._client.delete_object(Bucket=self.address.bucket, Key=self._prefix + name)
 
+    def delete_same(self, name: str, etag: str) -> bool:
+        """Remove the object with this ETag; whether none is left.
+
+        A server that ignores conditions of deletes, or does not know them, removes whatever is there.
+        """
+        from botocore.exceptions import ClientError
+
+        try:
+            with self._explained(f"removed: {name}", passing=("412", "409", "404")):
+                self._client.delete_object(Bucket=self.address.bucket, Key=self._prefix + name, IfMatch=etag)
+        except ClientError as error:
+            return _code(error) in _NO_SUCH
+        except UnsupportedStoreError:
+            self.delete([name])
+        return True
+
     def unfinished_uploads(self) -> Iterator[UnfinishedUpload]:
         """Every upload in parts that was not finished."""
         for page in self._pages("list_multipart_uploads", ""):

@@ -117,12 +117,13 @@ class ObjectResult(PublishedResult):
             for name, part in self.manifest["parts"].items()
         }
 
-    def known_body(self) -> bytes | None:
-        """The manifest's bytes, None where there is none that can be used."""
+    def stored_body(self) -> bytes | None:
+        """The manifest's bytes, also of one that cannot be used; None where there is none."""
         try:
             return self.body
         except LostObjectsError:
-            return None
+            content = self.store.bucket.get(f"{self.store.name_of(self.folder)}/{MANIFEST}")
+            return None if content is None else content.body
 
     def fetch(self, *, content: bool = False) -> None:
         """Make this machine's copy whole; see `fetch_result`."""
@@ -224,27 +225,33 @@ class ObjectResultStore(ResultStore):
         for result in inputs:
             if not isinstance(result, ObjectResult):
                 raise TypeError(f"{result} is of another store")
-            problem = self._fetch_with_parts(result, log)
-            if problem is not None:
+            reasons = self._fetch_with_parts(result, log)
+            if reasons:
+                why = "; ".join(reasons)
+                withdrawn = self.withdraw(result, result.body, why, log=log)
                 raise StoreError(
                     f"{reader} was not made: {result.asset} of {result.partition!r}, which it reads, is damaged in "
-                    f"{self.place} ({problem}) and was withdrawn; materialise {result.asset} again, or the whole "
-                    "dataset"
+                    f"{self.place} ({why}) and was {'withdrawn' if withdrawn else 'published again meanwhile'}; "
+                    f"materialise {result.asset} again, or the whole dataset"
                 )
 
-    def withdraw(self, result: PublishedResult, body: bytes | None, why: str, *, log: Log = lambda line: None) -> None:
+    def withdraw(self, result: PublishedResult, body: bytes | None, why: str, *, log: Log = lambda line: None) -> bool:
         """Take a result's manifest out of the bucket, so that it is made again; the doctor removes its files.
 
-        `body`: the manifest as it was found; another one, published since, stays.
+        `body`: the manifest as it was found; another one, published since, stays, and then nothing is done. Where a
+        server ignores conditions of deletes, one that is published in the very moment is withdrawn too. Returns whether
+        no manifest is left.
         """
         name = f"{self.name_of(result.folder)}/{MANIFEST}"
         there = self.bucket.get(name)
-        if there is not None and there.body == body:
-            self.bucket.delete([name])
+        if there is not None and not (there.body == body and self.bucket.delete_same(name, there.etag)):
+            _log.info("%s/%s was published again meanwhile, so it stays", self.place, name)
+            return False
         discard(result)
         line = f"{self.place}/{self.name_of(result.folder)} is damaged ({why}): withdrawn; it is made again"
         _log.warning("%s", line)
         log(line)
+        return True
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
         """Every asset's partition in the bucket: asset, partition and this machine's folder, in the order of names."""
@@ -357,8 +364,8 @@ class ObjectResultStore(ResultStore):
         _log.warning("%s", line)
         log(line)
 
-    def _fetch_with_parts(self, result: ObjectResult, log: Log) -> str | None:
-        """Fetch a result and its parts; what the bucket lost files of is withdrawn, and the reasons are returned."""
+    def _fetch_with_parts(self, result: ObjectResult, log: Log) -> list[str]:
+        """Fetch a result and its parts; what is wrong is returned, and parts that lost files are withdrawn."""
         reasons = []
         for name, part in result.parts.items():
             try:
@@ -366,15 +373,13 @@ class ObjectResultStore(ResultStore):
                 if part.data_version != result.manifest["parts"][name]["data_version"]:
                     reasons.append(f"part {name} was made again with other content")
             except LostObjectsError as error:
-                self.withdraw(part, part.known_body(), str(error), log=log)
+                self.withdraw(part, part.stored_body(), str(error), log=log)
                 reasons.append(f"part {name}: {error}")
         try:
             result.fetch(content=True)
         except LostObjectsError as error:
             reasons.append(str(error))
-        if reasons:
-            self.withdraw(result, result.body, "; ".join(reasons), log=log)
-        return "; ".join(reasons) or None
+        return reasons
 
     def _publish(
         self, asset: str, partition: str, key: ResultKey, target: Path, write: Write, log: Log

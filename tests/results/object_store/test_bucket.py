@@ -43,6 +43,20 @@ def test_conditional_writes(here: ObjectResultStore) -> None:
     assert (two.body, bucket.get("none"), bucket.exists("mark"), bucket.exists("mar")) == (b"3", None, True, False)
 
 
+def test_an_object_that_changed_since_it_was_read_is_not_removed(here: ObjectResultStore) -> None:
+    here.bucket.put("mark", b"1")
+    one = here.bucket.get("mark")
+    here.bucket.put("mark", b"2")
+    two = here.bucket.get("mark")
+    assert one is not None
+    assert two is not None
+    assert not here.bucket.delete_same("mark", one.etag)
+    assert here.bucket.exists("mark")
+    assert here.bucket.delete_same("mark", two.etag)
+    assert not here.bucket.exists("mark")
+    assert here.bucket.delete_same("mark", two.etag)
+
+
 def test_names_are_below_the_prefix(here: ObjectResultStore) -> None:
     outer = Bucket(replace(here.address, prefix="team"))
     here.bucket.put("a/b/c", b"12")

@@ -1,6 +1,7 @@
 """What the doctor finds in a bucket and in this machine's copies, and what it mends."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ from aflite_assets.errors import LostObjectsError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.doctor import Problem, examine_store
 from aflite_assets.results.object_store import inspection
+from aflite_assets.results.object_store.bucket import Bucket, StoredObject
+from aflite_assets.results.object_store.inspection import examine_bucket
 from aflite_assets.results.object_store.store import ObjectResultStore
 from aflite_assets.results.object_store.transfer import discard
 from aflite_assets.results.opening import open_store
-from tests.object_stores import put_with_other_checksum
+from tests.object_stores import listening, put_with_other_checksum
 
 Names = Callable[[], list[str]]
 
@@ -113,6 +116,46 @@ def test_what_contradicts_the_servers_checksums_is_damaged(here: ObjectResultSto
     assert said[f"{manifest.key}: manifest.json cannot be used"]
     assert publish(here, 1).data_version == publish(here, 2).data_version == rows.data_version
     assert list(examine_store(here, deep=True)) == []
+
+
+def test_a_result_that_is_published_while_the_listing_goes_on_is_sound(
+    here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files come before its manifest in a listing, and may have arrived after that page was made."""
+    result = publish(here)
+    objects = Bucket.objects
+
+    def early_pages(bucket: Bucket, prefix: str = "") -> Iterator[StoredObject]:
+        early = prefix == "filtered_sets/digits/"
+        return (each for each in objects(bucket, prefix) if not (early and each.name.endswith("/rows.txt")))
+
+    monkeypatch.setattr(Bucket, "objects", early_pages)
+    assert list(examine_store(here, fix=True)) == []
+    monkeypatch.undo()
+    assert here.current("filtered_sets", "digits").data_version == result.data_version
+
+
+def test_a_result_that_is_published_again_before_it_is_mended_stays(here: ObjectResultStore, names: Names) -> None:
+    damaged = publish(here)
+    (rows,) = (name for name in objects_of(damaged, names) if name.endswith("rows.txt"))
+    here.bucket.delete([rows])
+    newer = json.dumps(damaged.manifest).encode()
+    manifest = f"filtered_sets/digits/{damaged.key}/manifest.json"
+    told = examine_bucket(here)
+    finding = next(told)
+    assert finding.mend is not None
+
+    def meanwhile(params: Any, **_: Any) -> None:
+        here.bucket.put(manifest, newer)
+
+    with listening(here, "before-call.s3.DeleteObject", meanwhile):
+        assert not finding.mend()
+    content = here.bucket.get(manifest)
+    assert content is not None
+    assert content.body == newer
+    assert damaged.folder.is_dir()
+    assert not finding.mend()  # the other one was there before it was asked
+    assert manifest in names()
 
 
 def test_files_of_no_result_are_removed_when_nothing_was_added_for_a_day(

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.object_store import store as store_module
 from aflite_assets.results.object_store.address import parse_address
 from aflite_assets.results.object_store.bucket import bucket_of
@@ -110,6 +111,30 @@ def there(machine: Callable[[str], ObjectResultStore]) -> ObjectResultStore:
 def names(here: ObjectResultStore) -> Callable[[], list[str]]:
     """The names of all objects below the store's prefix."""
     return lambda: [each.name for each in here.bucket.objects()]
+
+
+def key(**fields: Any) -> ResultKey:
+    return ResultKey("1", fields, {"raw_dataset": "abc"})
+
+
+def write_text(text: str) -> Any:
+    def write(draft: Draft) -> Mapping[str, Any]:
+        (draft.path / "rows.txt").write_text(text)
+        return {"rows": len(text)}
+
+    return write
+
+
+def with_part(text: str) -> Any:
+    def write(draft: Draft) -> Mapping[str, Any]:
+        draft.part("cell", key(cell=1), write_text(f"part of {text}"))
+        return write_text(text)(draft)
+
+    return write
+
+
+def make(store: ObjectResultStore, text: str = "one", *, asset: str = "embeddings", **fields: Any) -> PublishedResult:
+    return store.get_or_create(asset, "digits", key(**fields), write_text(text)).result
 
 
 @contextmanager

@@ -209,8 +209,11 @@ class ObjectResultStore(ResultStore):
         """The published part of a key whose files the bucket has by their sizes, or None; others are withdrawn.
 
         The files are compared with their hashes when they are fetched.
+
+        Raises:
+            LostObjectsError: a manifest that cannot be used lies there.
         """
-        part = self._published(asset, partition, self._part_folder(asset, partition, key))
+        part = self._usable(asset, partition, self._part_folder(asset, partition, key))
         lost = () if part is None else lost_files(self.bucket, self.name_of(part.folder), part.manifest)
         if part is not None and lost:
             self.withdraw(part, part.body, "; ".join(lost), log=log)
@@ -287,13 +290,27 @@ class ObjectResultStore(ResultStore):
         return self._published(asset, partition, folder)
 
     def _published(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
+        """What was published into a place; a manifest that cannot be used counts as none."""
+        try:
+            return self._usable(asset, partition, folder)
+        except LostObjectsError as error:
+            _log.warning("%s", error)
+            return None
+
+    def _usable(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
+        """What was published into a place.
+
+        Raises:
+            LostObjectsError: a manifest that cannot be used lies there, so that nothing can be published.
+        """
         name = f"{self.name_of(folder)}/{MANIFEST}"
         content = self.bucket.get(name)
         if content is None:
             return None
         if read_manifest(content.body, folder.name) is None:
-            _log.warning("%s/%s cannot be used; `aflite doctor --fix` removes it", self.place, name)
-            return None
+            raise LostObjectsError(
+                f"{self.place}/{name} cannot be used; run `aflite doctor --fix`, which removes it, then try again"
+            )
         return ObjectResult(asset, partition, folder.name, folder, self, content.body)
 
     def _format_text(self) -> str | None:
@@ -315,7 +332,7 @@ class ObjectResultStore(ResultStore):
     def _found(
         self, asset: str, partition: str, key: ResultKey, log: Log
     ) -> tuple[PublishedResult | None, Damage | None]:
-        return self._published(asset, partition, self._home(asset, partition) / key.digest), None
+        return self._usable(asset, partition, self._home(asset, partition) / key.digest), None
 
     def _make_current(self, result: PublishedResult, *, asked: datetime, log: Log) -> None:
         """Compare and set: what was asked for later stays, whoever writes last."""
@@ -421,14 +438,11 @@ class ObjectResultStore(ResultStore):
         place = self.name_of(wanted.folder)
         body = upload_result(self.bucket, ready, place)
         if body is None:
+            there = self._usable(wanted.asset, wanted.partition, wanted.folder)
+            if there is None:
+                raise StoreError(f"{self.place}/{place} was published and withdrawn by another machine; try again")
             shutil.rmtree(ready)
             log(f"another machine published {self.place}/{place} first: its result is taken")
-            there = self._published(wanted.asset, wanted.partition, wanted.folder)
-            if there is None:
-                raise StoreError(
-                    f"{self.place}/{place} was published by another machine and cannot be used; run `aflite doctor "
-                    "--fix`, then try again"
-                )
             return there
         result = ObjectResult(wanted.asset, wanted.partition, wanted.key, wanted.folder, self, body)
         keep_copy(ready, result, body)

@@ -41,9 +41,7 @@ def test_a_manifest_that_leads_out_of_its_folder_is_no_result(here: ObjectResult
         assert transfer.read_manifest(hostile, result.key) is None
     here.bucket.put(name, hostile)
     assert here.find("embeddings", "digits", KEY) is None
-    with pytest.raises(
-        StoreError, match=r"was published by another machine and cannot be used; run `aflite doctor --f"
-    ):
+    with pytest.raises(StoreError, match=r"manifest\.json cannot be used; run `aflite doctor --fix`, which removes it"):
         make(here)
 
 

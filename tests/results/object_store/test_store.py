@@ -14,39 +14,15 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.errors import LostObjectsError, StoreError, StoreUnreachableError
+from aflite_assets.errors import StoreError, StoreUnreachableError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.damage import find_damage
 from aflite_assets.results.object_store import transfer
-from aflite_assets.results.object_store.store import ObjectResult, ObjectResultStore
-from tests.object_stores import listening
+from aflite_assets.results.object_store.store import ObjectResultStore
+from tests.object_stores import key, listening, make, with_part, write_text
 
 Machine = Callable[[str], ObjectResultStore]
 Names = Callable[[], list[str]]
-
-
-def key(**fields: Any) -> ResultKey:
-    return ResultKey("1", fields, {"raw_dataset": "abc"})
-
-
-def write_text(text: str) -> Any:
-    def write(draft: Draft) -> Mapping[str, Any]:
-        (draft.path / "rows.txt").write_text(text)
-        return {"rows": len(text)}
-
-    return write
-
-
-def with_part(text: str) -> Any:
-    def write(draft: Draft) -> Mapping[str, Any]:
-        draft.part("cell", key(cell=1), write_text(f"part of {text}"))
-        return write_text(text)(draft)
-
-    return write
-
-
-def make(store: ObjectResultStore, text: str = "one", *, asset: str = "embeddings", **fields: Any) -> PublishedResult:
-    return store.get_or_create(asset, "digits", key(**fields), write_text(text)).result
 
 
 def test_what_one_machine_publishes_another_finds_and_reads(
@@ -106,81 +82,6 @@ def test_a_result_travels_between_processes(here: ObjectResultStore, there: Obje
     assert sent == there.current("embeddings", "digits")
     assert sent.file("rows.txt").read_text() == "one"
     assert "folder=" in repr(sent)
-
-
-def test_a_damaged_copy_is_fetched_again(here: ObjectResultStore, there: ObjectResultStore) -> None:
-    make(here)
-    copy = there.current("embeddings", "digits").file("rows.txt")
-    copy.write_text("other length")
-    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
-    copy.write_text("eno")  # the same length: seen where something is made from it
-    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "eno"
-    result = there.current("embeddings", "digits")
-    there.check_inputs([result], reader="filtered_sets of 'digits'")
-    assert result.file("rows.txt").read_text() == "one"
-    copy.write_text("eno")
-    damage = find_damage(result, content=True)
-    assert damage is not None
-    lines: list[str] = []
-    there.set_aside(damage, log=lines.append)
-    assert lines == [
-        f"{result.folder} is damaged (rows.txt has other content): removed here; it is fetched when it is read"
-    ]
-    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
-
-
-def test_a_copy_of_what_was_withdrawn_and_made_again_is_replaced(
-    here: ObjectResultStore, there: ObjectResultStore
-) -> None:
-    old = make(here, "one")
-    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
-    here.withdraw(old, b"another one", "a test")
-    assert there.find("embeddings", "digits", key()) == there.current("embeddings", "digits")
-    assert isinstance(old, ObjectResult)
-    here.withdraw(old, old.body, "a test")
-    assert there.find("embeddings", "digits", key()) is None
-    with pytest.raises(
-        StoreError, match=r"lost its current result s3://.*/team/one/embeddings/digits/[0-9a-f]{20}; mat"
-    ):
-        there.current("embeddings", "digits")
-    assert make(here, "two").data_version != old.data_version
-    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "two"
-
-
-def test_files_that_the_bucket_lost_are_named_and_the_result_is_made_again(
-    here: ObjectResultStore, there: ObjectResultStore, names: Names
-) -> None:
-    result = here.get_or_create("embeddings", "digits", key(), with_part("one")).result
-    lost = next(name for name in names() if "/parts/" in name and name.endswith("rows.txt"))
-    here.bucket.put(lost, b"part of eno")
-    with pytest.raises(LostObjectsError, match=r"rows\.txt has other content than was published; run `aflite doctor"):
-        there.current("embeddings", "digits").part("cell").file("rows.txt")
-    with pytest.raises(
-        StoreError,
-        match=r"filtered_sets of 'digits' was not made: embeddings of 'digits', which it reads, is damaged in s3://\S+ "
-        r"\(part cell: .*\) and was withdrawn; materialise embeddings again, or the whole dataset",
-    ):
-        there.check_inputs([there.current("embeddings", "digits")], reader="filtered_sets of 'digits'")
-    assert not any(name.endswith("manifest.json") for name in names())
-    again = there.get_or_create("embeddings", "digits", key(), with_part("one"))
-    assert (again.cached, again.result.data_version) == (False, result.data_version)
-    there.check_inputs([there.current("embeddings", "digits")], reader="filtered_sets of 'digits'")
-
-
-@pytest.mark.parametrize(("left", "lost"), [(None, "rows.txt is gone"), (b"p", "rows.txt has 1 bytes instead of 11")])
-def test_a_part_whose_files_the_bucket_lost_is_made_again(
-    here: ObjectResultStore, there: ObjectResultStore, names: Names, left: bytes | None, lost: str
-) -> None:
-    here.get_or_create("embeddings", "digits", key(a=1), with_part("one"))
-    (rows,) = (name for name in names() if "/parts/" in name and name.endswith("rows.txt"))
-    here.bucket.delete([rows])
-    if left is not None:
-        here.bucket.put(rows, left)
-    lines: list[str] = []
-    made = there.get_or_create("embeddings", "digits", key(a=2), with_part("two"), log=lines.append).result
-    assert made.part("cell").file("rows.txt").read_text() == "part of two"
-    part = rows.rsplit("/", 2)[0]
-    assert lines == [f"{here.place}/{part} is damaged ({lost}): withdrawn; it is made again"]
 
 
 def test_the_loser_of_a_race_takes_the_winners_result(

@@ -21,7 +21,7 @@ from typing import Any
 from aflite_assets.errors import LostObjectsError, StoreError
 from aflite_assets.results.damage import forget, is_sound, own_damage, remember_whole, size_problem
 from aflite_assets.results.files import flush_entry, flush_folder
-from aflite_assets.results.locks import alone, alone_now
+from aflite_assets.results.locks import alone, alone_now, unread
 from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
@@ -94,7 +94,7 @@ def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: byte
 
     Raises:
         LostObjectsError: the bucket no longer holds what the manifest names.
-        StoreError: the folder cannot be written.
+        StoreError: the folder cannot be written, or has another data version that a process is reading.
     """
     with fetching(result.folder):
         if _is_whole(result, body, content=content):
@@ -116,22 +116,57 @@ def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: byte
 
 
 def keep_copy(folder: Path, result: PublishedResult, body: bytes) -> None:
-    """Make a folder that was published with the manifest `body` this machine's copy."""
-    with fetching(result.folder):
-        if _is_whole(result, body, content=False):  # another process has fetched it meanwhile
-            shutil.rmtree(folder)
-            return
-        (folder / MANIFEST).write_bytes(body)
-        _put_in_place(folder, result)
+    """Make a folder that was published with the manifest `body` this machine's copy; where it cannot be, it is removed.
+
+    The result is published by then, so that is only a warning.
+    """
+    try:
+        with fetching(result.folder):
+            if _is_whole(result, body, content=False):  # another process has fetched it meanwhile
+                shutil.rmtree(folder)
+                return
+            (folder / MANIFEST).write_bytes(body)
+            _put_in_place(folder, result)
+    except (OSError, StoreError) as error:
+        _log.warning("%s was published, and is fetched when it is read: no copy was kept (%s)", result.folder, error)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _put_in_place(whole: Path, result: PublishedResult) -> None:
-    """Give a folder that is whole a result's place, in one step; only within `fetching`."""
+    """Give a folder that is whole a result's place, in one step; only within `fetching`.
+
+    Raises:
+        StoreError: the place has another data version, and a process that reads it would mix the two.
+    """
     flush_folder(whole)
-    _discard(result)
-    whole.rename(result.folder)
-    flush_entry(result.folder.parent)
-    remember_whole(PublishedResult(result.asset, result.partition, result.key, result.folder))
+    copy = PublishedResult(result.asset, result.partition, result.key, result.folder)
+    with _unread(copy) as free:
+        if not free and _data_version(copy.folder) != _data_version(whole):
+            raise StoreError(
+                f"{copy.folder} has an earlier version of {copy.asset} of {copy.partition!r}, which a process here is "
+                "reading; try again when that has ended"
+            )
+        _discard(copy)
+        whole.rename(copy.folder)
+    flush_entry(copy.folder.parent)
+    remember_whole(copy)
+
+
+@contextmanager
+def _unread(copy: PublishedResult) -> Iterator[bool]:
+    if not copy.folder.is_dir():
+        yield True
+        return
+    with unread(copy.folder) as free:
+        yield free
+
+
+def _data_version(folder: Path) -> str | None:
+    """That of a folder's manifest; None where it cannot be read."""
+    try:
+        return str(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["data_version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def discard(result: PublishedResult) -> None:

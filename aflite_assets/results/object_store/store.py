@@ -454,7 +454,9 @@ def _json(fields: Mapping[str, Any]) -> bytes:
 
 
 def _asked(mark: Mapping[str, str]) -> datetime:
+    earliest = datetime.min.replace(tzinfo=UTC)
     try:
-        return datetime.fromisoformat(mark["asked"])
+        asked = datetime.fromisoformat(mark["asked"])
     except ValueError:  # written by hand
-        return datetime.min.replace(tzinfo=UTC)
+        return earliest
+    return earliest if asked.tzinfo is None else asked

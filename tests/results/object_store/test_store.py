@@ -198,6 +198,15 @@ def _mark(store: ObjectResultStore, wanted: ResultKey) -> bytes:
     return json.dumps({"key": wanted.digest, "data_version": "x", "asked": asked}).encode()
 
 
+@pytest.mark.parametrize("asked", ["2100-01-01T00:00:00", "soon"])
+def test_a_moment_that_says_nothing_counts_as_the_earliest(here: ObjectResultStore, asked: str) -> None:
+    make(here, a=1)
+    mark = {"key": key(a=1).digest, "data_version": "x", "asked": asked}
+    here.bucket.put("embeddings/digits/current.json", json.dumps(mark).encode())
+    make(here, a=2)
+    assert here.current_key("embeddings", "digits") == key(a=2).digest
+
+
 def test_the_server_decides_what_is_current_when_many_write(machine: Machine) -> None:
     stores = [machine(f"machine{number}") for number in range(6)]
     for number, store in enumerate(stores):

@@ -29,7 +29,10 @@ _TRIES = 8
 """Of a conditional write that collides with another one."""
 _DOWNLOADS = 3
 """Of content whose stream breaks off, or that contradicts the checksum which the server keeps of it."""
-_RIGHTS = "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload"
+_RIGHTS = (
+    "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, and for `aflite doctor` "
+    "s3:ListBucketMultipartUploads"
+)
 _NO_SUCH = {"NoSuchKey", "404", "NotFound"}
 _REGION = {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "301"}
 _BUSY = {"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "500", "502", "503", "504"}
@@ -116,15 +119,19 @@ class Bucket:
             raise StoreAccessError(
                 f"{address} cannot be used: {error}; correct the settings of AWS's tools (AWS_PROFILE, AWS_REGION)"
             ) from error
+        except ValueError:  # names the server's address, which may hold a password
+            raise StoreAccessError(_bad_server(address, "cannot be one")) from None
+        if "@" in self.server:
+            raise StoreAccessError(_bad_server(address, "has a user"))
         self._transfer = TransferConfig(
             multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES, max_concurrency=4
         )
 
     @property
     def server(self) -> str:
-        """The server's address, without a user."""
+        """The server's address."""
         parts = urlsplit(str(self._client.meta.endpoint_url))
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        return f"{parts.scheme}://{parts.netloc}"
 
     def now(self) -> datetime:
         """The server's time, to the second (UTC); this machine's where the server tells none."""
@@ -372,6 +379,13 @@ class Bucket:
                 f"{failed}; use a server that knows conditions of writes, as S3 does, or a folder"
             )
         return StoreError(f"{failed} ({status}: {error.response.get('Error', {}).get('Message', '')}); S3 would not")
+
+
+def _bad_server(address: StoreAddress, why: str) -> str:
+    return (
+        f"{address} cannot be used: the server's address that AWS's settings give (endpoint_url of the profile) {why}; "
+        "give the plain start of an address, and credentials as AWS's tools take them"
+    )
 
 
 def _code(error: Any) -> str:

@@ -20,7 +20,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from aflite_assets.errors import LostObjectsError, StoreError, StoreUnreachableError, UnsupportedStoreError
+from aflite_assets.errors import (
+    LostObjectsError,
+    StoreAccessError,
+    StoreError,
+    StoreUnreachableError,
+    UnsupportedStoreError,
+)
 from aflite_assets.results.damage import Damage
 from aflite_assets.results.files import folder_hashes, write_json
 from aflite_assets.results.keys import ResultKey, checked_digest, is_digest
@@ -273,13 +279,33 @@ class ObjectResultStore(ResultStore):
                 yield result
 
     def bring_current(self, asset: str) -> None:
-        """Fetch the current results of an asset, and note in this machine's folder that they are."""
-        for name, partition, home in self.partitions():
-            if name != asset or self.current_key(asset, partition) is None:
-                continue
+        """Fetch the current results of an asset, and note in this machine's folder that they are, and no others.
+
+        One that is lost is left out, with a warning.
+
+        Raises:
+            StoreError: the bucket cannot be reached, or refuses.
+        """
+        brought = {
+            home for name, partition, home in self.partitions() if name == asset and self._bring(asset, partition)
+        }
+        for mark in self.root.glob(f"{asset}/*/{CURRENT}"):
+            if mark.parent not in brought:
+                mark.unlink(missing_ok=True)
+
+    def _bring(self, asset: str, partition: str) -> bool:
+        try:
+            if self.current_key(asset, partition) is None:
+                return False
             result = self.current(asset, partition)
-            result.path  # noqa: B018 - fetches
-            write_json(home / CURRENT, {"key": result.key, "data_version": result.data_version})
+            folder = result.path
+        except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError):
+            raise
+        except StoreError as error:
+            _log.warning("%s", error)
+            return False
+        write_json(folder.parent / CURRENT, {"key": result.key, "data_version": result.data_version})
+        return True
 
     def _assets(self) -> list[str]:
         names = sorted(self.bucket.folders())

@@ -1,5 +1,6 @@
 """What goes wrong between this machine and a server, in words."""
 
+import traceback
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ from aflite_assets.errors import (
     UnsupportedStoreError,
 )
 from aflite_assets.results import ResultKey
+from aflite_assets.results.object_store.address import parse_address
 from aflite_assets.results.object_store.bucket import PART_BYTES, Bucket
 from aflite_assets.results.object_store.store import ObjectResultStore
 from aflite_assets.results.opening import open_store
@@ -128,7 +130,8 @@ def guarded(moto_server: str) -> Iterator[None]:
 def test_refused_credentials_are_named_and_not_shown(here: ObjectResultStore, guarded: None) -> None:
     with pytest.raises(
         StoreAccessError,
-        match=r"answers InvalidAccessKeyId; the credentials need the rights s3:ListBucket, s3:GetObject",
+        match=r"answers InvalidAccessKeyId; the credentials need the rights s3:ListBucket, s3:GetObject, .* "
+        "for `aflite doctor` s3:ListBucketMultipartUploads",
     ) as refused:
         here.find("raw_dataset", "digits", KEY)
     assert SECRET not in str(refused.value)
@@ -220,6 +223,27 @@ def test_content_that_contradicts_the_servers_checksum_is_lost(here: ObjectResul
     small = here.bucket.get("rows")
     assert small is not None
     assert (small.body, small.etag) == (b"", '"781e5e245d69b566979b86e28d23f2c7"')
+
+
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        (
+            "http://me:hunter2@127.0.0.1:9",
+            r"\(endpoint_url of the profile\) has a user; give the plain start of an add",
+        ),
+        ("http://me:hunter2@a b", r"\(endpoint_url of the profile\) cannot be one; give the plain start of an address"),
+    ],
+)
+def test_a_password_in_a_profiles_server_is_refused_and_not_shown(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str, message: str
+) -> None:
+    (tmp_path / "config").write_text(f"[default]\nregion = us-east-1\nendpoint_url = {server}\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.delenv("AWS_ENDPOINT_URL_S3")
+    with pytest.raises(StoreAccessError, match=message) as refused:
+        Bucket(parse_address(address, named="address"))
+    assert "hunter2" not in "".join(traceback.format_exception(refused.value))
 
 
 def test_without_boto3_a_message_says_what_to_install(here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch) -> None:

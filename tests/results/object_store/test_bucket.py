@@ -1,5 +1,6 @@
 """What goes wrong between this machine and a server, in words."""
 
+import time
 import traceback
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -57,6 +58,35 @@ def test_an_object_that_changed_since_it_was_read_is_not_removed(here: ObjectRes
     assert here.bucket.delete_same("mark", two.etag)
     assert not here.bucket.exists("mark")
     assert here.bucket.delete_same("mark", two.etag)
+
+
+@pytest.mark.parametrize("collisions", [2, 8])
+def test_a_write_that_collides_with_another_is_tried_again(
+    here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch, collisions: int
+) -> None:
+    from botocore.exceptions import ClientError
+
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    client = here.bucket._client
+    put, tried = client.put_object, list[str]()
+
+    def colliding(**request: Any) -> Any:
+        tried.append(request["Key"])
+        if len(tried) > collisions:
+            return put(**request)
+        told = {"Error": {"Code": "ConditionalRequestConflict"}, "ResponseMetadata": {"HTTPStatusCode": 409}}
+        raise ClientError(told, "PutObject")
+
+    monkeypatch.setattr(client, "put_object", colliding)
+    if collisions < 8:
+        assert here.bucket.put_new("mark", b"1")
+        assert (len(tried), waits) == (3, [0.05, 0.1])
+    else:
+        with pytest.raises(StoreUnreachableError, match=r"/mark could not be written, since others write it all the"):
+            here.bucket.put_new("mark", b"1")
+        assert (len(tried), len(waits)) == (8, 8)
+    assert here.bucket.exists("mark") == (collisions < 8)
 
 
 def test_names_are_below_the_prefix(here: ObjectResultStore) -> None:

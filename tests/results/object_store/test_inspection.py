@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -176,14 +177,25 @@ def test_files_of_no_result_are_removed_when_nothing_was_added_for_a_day(
     assert list(examine_store(here, deep=True)) == []
 
 
-def test_unfinished_uploads_are_given_up(here: ObjectResultStore, at_once: None) -> None:
+def test_unfinished_uploads_are_given_up_after_a_day(here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
     key = f"{here.address.prefix}/filtered_sets/digits/x/y/rows.txt"
     here.bucket._client.create_multipart_upload(Bucket=here.address.bucket, Key=key)
+    uploads = Bucket.unfinished_uploads
+    begun = here.bucket.now() - timedelta(hours=23)
+    # The server of the tests says of every upload that it was begun in 2010.
+    monkeypatch.setattr(
+        Bucket, "unfinished_uploads", lambda bucket: (replace(each, begun=begun) for each in uploads(bucket))
+    )
+    assert list(examine_store(here, fix=True)) == []
+    assert len(list(uploads(here.bucket))) == 1
+    begun -= timedelta(hours=1)
     (told,) = examine_store(here)
     assert (told.kind, told.mended) == ("unfinished upload", False)
-    assert told.what.startswith(f"{here.place}/filtered_sets/digits/x/y/rows.txt, begun 2")
+    assert told.what == (
+        f"{here.place}/filtered_sets/digits/x/y/rows.txt, begun {begun:%Y-%m-%d %H:%M} UTC, was left by a writer that died"
+    )
     assert kinds(examine_store(here, fix=True)) == [("unfinished upload", True)]
-    assert list(examine_store(here)) == []
+    assert list(uploads(here.bucket)) == []
 
 
 def test_a_bucket_that_is_not_there_is_the_only_finding(s3_environment: str, tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from aflite_assets.errors import StoreError, StoreUnreachableError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.damage import find_damage
 from aflite_assets.results.object_store import transfer
-from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results.object_store.bucket import Bucket
+from aflite_assets.results.object_store.store import ObjectResult, ObjectResultStore
 from tests.object_stores import key, listening, make, with_part, write_text
 
 Machine = Callable[[str], ObjectResultStore]
@@ -207,21 +208,36 @@ def test_a_moment_that_says_nothing_counts_as_the_earliest(here: ObjectResultSto
     assert here.current_key("embeddings", "digits") == key(a=2).digest
 
 
-def test_the_server_decides_what_is_current_when_many_write(machine: Machine) -> None:
+def test_the_server_decides_what_is_current_when_many_write(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All have read the same mark before the first write, which is that of the last who asked."""
     stores = [machine(f"machine{number}") for number in range(6)]
+    begun = stores[0].bucket.now() - timedelta(minutes=1)
+    moments = {store.root: begun for store in stores}
+    monkeypatch.setattr(ObjectResultStore, "_moment", lambda store, *_: moments[store.root])
     for number, store in enumerate(stores):
         make(store, f"{number}", a=number)
-    ready = threading.Barrier(6)
+        moments[store.root] = begun + timedelta(seconds=number)
+    all_have_read, last_has_written = threading.Barrier(6), threading.Event()
+    last = key(a=5).digest
+    held: set[str] = set()
+
+    def hold(params: Any, **_: Any) -> None:
+        wanted = json.loads(params["body"].getvalue())["key"] if params["url_path"].endswith("/current.json") else None
+        if wanted is not None and wanted not in held:
+            held.add(wanted)
+            all_have_read.wait(timeout=30)
+            if wanted != last:
+                assert last_has_written.wait(timeout=30)
 
     def ask(number: int) -> None:
-        ready.wait(timeout=30)
         make(stores[number], a=number)
+        if number == 5:
+            last_has_written.set()
 
-    with ThreadPoolExecutor(6) as threads:
+    with listening(stores[0], "before-call.s3.PutObject", hold), ThreadPoolExecutor(6) as threads:
         list(threads.map(ask, range(6)))
-    currents = {store.current_key("embeddings", "digits") for store in stores}
-    assert len(currents) == 1
-    assert currents <= {key(a=number).digest for number in range(6)}
+    assert len(held) == 6
+    assert {store.current_key("embeddings", "digits") for store in stores} == {last}
 
 
 KILLED = """
@@ -294,6 +310,34 @@ def test_work_that_could_not_be_uploaded_is_uploaded_by_the_next_try(
     (left,) = (here.root / "embeddings" / "digits").glob(".work/*/ready/*/rows.txt")
     left.write_text("changed since")
     assert make(here, "two", a=2).file("rows.txt").read_text() == "two"
+
+
+def test_work_whose_part_was_made_again_meanwhile_is_not_uploaded(
+    here: ObjectResultStore, there: ObjectResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = Bucket.upload
+
+    def parts_alone(bucket: Bucket, path: Path, name: str) -> None:
+        if "/parts/" not in name:
+            raise StoreUnreachableError("the server went away")
+        upload(bucket, path, name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Bucket, "upload", parts_alone)
+        with pytest.raises(StoreUnreachableError, match="went away"):
+            here.get_or_create("embeddings", "digits", key(), with_part("one"))
+    (part,) = here.results("embeddings", "digits", parts=True)
+    assert isinstance(part, ObjectResult)
+    here.withdraw(part, part.body, "a test")
+    newer = there.get_or_create("embeddings", "digits", key(a=2), with_part("two")).result.part("cell")
+    lines: list[str] = []
+    made = here.get_or_create("embeddings", "digits", key(), with_part("three"), log=lines.append).result
+    assert lines == []
+    assert made.manifest["parts"]["cell"] == {"key": newer.key, "data_version": newer.data_version}
+    assert (made.file("rows.txt").read_text(), made.part("cell").file("rows.txt").read_text()) == (
+        "three",
+        "part of two",
+    )
 
 
 def test_files_that_arrive_short_are_not_published(here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -467,7 +467,6 @@ class ObjectResultStore(ResultStore):
             there = self._usable(wanted.asset, wanted.partition, wanted.folder)
             if there is None:
                 raise StoreError(f"{self.place}/{place} was published and withdrawn by another machine; try again")
-            shutil.rmtree(ready)
             log(f"another machine published {self.place}/{place} first: its result is taken")
             return there
         result = ObjectResult(wanted.asset, wanted.partition, wanted.key, wanted.folder, self, body)

@@ -191,9 +191,8 @@ def test_unfinished_uploads_are_given_up_after_a_day(here: ObjectResultStore, mo
     begun -= timedelta(hours=1)
     (told,) = examine_store(here)
     assert (told.kind, told.mended) == ("unfinished upload", False)
-    assert told.what == (
-        f"{here.place}/filtered_sets/digits/x/y/rows.txt, begun {begun:%Y-%m-%d %H:%M} UTC, was left by a writer that died"
-    )
+    place = f"{here.place}/filtered_sets/digits/x/y/rows.txt"
+    assert told.what == f"{place}, begun {begun:%Y-%m-%d %H:%M} UTC, was left by a writer that died"
     assert kinds(examine_store(here, fix=True)) == [("unfinished upload", True)]
     assert list(uploads(here.bucket)) == []
 

@@ -6,13 +6,15 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.object_store import store as store_module
 from aflite_assets.results.object_store.address import parse_address
 from aflite_assets.results.object_store.bucket import bucket_of
@@ -21,6 +23,22 @@ from aflite_assets.results.opening import open_store
 from tests.waiting import within
 
 SECRET = "notasecretbutwatched"
+
+# Moto looks at a write's condition and writes, and lets other writes in between; servers do not.
+SERVER = """
+import sys, threading
+from moto.s3.responses import S3Response
+from moto.server import main
+
+put_object, one_at_a_time = S3Response.put_object, threading.Lock()
+
+def put(self):
+    with one_at_a_time:
+        return put_object(self)
+
+S3Response.put_object = put
+main(sys.argv[1:])
+"""
 
 
 def _answers(url: str) -> bool:
@@ -40,11 +58,11 @@ def moto_server() -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    command = [sys.executable, "-c", SERVER, "-H", "127.0.0.1", "-p", str(port)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:
-        assert within(60, lambda: _answers(url)), f"{' '.join(command)} does not answer"
+        assert within(60, lambda: _answers(url)), "moto's server does not answer"
         yield url
     finally:
         server.send_signal(signal.SIGKILL)
@@ -111,6 +129,30 @@ def names(here: ObjectResultStore) -> Callable[[], list[str]]:
     return lambda: [each.name for each in here.bucket.objects()]
 
 
+def key(**fields: Any) -> ResultKey:
+    return ResultKey("1", fields, {"raw_dataset": "abc"})
+
+
+def write_text(text: str) -> Any:
+    def write(draft: Draft) -> Mapping[str, Any]:
+        (draft.path / "rows.txt").write_text(text)
+        return {"rows": len(text)}
+
+    return write
+
+
+def with_part(text: str) -> Any:
+    def write(draft: Draft) -> Mapping[str, Any]:
+        draft.part("cell", key(cell=1), write_text(f"part of {text}"))
+        return write_text(text)(draft)
+
+    return write
+
+
+def make(store: ObjectResultStore, text: str = "one", *, asset: str = "embeddings", **fields: Any) -> PublishedResult:
+    return store.get_or_create(asset, "digits", key(**fields), write_text(text)).result
+
+
 @contextmanager
 def listening(store: ObjectResultStore, event: str, hear: Callable[..., None]) -> Iterator[None]:
     """Hear of a store's requests, or change them on their way, while the block runs."""
@@ -120,3 +162,14 @@ def listening(store: ObjectResultStore, event: str, hear: Callable[..., None]) -
         yield
     finally:
         events.unregister(event, hear)
+
+
+def put_with_other_checksum(store: ObjectResultStore, name: str, body: bytes) -> None:
+    """Have the server keep a checksum that is not the content's, as where its disk changed the content."""
+
+    def forge(request: Any, **_: Any) -> None:
+        del request.headers["x-amz-checksum-crc32"]
+        request.headers["x-amz-checksum-crc32"] = "AAAAAA=="
+
+    with listening(store, "before-sign.s3.PutObject", forge):
+        store.bucket.put(name, body)

@@ -3,11 +3,11 @@
 import json
 import logging
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from aflite_assets.results.files import file_sha256, write_json
-from aflite_assets.results.keys import ResultKey
+from aflite_assets.results.keys import ResultKey, is_digest
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 _SEEN = ".seen"
@@ -72,19 +72,39 @@ def content_version(files: dict[str, str], parts: dict[str, dict[str, str]]) -> 
     return ResultKey("", {"files": files}, {name: part["data_version"] for name, part in parts.items()}).digest
 
 
+def is_sound(manifest: Any, key: str) -> bool:
+    """Whether a manifest, which anyone may have written, is of a key and leads nowhere but below its folders.
+
+    Its data version is that of its files and parts; keys are digests, files' names relative, sizes bytes.
+    """
+    try:
+        version = content_version(manifest["files"], manifest["parts"])
+        return (
+            (version, key) == (manifest["data_version"], manifest["key"])
+            and is_digest(key)
+            and all(is_digest(part["key"]) for part in manifest["parts"].values())
+            and all(_is_below(name) for name in manifest["files"])
+            and all(type(size) is int and size >= 0 for size in manifest.get("sizes", {}).values())
+        )
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
+        return False
+
+
+def _is_below(name: str) -> bool:
+    """Whether a file's name leads nowhere but below the folder that it is joined to, and can name a file."""
+    path = PurePosixPath(name)
+    plain = bool(path.parts) and not path.is_absolute() and ".." not in path.parts and str(path) == name
+    return plain and b"\0" not in name.encode()
+
+
 def _manifest_problem(result: PublishedResult) -> str | None:
     if not (result.path / MANIFEST).is_file():
         return f"{MANIFEST} is gone"
     try:
         manifest = result.manifest
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return f"{MANIFEST} cannot be read"
-    try:
-        version = content_version(manifest["files"], manifest["parts"])
-        consistent = (version, result.path.name) == (manifest["data_version"], manifest["key"])
-    except (KeyError, TypeError, AttributeError):
-        consistent = False
-    return None if consistent else f"{MANIFEST} contradicts itself"
+    return None if is_sound(manifest, result.path.name) else f"{MANIFEST} contradicts itself"
 
 
 def _own_reasons(result: PublishedResult, *, content: bool, anew: bool) -> list[str] | None:
@@ -110,9 +130,13 @@ def _sizes(result: PublishedResult) -> dict[str, int] | None:
 
 
 def _changed_size(path: Path, name: str, size: int) -> str | None:
-    if not path.is_file():
+    return size_problem(name, path.stat().st_size if path.is_file() else None, size)
+
+
+def size_problem(name: str, now: int | None, size: int) -> str | None:
+    """What is wrong with a file that has so many bytes now, None where it is not there; None where nothing is."""
+    if now is None:
         return f"{name} is gone"
-    now = path.stat().st_size
     return None if now == size else f"{name} has {now:,} bytes instead of {size:,}"
 
 

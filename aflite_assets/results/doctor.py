@@ -1,6 +1,5 @@
 """Problems of a result store, what to do about each, and the repair of those that can be repaired without loss."""
 
-import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from aflite_assets.errors import StoreAccessError, StoreError, StoreUnreachableError, UnsupportedStoreError
 from aflite_assets.results.damage import Damage, find_damage, own_damage
+from aflite_assets.results.keys import is_digest
 from aflite_assets.results.locks import is_free, read_holder, writing_now
 from aflite_assets.results.mounts import lock_problem
 from aflite_assets.results.object_store.inspection import examine_bucket, local_copies
@@ -18,8 +18,6 @@ from aflite_assets.results.prune import TRASH
 from aflite_assets.results.records import PublishedResult
 from aflite_assets.results.refresh_records import read_refreshes, recorded_partitions
 from aflite_assets.results.store import WORK, ResultStore
-
-_KEY = re.compile(r"[0-9a-f]{20}")
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,8 @@ def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) 
 def _bucket(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
     """What is wrong in an object store; in a sound one, what nothing reads is reported only when it is a day old."""
     for finding in examine_bucket(store, deep=deep):
-        if fix and finding.mend is not None:
-            finding.mend()
-        yield Problem(finding.kind, finding.what, finding.remedy, fix and finding.mend is not None)
+        mended = fix and finding.mend is not None and finding.mend()
+        yield Problem(finding.kind, finding.what, finding.remedy, mended)
 
 
 def _copies(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem]:
@@ -124,7 +121,7 @@ def _damaged(store: ResultStore, asset: str, partition: str, deep: bool) -> Iter
     home, reported = store.root / asset / partition, set()
     for place in (home, home / "parts"):
         for folder in sorted(place.iterdir()) if place.is_dir() else []:
-            if _KEY.fullmatch(folder.name) and folder not in reported:
+            if is_digest(folder.name) and folder not in reported:
                 result = PublishedResult(asset, partition, folder.name, folder)
                 damage = find_damage(result, content=deep, anew=deep)
                 if damage is not None:

@@ -2,9 +2,13 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+DIGEST = re.compile(r"[0-9a-f]{20}")
+"""What names a result's folder."""
 
 
 @dataclass(frozen=True)
@@ -29,3 +33,19 @@ class ResultKey:
     def as_json(self) -> dict[str, Any]:
         """The key as it stands in a manifest."""
         return {"code_version": self.code_version, "fields": dict(self.fields), "inputs": dict(self.inputs)}
+
+
+def is_digest(value: object) -> bool:
+    """Whether a value, from a file that anyone may have written, is a key's digest, so that it may name a folder."""
+    return isinstance(value, str) and DIGEST.fullmatch(value) is not None
+
+
+def checked_digest(value: object) -> str:
+    """A key's digest from such a file.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not is_digest(value):
+        raise ValueError(f"{value!r} is no key")
+    return str(value)

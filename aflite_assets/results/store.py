@@ -35,7 +35,7 @@ from aflite_assets.processors import threads_per_step
 from aflite_assets.results import locks
 from aflite_assets.results.damage import Damage, content_version, find_damage, forget, remember_whole
 from aflite_assets.results.files import flush_entry, flush_folder, folder_hashes, folder_size, folder_sizes, write_json
-from aflite_assets.results.keys import ResultKey
+from aflite_assets.results.keys import ResultKey, checked_digest
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 FORMAT = 1
@@ -179,10 +179,10 @@ class ResultStore:
         """
         mark = self._home(asset, partition) / CURRENT
         try:
-            return str(json.loads(mark.read_text(encoding="utf-8"))["key"])
+            return checked_digest(json.loads(mark.read_text(encoding="utf-8"))["key"])
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StoreError(f"{mark} cannot be read ({error}); materialise {asset} of {partition!r} again") from None
 
     def get_or_create(

@@ -169,16 +169,32 @@ def run_pipeline(
 
     Raises:
         DatasetBusyError: another run did not end in time.
+        StoreError: what a stage read was made current by another machine after this run had made or found its own.
         AfliteError: whatever a stage refuses.
     """
     with store.dataset_lock(spec.name, what=what, wait=wait):
-        results = {
-            name: run_stage(name, spec, store=store, tracker=tracker, device=device, cluster=cluster, progress=progress)
-            for name in STAGES
-        }
+        results: dict[str, StoredResult] = {}
+        for name in STAGES:
+            results[name] = run_stage(
+                name, spec, store=store, tracker=tracker, device=device, cluster=cluster, progress=progress
+            )
+            _check_inputs_of_this_run(results, name)
         made = [name for name, obtained in results.items() if not obtained.cached]
         record_refresh(store, [obtained.result for obtained in results.values()], made=made, what=what)
     return results
+
+
+def _check_inputs_of_this_run(results: Mapping[str, StoredResult], name: str) -> None:
+    """Refuse a result that was made from others than this run's: locks hold on one machine only."""
+    wanted = input_versions({asset: results[asset].result for asset in STAGES[name].input_names})
+    found = results[name].result.manifest["made_from"]["inputs"]
+    others = sorted(asset for asset in {*wanted, *found} if wanted.get(asset) != found.get(asset))
+    if others:
+        raise StoreError(
+            f"{name} of {results[name].result.partition!r} was made from other results of {others} than this run's, "
+            "since another machine made its own current meanwhile; let one machine run the dataset at a time, and run "
+            "it again"
+        )
 
 
 def record_if_whole(store: ResultStore, dataset: str, *, made: Iterable[str], what: str) -> Refresh | None:

@@ -54,7 +54,7 @@ def test_the_doctor_looks_at_the_bucket(here: ObjectResultStore, capsys: pytest.
     assert f"damaged result: {here.place}/benchmark_report/digits/{result.key}: report.html is gone - mended" in said
 
 
-def test_reports_made_elsewhere_are_served(here: ObjectResultStore) -> None:
+def test_reports_made_elsewhere_are_served(here: ObjectResultStore, caplog: pytest.LogCaptureFixture) -> None:
     result = here.get_or_create("benchmark_report", "digits", ResultKey("1", {}, {}), report).result
     store = open_store()
     assert store.root != here.root
@@ -73,9 +73,20 @@ def test_reports_made_elsewhere_are_served(here: ObjectResultStore) -> None:
         try:
             assert f'href="/benchmark_report/digits/{result.key}/report.html">digits' in ask("/")[1]
             assert ask(f"/benchmark_report/digits/{result.key}/report.html") == (200, "<h1>made elsewhere</h1>")
+            other = here.get_or_create("benchmark_report", "circles", ResultKey("1", {}, {}), report).result
             here.bucket.put("benchmark_report/digits/current.json", b"{}")
             status, said = ask("/")
-            assert (status, "current.json cannot be read" in said) == (502, True)
+            assert (status, "digits" in said, f"/benchmark_report/circles/{other.key}/" in said) == (200, False, True)
+            assert "current.json cannot be read" in caplog.text
+            here.bucket.delete(["benchmark_report/circles/current.json"])
+            assert "circles" not in ask("/")[1]
+            here.bucket._client.delete_objects(
+                Bucket=here.address.bucket,
+                Delete={"Objects": [{"Key": f"{here.address.prefix}/{each.name}"} for each in here.bucket.objects()]},
+            )
+            here.bucket._client.delete_bucket(Bucket=here.address.bucket)
+            status, said = ask("/")
+            assert (status, "answers NoSuchBucket" in said) == (502, True)
         finally:
             server.shutdown()
             thread.join()

@@ -72,6 +72,28 @@ def count_hashes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return hashed
 
 
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda parts: {**parts, "one": {**parts["one"], "key": "../../../../../victim"}},
+        lambda parts: {**parts, "one": {"data_version": parts["one"]["data_version"]}},
+    ],
+)
+def test_a_part_whose_key_leads_out_of_the_store_is_left_where_it_is(store: ResultStore, forge: Any) -> None:
+    """A store may have been copied from elsewhere."""
+    victim = store.root.parent / "victim"
+    victim.mkdir()
+    (victim / "precious.txt").write_text("precious")
+    result = store.get_or_create("raw_dataset", "digits", key(), with_part).result
+    manifest = {**result.manifest, "parts": forge(result.manifest["parts"])}
+    (result.path / "manifest.json").write_text(json.dumps(manifest))
+    damage = store.damage("raw_dataset", "digits", key())
+    assert damage is not None
+    assert (damage.reasons, damage.parts) == (("manifest.json contradicts itself",), ())
+    assert not store.get_or_create("raw_dataset", "digits", key(), with_part).cached
+    assert (victim / "precious.txt").read_text() == "precious"
+
+
 def test_sizes_stand_in_the_manifest_and_move_no_data_version(store: ResultStore) -> None:
     result = made(store)
     assert result.manifest["sizes"] == {"inner/more.txt": 4, "rows.txt": 10}

@@ -51,6 +51,14 @@ def test_published_files_are_found_by_key_and_never_written_again(store: ResultS
     assert find_damage(again.result, content=True) is None
 
 
+def test_a_mark_that_leads_out_of_the_store_is_refused(store: ResultStore) -> None:
+    store.get_or_create("embeddings", "digits", key(), write_text("one"))
+    mark = store.root / "embeddings" / "digits" / "current.json"
+    mark.write_text('{"key": "../../../elsewhere"}')
+    with pytest.raises(StoreError, match=r"current\.json cannot be read \('\.\./\.\./\.\./elsewhere' is no key\)"):
+        store.current("embeddings", "digits")
+
+
 def test_data_version_is_the_content_and_not_the_key(store: ResultStore) -> None:
     one, same, other = (
         store.get_or_create("embeddings", "digits", key(a=a), write_text(text)).result

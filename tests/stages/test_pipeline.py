@@ -15,6 +15,7 @@ from aflite_assets.models import evaluators
 from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages import pipeline
 from aflite_assets.stages.pipeline import STAGES, numbers, run_pipeline, run_stage, stage_key
 from aflite_assets.stages.shared.published import read_control_sets
 from aflite_assets.stages.stage import IterationReport, Progress
@@ -175,6 +176,29 @@ def test_changed_filter_keeps_the_cells_it_does_not_touch(
     assert not second["filtered_sets"].cached
     found = {line.split(", ")[1] for line in logged if line.endswith(": found")}
     assert {"linear.full.0: found", "rbf_svm.full.0: found"} <= found
+
+
+def test_what_another_machine_makes_current_in_the_middle_of_a_run_stops_it(
+    circles_content: dict[str, Any], store: ResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = parse_spec(circles_content)
+    source = {**circles_content["source"], "seed": 7}
+    theirs = parse_spec({**circles_content, "source": source})
+
+    def interrupted(name: str, spec: DatasetSpec, **options: Any) -> StoredResult:
+        result = run_stage(name, spec, **options)
+        if name == "raw_dataset":
+            run_stage(name, theirs, store=ResultStore(store.root))
+        return result
+
+    monkeypatch.setattr(pipeline, "run_stage", interrupted)
+    with pytest.raises(
+        StoreError,
+        match=r"of 'small_circles' was made from other results of \['raw_dataset'\] than this run's, since another "
+        "machine made its own current meanwhile; let one machine run the dataset at a time, and run it again",
+    ):
+        run_pipeline(ours, store=store)
+    assert list((store.root / "refreshes").glob("*/*.json")) == []
 
 
 def test_controls_are_of_the_filtered_size_and_from_the_pool(walked: dict[str, StoredResult]) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from aflite_assets.errors import (
@@ -28,8 +28,11 @@ _BLOCK = 1 << 20
 _TRIES = 8
 """Of a conditional write that collides with another one."""
 _DOWNLOADS = 3
-"""Of a file whose stream breaks off."""
-_RIGHTS = "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload"
+"""Of content whose stream breaks off, or that contradicts the checksum which the server keeps of it."""
+_RIGHTS = (
+    "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, and for `aflite doctor` "
+    "s3:ListBucketMultipartUploads"
+)
 _NO_SUCH = {"NoSuchKey", "404", "NotFound"}
 _REGION = {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "301"}
 _BUSY = {"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "500", "502", "503", "504"}
@@ -38,11 +41,16 @@ _DENIED = {
     "RequestTimeTooSkewed", "SignatureDoesNotMatch", "401", "403",
 }  # fmt: skip
 _making = Lock()
+_Read = TypeVar("_Read")
+
+
+class _OtherContentError(LostObjectsError):
+    """An object's content contradicts the checksum that the server keeps of it."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """A small object: its bytes and its ETag."""
+    """A small object: its bytes, none where they contradict the server's own checksum, and its ETag."""
 
     body: bytes
     etag: str
@@ -111,15 +119,19 @@ class Bucket:
             raise StoreAccessError(
                 f"{address} cannot be used: {error}; correct the settings of AWS's tools (AWS_PROFILE, AWS_REGION)"
             ) from error
+        except ValueError:  # names the server's address, which may hold a password
+            raise StoreAccessError(_bad_server(address, "cannot be one")) from None
+        if "@" in self.server:
+            raise StoreAccessError(_bad_server(address, "has a user"))
         self._transfer = TransferConfig(
             multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES, max_concurrency=4
         )
 
     @property
     def server(self) -> str:
-        """The server's address, without a user."""
+        """The server's address."""
         parts = urlsplit(str(self._client.meta.endpoint_url))
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        return f"{parts.scheme}://{parts.netloc}"
 
     def now(self) -> datetime:
         """The server's time, to the second (UTC); this machine's where the server tells none."""
@@ -130,9 +142,20 @@ class Bucket:
 
     def get(self, name: str) -> Content | None:
         """A small object, or None where there is none of this name."""
-        with self._explained(f"read: {name}"):
+        etag = ""
+
+        def whole() -> Content | None:
+            nonlocal etag
             answer = self._found(name)
-            return None if answer is None else Content(answer["Body"].read(), str(answer["ETag"]))
+            if answer is None:
+                return None
+            etag = str(answer["ETag"])
+            return Content(answer["Body"].read(), etag)
+
+        try:
+            return self._again(name, whole)
+        except _OtherContentError:
+            return Content(b"", etag)
 
     def exists(self, name: str) -> bool:
         """Whether there is an object of this name."""
@@ -177,7 +200,7 @@ class Bucket:
         """Write an object to a file and return its hash (SHA-256, 64 hexadecimal digits).
 
         Raises:
-            LostObjectsError: there is no such object.
+            LostObjectsError: there is no such object, or it has other content than was written.
             OSError: the file cannot be written.
         """
         with path.open("wb") as stream:
@@ -187,7 +210,7 @@ class Bucket:
         """The hash of an object's content, read from the server.
 
         Raises:
-            LostObjectsError: there is no such object.
+            LostObjectsError: there is no such object, or it has other content than was written.
         """
         return self._read(name, None)
 
@@ -210,6 +233,22 @@ class Bucket:
         for name in names:
             with self._explained(f"removed: {name}"):
                 self._client.delete_object(Bucket=self.address.bucket, Key=self._prefix + name)
+
+    def delete_same(self, name: str, etag: str) -> bool:
+        """Remove the object with this ETag; whether none is left.
+
+        A server that ignores conditions of deletes, or does not know them, removes whatever is there.
+        """
+        from botocore.exceptions import ClientError
+
+        try:
+            with self._explained(f"removed: {name}", passing=("412", "409", "404")):
+                self._client.delete_object(Bucket=self.address.bucket, Key=self._prefix + name, IfMatch=etag)
+        except ClientError as error:
+            return _code(error) in _NO_SUCH
+        except UnsupportedStoreError:
+            self.delete([name])
+        return True
 
     def unfinished_uploads(self) -> Iterator[UnfinishedUpload]:
         """Every upload in parts that was not finished."""
@@ -235,11 +274,15 @@ class Bucket:
 
     def _read(self, name: str, stream: Any) -> str:
         """The hash of an object, which is written to a seekable stream where one is given."""
+        return self._again(name, lambda: self._stream(name, stream))
+
+    def _again(self, name: str, read: Callable[[], _Read]) -> _Read:
+        """What reading an object gives, tried again where the connection breaks in the middle or a checksum differs."""
         for further in reversed(range(_DOWNLOADS)):
             try:
                 with self._explained(f"read: {name}"):
-                    return self._stream(name, stream)
-            except StoreUnreachableError:  # the connection broke in the middle
+                    return read()
+            except (StoreUnreachableError, _OtherContentError):
                 if not further:
                     raise
         raise AssertionError("not reached")
@@ -312,6 +355,11 @@ class Bucket:
                 f"{self.address} was not {doing}: {self.server} does not answer ({type(error).__name__}); check "
                 "AWS_ENDPOINT_URL_S3 and that the server runs, and try again"
             ) from error
+        except errors.FlexibleChecksumError as error:
+            raise _OtherContentError(
+                f"{self.address} was not {doing}: it has other content than was published; run `aflite doctor --deep "
+                "--fix`, then make it again"
+            ) from error
         except errors.BotoCoreError as error:
             raise StoreError(f"{self.address} was not {doing}: {error}; check the settings of AWS's tools") from error
 
@@ -331,6 +379,13 @@ class Bucket:
                 f"{failed}; use a server that knows conditions of writes, as S3 does, or a folder"
             )
         return StoreError(f"{failed} ({status}: {error.response.get('Error', {}).get('Message', '')}); S3 would not")
+
+
+def _bad_server(address: StoreAddress, why: str) -> str:
+    return (
+        f"{address} cannot be used: the server's address that AWS's settings give (endpoint_url of the profile) {why}; "
+        "give the plain start of an address, and credentials as AWS's tools take them"
+    )
 
 
 def _code(error: Any) -> str:

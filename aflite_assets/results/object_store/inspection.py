@@ -10,25 +10,29 @@ from pathlib import Path
 from typing import Any
 
 from aflite_assets.errors import LostObjectsError, StoreError
-from aflite_assets.results.object_store.bucket import Bucket, StoredObject
+from aflite_assets.results.damage import size_problem
+from aflite_assets.results.keys import DIGEST, is_digest
+from aflite_assets.results.object_store.bucket import Bucket, StoredObject, UnfinishedUpload
 from aflite_assets.results.object_store.store import ObjectResultStore
 from aflite_assets.results.object_store.transfer import ATTEMPT, read_manifest
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 LEFT_AFTER = timedelta(days=1)
 """So long nothing new may arrive of a try to publish before it counts as given up: its machine may still work on it."""
-_KEY = re.compile(r"[0-9a-f]{20}")
-_PLACE = re.compile(rf"(?P<place>[a-z0-9_]+/[a-z0-9_]+/(?:parts/)?{_KEY.pattern})/(?P<rest>.+)", re.DOTALL)
+_PLACE = re.compile(rf"(?P<place>[a-z0-9_]+/[a-z0-9_]+/(?:parts/)?{DIGEST.pattern})/(?P<rest>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One problem in a bucket: its kind, what was found, what to do, and what mends it without loss, if anything."""
+    """One problem in a bucket: its kind, what was found, what to do, and what mends it without loss, if anything.
+
+    `mend` returns whether it did: what was published again meanwhile stays.
+    """
 
     kind: str
     what: str
     remedy: str
-    mend: Callable[[], None] | None = None
+    mend: Callable[[], bool] | None = None
 
 
 @dataclass
@@ -52,8 +56,11 @@ def examine_bucket(store: ObjectResultStore, *, deep: bool = False) -> Iterator[
         damaged: dict[str, list[str]] = {}
         # Parts first: what names a damaged one is damaged too.
         for name in sorted(places, key=lambda name: ("/parts/" not in name, name)):
-            place, manifest = places[name], manifests[name]
-            wrong = list(_damage(bucket, name, place, manifests, damaged, deep=deep))
+            wrong = list(_damage(bucket, name, places[name], manifests, damaged, deep=deep))
+            if wrong:  # a result may have been published while the listing went on
+                _look_again(bucket, name, places, manifests)
+                wrong = list(_damage(bucket, name, places[name], manifests, damaged, deep=deep))
+            place = places[name]
             if wrong:
                 damaged[name] = wrong
                 result = PublishedResult(asset, partition, name.rpartition("/")[2], store.root / name)
@@ -63,7 +70,7 @@ def examine_bucket(store: ObjectResultStore, *, deep: bool = False) -> Iterator[
                     f"materialise {asset} of {partition} again",
                     partial(store.withdraw, result, place.body, "; ".join(wrong)),
                 )
-            yield from _orphans(store, name, place, manifest, now)
+            yield from _orphans(store, name, place, manifests[name], now)
         yield from _current(store, asset, partition)
     for upload in bucket.unfinished_uploads():
         if now - upload.begun >= LEFT_AFTER:
@@ -71,7 +78,7 @@ def examine_bucket(store: ObjectResultStore, *, deep: bool = False) -> Iterator[
                 "unfinished upload",
                 f"{store.place}/{upload.name}, begun {upload.begun:%Y-%m-%d %H:%M} UTC, was left by a writer that died",
                 "nothing reads it, and it takes room",
-                partial(bucket.give_up, upload),
+                partial(_given_up, bucket, upload),
             )
 
 
@@ -79,7 +86,7 @@ def local_copies(root: Path) -> Iterator[PublishedResult]:
     """This machine's copies of results and parts."""
     for manifest in sorted([*root.glob(f"*/*/*/{MANIFEST}"), *root.glob(f"*/*/parts/*/{MANIFEST}")]):
         folder = manifest.parent
-        if _KEY.fullmatch(folder.name):
+        if is_digest(folder.name):
             asset, partition = folder.relative_to(root).parts[:2]
             yield PublishedResult(asset, partition, folder.name, folder)
 
@@ -97,6 +104,21 @@ def _places(bucket: Bucket, home: str) -> dict[str, _Place]:
             content = bucket.get(each.name)
             places[match["place"]].body = None if content is None else content.body
     return dict(places)
+
+
+def _look_again(
+    bucket: Bucket, name: str, places: dict[str, _Place], manifests: dict[str, dict[str, Any] | None]
+) -> None:
+    """Take in what lies below a result's name, and below those of its parts, by now."""
+
+    def look(looked_at: str) -> None:
+        places[looked_at] = _places(bucket, f"{looked_at}/").get(looked_at, _Place())
+        manifests[looked_at] = _manifest(places[looked_at], looked_at)
+
+    look(name)
+    home = "/".join(name.split("/")[:2])
+    for part in (manifests[name] or {"parts": {}})["parts"].values():
+        look(f"{home}/parts/{part['key']}")
 
 
 def _manifest(place: _Place, name: str) -> dict[str, Any] | None:
@@ -121,10 +143,9 @@ def _damage(
         return
     there = place.attempts.get(manifest[ATTEMPT], {})
     for file, size in manifest["sizes"].items():
-        if file not in there:
-            yield f"{file} is gone"
-        elif there[file].size != size:
-            yield f"{file} has {there[file].size:,} bytes instead of {size:,}"
+        problem = size_problem(file, there[file].size if file in there else None, size)
+        if problem is not None:
+            yield problem
         elif deep and not _has_hash(bucket, there[file].name, manifest["files"][file]):
             yield f"{file} has other content"
     home = "/".join(name.split("/")[:2])
@@ -160,8 +181,18 @@ def _orphans(
             "orphan files",
             f"{store.place}/{name}/{attempt} ({len(objects)} files, {size:,} bytes) belongs to no published result",
             "nothing reads it, and it takes room",
-            partial(store.bucket.delete, [each.name for each in objects.values()]),
+            partial(_removed, store.bucket, [each.name for each in objects.values()]),
         )
+
+
+def _removed(bucket: Bucket, names: list[str]) -> bool:
+    bucket.delete(names)
+    return True
+
+
+def _given_up(bucket: Bucket, upload: UnfinishedUpload) -> bool:
+    bucket.give_up(upload)
+    return True
 
 
 def _current(store: ObjectResultStore, asset: str, partition: str) -> Iterator[Finding]:

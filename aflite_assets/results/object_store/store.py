@@ -20,16 +20,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from aflite_assets.errors import LostObjectsError, StoreError, StoreUnreachableError, UnsupportedStoreError
+from aflite_assets.errors import (
+    LostObjectsError,
+    StoreAccessError,
+    StoreError,
+    StoreUnreachableError,
+    UnsupportedStoreError,
+)
 from aflite_assets.results.damage import Damage
 from aflite_assets.results.files import folder_hashes, write_json
-from aflite_assets.results.keys import ResultKey
+from aflite_assets.results.keys import ResultKey, checked_digest, is_digest
 from aflite_assets.results.object_store.address import StoreAddress
 from aflite_assets.results.object_store.bucket import Bucket, Content, bucket_of
 from aflite_assets.results.object_store.transfer import (
     discard,
     fetch_result,
     keep_copy,
+    lost_files,
     read_manifest,
     upload_result,
 )
@@ -116,12 +123,13 @@ class ObjectResult(PublishedResult):
             for name, part in self.manifest["parts"].items()
         }
 
-    def known_body(self) -> bytes | None:
-        """The manifest's bytes, None where there is none that can be used."""
+    def stored_body(self) -> bytes | None:
+        """The manifest's bytes, also of one that cannot be used; None where there is none."""
         try:
             return self.body
         except LostObjectsError:
-            return None
+            content = self.store.bucket.get(f"{self.store.name_of(self.folder)}/{MANIFEST}")
+            return None if content is None else content.body
 
     def fetch(self, *, content: bool = False) -> None:
         """Make this machine's copy whole; see `fetch_result`."""
@@ -204,8 +212,18 @@ class ObjectResultStore(ResultStore):
     def find_part_or_set_aside(
         self, asset: str, partition: str, key: ResultKey, *, log: Log = lambda line: None
     ) -> PublishedResult | None:
-        """The published part of a key, or None. Its files are compared with their hashes when they are fetched."""
-        return self.find_part(asset, partition, key)
+        """The published part of a key whose files the bucket has by their sizes, or None; others are withdrawn.
+
+        The files are compared with their hashes when they are fetched.
+
+        Raises:
+            LostObjectsError: a manifest that cannot be used lies there.
+        """
+        part = self._usable(asset, partition, self._part_folder(asset, partition, key))
+        lost = () if part is None else lost_files(self.bucket, self.name_of(part.folder), part.manifest)
+        if part is not None and lost:
+            self.withdraw(part, part.body, "; ".join(lost), log=log)
+        return None if lost else part
 
     def check_inputs(self, inputs: Iterable[PublishedResult], *, reader: str, log: Log = lambda line: None) -> None:
         """Fetch the files of results and of their parts, comparing hashes, before something is made from them.
@@ -216,27 +234,33 @@ class ObjectResultStore(ResultStore):
         for result in inputs:
             if not isinstance(result, ObjectResult):
                 raise TypeError(f"{result} is of another store")
-            problem = self._fetch_with_parts(result, log)
-            if problem is not None:
+            reasons = self._fetch_with_parts(result, log)
+            if reasons:
+                why = "; ".join(reasons)
+                withdrawn = self.withdraw(result, result.body, why, log=log)
                 raise StoreError(
                     f"{reader} was not made: {result.asset} of {result.partition!r}, which it reads, is damaged in "
-                    f"{self.place} ({problem}) and was withdrawn; materialise {result.asset} again, or the whole "
-                    "dataset"
+                    f"{self.place} ({why}) and was {'withdrawn' if withdrawn else 'published again meanwhile'}; "
+                    f"materialise {result.asset} again, or the whole dataset"
                 )
 
-    def withdraw(self, result: PublishedResult, body: bytes | None, why: str, *, log: Log = lambda line: None) -> None:
+    def withdraw(self, result: PublishedResult, body: bytes | None, why: str, *, log: Log = lambda line: None) -> bool:
         """Take a result's manifest out of the bucket, so that it is made again; the doctor removes its files.
 
-        `body`: the manifest as it was found; another one, published since, stays.
+        `body`: the manifest as it was found; another one, published since, stays, and then nothing is done. Where a
+        server ignores conditions of deletes, one that is published in the very moment is withdrawn too. Returns whether
+        no manifest is left.
         """
         name = f"{self.name_of(result.folder)}/{MANIFEST}"
         there = self.bucket.get(name)
-        if there is not None and there.body == body:
-            self.bucket.delete([name])
+        if there is not None and not (there.body == body and self.bucket.delete_same(name, there.etag)):
+            _log.info("%s/%s was published again meanwhile, so it stays", self.place, name)
+            return False
         discard(result)
         line = f"{self.place}/{self.name_of(result.folder)} is damaged ({why}): withdrawn; it is made again"
         _log.warning("%s", line)
         log(line)
+        return True
 
     def partitions(self) -> Iterator[tuple[str, str, Path]]:
         """Every asset's partition in the bucket: asset, partition and this machine's folder, in the order of names."""
@@ -250,18 +274,38 @@ class ObjectResultStore(ResultStore):
         home = self._home(asset, partition)
         place = home / "parts" if parts else home
         for key in sorted(self.bucket.folders(f"{self.name_of(place)}/")):
-            result = None if key == "parts" else self._published(asset, partition, place / key)
+            result = self._published(asset, partition, place / key) if is_digest(key) else None
             if result is not None:
                 yield result
 
     def bring_current(self, asset: str) -> None:
-        """Fetch the current results of an asset, and note in this machine's folder that they are."""
-        for name, partition, home in self.partitions():
-            if name != asset or self.current_key(asset, partition) is None:
-                continue
+        """Fetch the current results of an asset, and note in this machine's folder that they are, and no others.
+
+        One that is lost is left out, with a warning.
+
+        Raises:
+            StoreError: the bucket cannot be reached, or refuses.
+        """
+        brought = {
+            home for name, partition, home in self.partitions() if name == asset and self._bring(asset, partition)
+        }
+        for mark in self.root.glob(f"{asset}/*/{CURRENT}"):
+            if mark.parent not in brought:
+                mark.unlink(missing_ok=True)
+
+    def _bring(self, asset: str, partition: str) -> bool:
+        try:
+            if self.current_key(asset, partition) is None:
+                return False
             result = self.current(asset, partition)
-            result.path  # noqa: B018 - fetches
-            write_json(home / CURRENT, {"key": result.key, "data_version": result.data_version})
+            folder = result.path
+        except (StoreAccessError, StoreUnreachableError, UnsupportedStoreError):
+            raise
+        except StoreError as error:
+            _log.warning("%s", error)
+            return False
+        write_json(folder.parent / CURRENT, {"key": result.key, "data_version": result.data_version})
+        return True
 
     def _assets(self) -> list[str]:
         names = sorted(self.bucket.folders())
@@ -272,13 +316,27 @@ class ObjectResultStore(ResultStore):
         return self._published(asset, partition, folder)
 
     def _published(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
+        """What was published into a place; a manifest that cannot be used counts as none."""
+        try:
+            return self._usable(asset, partition, folder)
+        except LostObjectsError as error:
+            _log.warning("%s", error)
+            return None
+
+    def _usable(self, asset: str, partition: str, folder: Path) -> ObjectResult | None:
+        """What was published into a place.
+
+        Raises:
+            LostObjectsError: a manifest that cannot be used lies there, so that nothing can be published.
+        """
         name = f"{self.name_of(folder)}/{MANIFEST}"
         content = self.bucket.get(name)
         if content is None:
             return None
         if read_manifest(content.body, folder.name) is None:
-            _log.warning("%s/%s cannot be used; `aflite doctor --fix` removes it", self.place, name)
-            return None
+            raise LostObjectsError(
+                f"{self.place}/{name} cannot be used; run `aflite doctor --fix`, which removes it, then try again"
+            )
         return ObjectResult(asset, partition, folder.name, folder, self, content.body)
 
     def _format_text(self) -> str | None:
@@ -300,7 +358,7 @@ class ObjectResultStore(ResultStore):
     def _found(
         self, asset: str, partition: str, key: ResultKey, log: Log
     ) -> tuple[PublishedResult | None, Damage | None]:
-        return self._published(asset, partition, self._home(asset, partition) / key.digest), None
+        return self._usable(asset, partition, self._home(asset, partition) / key.digest), None
 
     def _make_current(self, result: PublishedResult, *, asked: datetime, log: Log) -> None:
         """Compare and set: what was asked for later stays, whoever writes last."""
@@ -332,8 +390,9 @@ class ObjectResultStore(ResultStore):
             return None
         try:
             fields = json.loads(content.body)
+            checked_digest(fields["key"])
             return {name: str(fields[name]) for name in ("key", "data_version", "asked")}, content
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StoreError(
                 f"{self.place}/{self._mark_name(asset, partition)} cannot be read ({error}); delete it, and "
                 f"materialise {asset} of {partition!r} again"
@@ -348,8 +407,8 @@ class ObjectResultStore(ResultStore):
         _log.warning("%s", line)
         log(line)
 
-    def _fetch_with_parts(self, result: ObjectResult, log: Log) -> str | None:
-        """Fetch a result and its parts; what the bucket lost files of is withdrawn, and the reasons are returned."""
+    def _fetch_with_parts(self, result: ObjectResult, log: Log) -> list[str]:
+        """Fetch a result and its parts; what is wrong is returned, and parts that lost files are withdrawn."""
         reasons = []
         for name, part in result.parts.items():
             try:
@@ -357,15 +416,13 @@ class ObjectResultStore(ResultStore):
                 if part.data_version != result.manifest["parts"][name]["data_version"]:
                     reasons.append(f"part {name} was made again with other content")
             except LostObjectsError as error:
-                self.withdraw(part, part.known_body(), str(error), log=log)
+                self.withdraw(part, part.stored_body(), str(error), log=log)
                 reasons.append(f"part {name}: {error}")
         try:
             result.fetch(content=True)
         except LostObjectsError as error:
             reasons.append(str(error))
-        if reasons:
-            self.withdraw(result, result.body, "; ".join(reasons), log=log)
-        return "; ".join(reasons) or None
+        return reasons
 
     def _publish(
         self, asset: str, partition: str, key: ResultKey, target: Path, write: Write, log: Log
@@ -407,14 +464,10 @@ class ObjectResultStore(ResultStore):
         place = self.name_of(wanted.folder)
         body = upload_result(self.bucket, ready, place)
         if body is None:
-            shutil.rmtree(ready)
-            log(f"another machine published {self.place}/{place} first: its result is taken")
-            there = self._published(wanted.asset, wanted.partition, wanted.folder)
+            there = self._usable(wanted.asset, wanted.partition, wanted.folder)
             if there is None:
-                raise StoreError(
-                    f"{self.place}/{place} was published by another machine and cannot be used; run `aflite doctor "
-                    "--fix`, then try again"
-                )
+                raise StoreError(f"{self.place}/{place} was published and withdrawn by another machine; try again")
+            log(f"another machine published {self.place}/{place} first: its result is taken")
             return there
         result = ObjectResult(wanted.asset, wanted.partition, wanted.key, wanted.folder, self, body)
         keep_copy(ready, result, body)
@@ -426,7 +479,9 @@ def _json(fields: Mapping[str, Any]) -> bytes:
 
 
 def _asked(mark: Mapping[str, str]) -> datetime:
+    earliest = datetime.min.replace(tzinfo=UTC)
     try:
-        return datetime.fromisoformat(mark["asked"])
+        asked = datetime.fromisoformat(mark["asked"])
     except ValueError:  # written by hand
-        return datetime.min.replace(tzinfo=UTC)
+        return earliest
+    return earliest if asked.tzinfo is None else asked

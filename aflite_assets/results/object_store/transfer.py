@@ -15,13 +15,13 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from aflite_assets.errors import LostObjectsError, StoreError
-from aflite_assets.results.damage import content_version, forget, own_damage, remember_whole
+from aflite_assets.results.damage import forget, is_sound, own_damage, remember_whole, size_problem
 from aflite_assets.results.files import flush_entry, flush_folder
-from aflite_assets.results.locks import alone, alone_now
+from aflite_assets.results.locks import alone, alone_now, unread
 from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
@@ -35,24 +35,19 @@ _log = logging.getLogger(__name__)
 
 
 def read_manifest(body: bytes, key: str) -> dict[str, Any] | None:
-    """A manifest from its bytes; None where it is none of this key, or names files outside of its folder."""
+    """A manifest from its bytes; None where it is none of this key, or leads out of its folder; see `is_sound`."""
     try:
         manifest: dict[str, Any] = json.loads(body)
-        version = content_version(manifest["files"], manifest["parts"])
-        sound = (version, key) == (manifest["data_version"], manifest["key"])
         sound = (
-            sound and set(manifest["sizes"]) == set(manifest["files"]) and bool(_ATTEMPT.fullmatch(manifest[ATTEMPT]))
+            is_sound(manifest, key)
+            and set(manifest["sizes"]) == set(manifest["files"])
+            and _ATTEMPT.fullmatch(manifest[ATTEMPT])
+            and isinstance(manifest["summary"], dict)
+            and isinstance(manifest["made_from"]["inputs"], dict)
         )
-        sound = sound and all(_is_below(name) for name in manifest["files"])
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return manifest if sound else None
-
-
-def _is_below(name: str) -> bool:
-    """Whether a file's name leads nowhere but below the folder that it is joined to."""
-    path = PurePosixPath(name)
-    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and str(path) == name
 
 
 def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
@@ -69,18 +64,26 @@ def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
     attempt = uuid.uuid4().hex[:12]
     body = (json.dumps({**manifest, ATTEMPT: attempt}, indent=2, allow_nan=False) + "\n").encode()
     _all_at_once(lambda name: bucket.upload(folder / name, f"{place}/{attempt}/{name}"), manifest["files"])
-    there = {each.name: each.size for each in bucket.objects(f"{place}/{attempt}/")}
-    wanted = {f"{place}/{attempt}/{name}": size for name, size in manifest["sizes"].items()}
-    if there != wanted:
-        wrong = sorted(name for name in wanted if there.get(name) != wanted[name])
-        raise StoreError(f"{bucket.address}/{place} was not published: {wrong} did not arrive whole; try again")
+    wrong = lost_files(bucket, place, {**manifest, ATTEMPT: attempt})
+    if wrong:
+        raise StoreError(
+            f"{bucket.address}/{place} was not published: not all arrived whole ({'; '.join(wrong)}); try again"
+        )
     if bucket.put_new(f"{place}/{MANIFEST}", body):
         return body
     try:
-        bucket.delete(wanted)
+        bucket.delete(f"{place}/{attempt}/{name}" for name in manifest["files"])
     except StoreError as error:
         _log.warning("files of a result that another machine published stay below %s/%s (%s)", place, attempt, error)
     return None
+
+
+def lost_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the bucket lacks of the files that the manifest of `place` names, a phrase each, by one listing."""
+    prefix = f"{place}/{manifest[ATTEMPT]}/"
+    there = {each.name.removeprefix(prefix): each.size for each in bucket.objects(prefix)}
+    problems = (size_problem(name, there.get(name), size) for name, size in manifest["sizes"].items())
+    return tuple(problem for problem in problems if problem is not None)
 
 
 def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: bytes, *, content: bool = False) -> None:
@@ -91,7 +94,7 @@ def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: byte
 
     Raises:
         LostObjectsError: the bucket no longer holds what the manifest names.
-        StoreError: the folder cannot be written.
+        StoreError: the folder cannot be written, or has another data version that a process is reading.
     """
     with fetching(result.folder):
         if _is_whole(result, body, content=content):
@@ -113,22 +116,57 @@ def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: byte
 
 
 def keep_copy(folder: Path, result: PublishedResult, body: bytes) -> None:
-    """Make a folder that was published with the manifest `body` this machine's copy."""
-    with fetching(result.folder):
-        if _is_whole(result, body, content=False):  # another process has fetched it meanwhile
-            shutil.rmtree(folder)
-            return
-        (folder / MANIFEST).write_bytes(body)
-        _put_in_place(folder, result)
+    """Make a folder that was published with the manifest `body` this machine's copy; where it cannot be, it is removed.
+
+    The result is published by then, so that is only a warning.
+    """
+    try:
+        with fetching(result.folder):
+            if _is_whole(result, body, content=False):  # another process has fetched it meanwhile
+                shutil.rmtree(folder)
+                return
+            (folder / MANIFEST).write_bytes(body)
+            _put_in_place(folder, result)
+    except (OSError, StoreError) as error:
+        _log.warning("%s was published, and is fetched when it is read: no copy was kept (%s)", result.folder, error)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _put_in_place(whole: Path, result: PublishedResult) -> None:
-    """Give a folder that is whole a result's place, in one step; only within `fetching`."""
+    """Give a folder that is whole a result's place, in one step; only within `fetching`.
+
+    Raises:
+        StoreError: the place has another data version, and a process that reads it would mix the two.
+    """
     flush_folder(whole)
-    _discard(result)
-    whole.rename(result.folder)
-    flush_entry(result.folder.parent)
-    remember_whole(PublishedResult(result.asset, result.partition, result.key, result.folder))
+    copy = PublishedResult(result.asset, result.partition, result.key, result.folder)
+    with _unread(copy) as free:
+        if not free and _data_version(copy.folder) != _data_version(whole):
+            raise StoreError(
+                f"{copy.folder} has an earlier version of {copy.asset} of {copy.partition!r}, which a process here is "
+                "reading; try again when that has ended"
+            )
+        _discard(copy)
+        whole.rename(copy.folder)
+    flush_entry(copy.folder.parent)
+    remember_whole(copy)
+
+
+@contextmanager
+def _unread(copy: PublishedResult) -> Iterator[bool]:
+    if not copy.folder.is_dir():
+        yield True
+        return
+    with unread(copy.folder) as free:
+        yield free
+
+
+def _data_version(folder: Path) -> str | None:
+    """That of a folder's manifest; None where it cannot be read."""
+    try:
+        return str(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["data_version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def discard(result: PublishedResult) -> None:

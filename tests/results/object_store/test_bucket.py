@@ -1,5 +1,7 @@
 """What goes wrong between this machine and a server, in words."""
 
+import time
+import traceback
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,10 +18,11 @@ from aflite_assets.errors import (
     UnsupportedStoreError,
 )
 from aflite_assets.results import ResultKey
+from aflite_assets.results.object_store.address import parse_address
 from aflite_assets.results.object_store.bucket import PART_BYTES, Bucket
 from aflite_assets.results.object_store.store import ObjectResultStore
 from aflite_assets.results.opening import open_store
-from tests.object_stores import SECRET, listening
+from tests.object_stores import SECRET, listening, put_with_other_checksum
 
 KEY = ResultKey("1", {"a": 1}, {})
 
@@ -41,6 +44,49 @@ def test_conditional_writes(here: ObjectResultStore) -> None:
     two = bucket.get("mark")
     assert two is not None
     assert (two.body, bucket.get("none"), bucket.exists("mark"), bucket.exists("mar")) == (b"3", None, True, False)
+
+
+def test_an_object_that_changed_since_it_was_read_is_not_removed(here: ObjectResultStore) -> None:
+    here.bucket.put("mark", b"1")
+    one = here.bucket.get("mark")
+    here.bucket.put("mark", b"2")
+    two = here.bucket.get("mark")
+    assert one is not None
+    assert two is not None
+    assert not here.bucket.delete_same("mark", one.etag)
+    assert here.bucket.exists("mark")
+    assert here.bucket.delete_same("mark", two.etag)
+    assert not here.bucket.exists("mark")
+    assert here.bucket.delete_same("mark", two.etag)
+
+
+@pytest.mark.parametrize("collisions", [2, 8])
+def test_a_write_that_collides_with_another_is_tried_again(
+    here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch, collisions: int
+) -> None:
+    from botocore.exceptions import ClientError
+
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    client = here.bucket._client
+    put, tried = client.put_object, list[str]()
+
+    def colliding(**request: Any) -> Any:
+        tried.append(request["Key"])
+        if len(tried) > collisions:
+            return put(**request)
+        told = {"Error": {"Code": "ConditionalRequestConflict"}, "ResponseMetadata": {"HTTPStatusCode": 409}}
+        raise ClientError(told, "PutObject")
+
+    monkeypatch.setattr(client, "put_object", colliding)
+    if collisions < 8:
+        assert here.bucket.put_new("mark", b"1")
+        assert (len(tried), waits) == (3, [0.05, 0.1])
+    else:
+        with pytest.raises(StoreUnreachableError, match=r"/mark could not be written, since others write it all the"):
+            here.bucket.put_new("mark", b"1")
+        assert (len(tried), len(waits)) == (8, 8)
+    assert here.bucket.exists("mark") == (collisions < 8)
 
 
 def test_names_are_below_the_prefix(here: ObjectResultStore) -> None:
@@ -114,7 +160,8 @@ def guarded(moto_server: str) -> Iterator[None]:
 def test_refused_credentials_are_named_and_not_shown(here: ObjectResultStore, guarded: None) -> None:
     with pytest.raises(
         StoreAccessError,
-        match=r"answers InvalidAccessKeyId; the credentials need the rights s3:ListBucket, s3:GetObject",
+        match=r"answers InvalidAccessKeyId; the credentials need the rights s3:ListBucket, s3:GetObject, .* "
+        "for `aflite doctor` s3:ListBucketMultipartUploads",
     ) as refused:
         here.find("raw_dataset", "digits", KEY)
     assert SECRET not in str(refused.value)
@@ -185,6 +232,48 @@ def test_a_stream_that_breaks_off_is_read_again(here: ObjectResultStore, tmp_pat
             here.bucket.download("rows", tmp_path / "rows")
     with pytest.raises(LostObjectsError, match=r"/team/one/none is gone; run `aflite doctor --fix`"):
         here.bucket.download("none", tmp_path / "none")
+
+
+def test_content_that_contradicts_the_servers_checksum_is_lost(here: ObjectResultStore, tmp_path: Path) -> None:
+    put_with_other_checksum(here, "rows", b"0123456789")
+    asked: list[str] = []
+
+    def hear(params: Any, **_: Any) -> None:
+        asked.append(params["url_path"])
+
+    message = r"s3://\S+ was not read: rows: it has other content than was published; run `aflite doctor --deep --fix`"
+    with (
+        listening(here, "before-call.s3.GetObject", hear),
+        pytest.raises(LostObjectsError, match=message),
+    ):
+        here.bucket.download("rows", tmp_path / "rows")
+    assert len(asked) == 3
+    with pytest.raises(LostObjectsError, match=message):
+        here.bucket.sha256("rows")
+    small = here.bucket.get("rows")
+    assert small is not None
+    assert (small.body, small.etag) == (b"", '"781e5e245d69b566979b86e28d23f2c7"')
+
+
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        (
+            "http://me:hunter2@127.0.0.1:9",
+            r"\(endpoint_url of the profile\) has a user; give the plain start of an add",
+        ),
+        ("http://me:hunter2@a b", r"\(endpoint_url of the profile\) cannot be one; give the plain start of an address"),
+    ],
+)
+def test_a_password_in_a_profiles_server_is_refused_and_not_shown(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str, message: str
+) -> None:
+    (tmp_path / "config").write_text(f"[default]\nregion = us-east-1\nendpoint_url = {server}\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.delenv("AWS_ENDPOINT_URL_S3")
+    with pytest.raises(StoreAccessError, match=message) as refused:
+        Bucket(parse_address(address, named="address"))
+    assert "hunter2" not in "".join(traceback.format_exception(refused.value))
 
 
 def test_without_boto3_a_message_says_what_to_install(here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch) -> None:

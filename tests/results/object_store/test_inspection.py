@@ -1,17 +1,24 @@
 """What the doctor finds in a bucket and in this machine's copies, and what it mends."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from aflite_assets.errors import LostObjectsError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.doctor import Problem, examine_store
 from aflite_assets.results.object_store import inspection
+from aflite_assets.results.object_store.bucket import Bucket, StoredObject
+from aflite_assets.results.object_store.inspection import examine_bucket
 from aflite_assets.results.object_store.store import ObjectResultStore
+from aflite_assets.results.object_store.transfer import discard
 from aflite_assets.results.opening import open_store
+from tests.object_stores import listening, put_with_other_checksum
 
 Names = Callable[[], list[str]]
 
@@ -94,6 +101,64 @@ def test_a_short_file_and_a_manifest_that_cannot_be_used(here: ObjectResultStore
     assert publish(here, 2).data_version == publish(here, 1).data_version
 
 
+def test_what_contradicts_the_servers_checksums_is_damaged(here: ObjectResultStore, names: Names) -> None:
+    rows, manifest = publish(here, 1), publish(here, 2)
+    (name,) = (name for name in objects_of(rows, names) if name.endswith("rows.txt"))
+    put_with_other_checksum(here, name, b"0123456789")
+    stored = f"filtered_sets/digits/{manifest.key}/manifest.json"
+    content = here.bucket.get(stored)
+    assert content is not None
+    put_with_other_checksum(here, stored, content.body)
+    discard(rows)
+    with pytest.raises(LostObjectsError, match="it has other content than was published"):
+        rows.file("rows.txt")
+    said = {one.what.rpartition("/")[2]: one.mended for one in examine_store(here, deep=True, fix=True)}
+    assert said[f"{rows.key}: rows.txt has other content"]
+    assert said[f"{manifest.key}: manifest.json cannot be used"]
+    assert publish(here, 1).data_version == publish(here, 2).data_version == rows.data_version
+    assert list(examine_store(here, deep=True)) == []
+
+
+def test_a_result_that_is_published_while_the_listing_goes_on_is_sound(
+    here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files come before its manifest in a listing, and may have arrived after that page was made."""
+    result = publish(here)
+    objects = Bucket.objects
+
+    def early_pages(bucket: Bucket, prefix: str = "") -> Iterator[StoredObject]:
+        early = prefix == "filtered_sets/digits/"
+        return (each for each in objects(bucket, prefix) if not (early and each.name.endswith("/rows.txt")))
+
+    monkeypatch.setattr(Bucket, "objects", early_pages)
+    assert list(examine_store(here, fix=True)) == []
+    monkeypatch.undo()
+    assert here.current("filtered_sets", "digits").data_version == result.data_version
+
+
+def test_a_result_that_is_published_again_before_it_is_mended_stays(here: ObjectResultStore, names: Names) -> None:
+    damaged = publish(here)
+    (rows,) = (name for name in objects_of(damaged, names) if name.endswith("rows.txt"))
+    here.bucket.delete([rows])
+    newer = json.dumps(damaged.manifest).encode()
+    manifest = f"filtered_sets/digits/{damaged.key}/manifest.json"
+    told = examine_bucket(here)
+    finding = next(told)
+    assert finding.mend is not None
+
+    def meanwhile(params: Any, **_: Any) -> None:
+        here.bucket.put(manifest, newer)
+
+    with listening(here, "before-call.s3.DeleteObject", meanwhile):
+        assert not finding.mend()
+    content = here.bucket.get(manifest)
+    assert content is not None
+    assert content.body == newer
+    assert damaged.folder.is_dir()
+    assert not finding.mend()  # the other one was there before it was asked
+    assert manifest in names()
+
+
 def test_files_of_no_result_are_removed_when_nothing_was_added_for_a_day(
     here: ObjectResultStore, names: Names, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,14 +177,24 @@ def test_files_of_no_result_are_removed_when_nothing_was_added_for_a_day(
     assert list(examine_store(here, deep=True)) == []
 
 
-def test_unfinished_uploads_are_given_up(here: ObjectResultStore, at_once: None) -> None:
+def test_unfinished_uploads_are_given_up_after_a_day(here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
     key = f"{here.address.prefix}/filtered_sets/digits/x/y/rows.txt"
     here.bucket._client.create_multipart_upload(Bucket=here.address.bucket, Key=key)
+    uploads = Bucket.unfinished_uploads
+    begun = here.bucket.now() - timedelta(hours=23)
+    # The server of the tests says of every upload that it was begun in 2010.
+    monkeypatch.setattr(
+        Bucket, "unfinished_uploads", lambda bucket: (replace(each, begun=begun) for each in uploads(bucket))
+    )
+    assert list(examine_store(here, fix=True)) == []
+    assert len(list(uploads(here.bucket))) == 1
+    begun -= timedelta(hours=1)
     (told,) = examine_store(here)
     assert (told.kind, told.mended) == ("unfinished upload", False)
-    assert told.what.startswith(f"{here.place}/filtered_sets/digits/x/y/rows.txt, begun 2")
+    place = f"{here.place}/filtered_sets/digits/x/y/rows.txt"
+    assert told.what == f"{place}, begun {begun:%Y-%m-%d %H:%M} UTC, was left by a writer that died"
     assert kinds(examine_store(here, fix=True)) == [("unfinished upload", True)]
-    assert list(examine_store(here)) == []
+    assert list(uploads(here.bucket)) == []
 
 
 def test_a_bucket_that_is_not_there_is_the_only_finding(s3_environment: str, tmp_path: Path) -> None:

@@ -14,39 +14,16 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.errors import LostObjectsError, StoreError, StoreUnreachableError
+from aflite_assets.errors import StoreError, StoreUnreachableError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.damage import find_damage
 from aflite_assets.results.object_store import transfer
+from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.object_store.store import ObjectResult, ObjectResultStore
-from tests.object_stores import listening
+from tests.object_stores import key, listening, make, with_part, write_text
 
 Machine = Callable[[str], ObjectResultStore]
 Names = Callable[[], list[str]]
-
-
-def key(**fields: Any) -> ResultKey:
-    return ResultKey("1", fields, {"raw_dataset": "abc"})
-
-
-def write_text(text: str) -> Any:
-    def write(draft: Draft) -> Mapping[str, Any]:
-        (draft.path / "rows.txt").write_text(text)
-        return {"rows": len(text)}
-
-    return write
-
-
-def with_part(text: str) -> Any:
-    def write(draft: Draft) -> Mapping[str, Any]:
-        draft.part("cell", key(cell=1), write_text(f"part of {text}"))
-        return write_text(text)(draft)
-
-    return write
-
-
-def make(store: ObjectResultStore, text: str = "one", *, asset: str = "embeddings", **fields: Any) -> PublishedResult:
-    return store.get_or_create(asset, "digits", key(**fields), write_text(text)).result
 
 
 def test_what_one_machine_publishes_another_finds_and_reads(
@@ -106,65 +83,6 @@ def test_a_result_travels_between_processes(here: ObjectResultStore, there: Obje
     assert sent == there.current("embeddings", "digits")
     assert sent.file("rows.txt").read_text() == "one"
     assert "folder=" in repr(sent)
-
-
-def test_a_damaged_copy_is_fetched_again(here: ObjectResultStore, there: ObjectResultStore) -> None:
-    make(here)
-    copy = there.current("embeddings", "digits").file("rows.txt")
-    copy.write_text("other length")
-    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
-    copy.write_text("eno")  # the same length: seen where something is made from it
-    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "eno"
-    result = there.current("embeddings", "digits")
-    there.check_inputs([result], reader="filtered_sets of 'digits'")
-    assert result.file("rows.txt").read_text() == "one"
-    copy.write_text("eno")
-    damage = find_damage(result, content=True)
-    assert damage is not None
-    lines: list[str] = []
-    there.set_aside(damage, log=lines.append)
-    assert lines == [
-        f"{result.folder} is damaged (rows.txt has other content): removed here; it is fetched when it is read"
-    ]
-    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
-
-
-def test_a_copy_of_what_was_withdrawn_and_made_again_is_replaced(
-    here: ObjectResultStore, there: ObjectResultStore
-) -> None:
-    old = make(here, "one")
-    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
-    here.withdraw(old, b"another one", "a test")
-    assert there.find("embeddings", "digits", key()) == there.current("embeddings", "digits")
-    assert isinstance(old, ObjectResult)
-    here.withdraw(old, old.body, "a test")
-    assert there.find("embeddings", "digits", key()) is None
-    with pytest.raises(
-        StoreError, match=r"lost its current result s3://.*/team/one/embeddings/digits/[0-9a-f]{20}; mat"
-    ):
-        there.current("embeddings", "digits")
-    assert make(here, "two").data_version != old.data_version
-    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "two"
-
-
-def test_files_that_the_bucket_lost_are_named_and_the_result_is_made_again(
-    here: ObjectResultStore, there: ObjectResultStore, names: Names
-) -> None:
-    result = here.get_or_create("embeddings", "digits", key(), with_part("one")).result
-    lost = next(name for name in names() if "/parts/" in name and name.endswith("rows.txt"))
-    here.bucket.put(lost, b"part of eno")
-    with pytest.raises(LostObjectsError, match=r"rows\.txt has other content than was published; run `aflite doctor"):
-        there.current("embeddings", "digits").part("cell").file("rows.txt")
-    with pytest.raises(
-        StoreError,
-        match=r"filtered_sets of 'digits' was not made: embeddings of 'digits', which it reads, is damaged in s3://\S+ "
-        r"\(part cell: .*\) and was withdrawn; materialise embeddings again, or the whole dataset",
-    ):
-        there.check_inputs([there.current("embeddings", "digits")], reader="filtered_sets of 'digits'")
-    assert not any(name.endswith("manifest.json") for name in names())
-    again = there.get_or_create("embeddings", "digits", key(), with_part("one"))
-    assert (again.cached, again.result.data_version) == (False, result.data_version)
-    there.check_inputs([there.current("embeddings", "digits")], reader="filtered_sets of 'digits'")
 
 
 def test_the_loser_of_a_race_takes_the_winners_result(
@@ -281,21 +199,45 @@ def _mark(store: ObjectResultStore, wanted: ResultKey) -> bytes:
     return json.dumps({"key": wanted.digest, "data_version": "x", "asked": asked}).encode()
 
 
-def test_the_server_decides_what_is_current_when_many_write(machine: Machine) -> None:
+@pytest.mark.parametrize("asked", ["2100-01-01T00:00:00", "soon"])
+def test_a_moment_that_says_nothing_counts_as_the_earliest(here: ObjectResultStore, asked: str) -> None:
+    make(here, a=1)
+    mark = {"key": key(a=1).digest, "data_version": "x", "asked": asked}
+    here.bucket.put("embeddings/digits/current.json", json.dumps(mark).encode())
+    make(here, a=2)
+    assert here.current_key("embeddings", "digits") == key(a=2).digest
+
+
+def test_the_server_decides_what_is_current_when_many_write(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All have read the same mark before the first write, which is that of the last who asked."""
     stores = [machine(f"machine{number}") for number in range(6)]
+    begun = stores[0].bucket.now() - timedelta(minutes=1)
+    moments = {store.root: begun for store in stores}
+    monkeypatch.setattr(ObjectResultStore, "_moment", lambda store, *_: moments[store.root])
     for number, store in enumerate(stores):
         make(store, f"{number}", a=number)
-    ready = threading.Barrier(6)
+        moments[store.root] = begun + timedelta(seconds=number)
+    all_have_read, last_has_written = threading.Barrier(6), threading.Event()
+    last = key(a=5).digest
+    held: set[str] = set()
+
+    def hold(params: Any, **_: Any) -> None:
+        wanted = json.loads(params["body"].getvalue())["key"] if params["url_path"].endswith("/current.json") else None
+        if wanted is not None and wanted not in held:
+            held.add(wanted)
+            all_have_read.wait(timeout=30)
+            if wanted != last:
+                assert last_has_written.wait(timeout=30)
 
     def ask(number: int) -> None:
-        ready.wait(timeout=30)
         make(stores[number], a=number)
+        if number == 5:
+            last_has_written.set()
 
-    with ThreadPoolExecutor(6) as threads:
+    with listening(stores[0], "before-call.s3.PutObject", hold), ThreadPoolExecutor(6) as threads:
         list(threads.map(ask, range(6)))
-    currents = {store.current_key("embeddings", "digits") for store in stores}
-    assert len(currents) == 1
-    assert currents <= {key(a=number).digest for number in range(6)}
+    assert len(held) == 6
+    assert {store.current_key("embeddings", "digits") for store in stores} == {last}
 
 
 KILLED = """
@@ -370,6 +312,34 @@ def test_work_that_could_not_be_uploaded_is_uploaded_by_the_next_try(
     assert make(here, "two", a=2).file("rows.txt").read_text() == "two"
 
 
+def test_work_whose_part_was_made_again_meanwhile_is_not_uploaded(
+    here: ObjectResultStore, there: ObjectResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = Bucket.upload
+
+    def parts_alone(bucket: Bucket, path: Path, name: str) -> None:
+        if "/parts/" not in name:
+            raise StoreUnreachableError("the server went away")
+        upload(bucket, path, name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Bucket, "upload", parts_alone)
+        with pytest.raises(StoreUnreachableError, match="went away"):
+            here.get_or_create("embeddings", "digits", key(), with_part("one"))
+    (part,) = here.results("embeddings", "digits", parts=True)
+    assert isinstance(part, ObjectResult)
+    here.withdraw(part, part.body, "a test")
+    newer = there.get_or_create("embeddings", "digits", key(a=2), with_part("two")).result.part("cell")
+    lines: list[str] = []
+    made = here.get_or_create("embeddings", "digits", key(), with_part("three"), log=lines.append).result
+    assert lines == []
+    assert made.manifest["parts"]["cell"] == {"key": newer.key, "data_version": newer.data_version}
+    assert (made.file("rows.txt").read_text(), made.part("cell").file("rows.txt").read_text()) == (
+        "three",
+        "part of two",
+    )
+
+
 def test_files_that_arrive_short_are_not_published(here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
     upload = type(here.bucket).upload
 
@@ -378,25 +348,11 @@ def test_files_that_arrive_short_are_not_published(here: ObjectResultStore, monk
         bucket.put(name, path.read_bytes()[:1])
 
     monkeypatch.setattr(type(here.bucket), "upload", short)
-    with pytest.raises(StoreError, match=r"was not published: \['\S+/rows\.txt'\] did not arrive whole; try again"):
-        make(here)
-    assert here.find("embeddings", "digits", key()) is None
-
-
-def test_a_manifest_that_leads_out_of_its_folder_is_no_result(here: ObjectResultStore, tmp_path: Path) -> None:
-    result = make(here)
-    name = f"embeddings/digits/{result.key}/manifest.json"
-    for outside in ("../../rows.txt", "/tmp/rows.txt", "a/../../b", "./rows.txt", ""):
-        files = {outside: result.manifest["files"]["rows.txt"]}
-        version = transfer.content_version(files, {})
-        hostile = {**result.manifest, "files": files, "sizes": {outside: 3}, "data_version": version}
-        assert transfer.read_manifest(json.dumps(hostile).encode(), result.key) is None
-    here.bucket.put(name, json.dumps(hostile).encode())
-    assert here.find("embeddings", "digits", key()) is None
     with pytest.raises(
-        StoreError, match=r"was published by another machine and cannot be used; run `aflite doctor --f"
+        StoreError, match=r"not published: not all arrived whole \(rows\.txt has 1 bytes instead of 3\); try"
     ):
         make(here)
+    assert here.find("embeddings", "digits", key()) is None
 
 
 def test_a_later_format_is_refused(machine: Machine) -> None:

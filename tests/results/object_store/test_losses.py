@@ -1,0 +1,155 @@
+"""Copies that are damaged, files that the bucket lost, manifests that cannot be used: named, withdrawn, made again."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from aflite_assets.errors import LostObjectsError, StoreError
+from aflite_assets.results import Draft
+from aflite_assets.results.damage import find_damage
+from aflite_assets.results.doctor import examine_store
+from aflite_assets.results.object_store.store import ObjectResult, ObjectResultStore
+from tests.object_stores import key, make, with_part, write_text
+
+Names = Callable[[], list[str]]
+
+
+def test_a_damaged_copy_is_fetched_again(here: ObjectResultStore, there: ObjectResultStore) -> None:
+    make(here)
+    copy = there.current("embeddings", "digits").file("rows.txt")
+    copy.write_text("other length")
+    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
+    copy.write_text("eno")  # the same length: seen where something is made from it
+    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "eno"
+    result = there.current("embeddings", "digits")
+    there.check_inputs([result], reader="filtered_sets of 'digits'")
+    assert result.file("rows.txt").read_text() == "one"
+    copy.write_text("eno")
+    damage = find_damage(result, content=True)
+    assert damage is not None
+    lines: list[str] = []
+    there.set_aside(damage, log=lines.append)
+    assert lines == [
+        f"{result.folder} is damaged (rows.txt has other content): removed here; it is fetched when it is read"
+    ]
+    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
+
+
+def test_a_copy_of_what_was_withdrawn_and_made_again_is_replaced(
+    here: ObjectResultStore, there: ObjectResultStore
+) -> None:
+    old = make(here, "one")
+    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
+    here.withdraw(old, b"another one", "a test")
+    assert there.find("embeddings", "digits", key()) == there.current("embeddings", "digits")
+    assert isinstance(old, ObjectResult)
+    here.withdraw(old, old.body, "a test")
+    assert there.find("embeddings", "digits", key()) is None
+    with pytest.raises(
+        StoreError, match=r"lost its current result s3://.*/team/one/embeddings/digits/[0-9a-f]{20}; mat"
+    ):
+        there.current("embeddings", "digits")
+    assert make(here, "two").data_version != old.data_version
+    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "two"
+
+
+def test_files_that_the_bucket_lost_are_named_and_the_result_is_made_again(
+    here: ObjectResultStore, there: ObjectResultStore, names: Names
+) -> None:
+    result = here.get_or_create("embeddings", "digits", key(), with_part("one")).result
+    lost = next(name for name in names() if "/parts/" in name and name.endswith("rows.txt"))
+    here.bucket.put(lost, b"part of eno")
+    with pytest.raises(LostObjectsError, match=r"rows\.txt has other content than was published; run `aflite doctor"):
+        there.current("embeddings", "digits").part("cell").file("rows.txt")
+    with pytest.raises(
+        StoreError,
+        match=r"filtered_sets of 'digits' was not made: embeddings of 'digits', which it reads, is damaged in s3://\S+ "
+        r"\(part cell: .*\) and was withdrawn; materialise embeddings again, or the whole dataset",
+    ):
+        there.check_inputs([there.current("embeddings", "digits")], reader="filtered_sets of 'digits'")
+    assert not any(name.endswith("manifest.json") for name in names())
+    again = there.get_or_create("embeddings", "digits", key(), with_part("one"))
+    assert (again.cached, again.result.data_version) == (False, result.data_version)
+    there.check_inputs([there.current("embeddings", "digits")], reader="filtered_sets of 'digits'")
+
+
+@pytest.mark.parametrize(("left", "lost"), [(None, "rows.txt is gone"), (b"p", "rows.txt has 1 bytes instead of 11")])
+def test_a_part_whose_files_the_bucket_lost_is_made_again(
+    here: ObjectResultStore, there: ObjectResultStore, names: Names, left: bytes | None, lost: str
+) -> None:
+    here.get_or_create("embeddings", "digits", key(a=1), with_part("one"))
+    (rows,) = (name for name in names() if "/parts/" in name and name.endswith("rows.txt"))
+    here.bucket.delete([rows])
+    if left is not None:
+        here.bucket.put(rows, left)
+    lines: list[str] = []
+    made = there.get_or_create("embeddings", "digits", key(a=2), with_part("two"), log=lines.append).result
+    assert made.part("cell").file("rows.txt").read_text() == "part of two"
+    part = rows.rsplit("/", 2)[0]
+    assert lines == [f"{here.place}/{part} is damaged ({lost}): withdrawn; it is made again"]
+
+
+def test_an_unusable_part_is_withdrawn_and_what_was_published_again_is_not(
+    here: ObjectResultStore, there: ObjectResultStore, names: Names
+) -> None:
+    made = here.get_or_create("embeddings", "digits", key(), with_part("one")).result
+    part = f"embeddings/digits/parts/{made.part('cell').key}"
+    manifest = f"embeddings/digits/{made.key}/manifest.json"
+    here.bucket.put(f"{part}/manifest.json", b"{}")
+    lines: list[str] = []
+    current = there.current("embeddings", "digits")
+    here.bucket.put(manifest, json.dumps(made.manifest).encode())  # the same result, published anew
+    with pytest.raises(
+        StoreError, match=r"\(part cell: .*\) and was published again meanwhile; materialise embeddings"
+    ):
+        there.check_inputs([current], reader="filtered_sets of 'digits'", log=lines.append)
+    assert f"{part}/manifest.json" not in names()
+    assert manifest in names()
+    assert len(lines) == 1
+    assert lines[0].startswith(f"{here.place}/{part} is damaged (")
+
+
+@pytest.mark.parametrize("place", ["", "parts/"])
+def test_nothing_is_made_for_a_place_where_an_unusable_manifest_lies(here: ObjectResultStore, place: str) -> None:
+    begun: list[str] = []
+
+    def part(draft: Draft) -> Mapping[str, Any]:
+        begun.append("part")
+        return write_text("cell")(draft)
+
+    def whole(draft: Draft) -> Mapping[str, Any]:
+        begun.append("whole")
+        draft.part("cell", key(cell=1), part)
+        return {}
+
+    wanted = key(cell=1) if place else key()
+    manifest = f"embeddings/digits/{place}{wanted.digest}/manifest.json"
+    here.bucket.put(manifest, b"{}")
+    for _ in range(2):
+        with pytest.raises(
+            LostObjectsError, match=rf"/{manifest} cannot be used; run `aflite doctor --fix`, which rem"
+        ):
+            here.get_or_create("embeddings", "digits", key(), whole)
+    assert begun == (["whole", "whole"] if place else [])
+    (told,) = examine_store(here, fix=True)
+    assert (told.kind, told.mended) == ("damaged result", True)
+    assert not here.get_or_create("embeddings", "digits", key(), whole).cached
+
+
+def test_finished_work_stays_where_an_unusable_manifest_came_first(here: ObjectResultStore) -> None:
+    begun: list[int] = []
+    manifest = f"embeddings/digits/{key().digest}/manifest.json"
+
+    def write(draft: Draft) -> Mapping[str, Any]:
+        begun.append(1)
+        here.bucket.put(manifest, b"{}")
+        return write_text("one")(draft)
+
+    for _ in range(2):
+        with pytest.raises(LostObjectsError, match="cannot be used"):
+            here.get_or_create("embeddings", "digits", key(), write)
+    here.bucket.delete([manifest])
+    assert here.get_or_create("embeddings", "digits", key(), write).result.file("rows.txt").read_text() == "one"
+    assert begun == [1]

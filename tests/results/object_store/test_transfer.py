@@ -1,0 +1,88 @@
+"""This machine's copies: put in place whole, kept where they were published, and not taken from readers."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aflite_assets.errors import StoreError
+from aflite_assets.results.locks import reading
+from aflite_assets.results.object_store import transfer
+from aflite_assets.results.object_store.store import ObjectResult, ObjectResultStore
+from tests.object_stores import key, make, write_text
+
+Machine = Callable[[str], ObjectResultStore]
+
+
+def test_a_copy_that_is_being_read_is_not_replaced_by_another_version(
+    here: ObjectResultStore, there: ObjectResultStore
+) -> None:
+    make(here, "one")
+    old = there.current("embeddings", "digits")
+    with reading([old]):
+        published = here.find("embeddings", "digits", key())
+        assert isinstance(published, ObjectResult)
+        here.withdraw(published, published.body, "a test")
+        make(here, "two")
+        with pytest.raises(
+            StoreError,
+            match=r"/\S+ has an earlier version of embeddings of 'digits', which a process here is reading; try again",
+        ):
+            there.current("embeddings", "digits").file("rows.txt")
+        assert old.file("rows.txt").read_text() == "one"
+    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "two"
+    assert list((there.root / "embeddings" / "digits").glob(".fetching/*-*")) == []
+
+
+def test_a_damaged_copy_is_mended_though_it_is_being_read(here: ObjectResultStore, there: ObjectResultStore) -> None:
+    """Both have the same content, so that nobody mixes anything."""
+    make(here, "one")
+    result = there.current("embeddings", "digits")
+    with reading([result]):
+        result.file("rows.txt").write_text("other length")
+        assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
+
+
+@pytest.mark.parametrize("number", [28, 13])
+def test_a_copy_that_cannot_be_kept_is_a_warning_once_the_result_is_published(
+    here: ObjectResultStore,
+    there: ObjectResultStore,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    number: int,
+) -> None:
+    flush = transfer.flush_folder
+
+    def refused(folder: Path) -> None:
+        raise OSError(number, "refused")
+
+    monkeypatch.setattr(transfer, "flush_folder", refused)
+    with caplog.at_level(logging.WARNING):
+        result = make(here)
+    assert caplog.messages == [
+        f"{result.folder} was published, and is fetched when it is read: no copy was kept ([Errno {number}] refused)"
+    ]
+    assert list((here.root / "embeddings" / "digits").glob(".work/*")) == []
+    assert not result.folder.exists()
+    monkeypatch.setattr(transfer, "flush_folder", flush)
+    assert result.file("rows.txt").read_text() == "one"
+    assert there.current("embeddings", "digits").data_version == result.data_version
+
+
+def test_a_copy_that_another_process_fetched_meanwhile_stays(
+    here: ObjectResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload = transfer.upload_result
+    fetched: list[int] = []
+
+    def upload_and_read(*arguments: object) -> bytes | None:
+        body = upload(*arguments)  # type: ignore[arg-type]
+        other = here.find("embeddings", "digits", key())
+        assert other is not None
+        fetched.append(other.file("rows.txt").stat().st_ino)
+        return body
+
+    monkeypatch.setattr("aflite_assets.results.object_store.store.upload_result", upload_and_read)
+    result = here.get_or_create("embeddings", "digits", key(), write_text("one")).result
+    assert [result.file("rows.txt").stat().st_ino] == fetched

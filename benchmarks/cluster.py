@@ -42,7 +42,7 @@ import psutil
 from aflite_assets.algorithm import FilterSettings, FilterState, IterationRecord, filter_dataset
 from aflite_assets.algorithm.drawing import draw_iteration
 from aflite_assets.algorithm.inputs import Inputs, check_inputs
-from aflite_assets.algorithm.linear.engine import SetCounts, WholeIteration
+from aflite_assets.algorithm.linear.engine import KeptClassifiers, SetCounts, WholeIteration
 from aflite_assets.algorithm.linear.engine.passes import Counts
 from aflite_assets.algorithm.spreading import IterationWork, PartitionScorer, SpreadEngine, shares
 from aflite_assets.cluster import ClusterSettings, Needs, Work, open_cluster
@@ -371,7 +371,7 @@ def of_loop(rows: int, workers: int, iterations: int) -> float:
         counts = Counts(right, np.ones((pool, 3), np.int32), np.ones(pool), np.empty((0, 3)))
         classifiers = np.zeros((len(part), 3, 17), np.float32)
         began[0] += time.process_time() - before  # made elsewhere
-        return SetCounts(counts, (classifiers,), np.ones((1, len(part)), np.int64), (64,))
+        return SetCounts(counts, (KeptClassifiers(64, [classifiers]),), np.ones((1, len(part)), np.int64))
 
     def on_iteration(record: IterationRecord, state: FilterState) -> None:
         spent.append(time.process_time() - began[0])

@@ -81,7 +81,9 @@ def test_a_name_of_no_train_set_is_refused() -> None:
 def test_train_sets_are_explained() -> None:
     assert train_set_meaning("filtered") == "the rows that filtering kept"
     assert train_set_meaning("weighted").startswith("the rows of full, each row's loss multiplied by its weight")
-    assert train_set_meaning("random_92k") == "as many rows as filtered_92k has, drawn at random from full"
+    assert train_set_meaning("random_92k") == (
+        "as many rows as filtered_92k has, drawn at random from full (from sampled where a sample is filtered)"
+    )
     assert train_set_meaning("filtered_92k").startswith("what the filter had left when it was down to")
 
 

@@ -6,6 +6,7 @@ in kernels.
 
 from aflite_assets.algorithm.linear.engine.linear_engine import (
     EngineTally,
+    KeptClassifiers,
     LinearEngine,
     SetCounts,
     SummedClassifiers,
@@ -14,4 +15,13 @@ from aflite_assets.algorithm.linear.engine.linear_engine import (
 )
 from aflite_assets.algorithm.linear.engine.passes import Counts
 
-__all__ = ["Counts", "EngineTally", "LinearEngine", "SetCounts", "SummedClassifiers", "WholeIteration", "tally_of"]
+__all__ = [
+    "Counts",
+    "EngineTally",
+    "KeptClassifiers",
+    "LinearEngine",
+    "SetCounts",
+    "SummedClassifiers",
+    "WholeIteration",
+    "tally_of",
+]

@@ -159,7 +159,7 @@ def test_materialising_twice(
     # no line parts the circles once their bias features are gone
     assert (elsewhere.passed, elsewhere.metadata["at_chance"].value) == (False, "linear on unbiased")
     assert re.match(
-        r"unbiased: at chance: linear \(5\d\.\d %; the largest class gets 50\.0 %, difference 95 % of test rows alone",
+        r"unbiased: At chance: linear \(5\d\.\d %; the largest class gets 50\.0 %, difference 95 % of test rows alone",
         str(elsewhere.metadata["test_sets"].value),
     )
 

@@ -146,10 +146,10 @@ def _over_chance(test_set: str, found: Sequence[OverLargestClass]) -> CheckOutco
     for one in found:
         if one.too_few:
             groups.setdefault(f"cannot be told from {one.rival} (too few {one.too_few})", []).append(one)
-    said = "; ".join(
-        f"{words}: {listed([f'{one.evaluator} ({_margin_text(one)})' for one in each], _MOST_NAMED)}"
+    said = ". ".join(
+        f"{words[0].upper()}{words[1:]}: {one.evaluator} ({_margin_text(one)})"
         for words, each in groups.items()
-        if each
+        for one in each
     )
     advice = (
         f". A train set moves such a model from one class to another. Read its accuracy on {test_set} by gold label, "

@@ -198,7 +198,7 @@ def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: An
 
     few_over = outcome(0.52)
     assert not few_over.passed
-    assert few_over.said.startswith("at chance: good (52.0 %; the largest class gets 50.0 %, difference 95 % [\u2212")
+    assert few_over.said.startswith("At chance: good (52.0 %; the largest class gets 50.0 %, difference 95 % [\u2212")
     assert few_over.said.endswith("Read its accuracy on odd by gold label, and judge by another evaluator or set")
     few = outcome(2 / 3, n_rows=24)
     assert few.outcome == "skipped"
@@ -209,7 +209,7 @@ def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: An
     assert over.said.startswith("better: good (60.0 %; the largest class gets 50.0 %, difference 95 % [5.")
     assert under.passed
     assert under.said.startswith(
-        "worse than that: good (10.0 %; the largest class gets 50.0 %, difference 95 % [\u2212"
+        "Worse than that: good (10.0 %; the largest class gets 50.0 %, difference 95 % [\u2212"
     )
 
 

@@ -97,7 +97,10 @@ def _helps(data: BenchmarkData, representation: str, primary: Comparison, compar
             "a challenge set would show more."
         )
     if side == "above":
-        return "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
+        return (
+            f"Use: filtered to train for rows like those of “{primary.test_set}”, all rows where the shortcut holds."
+            f"{_but_elsewhere(data, representation, primary)}"
+        )
     better = _better_than_full(data, representation, primary, comparisons)
     if better is not None:
         rest = (
@@ -119,6 +122,17 @@ def _helps(data: BenchmarkData, representation: str, primary: Comparison, compar
         f"Use: filtered rather than as many random rows, since it is better on “{primary.test_set}”. Against all rows "
         "nothing is shown there."
     )
+
+
+def _but_elsewhere(data: BenchmarkData, representation: str, primary: Comparison) -> str:
+    """The other challenge sets on which all rows are better than filtered."""
+    others = [one.name for one in data.test_sets if one.challenge and one.name != primary.test_set]
+    lost = [
+        f"“{name}” ({signed_points(-interval.difference)} points)"
+        for name, (interval, verdict) in judged_against_full(data, representation, primary.evaluator, others).items()
+        if verdict.side == "below"
+    ]
+    return f" On {listed(lost, _MOST_GAINS)} all rows are better too." if lost else ""
 
 
 def _better_than_full(

@@ -145,7 +145,7 @@ def test_a_planted_word_is_named_with_what_it_does_and_what_it_gains(planted: Be
         "Against as many random rows: trained on filtered instead of random, “linear” is 11.0 points above (95 % ["
     )
     assert ". Instead of all rows: 9.0 points above (95 % [" in gains
-    assert use == "Use: filtered for training where the shortcut is absent or misleads, all rows where it holds."
+    assert use == "Use: filtered to train for rows like those of “hans”, all rows where the shortcut holds."
 
 
 def test_what_it_costs_says_that_the_test_rows_were_filtered_too(planted: BenchmarkData) -> None:

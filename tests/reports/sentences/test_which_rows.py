@@ -72,8 +72,8 @@ def test_filtered_is_not_advised_without_a_comparison_with_all_rows(planted: Ben
 
 def test_one_training_on_all_rows_shows_nothing_against_them(planted: BenchmarkData) -> None:
     shares = {"full": (0.9, 0.6, 0.4), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
-    assert use(marked(planted, shares)).startswith(
-        "Use: filtered for training where the shortcut is absent or misleads"
+    assert use(marked(planted, shares)) == (
+        "Use: filtered to train for rows like those of “hans”, all rows where the shortcut holds."
     )
     assert use(marked(planted, shares, seeds={"full": 1})).endswith("Against all rows nothing is shown there.")
 
@@ -95,6 +95,17 @@ def test_rows_of_the_same_data_say_nothing_of_where_the_shortcut_misleads(
     assert use(data) == (
         f"Use: on “test” filtered is better than as many random rows{said} These rows were drawn from the same data: a "
         "challenge set would show more."
+    )
+
+
+def test_a_challenge_set_where_all_rows_are_better_is_named_beside_one_where_filtered_is(
+    planted: BenchmarkData,
+) -> None:
+    shares = {"full": (0.9, 0.6, 0.4), "random": (0.86, 0.55, 0.53), "filtered": (0.8, 0.7, 0.64)}
+    found = marked(planted, shares, other=OTHER, on_other={"full": 0.9, "random": 0.6, "filtered": 0.65})
+    assert use(found) == (
+        "Use: filtered to train for rows like those of “hans”, all rows where the shortcut holds. On “other” (25.0 "
+        "points) all rows are better too."
     )
 
 

@@ -202,11 +202,11 @@ def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: An
     assert few_over.said.endswith("Read its accuracy on odd by gold label, and judge by another evaluator or set")
     few = outcome(2 / 3, n_rows=24)
     assert few.outcome == "skipped"
-    assert few.said.startswith("cannot be told from the largest class (too few rows): good (66.7 %; the largest class")
+    assert few.said.startswith("Cannot be told from the largest class (too few rows): good (66.7 %; the largest class")
     assert "by gold label" not in few.said
     over, under = outcome(0.6), outcome(0.1)
     assert over.passed
-    assert over.said.startswith("better: good (60.0 %; the largest class gets 50.0 %, difference 95 % [5.")
+    assert over.said.startswith("Better: good (60.0 %; the largest class gets 50.0 %, difference 95 % [5.")
     assert under.passed
     assert under.said.startswith(
         "Worse than that: good (10.0 %; the largest class gets 50.0 %, difference 95 % [\u2212"

@@ -8,7 +8,7 @@ from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.reports.scores.groups import cells_of
 from aflite_assets.reports.scores.verdicts import Bar, Claim, Verdict, judge
 from aflite_assets.reports.sentences.wording import interval_points
-from aflite_assets.reports.tables.paired import finished_trainings
+from aflite_assets.reports.tables.paired import finished_trainings, label_mean
 from aflite_assets.reports.text import listed, one_line
 
 
@@ -33,13 +33,14 @@ def sample_costs(data: BenchmarkData) -> tuple[SampleCost, ...]:
         return ()
     found: list[tuple[str, str, CrossedInterval, Claim]] = []
     for evaluator in data.plain_evaluators:
-        cells = [cells_of(data, evaluator, train_set, data.representations[0]) for train_set in ("full", "sampled")]
+        cells = cells_of(data, evaluator, "full", None), cells_of(data, evaluator, "sampled", data.representations[0])
         for test_set in data.test_sets:
             full, sampled = (finished_trainings(data, of_set, test_set) for of_set in cells)
             if full and sampled and len(test_set.row_ids):
                 interval = crossed_interval(full, sampled, test_set.groups)
                 bar: Bar | None = "took part in the filter" if test_set.pooled else None
-                claim = Claim(interval, len(test_set.row_ids), "whole sets", bar)
+                by_label = label_mean(full, sampled, test_set)
+                claim = Claim(interval, len(test_set.row_ids), "whole sets", bar, label_mean=by_label)
                 found.append((evaluator, test_set.name, interval, claim))
     verdicts = judge([claim for *_, claim in found], smallest_effect=data.smallest_effect)
     return tuple(

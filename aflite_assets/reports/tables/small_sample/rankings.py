@@ -18,7 +18,7 @@ from aflite_assets.reports.scores.accuracy import Score
 from aflite_assets.reports.scores.groups import cells_of
 from aflite_assets.reports.scores.score_table import Place, score_table
 from aflite_assets.reports.scores.subsets import Subset
-from aflite_assets.reports.scores.verdicts import Bar, Claim, Verdict, judge
+from aflite_assets.reports.scores.verdicts import Bar, Claim, Family, Verdict, judge
 from aflite_assets.reports.tables.cells import (
     NOTHING,
     count_cell,
@@ -29,7 +29,7 @@ from aflite_assets.reports.tables.cells import (
     text_cell,
 )
 from aflite_assets.reports.tables.long_form import LongForm, Record
-from aflite_assets.reports.tables.paired import finished_trainings
+from aflite_assets.reports.tables.paired import finished_trainings, label_mean
 from aflite_assets.reports.tables.small_sample.fine_action import category_parts
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
 
@@ -130,7 +130,11 @@ def _compared(
         interval = _interval(first, second, part.mask, test_set.groups)
         one = RankingDifference(pair, places[0], scores, interval, Verdict(None, "not judged"))
         bar: Bar | None = "took part in the filter" if test_set.pooled else None
-        yield one, Claim(interval, int(part.mask.sum()), "whole sets" if places[0].whole else "parts of sets", bar)
+        by_label = (
+            label_mean(first, second, test_set, part.mask) if interval is not None and part.label is None else None
+        )
+        family: Family = "whole sets" if places[0].whole else "parts of sets"
+        yield one, Claim(interval, int(part.mask.sum()), family, bar, label_mean=by_label)
 
 
 def _score(data: BenchmarkData, place: Place, test_rows: int) -> Score:

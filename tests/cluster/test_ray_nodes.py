@@ -100,3 +100,17 @@ def test_nothing_is_asked_of_ray_once_workers_are_let_go(tmp_path: Path) -> None
 
 def _no_work() -> Work:
     raise AssertionError
+
+
+def test_a_token_is_one_that_ray_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its client sends none unless told, and told to send one that is not there it refuses to connect."""
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert not ray_cluster._has_token()
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray" / "auth_token").write_text("secret", encoding="utf-8")
+    assert ray_cluster._has_token()
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "secret")
+    assert ray_cluster._has_token()

@@ -7,8 +7,9 @@ import pyarrow.compute as pc
 from aflite_assets.reports.inputs.cues import telling
 from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.scores.dataset_verdict import Comparison, DatasetVerdict
+from aflite_assets.reports.scores.groups import control
 from aflite_assets.reports.tables.paired import free_sets
-from aflite_assets.reports.tables.verdict_evidence import judged_against_full
+from aflite_assets.reports.tables.verdict_evidence import judged_against
 from aflite_assets.reports.text import listed, signed_points
 
 _MOST_GAINS = 2
@@ -87,7 +88,7 @@ def _filtered_test_rows(data: BenchmarkData, representation: str) -> bool:
 
 def _helps(data: BenchmarkData, representation: str, primary: Comparison, comparisons: Sequence[Comparison]) -> str:
     """Where filtered beats its control, by what is shown against all rows."""
-    whole = judged_against_full(data, representation, primary.evaluator, (primary.test_set,))
+    whole = judged_against(data, representation, primary.evaluator, "full", (primary.test_set,))
     side = whole[primary.test_set][1].side if whole else None
     if not primary.challenge:
         than = {"above": ", and than all rows", "below": "; all rows are better still"}
@@ -99,6 +100,7 @@ def _helps(data: BenchmarkData, representation: str, primary: Comparison, compar
     if side == "above":
         return (
             f"Use: filtered to train for rows like those of “{primary.test_set}”, all rows where the shortcut holds."
+            f"{_random_too(data, representation, primary.evaluator, primary.test_set)}"
             f"{_but_elsewhere(data, representation, primary)}"
         )
     better = _better_than_full(data, representation, primary, comparisons)
@@ -110,7 +112,7 @@ def _helps(data: BenchmarkData, representation: str, primary: Comparison, compar
         )
         return (
             f"Use: filtered for training where the shortcut misleads, as on “{better[0]}” ({better[1]} points above "
-            f"all rows). {rest}"
+            f"all rows).{_random_too(data, representation, primary.evaluator, better[0])} {rest}"
         )
     if side == "below":
         tests = ", and tests models that lean on the shortcut" if _filtered_test_rows(data, representation) else ""
@@ -124,12 +126,22 @@ def _helps(data: BenchmarkData, representation: str, primary: Comparison, compar
     )
 
 
+def _random_too(data: BenchmarkData, representation: str, evaluator: str, test_set: str) -> str:
+    """That plain random rows are not shown to be worse, where the control is another: fewer rows alone may do it."""
+    if control(data, representation) == "random":
+        return ""
+    found = judged_against(data, representation, evaluator, "random", (test_set,))
+    if not found or found[test_set][1].side == "above":
+        return ""
+    return " As many plain random rows are not shown to be worse there: try them first."
+
+
 def _but_elsewhere(data: BenchmarkData, representation: str, primary: Comparison) -> str:
     """The other challenge sets on which all rows are better than filtered."""
     others = [one.name for one in data.test_sets if one.challenge and one.name != primary.test_set]
     lost = [
         f"“{name}” ({signed_points(-interval.difference)} points)"
-        for name, (interval, verdict) in judged_against_full(data, representation, primary.evaluator, others).items()
+        for name, (interval, verdict) in judged_against(data, representation, primary.evaluator, "full", others).items()
         if verdict.side == "below"
     ]
     return f" On {listed(lost, _MOST_GAINS)} all rows are better too." if lost else ""
@@ -149,7 +161,7 @@ def _better_than_full(
     ]
     found = [
         (interval.low, name, signed_points(interval.difference))
-        for name, (interval, verdict) in judged_against_full(data, representation, primary.evaluator, asked).items()
+        for name, (interval, verdict) in judged_against(data, representation, primary.evaluator, "full", asked).items()
         if verdict.side == "above"
     ]
     return max(found)[1:] if found else None

@@ -83,17 +83,17 @@ def whole_difference(
     return None if found is None else crossed_interval(*found)
 
 
-def judged_against_full(
-    data: BenchmarkData, representation: str, evaluator: str, test_sets: Sequence[str]
+def judged_against(
+    data: BenchmarkData, representation: str, evaluator: str, against: str, test_sets: Sequence[str]
 ) -> dict[str, tuple[CrossedInterval, Verdict]]:
-    """Filtered less full on each of these whole sets, judged together (`verdicts.judge`); only sets with a result.
+    """Filtered less `against` on these whole sets, judged together (`verdicts.judge`); only sets with a result.
 
     Raises:
         DataError: predictions do not fit their test sets.
     """
     found: dict[str, tuple[CrossedInterval, Claim]] = {}
     for test in data.test_sets:
-        sides = _whole(data, representation, evaluator, "full", test.name) if test.name in test_sets else None
+        sides = _whole(data, representation, evaluator, against, test.name) if test.name in test_sets else None
         if sides is not None:
             interval, by_label = crossed_interval(*sides), label_mean(sides[0], sides[1], test)
             found[test.name] = interval, Claim(interval, len(test.row_ids), "whole sets", label_mean=by_label)

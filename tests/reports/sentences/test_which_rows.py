@@ -18,7 +18,7 @@ BEATEN: Shares = {"full": (0.9, 0.6, 0.9), "random": (0.86, 0.55, 0.53), "filter
 """On hans filtered is better than random, and all rows are better still."""
 
 OTHER = replace(hans(), name="other")
-SIZES = {"full": 1_200, "random": 400, "filtered": 400}
+SIZES = {"full": 1_200, "random": 400, "random_matched": 400, "filtered": 400}
 
 
 def trained(sets: tuple[TestSet, ...], shares: Shares, seeds: Mapping[str, int]) -> list[Cell]:
@@ -189,3 +189,19 @@ def test_where_nothing_was_removed_nothing_is_said_of_what_was_kept(planted: Ben
     assert text.code == "learnable_no_shortcut_shown"
     assert text.details[0].text.startswith("Removed: nothing; filtered is the whole set")
     assert use(data) == "Use: all rows. Nothing was removed, so there is no other train set to compare."
+
+
+@pytest.mark.parametrize(
+    ("random", "said"),
+    [(0.63, " As many plain random rows are not shown to be worse there: try them first."), (0.53, "")],
+)
+def test_plain_random_rows_that_do_as_well_are_named(planted: BenchmarkData, random: float, said: str) -> None:
+    shares = {
+        "full": (0.9, 0.6, 0.4),
+        "random": (0.86, 0.55, random),
+        "random_matched": (0.86, 0.55, 0.53),
+        "filtered": (0.8, 0.7, 0.64),
+    }
+    assert use(marked(planted, shares)) == (
+        f"Use: filtered to train for rows like those of “hans”, all rows where the shortcut holds.{said}"
+    )

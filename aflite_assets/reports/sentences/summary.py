@@ -14,6 +14,7 @@ from aflite_assets.reports.scores.questions import answers_text
 from aflite_assets.reports.scores.verdicts import NOT_BY_LABEL
 from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
 from aflite_assets.reports.sentences.rankings import ranking_sentences
+from aflite_assets.reports.sentences.sample import sample_cost_sentences
 from aflite_assets.reports.sentences.verdict import no_primary, passed_over_text, verdict_texts
 from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
 from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text
@@ -44,7 +45,7 @@ def findings(data: BenchmarkData) -> tuple[str, ...]:
         sentences.append(comparison_sentence(data, filtered.representation))
         sentences += [headline_sentence(headline) for headline in headlines(data, filtered.representation)]
         sentences += _paired_sentences(data, filtered.representation)
-    return (*sentences, *ranking_sentences(data))
+    return (*sentences, *sample_cost_sentences(data), *ranking_sentences(data))
 
 
 _MEANS = {

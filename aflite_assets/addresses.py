@@ -43,7 +43,7 @@ def plain_address(value: str, *, named: str) -> str:
         usable = False
     if not usable:
         shown = "no address that may be repeated here" if "@" in value else repr(value)
-        raise InvalidInputError(f"{named} is {shown}; give the start of an address, such as http://127.0.0.1:3000")
+        raise InvalidInputError(f"{named} is {shown}; give the start of an address, such as http://127.0.0.1:9000")
     if parts.query or parts.fragment or "@" in parts.netloc:
         # The value may hold a password: it is not repeated.
         raise InvalidInputError(f"{named} has a user, a query or a fragment; give the plain start of an address")

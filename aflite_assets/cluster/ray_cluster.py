@@ -5,6 +5,7 @@ Ray pickles what it sends: only our own processes may be able to reach the clust
 
 import logging
 import os
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,9 @@ from aflite_assets.paths import aflite_home
 from aflite_assets.processors import THREADS, threads_per_step
 
 _log = logging.getLogger(__name__)
+
+_REACHED = 15.0
+"""Seconds that are waited for an answer at an address."""
 
 _TRIES = 4
 """Workers that one item may lose before it is given up: it may be what ends them."""
@@ -45,6 +49,7 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
     if settings.is_client and _has_token():
         os.environ.setdefault("RAY_AUTH_MODE", "token")  # its client sends the token only where this is set
     ray = _imported()
+    _check_reachable(settings)
     began = time.monotonic()
     given: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     if settings.address == "local":
@@ -55,8 +60,8 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
         ray.init(settings.address, namespace=f"aflite-{uuid4().hex}", **given)
     except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
         raise ClusterError(
-            f"{settings} cannot be reached: {type(error).__name__}: {error}; see that `ray status` answers on this "
-            "machine, and that its token (~/.ray/auth_token) is the head's"
+            f"{settings} cannot be reached: {type(error).__name__}: {error}; see that `ray status` answers "
+            "there, and that the token here (~/.ray/auth_token) is the head's"
         ) from error
     try:
         cluster = RayCluster(settings, ray)
@@ -64,6 +69,20 @@ def open_ray(settings: ClusterSettings, *, log: Log) -> Iterator["RayCluster"]:
         yield cluster
     finally:
         ray.shutdown()
+
+
+def _check_reachable(settings: ClusterSettings) -> None:
+    """Ask before Ray does, which tries for minutes and says nothing."""
+    if settings.address in ("auto", "local", None):
+        return
+    host, _, port = settings.address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACHED).close()
+    except (OSError, OverflowError) as error:
+        raise ClusterError(
+            f"{settings} cannot be reached: nothing answers there ({error}); correct AFLITE_CLUSTER or "
+            "compute_cluster.address, or start Ray there"
+        ) from error
 
 
 def _has_token() -> bool:
@@ -77,7 +96,8 @@ def _imported() -> Any:
         import ray  # type: ignore[import-not-found,unused-ignore]  # an extra
     except ImportError as error:
         raise ClusterError(
-            f"compute_cluster.kind is 'ray', but Ray cannot be imported ({error}); install aflite-assets[ray]"
+            "AFLITE_CLUSTER or compute_cluster asks for a cluster of Ray, but Ray cannot be imported "
+            f"({error}); install aflite-assets[ray]"
         ) from error
     return ray
 

@@ -73,7 +73,13 @@ def _bucket(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem
     """What is wrong in an object store; in a sound one, what nothing reads is reported only when it is a day old."""
     for finding in examine_bucket(store, deep=deep):
         mended = fix and finding.mend is not None and finding.mend()
-        yield Problem(finding.kind, finding.what, finding.remedy, mended)
+        # What is damaged there is found by every run until it is withdrawn.
+        first = (
+            f"run `aflite doctor{' --deep' if deep else ''} --fix`, then "
+            if finding.kind == "damaged result" and not fix
+            else ""
+        )
+        yield Problem(finding.kind, finding.what, f"{first}{finding.remedy}", mended)
 
 
 def _copies(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem]:

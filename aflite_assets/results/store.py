@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from aflite_assets import __version__
 from aflite_assets.errors import StoreError
@@ -114,6 +114,8 @@ class ResultStore:
     """Results below one folder, shared by any number of processes on one machine."""
 
     root: Path
+    keeps_copies: ClassVar[bool] = False
+    """Whether files are this machine's copies of what lies elsewhere."""
 
     @property
     def place(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from aflite_assets.cluster import ClusterSettings, open_cluster
-from aflite_assets.errors import StoreError
+from aflite_assets.errors import InvalidInputError, StoreError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore, StoredResult
 from aflite_assets.results.locks import reading
@@ -112,6 +112,7 @@ def run_stage(
             _log_origin(run, draft, call.key)
             _log_devices(run, draft, device)
             used = cluster if name in SPREAD else ClusterSettings()
+            _check_shared(used, store)
             with open_cluster(used, log=progress.log) as opened:
                 context = StageContext(run, device or DeviceSettings(), progress, cells, opened)
                 summary = call.stage.make(spec, call.inputs, draft, context)
@@ -125,6 +126,20 @@ def run_stage(
     if tracker is not None and not obtained.cached:
         _log_versions(tracker, obtained.result)
     return obtained
+
+
+def _check_shared(cluster: ClusterSettings, store: ResultStore) -> None:
+    """Nodes read and write a stage's files, which on an object store lie on this machine alone.
+
+    Raises:
+        InvalidInputError: a cluster of other machines, and results in an object store.
+    """
+    if cluster.is_ray and cluster.address != "local" and store.keeps_copies:
+        raise InvalidInputError(
+            f"AFLITE_CLUSTER or compute_cluster asks for {cluster}, whose nodes do not see this machine's copies of "
+            f"{store.place}; leave AFLITE_STORE out and keep AFLITE_HOME on a folder that all nodes share, or run "
+            "without the cluster"
+        )
 
 
 def find_stage(name: str, spec: DatasetSpec, *, store: ResultStore) -> StoredResult | None:

@@ -1,5 +1,6 @@
 """What `ray_cluster` makes of nodes, without Ray: which are refused, and workers that never start."""
 
+import socket
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -8,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.cluster import Work, ray_cluster
+from aflite_assets.cluster import ClusterSettings, Work, ray_cluster
 from aflite_assets.cluster.ray_worker import NodeFacts, node_facts
-from aflite_assets.errors import NodeRefusedError
+from aflite_assets.errors import ClusterError, NodeRefusedError
 
 
 @pytest.fixture
@@ -114,3 +115,17 @@ def test_a_token_is_one_that_ray_finds(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     monkeypatch.setenv("RAY_AUTH_TOKEN", "secret")
     assert ray_cluster._has_token()
+
+
+def test_an_address_where_nothing_answers_is_said_at_once() -> None:
+    """Ray itself tries for minutes."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]  # bound, and nobody listens
+        for address in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}"):
+            with pytest.raises(ClusterError, match=f"{address} cannot be reached: nothing answers there .*refused"):
+                ray_cluster._check_reachable(ClusterSettings("ray", address))
+        taken.listen()
+        ray_cluster._check_reachable(ClusterSettings("ray", f"127.0.0.1:{port}"))
+    for known_by_ray in ("auto", "local"):
+        ray_cluster._check_reachable(ClusterSettings("ray", known_by_ray))

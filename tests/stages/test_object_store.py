@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from aflite_assets.cluster import ClusterSettings
+from aflite_assets.errors import InvalidInputError
 from aflite_assets.refresh.plan import plan_dataset
 from aflite_assets.results import ResultStore
 from aflite_assets.results.object_store.store import ObjectResultStore
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.pipeline import STAGES, run_pipeline
+from aflite_assets.stages.pipeline import STAGES, _check_shared, run_pipeline
 from tests.object_stores import SECRET
 
 
@@ -42,3 +44,17 @@ def test_a_pipeline_on_an_object_store_is_the_one_in_a_folder(
         stored = here.bucket.get(each.name)
         assert stored is not None
         assert SECRET.encode() not in stored.body
+
+
+def test_a_cluster_of_other_machines_is_refused(
+    first_walk: tuple[dict[str, Any], Path], machine: Callable[[str], ObjectResultStore]
+) -> None:
+    """Its nodes would not see this machine's copies; a cluster on this machine does."""
+    here, cluster = machine("here"), ClusterSettings("ray", "10.0.0.1:6379")
+    with pytest.raises(
+        InvalidInputError, match=r"asks for the Ray cluster at 10\.0\.0\.1:6379, whose nodes do not see .*s3://"
+    ):
+        _check_shared(cluster, here)
+    for used, store in ((ClusterSettings("ray", "local"), here), (cluster, ResultStore(first_walk[1] / "results"))):
+        _check_shared(used, store)
+    _check_shared(ClusterSettings(), here)

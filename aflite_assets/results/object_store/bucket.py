@@ -36,10 +36,8 @@ _RIGHTS = (
 _NO_SUCH = {"NoSuchKey", "404", "NotFound"}
 _REGION = {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "301"}
 _BUSY = {"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "500", "502", "503", "504"}
-_DENIED = {
-    "AccessDenied", "AllAccessDisabled", "ExpiredToken", "Forbidden", "InvalidAccessKeyId", "InvalidToken",
-    "RequestTimeTooSkewed", "SignatureDoesNotMatch", "401", "403",
-}  # fmt: skip
+_UNKNOWN = {"ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch"}
+_DENIED = {"AccessDenied", "AllAccessDisabled", "Forbidden", "RequestTimeTooSkewed", "401", "403"}
 _making = Lock()
 _Read = TypeVar("_Read")
 
@@ -370,6 +368,8 @@ class Bucket:
             return StoreAccessError(f"{failed}; make the bucket {self.address.bucket!r}, or correct AFLITE_STORE")
         if code in _REGION:
             return StoreAccessError(f"{failed}; the bucket is in another region: set AWS_REGION to it")
+        if code in _UNKNOWN:
+            return StoreAccessError(f"{failed}; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile")
         if code in _DENIED or status in (401, 403):
             return StoreAccessError(f"{failed}; the credentials need the rights {_RIGHTS} on this bucket")
         if code in _BUSY or (status >= 500 and status != 501):

@@ -200,4 +200,4 @@ def _current(store: ObjectResultStore, asset: str, partition: str) -> Iterator[F
         if store.current_key(asset, partition) is not None:
             store.current(asset, partition)
     except StoreError as error:
-        yield Finding("lost result", str(error), f"materialise {asset} of {partition} again")
+        yield Finding("lost result", str(error).partition(";")[0], f"materialise {asset} of {partition} again")

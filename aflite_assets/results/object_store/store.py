@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from aflite_assets.errors import (
     LostObjectsError,
@@ -144,6 +144,7 @@ class ObjectResultStore(ResultStore):
     """
 
     address: StoreAddress
+    keeps_copies: ClassVar[bool] = True
 
     @property
     def bucket(self) -> Bucket:

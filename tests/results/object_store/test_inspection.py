@@ -66,7 +66,7 @@ def test_a_lost_file_withdraws_its_result(here: ObjectResultStore, names: Names)
     found = Problem(
         "damaged result",
         f"{here.place}/filtered_sets/digits/{damaged.key}: rows.txt is gone",
-        "materialise filtered_sets of digits again",
+        "run `aflite doctor --fix`, then materialise filtered_sets of digits again",
     )
     assert list(examine_store(here)) == [found]
     assert kinds(examine_store(here, fix=True)) == [("damaged result", True), ("lost result", False)]

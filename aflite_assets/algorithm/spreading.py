@@ -14,8 +14,8 @@ import torch
 from aflite_assets.algorithm.drawing import draw_iteration
 from aflite_assets.algorithm.inputs import Inputs
 from aflite_assets.algorithm.linear.engine import (
-    Counts,
     EngineTally,
+    KeptClassifiers,
     LinearEngine,
     SetCounts,
     SummedClassifiers,
@@ -138,17 +138,13 @@ class SpreadEngine:
         """As `LinearEngine.tally`; `subsets` and `unpredicted` are those of `iteration`."""
         work = IterationWork(iteration, pool, WholeIteration.of(subsets), start, keep_probabilities)
         parts = self._scorers.score(work, shares(len(subsets), self._scorers.count))
-        counts: Counts | None = None
-        classifiers: list[SummedClassifiers] = []
-        evaluations = []
+        first = next(parts)
+        counts, evaluations = first.counts, [first.evaluations]
+        classifiers = [_added(SummedClassifiers(kept.at_once), kept) for kept in first.classifiers]
         for part in parts:
-            counts = part.counts if counts is None else counts.plus(part.counts)
-            classifiers = classifiers or [SummedClassifiers(kept.at_once) for kept in part.classifiers]
-            for summed, kept in zip(classifiers, part.classifiers, strict=True):
-                for fitted_at_once in kept.parts:
-                    summed.add(fitted_at_once)
+            counts = counts.plus(part.counts)
             evaluations.append(part.evaluations)
-        assert counts is not None
+            classifiers = [_added(*of_kind) for of_kind in zip(classifiers, part.classifiers, strict=True)]
         return tally_of(
             counts,
             classifiers,
@@ -158,6 +154,12 @@ class SpreadEngine:
             pool=pool,
             left_out=[*subsets, *(unpredicted or ())],
         )
+
+
+def _added(summed: SummedClassifiers, kept: KeptClassifiers) -> SummedClassifiers:
+    for fitted_at_once in kept.parts:
+        summed.add(fitted_at_once)
+    return summed
 
 
 def shares(n_partitions: int, scorers: int) -> list[range]:

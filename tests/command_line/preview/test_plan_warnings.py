@@ -96,3 +96,14 @@ def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
     challenges = preview_challenges(refused, data)
     with pytest.raises(DataError, match="target_size is 590, which is 590 of 480 rows"):
         preview_plan(refused, data, challenges)
+
+
+def test_samples_beyond_the_rows_are_named() -> None:
+    sample = {"start": 500, "step": 500, "most": 5000, "model": {"kind": "linear"}}
+    spec = parse_spec({**PAIRS, "sample": sample, "filter": {"n_partitions": 4, "target_size": 0.5}})
+    data = preview_data(spec)
+    (said,) = sample_section(spec, data, preview_plan(spec, data, preview_challenges(spec, data)))
+    assert said == (
+        "warning: sample.most is 5,000, but beside those held back 1,900 train rows are left; the largest sample "
+        "is 1,500"
+    )

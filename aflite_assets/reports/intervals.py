@@ -37,6 +37,11 @@ class Interval:
     low: float
     high: float
 
+    @property
+    def half_width(self) -> float:
+        """Half of what lies between the bounds."""
+        return (self.high - self.low) / 2
+
 
 def wilson_interval(accuracy: float, rows: float, degrees_of_freedom: float = math.inf) -> Interval:
     """Wilson's score interval for a share, two-sided 95 %.

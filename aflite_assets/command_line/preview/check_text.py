@@ -363,12 +363,11 @@ def _basis(data: DataPreview) -> str:
 def _sample(plan: RunPlan, sizes: CurveSizes) -> str:
     tried = listed([count(rows) for rows in sizes.samples], 10)
     largest = plan.filtered_from == sizes.samples[-1]
-    told = wilson_interval(0.8, sizes.held_back)
-    noise = (told.high - told.low) / 2
+    noise = wilson_interval(0.8, sizes.held_back).half_width
     which = "the most" if largest else f"{count(plan.filtered_from)}, the most that the sizes fit"
     return (
         f"{tried} of {counted(plan.rows['train'], 'train row')} are tried until it is enough, with "
-        f"{count(sizes.held_back)} held back, which tell accuracies of about 80 % to {percent(noise)} points; what "
+        f"{count(sizes.held_back)} held back, which tell accuracies of about 80 % to ±{percent(noise)} points; what "
         f"follows is for {which}"
     )
 

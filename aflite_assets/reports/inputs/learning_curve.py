@@ -198,8 +198,8 @@ class SampleCurve:
     @property
     def noise(self) -> float:
         """Half of Wilson's 95 % interval at the chosen size, in [0, 1]."""
-        interval = wilson_interval(self.accuracies[self.rows.index(self.chosen)], self.held_back_rows)
-        return (interval.high - interval.low) / 2
+        chosen = self.accuracies[self.rows.index(self.chosen)]
+        return wilson_interval(chosen, self.held_back_rows).half_width
 
     def cautions(self) -> Iterator[str]:
         """What must be known before the sample is trusted; nothing where the curve rises and then stops."""
@@ -217,9 +217,10 @@ class SampleCurve:
             )
         elif self.chosen == self.rows[0]:
             yield (
-                f"accuracy rises by no more than about {percent(self.noise)} points after {count(self.rows[0])} rows, "
-                f"the smallest sample: with {counted(self.held_back_rows, 'held-back row')} a smaller rise cannot be "
-                "told from none. Compare full with sampled in the report; lower sample.start to see the curve rise"
+                f"no larger sample that was tried is better by more than noise than {count(self.rows[0])} rows, the "
+                f"smallest: {counted(self.held_back_rows, 'held-back row')} tell accuracies to about "
+                f"±{percent(self.noise)} points. Compare full with sampled in the report; lower sample.start to see "
+                "the curve rise"
             )
 
 
@@ -266,6 +267,6 @@ def sample_text(curve: SampleCurve) -> str:
     return (
         f"A sample of {counted(curve.chosen, 'train row')} is filtered: {why}. That was asked of "
         f"{counted(curve.held_back_rows, 'held-back train row')}, which tell accuracies to about "
-        f"{percent(curve.noise)} points. They are drawn like the train rows: where a shortcut gives labels away, fewer "
-        "rows look enough than the task needs."
+        f"±{percent(curve.noise)} points. They are drawn like the train rows: where a shortcut gives labels away, "
+        "fewer rows look enough than the task needs."
     )

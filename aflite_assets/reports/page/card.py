@@ -65,6 +65,8 @@ _BY_VOCABULARY = (
     "and Sachdeva, SustaiNLP 2020)."
 )
 
+_BY_EITHER = "Which of the predictable rows go first is said in the settings of each filtering (`ranking`)."
+
 _LIMITS = """\
 - What is predictable depends on the representation and the linear classifier used here. Another model may predict \
 kept rows and fail on removed ones.
@@ -140,11 +142,9 @@ def dataset_card(
 def _order(filtered: Sequence[FilteredSet]) -> str:
     """By what a pass chooses the rows that it removes."""
     rankings = {one.settings.get("ranking", "predictability") for one in filtered}
-    if rankings == {"vocabulary"}:
-        return _BY_VOCABULARY
-    return (
-        _BY_PREDICTABILITY if "vocabulary" not in rankings else "By what they are chosen is said with each filtering."
-    )
+    if "vocabulary" not in rankings:
+        return _BY_PREDICTABILITY
+    return _BY_VOCABULARY if rankings == {"vocabulary"} else _BY_EITHER
 
 
 def _check_configs(configs: Sequence[tuple[str, Mapping[str, str]]]) -> None:

@@ -28,7 +28,6 @@ from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.page.terms import term_id, with_definitions
 from aflite_assets.reports.scores.questions import question_counts
 from aflite_assets.reports.sentences import wording
-from aflite_assets.reports.sentences.sample import sample_cost_sentences
 from aflite_assets.reports.sentences.section_lines import section_lines
 from aflite_assets.reports.sentences.summary import cautions, findings
 from aflite_assets.reports.sentences.verdict import verdict_texts
@@ -206,7 +205,6 @@ def _sample(data: BenchmarkData) -> dict[str, object] | None:
     return {
         "choice": sample_text(data.sample_curve),
         "cautions": list(data.sample_curve.cautions()),
-        "costs": sample_cost_sentences(data),
         "picture": _uri(report_pictures(data)["sample_curve"]),
         "table": sample_tables(data)[0],
         "stop": data.sample_curve.stop,

@@ -50,7 +50,7 @@ def sample_costs(data: BenchmarkData) -> tuple[SampleCost, ...]:
 
 
 def sample_cost_sentences(data: BenchmarkData) -> tuple[str, ...]:
-    """One per evaluator: where all train rows are better than the sample, and where no difference was shown."""
+    """One per evaluator: where all train rows are better than the sample, where worse, and where neither is shown."""
     costs = sample_costs(data)
     return tuple(
         _sentence(evaluator, [one for one in costs if one.evaluator == evaluator])
@@ -59,16 +59,9 @@ def sample_cost_sentences(data: BenchmarkData) -> tuple[str, ...]:
 
 
 def _sentence(evaluator: str, costs: list[SampleCost]) -> str:
-    better = [one for one in costs if one.verdict.found and one.interval.difference > 0]
-    others = [one for one in costs if one not in better]
-    name, said = one_line(evaluator), list[str]()
-    if better:
-        gains = [f"{one_line(one.test_set)} ({interval_points(one.interval)} points)" for one in better]
-        said.append(f"{name} learns more from all train rows than from the sample: on {listed(gains)}.")
-    if others:
-        gaps = [f"{one_line(one.test_set)} ({interval_points(one.interval)})" for one in others]
-        said.append(
-            f"{'Elsewhere' if better else f'For {name}'} no gain from all train rows over the sample was shown: on "
-            f"{listed(gaps)}."
-        )
-    return " ".join(said)
+    said = [
+        f"{words} on {listed([f'{one_line(one.test_set)} ({interval_points(one.interval)} points)' for one in each])}"
+        for words, side in (("better", "above"), ("worse", "below"), ("not shown to differ", None))
+        if (each := [one for one in costs if (one.verdict.side if one.verdict.found else None) == side])
+    ]
+    return f"{one_line(evaluator)}, trained on all train rows instead of the sample, is {'; '.join(said)}."

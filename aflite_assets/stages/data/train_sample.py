@@ -94,7 +94,6 @@ def run(
         "train_rows": len(train),
         "rows_per_class": dict(zip(raw.label_names, counts, strict=True)),
         "sample_curve": asdict(curve),
-        "cautions": list(curve.cautions()),
     }
 
 

@@ -135,7 +135,10 @@ def earlier_sets_note(controls: PublishedResult) -> tuple[str, ...]:
             if "reason" in fact:
                 notes.append(f"{shown} is missing: {fact['reason']}.")
             elif fact["iteration"] is None:
-                notes.append(f"{shown} has all {fact['rows']['train']:,} train rows that the filter began with.")
+                notes.append(
+                    f"{shown} has all {fact['rows']['train']:,} train rows that the filter began with, and is compared "
+                    "with nothing."
+                )
     return tuple(notes)
 
 

@@ -195,8 +195,8 @@ def test_repeats_count_by_their_mean() -> None:
 
 def test_the_sentence_says_why_the_sample_is_enough() -> None:
     told = (
-        "That was asked of 10,000 held-back train rows, which tell accuracies to about 0.7 points. They are drawn like "
-        "the train rows: where a shortcut gives labels away, fewer rows look enough than the task needs."
+        "That was asked of 10,000 held-back train rows, which tell accuracies to about ±0.7 points. They are drawn "
+        "like the train rows: where a shortcut gives labels away, fewer rows look enough than the task needs."
     )
     assert sample_text(_grown("flat", *PRINTED)) == (
         f"A sample of 20,000 train rows is filtered: no larger one that was tried is better by more than noise. {told}"
@@ -217,8 +217,8 @@ def test_samples_that_say_nothing_are_named() -> None:
     assert guessing.startswith("no sample taught the model more than the most frequent class gives (33.3 %)")
     (flat,) = _grown("flat", 6_000, 6_010, 6_005).cautions()
     assert flat.startswith(
-        "accuracy rises by no more than about 1.0 points after 5,000 rows, the smallest sample: with 10,000 held-back "
-        "rows a smaller rise cannot be told from none."
+        "no larger sample that was tried is better by more than noise than 5,000 rows, the smallest: 10,000 held-back "
+        "rows tell accuracies to about ±1.0 points."
     )
 
 

@@ -30,7 +30,7 @@ def test_all_rows_are_said_to_be_better_where_they_surely_are(sampled: Benchmark
     assert found["hans"].interval.difference == pytest.approx(20.0)
     assert found["hans"].verdict.side == "above"
     (said,) = sample_cost_sentences(sampled)
-    assert said.startswith("linear learns more from all train rows than from the sample: on ")
+    assert said.startswith("linear, trained on all train rows instead of the sample, is better on ")
     assert "hans (20.0 [" in said
     assert said in render_report(sampled).replace("&#39;", "'")
 
@@ -43,8 +43,20 @@ def test_where_none_is_shown_that_is_said(sampled: BenchmarkData) -> None:
         if (full.train_set, full.seed) == ("full", cell.seed)
     )
     (said,) = sample_cost_sentences(replace(sampled, cells=alike))
-    assert said.startswith("For linear no gain from all train rows over the sample was shown: on ")
-    assert "learns more" not in said
+    assert said.startswith("linear, trained on all train rows instead of the sample, is not shown to differ on ")
+    assert "better" not in said
+
+
+def test_where_the_sample_is_better_that_is_said_too(sampled: BenchmarkData) -> None:
+    other = {"full": "sampled", "sampled": "full"}
+    answers = {(cell.train_set, cell.seed): cell.predictions for cell in sampled.cells}
+    cells = tuple(
+        replace(cell, predictions=answers[other.get(cell.train_set, cell.train_set), cell.seed])
+        for cell in sampled.cells
+    )
+    (said,) = sample_cost_sentences(replace(sampled, cells=cells))
+    assert said.startswith("linear, trained on all train rows instead of the sample, is worse on ")
+    assert "hans (\N{MINUS SIGN}20.0 [" in said
 
 
 def test_nothing_is_said_without_a_sample(sampled: BenchmarkData) -> None:

@@ -95,7 +95,10 @@ def test_earlier_sizes_and_their_random_controls_are_trained_on(
     assert "never had 3 left" in earlier["tiny"]["reason"]
     assert not any("tiny" in name for name in cells)
     assert any("filtered_tiny (given)" in note and "never had 3 left" in note for note in report["notes"])
-    assert "filtered_whole (given) has all 400 train rows that the filter began with." in report["notes"]
+    said = "filtered_whole (given) has all 400 train rows that the filter began with, and is compared with nothing."
+    assert said in report["notes"]
+    assert "linear.filtered_whole.given.0" in cells
+    assert not {row["train_set"] for row in rows} & {"filtered_whole", "random_whole"}
 
 
 def test_a_name_that_controls_have_is_refused(circles_content: dict[str, Any]) -> None:

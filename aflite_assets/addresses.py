@@ -9,6 +9,7 @@ None needs to be set: without an address there is text in place of a link.
 """
 
 import os
+import re
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
@@ -18,6 +19,11 @@ DAGSTER = "AFLITE_DAGSTER_URL"
 MLFLOW = "AFLITE_MLFLOW_URL"
 RESULTS = "AFLITE_RESULTS_URL"
 SOURCE = "AFLITE_SOURCE_URL"
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+"""Names under which this machine knows itself, as `host_name` gives them."""
+
+_HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_][a-z0-9_.-]*))(?::[0-9]*)?", re.IGNORECASE)
 
 
 def base_address(variable: str) -> str | None:
@@ -58,6 +64,15 @@ def check_addresses() -> None:
     """
     for variable in (DAGSTER, MLFLOW, RESULTS, SOURCE):
         base_address(variable)
+
+
+def host_name(header: str) -> str:
+    """The name in a Host header, in lower case and without port or brackets; empty if the header holds no name.
+
+    Ports are left out because they differ behind a tunnel.
+    """
+    found = _HOST.fullmatch(header.strip())
+    return (found[1] or found[2]).lower() if found else ""
 
 
 def dagster_run_page(run_id: str) -> str | None:

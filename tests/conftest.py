@@ -32,7 +32,7 @@ if os.access(MEMORY_DISK, os.W_OK) and shutil.disk_usage(MEMORY_DISK).free > ROO
 settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
 
-pytest_plugins = ["tests.pipeline_fixtures", "tests.object_stores"]
+pytest_plugins = ["tests.pipeline_fixtures", "tests.object_stores", "tests.running_dagster"]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -49,10 +49,19 @@ def initialise(*, dagster_home: Path | None, log: Callable[[str], None]) -> None
     if dagster_home is None:
         log("Dagster: DAGSTER_HOME is not set, so its history of each command is temporary; results are kept")
         return
+    log(f"Dagster: {dagster_home} ({', '.join(prepare_dagster_home(dagster_home))})")
+
+
+def prepare_dagster_home(folder: Path) -> list[str]:
+    """Make the Dagster instance in a folder ready; returns what was done, in words.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
     from aflite_assets.automation.instance import prepare_instance
 
-    _make(dagster_home, "DAGSTER_HOME")
-    log(f"Dagster: {dagster_home} ({', '.join(prepare_instance(dagster_home))})")
+    _make(folder, "DAGSTER_HOME")
+    return prepare_instance(folder)
 
 
 def _make(folder: Path, variable: str) -> None:

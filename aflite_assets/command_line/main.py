@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 
-from aflite_assets.command_line import backup, doctor, init, prune, push, serve
+from aflite_assets.command_line import backup, doctor, init, prune, push, serve, web
 from aflite_assets.command_line import refresh_commands as refreshing
 from aflite_assets.command_line.terminal import escaped_lines
 from aflite_assets.command_line.terminal import write_lines as _write
@@ -69,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     push.add_command(commands)
     doctor.add_command(commands)
     serve.add_command(commands)
+    web.add_command(commands)
     backup.add_commands(commands)
     init.add_command(commands)
     return parser

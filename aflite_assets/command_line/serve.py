@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from aflite_assets.addresses import RESULTS, base_address
+from aflite_assets.addresses import RESULTS, base_address, host_name
 from aflite_assets.errors import AfliteError, StoreError
 from aflite_assets.results.opening import open_store
 
@@ -104,7 +104,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """Logs nothing: a line per request would be noise."""
 
     def _answer(self, *, body: bool) -> None:
-        if _host_name(self.headers.get("Host", "")) not in self.server.hosts:
+        if host_name(self.headers.get("Host", "")) not in self.server.hosts:
             told = f"{RESULTS} names the host under which results are served elsewhere"
             self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"Open {self.server.address} instead; {told}.\n", body=body)
         elif urlsplit(self.path).path in ("", "/"):
@@ -155,14 +155,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if saved:
             self.send_header("Content-Disposition", "attachment")
         self.end_headers()
-
-
-def _host_name(header: str) -> str:
-    """The host of a Host header without its port, empty where it is none: ports differ behind a tunnel."""
-    try:
-        return urlsplit(f"//{header}").hostname or ""
-    except ValueError:
-        return ""
 
 
 def index_page(root: Path) -> str:

@@ -8,7 +8,8 @@ import pytest
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import load_registry
 from aflite_assets.stages.pipeline import STAGES
-from tests.assets.conftest import DagsterServer, Pages
+from tests.assets.conftest import Pages
+from tests.running_dagster import DagsterServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -103,6 +104,24 @@ def _check_made(server: DagsterServer, run: dict[str, Any]) -> None:
     nodes = server.ask(_EVENTS, keys=keys, partitions=["tiny_circles"])["assetNodes"]
     made = {node["assetKey"]["path"][-1]: [event["runId"] for event in node["assetMaterializations"]] for node in nodes}
     assert made == {name: [run["runId"]] for name in STAGES}
+
+
+def test_a_run_shows_its_log_live_and_is_cancelled_by_a_click(dagster_server: DagsterServer, page: "Page") -> None:
+    """Its log comes through a websocket; the run waits for its dataset, which this process holds."""
+    store = ResultStore(dagster_server.root / "home" / "results")
+    with store.dataset_lock("tiny_circles", what="a test"):
+        page.goto("/assets/raw_dataset" + PARTITION)
+        page.locator("button", has_text="Materialize").first.click()
+        page.locator("button", has_text="Launch").last.click()
+        page.get_by_text("Launched run").first.wait_for()
+        (newest, *_) = dagster_server.ask(_RUNS)["runsOrError"]["results"]
+        page.goto(f"/runs/{newest['runId']}")
+        page.get_by_text(re.compile("a test")).first.wait_for()
+        page.locator("button", has_text="Terminate").first.click()
+        page.locator("button", has_text="Terminate").last.click()
+        page.get_by_text("Canceled", exact=True).first.wait_for()
+    ended = dagster_server.wait_until(lambda: _ended(dagster_server), seconds=60, what="the run ends")
+    assert (ended["runId"], ended["status"]) == (newest["runId"], "CANCELED")
 
 
 def test_lineage_shows_what_was_made(run: dict[str, Any], page: "Page") -> None:

@@ -3,8 +3,6 @@
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -20,8 +18,8 @@ from aflite_assets.results import ResultStore
 from aflite_assets.results.refresh_records import read_refreshes
 from aflite_assets.specs.registry import load_spec
 from aflite_assets.stages.pipeline import STAGES
-from tests.assets.conftest import REPOSITORY, DagsterServer, free_port, running_dagster
 from tests.automation.conftest import NAMES, write_table
+from tests.running_dagster import REPOSITORY, DagsterServer, free_port, running_dagster
 
 SENSOR = {"repositoryName": "__repository__", "repositoryLocationName": "aflite", "sensorName": "refresh"}
 START = """mutation($s: SensorSelector!) {startSensor(sensorSelector: $s) {__typename}}"""
@@ -34,7 +32,7 @@ RUNS = """{runsOrError {... on Runs {results {
 
 @pytest.fixture
 def server(all_made: tuple[Path, Path], tmp_path: Path) -> Iterator[DagsterServer]:
-    """`dagster dev` over the three datasets, whose sensor is on and has seen that nothing is due."""
+    """`aflite web --dev` over the three datasets, whose sensor is on and has seen that nothing is due."""
     folder, results = all_made
     before = {path: path.read_bytes() for path in folder.iterdir()}
     shutil.copytree(results, tmp_path / "home" / "results")
@@ -46,10 +44,6 @@ def server(all_made: tuple[Path, Path], tmp_path: Path) -> Iterator[DagsterServe
         "AFLITE_DATASETS": str(folder),
         "DAGSTER_HOME": str(tmp_path / "dagster"),
     }
-    subprocess.run(
-        [sys.executable, "-m", "dagster", "instance", "info"],
-        env=environment, cwd=REPOSITORY, check=True, capture_output=True,
-    )  # fmt: skip
     server = DagsterServer(f"http://127.0.0.1:{free_port()}", tmp_path)
     with running_dagster(server, environment) as process:
         server.wait_until(server.answers, seconds=180, what="Dagster answers")

@@ -1,0 +1,113 @@
+"""The command `aflite web`: Dagster's pages, guarded against web pages of other origins."""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from aflite_assets.command_line.init import prepare_dagster_home
+from aflite_assets.command_line.terminal import escaped_lines
+from aflite_assets.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from aflite_assets.automation.web.server import WebServer
+
+DEFAULT_PORT = 3000
+_WORKSPACE = "workspace.yaml"
+_HOME = "DAGSTER_HOME"
+
+_DESCRIPTION = """\
+Serves Dagster's pages to browsers on this machine. `dagster dev` and `dagster-webserver` run whatever any open web page
+asks of them; here requests of other origins are refused, and so are unknown host names. There is no password: whoever
+can reach the port, other users of this machine among them, can start runs.
+"""
+
+
+def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `web` to the command's parser."""
+    parser = commands.add_parser("web", help="show Dagster in a browser, guarded", description=_DESCRIPTION)
+    parser.add_argument("--dev", action="store_true", help="start code location and daemon too, as `dagster dev` does")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}; 0: any that is free")
+    parser.add_argument("--read-only", action="store_true", help="pages start and change nothing")
+    parser.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a further host name under which browsers know this server; the one in AFLITE_DAGSTER_URL is known",
+    )
+    parser.add_argument(
+        "--workspace",
+        "-w",
+        metavar="FILE",
+        type=Path,
+        help=f"code locations, without --dev (default: {_WORKSPACE} of this folder, else the module)",
+    )
+    parser.add_argument("--module", "-m", default="definitions", help="what to load (default: definitions)")
+    parser.set_defaults(command=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    if options.dev and options.workspace:
+        raise InvalidInputError(f"--dev starts a code location of its own; leave out --workspace {options.workspace}")
+    # What a supervisor sends ends everything in order, as Ctrl+C does.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with suppress(KeyboardInterrupt), _dagster_home(may_be_temporary=options.dev):
+        # Imported here: Dagster takes seconds, which --help need not wait for.
+        from aflite_assets.automation.web.server import WebServer, WebSettings
+
+        settings = WebSettings(options.host, options.port, tuple(options.allow_host), options.read_only)
+        with WebServer(settings) as server, _workspace(options, server) as workspace:
+            server.serve(workspace, log=_say)
+
+
+@contextmanager
+def _workspace(options: argparse.Namespace, server: "WebServer") -> Iterator[Path]:
+    """The workspace file to serve; with --dev its code server and the daemon run meanwhile."""
+    if options.dev:
+        from aflite_assets.automation.web.services import dev_services
+
+        with dev_services(options.module, on_loss=server.end) as workspace:
+            yield workspace
+    elif options.workspace or Path(_WORKSPACE).is_file():
+        yield options.workspace or Path(_WORKSPACE)
+    else:
+        from aflite_assets.automation.web.server import workspace_file
+
+        with workspace_file(options.module) as workspace:
+            yield workspace
+
+
+@contextmanager
+def _dagster_home(*, may_be_temporary: bool) -> Iterator[None]:
+    """Make the instance that DAGSTER_HOME names ready, or a temporary one if it names none.
+
+    Raises:
+        InvalidInputError: DAGSTER_HOME is not set and the instance may not be temporary.
+    """
+    named = os.environ.get(_HOME)
+    if named:
+        prepare_dagster_home(Path(named).expanduser().absolute())
+        yield
+        return
+    if not may_be_temporary:
+        raise InvalidInputError(
+            f"{_HOME} is not set, so there is no history to show; set it to the folder that runs use, or try "
+            "`aflite web --dev`"
+        )
+    with TemporaryDirectory(prefix="aflite-dagster-") as folder:
+        os.environ[_HOME] = folder
+        prepare_dagster_home(Path(folder))
+        _say(f"{_HOME} is not set: Dagster's history is temporary this time; results are kept")
+        yield
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{escaped_lines(line)}\n")
+    sys.stdout.flush()

@@ -1,0 +1,318 @@
+"""The guard passes on what a page of its own origin may send, and nothing that another page can make a browser send."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from aflite_assets.automation.web.guard import LONGEST_BODY, BrowserGuard
+
+HOST = "127.0.0.1:3000"
+OWN = {"origin": f"http://{HOST}", "content-type": "application/json"}
+MUTATION = "mutation {startSchedule {x}}"
+
+
+class Behind:
+    """An application that counts what reaches it, and answers with the body that it was sent."""
+
+    def __init__(self) -> None:
+        self.reached = 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.reached += 1
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.accept"})
+            return
+        message = await receive()
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-security-policy", b"x 'y'")]})
+        await send({"type": "http.response.body", "body": message.get("body", b"")})
+
+
+def sent(
+    guard: BrowserGuard,
+    method: str = "GET",
+    path: str = "/graphql",
+    *,
+    query: str = "",
+    headers: Mapping[str, str] | tuple[tuple[str, str], ...] = (),
+    body: bytes = b"",
+    kind: str = "http",
+    host: str | None = HOST,
+) -> list[dict[str, Any]]:
+    pairs = list(headers.items() if isinstance(headers, Mapping) else headers)
+    named = [("host", host)] if host is not None else []
+    scope = {
+        "type": kind,
+        "method": method,
+        "path": path,
+        "query_string": query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in (*named, *pairs)],
+    }
+    answer: list[dict[str, Any]] = []
+    # In two pieces, as a server may hand it over.
+    waiting = [{"type": "http.request", "body": body[7:], "more_body": False},
+               {"type": "http.request", "body": body[:7], "more_body": True}]  # fmt: skip
+
+    async def receive() -> dict[str, Any]:
+        return waiting.pop() if waiting and kind == "http" else {"type": f"{kind}.connect"}
+
+    async def send(message: Any) -> None:
+        answer.append(message)
+
+    asyncio.run(guard(scope, receive, send))
+    return answer
+
+
+def status(answer: list[dict[str, Any]]) -> int:
+    found: int = answer[0]["status"]
+    return found
+
+
+def text(answer: list[dict[str, Any]]) -> str:
+    body: bytes = answer[1]["body"]
+    return body.decode()
+
+
+@pytest.fixture
+def behind() -> Behind:
+    return Behind()
+
+
+@pytest.fixture
+def guard(behind: Behind) -> BrowserGuard:
+    return BrowserGuard(behind, hosts={"127.0.0.1", "localhost", "::1"}, origins={"https://dagster.example.org"})
+
+
+@pytest.mark.parametrize("host", [HOST, "localhost", "LOCALHOST:1", "[::1]:3000", "127.0.0.1:"])
+def test_known_hosts_are_served(guard: BrowserGuard, host: str) -> None:
+    assert status(sent(guard, path="/", host=host)) == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example", "evil.example:3000", "127.0.0.1.evil.example", "localhost.evil.example:3000", "", None,
+        "evil.example@127.0.0.1", "127.0.0.1@evil.example", "127.0.0.1, evil.example", "127.0.0.1:3000:3000",
+        "[::1", "::1", "0x7f.1", "2130706433", "127.0.0.1/evil.example", "127.0.0.1#",
+    ],
+)  # fmt: skip
+def test_other_hosts_are_refused(guard: BrowserGuard, behind: Behind, host: str | None) -> None:
+    answer = sent(guard, path="/", host=host)
+    assert (status(answer), behind.reached) == (421, 0)
+    assert "is not served, but 127.0.0.1, ::1, localhost; open one of these" in text(answer)
+    assert sent(guard, kind="websocket", host=host, headers={"origin": f"http://{host}"})[0]["type"] == (
+        "websocket.close"
+    )
+
+
+def test_two_hosts_are_refused(guard: BrowserGuard, behind: Behind) -> None:
+    assert status(sent(guard, path="/", headers={"host": "evil.example"})) == 421
+    assert behind.reached == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", 200),
+        ("query={assetNodes {id}}", 200),
+        ("query=query%20A%20{a}&operationName=A", 200),
+        (f"query={MUTATION}", 405),
+        ("query=mutation%7Ba%7D", 405),
+        ("query=%6dutation%7Ba%7D", 405),
+        ("%71uery=mutation{a}", 405),
+        ("query={a}&query=mutation{a}", 405),
+        ("query=mutation{a}&query={a}", 405),
+        ("query=query A{a} mutation B{b}&operationName=B", 405),
+        ("query=%23 comment%0Amutation{a}", 405),
+        ("query=%EF%BB%BFmutation{a}", 405),
+        ("query=,,,mutation{a}", 405),
+        ("query=fragment F on Q {a} mutation{a}", 405),
+        ("query=subscription{a}", 405),
+        ("query=mutation", 405),
+        ("query=" + "{a" * 5000, 405),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_only_queries_come_by_get(guard: BrowserGuard, behind: Behind, method: str, query: str, expected: int) -> None:
+    answer = sent(guard, method, query=query)
+    assert (status(answer), behind.reached) == (expected, int(expected == 200))
+    if expected == 405:
+        assert text(answer) == (
+            "GET runs GraphQL queries, and this is another operation or none; send mutations by POST.\n"
+        )
+
+
+@pytest.mark.parametrize("path", ["/graphql", "/graphql/", "//graphql", "/prefix/graphql", "/GraphQL", "/./graphql"])
+def test_no_spelling_of_the_path_lets_a_mutation_through(guard: BrowserGuard, path: str) -> None:
+    assert status(sent(guard, path=path, query=f"query={MUTATION}")) == 405
+
+
+def test_pages_may_have_a_query_of_their_own(guard: BrowserGuard) -> None:
+    assert status(sent(guard, path="/runs", query="query=status:failed")) == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, 200),
+        ({"sec-fetch-site": "same-origin", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}, 200),
+        ({"sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 200),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 200),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "object"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}, 403),
+        ({"sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script"}, 403),
+        ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}, 403),
+    ],
+)
+def test_other_origins_may_link_and_load_nothing(guard: BrowserGuard, headers: dict[str, str], expected: int) -> None:
+    assert status(sent(guard, path="/logs/a/b.out", headers=headers)) == expected
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, 200),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({"origin": "http://127.0.0.1:3000", "content-type": "Application/JSON; charset=utf-8"}, 200),
+        ({"origin": "https://dagster.example.org"}, 200),
+        ({"origin": None, "sec-fetch-site": "same-origin"}, 200),
+        ({"origin": None}, 403),
+        ({"origin": None, "sec-fetch-site": "none"}, 403),
+        ({"origin": None, "sec-fetch-site": "same-site"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"sec-fetch-site": "same-site"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": "null", "sec-fetch-site": "same-origin"}, 403),
+        ({"origin": ""}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "http://127.0.0.1"}, 403),
+        ({"origin": "http://127.0.0.1:5000"}, 403),
+        ({"origin": "http://localhost:3000"}, 403),
+        ({"origin": "http://127.0.0.1:3000.evil.example"}, 403),
+        ({"origin": "http://evil.example/127.0.0.1:3000"}, 403),
+        ({"origin": "http://evil@127.0.0.1:3000"}, 403),
+        ({"origin": "http://127.0.0.1:3000/"}, 403),
+        ({"origin": "file://127.0.0.1:3000"}, 403),
+        ({"origin": "http://[127.0.0.1:3000"}, 403),
+        ({"origin": "http://127.0.0.1:3000 http://evil.example"}, 403),
+        ({"origin": "https://dagster.example.org.evil.example"}, 403),
+        ({"content-type": None}, 415),
+        ({"content-type": ""}, 415),
+        ({"content-type": "text/plain"}, 415),
+        ({"content-type": "text/plain; application/json"}, 415),
+        ({"content-type": "text/plain, application/json"}, 415),
+        ({"content-type": "application/json-seq"}, 415),
+        ({"content-type": "application/graphql"}, 415),
+        ({"content-type": "application/x-www-form-urlencoded"}, 415),
+        ({"content-type": "multipart/form-data; boundary=application/json"}, 415),
+        ({"content-length": str(LONGEST_BODY + 1)}, 413),
+    ],
+)
+@pytest.mark.parametrize("path", ["/graphql", "/report_asset_materialization/raw_dataset"])
+def test_post_is_json_of_this_origin(
+    guard: BrowserGuard, behind: Behind, path: str, changed: dict[str, str | None], expected: int
+) -> None:
+    headers = {name: value for name, value in {**OWN, **changed}.items() if value is not None}
+    assert status(sent(guard, "POST", path, headers=headers, body=b"{}")) == expected
+    assert behind.reached == int(expected == 200)
+
+
+@pytest.mark.parametrize("name", ["origin", "content-type", "sec-fetch-site"])
+def test_a_header_that_stands_twice_is_refused(guard: BrowserGuard, behind: Behind, name: str) -> None:
+    other = {"origin": "http://evil.example", "content-type": "text/plain", "sec-fetch-site": "cross-site"}[name]
+    headers = tuple({**OWN, "sec-fetch-site": "same-origin"}.items())
+    for pairs in ((*headers, (name, other)), ((name, other), *headers)):
+        assert status(sent(guard, "POST", headers=pairs, body=b"{}")) in (403, 415)
+    assert behind.reached == 0
+
+
+def test_a_refusal_says_what_came_and_what_a_program_sends(guard: BrowserGuard) -> None:
+    answer = sent(guard, "POST", headers={"content-type": "application/json", "origin": "http://evil.example"})
+    assert text(answer) == (
+        "Origin is 'http://evil.example' and Sec-Fetch-Site missing, which is not this server's page; a program sends "
+        "the header Origin: http://127.0.0.1:3000.\n"
+    )
+    answer = sent(guard, "POST", headers={"origin": f"http://{HOST}", "content-type": "text/plain"})
+    assert text(answer) == "Content-Type is 'text/plain'; send JSON as application/json.\n"
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
+def test_other_methods_are_refused(guard: BrowserGuard, behind: Behind, method: str) -> None:
+    assert (status(sent(guard, method, headers=OWN)), behind.reached) == (405, 0)
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_accepted"),
+    [
+        ({"origin": f"http://{HOST}"}, True),
+        ({"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}, True),
+        ({}, False),
+        ({"sec-fetch-site": "same-origin"}, False),
+        ({"origin": "http://evil.example"}, False),
+        ({"origin": "http://127.0.0.1:5000"}, False),
+        ({"origin": "null"}, False),
+        ({"origin": f"http://{HOST}", "sec-fetch-site": "cross-site"}, False),
+    ],
+)
+def test_websockets_are_of_this_origin(
+    guard: BrowserGuard, behind: Behind, headers: dict[str, str], is_accepted: bool
+) -> None:
+    answer = sent(guard, kind="websocket", headers=headers)
+    assert answer[0]["type"] == ("websocket.accept" if is_accepted else "websocket.close")
+    assert behind.reached == int(is_accepted)
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "expected"),
+    [
+        ("/graphql", {"query": "{a}"}, 200),
+        ("/prefix/graphql", {"query": "query A {a}", "variables": {"é": 1}}, 200),
+        ("/graphql", {"query": MUTATION}, 403),
+        ("/graphql", {"query": "query A{a} mutation B{b}", "operationName": "A"}, 403),
+        ("/graphql", {"query": None}, 403),
+        ("/graphql", {}, 403),
+        ("/graphql", [{"query": "{a}"}], 403),
+        ("/graphql", "{a}", 403),
+        ("/report_asset_materialization/raw_dataset", {}, 403),
+        ("/report_asset_check/graphql", {"query": MUTATION}, 403),
+    ],
+)
+def test_a_read_only_server_answers_queries_alone(behind: Behind, path: str, content: object, expected: int) -> None:
+    guard = BrowserGuard(behind, hosts={"127.0.0.1"}, read_only=True)
+    body = json.dumps(content, ensure_ascii=False).encode()
+    answer = sent(guard, "POST", path, headers=OWN, body=body)
+    assert (status(answer), behind.reached) == (expected, int(expected == 200))
+    if expected == 200:
+        assert answer[1]["body"] == body
+    else:
+        assert "was started with --read-only" in text(answer)
+
+
+def test_a_read_only_server_refuses_what_it_cannot_read(behind: Behind) -> None:
+    guard = BrowserGuard(behind, hosts={"127.0.0.1"}, read_only=True)
+    duplicated = b'{"query": "mutation{a}", "query": "{a}"}'
+    assert status(sent(guard, "POST", headers=OWN, body=duplicated)) == 200  # the last one counts, here and behind
+    assert status(sent(guard, "POST", headers=OWN, body=b"[" * 100_000)) == 403
+    assert status(sent(guard, "POST", headers=OWN, body=b"{}" * LONGEST_BODY)) == 413
+    assert behind.reached == 1
+
+
+def test_answers_cannot_be_framed_or_loaded_elsewhere(guard: BrowserGuard) -> None:
+    for answer in (sent(guard, path="/"), sent(guard, path="/", host="evil.example")):
+        headers = answer[0]["headers"]
+        assert (b"x-frame-options", b"SAMEORIGIN") in headers
+        assert (b"cross-origin-resource-policy", b"same-origin") in headers
+        assert (b"content-security-policy", b"frame-ancestors 'self'") in headers
+    assert (b"content-security-policy", b"x 'y'") in sent(guard, path="/")[0]["headers"]
+
+
+def test_refusals_are_logged_with_what_was_asked(guard: BrowserGuard, caplog: pytest.LogCaptureFixture) -> None:
+    sent(guard, "POST", "/graphql\x1b[2J", headers={**OWN, "origin": "http://evil.example"})
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage().startswith(
+        "refused POST '/graphql\\x1b[2J': Origin is 'http://evil.example' and Sec-Fetch-Site missing"
+    )

@@ -1,0 +1,134 @@
+"""`aflite web`: what it refuses at once, and what it starts and leaves nothing of."""
+
+import os
+import re
+import signal
+import socket
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+import pytest
+
+from aflite_assets.automation.web.server import WebSettings
+from aflite_assets.command_line.main import main
+from tests.running_dagster import running
+
+Found = TypeVar("Found")
+WEB = [sys.executable, "-m", "aflite_assets.command_line.main", "web", "--dev", "--port", "0"]
+
+
+def test_a_history_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["web"]) == 1
+    assert capsys.readouterr().err == (
+        "DAGSTER_HOME is not set, so there is no history to show; set it to the folder that runs use, or try "
+        "`aflite web --dev`\n"
+    )
+
+
+def test_dev_has_a_code_location_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["web", "--dev", "--workspace", "w.yaml"]) == 1
+    assert capsys.readouterr().err == ("--dev starts a code location of its own; leave out --workspace w.yaml\n")
+
+
+def test_a_taken_port_and_a_missing_workspace_are_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path / "dagster"))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert main(["web", "--port", str(port)]) == 1
+    assert re.fullmatch(
+        rf"Dagster cannot be served on 127\.0\.0\.1:{port} \(.*in use.*\); end what uses the port, or give another by "
+        r"--port\n",
+        capsys.readouterr().err,
+    )
+    assert main(["web", "--port", "0", "-w", str(tmp_path / "none.yaml")]) == 1
+    assert capsys.readouterr().err == f"the workspace '{tmp_path}/none.yaml' is no file; name one by --workspace\n"
+
+
+def test_hosts_are_this_machines_and_those_that_were_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {"127.0.0.1", "localhost", "::1"}
+    assert WebSettings().hosts() == own
+    assert WebSettings(host="0.0.0.0").hosts() == own
+    assert WebSettings(host="10.0.0.7", allowed_hosts=("Dagster.Lab", "[fe80::1]")).hosts() == own | {
+        "10.0.0.7", "dagster.lab", "fe80::1"
+    }  # fmt: skip
+    monkeypatch.setenv("AFLITE_DAGSTER_URL", "https://Dagster.example.org/prefix")
+    assert WebSettings().hosts() == own | {"dagster.example.org"}
+    assert WebSettings().origins() == {"https://dagster.example.org"}
+
+
+@contextmanager
+def dagster(tmp_path: Path) -> Iterator[tuple[psutil.Process, str, Path]]:
+    """`aflite web --dev` without DAGSTER_HOME: its process, its address, and where its temporary folders are."""
+    (tmp_path / "temporary").mkdir()
+    # Sockets have short names.
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"AFLITE_HOME": str(tmp_path / "home"), "TMPDIR": folder}
+        environment.pop("DAGSTER_HOME", None)
+        log = tmp_path / "log"
+        with running(WEB, environment, log=log) as process:
+            found = wait_for(lambda: re.search(r"Dagster at (\S+)", log.read_text()), log)
+            assert "DAGSTER_HOME is not set: Dagster's history is temporary this time" in log.read_text()
+            yield psutil.Process(process.pid), found[1], Path(folder)
+
+
+def wait_for(condition: Callable[[], Found | None], log: Path | None = None) -> Found:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.1)
+    pytest.fail(log.read_text() if log else "not within a minute")
+
+
+def service(process: psutil.Process, *, beside: int = 0) -> psutil.Process | None:
+    """The code server's process: the one with a process of its own; not the one numbered `beside`."""
+    for child in process.children():
+        if child.pid != beside and any("grpc" in grandchild.cmdline() for grandchild in child.children()):
+            return child
+    return None
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 0)])
+def test_nothing_is_left_when_it_is_told_to_end(tmp_path: Path, number: int, code: int) -> None:
+    with dagster(tmp_path) as (process, address, folder):
+        assert urllib.request.urlopen(f"{address}/server_info", timeout=10).status == 200
+        started = process.children(recursive=True)
+        assert len(started) >= 3  # code server, what it starts, daemon
+        process.send_signal(number)
+        assert process.wait(30) == code
+        _, alive = psutil.wait_procs(started, 30)
+        assert alive == []
+        assert list(folder.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_lost_code_server_is_started_again_and_a_lost_daemon_ends_all(tmp_path: Path) -> None:
+    with dagster(tmp_path) as (process, _, _):
+        code = wait_for(lambda: service(process))
+        code.kill()
+        again = wait_for(lambda: service(process, beside=code.pid))
+        (daemon,) = (child for child in process.children() if child.pid != again.pid and "fork" in str(child.cmdline()))
+        daemon.kill()
+        assert process.wait(60) == 1
+    assert "dagster code-server (exit code -9) was lost and is started again" in (tmp_path / "log").read_text()
+    assert "dagster-daemon run (exit code -9) was lost; see what it printed above" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.slow
+def test_its_processes_end_with_it_when_it_is_killed(tmp_path: Path) -> None:
+    with dagster(tmp_path) as (process, _, _):
+        started = process.children(recursive=True)
+        process.kill()
+        _, alive = psutil.wait_procs(started, 120)  # what the code server started notices after half a minute
+        assert alive == []

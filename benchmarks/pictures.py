@@ -20,7 +20,7 @@ from PIL import Image
 
 from aflite_assets.results import ResultStore
 from aflite_assets.stages.pipeline import STAGES
-from tests.assets.conftest import CHROMIUM_FLAGS, REPOSITORY, DagsterServer, free_port, running_dagster
+from tests.running_dagster import CHROMIUM_FLAGS, REPOSITORY, DagsterServer, free_port, running_dagster
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, FloatRect, Page

@@ -83,3 +83,7 @@ def test_the_daemon_settings_are_those_of_one_machine_and_more() -> None:
     assert team["concurrency"]["pools"] == own["concurrency"]["pools"]
     assert team["storage"]["postgres"]["postgres_url"].startswith("postgresql+psycopg2:///dagster")
     assert team["run_retries"]["retry_on_asset_or_op_failure"] is False
+
+
+def test_dagsters_pages_stand_behind_the_guard() -> None:
+    assert SERVICES["webserver"]["command"][:2] == ["aflite", "web"]

@@ -49,3 +49,14 @@ def checked_digest(value: object) -> str:
     if not is_digest(value):
         raise ValueError(f"{value!r} is no key")
     return str(value)
+
+
+def current_digest(fields: object) -> str:
+    """The digest that a `current.json` names, from its content.
+
+    Raises:
+        ValueError: it names none.
+    """
+    if not isinstance(fields, dict):
+        raise ValueError("it is no JSON object")
+    return checked_digest(fields.get("key"))

@@ -126,7 +126,7 @@ def test_a_damaged_result_is_set_aside_and_made_again(
     assert not again.cached
     assert again.damage is not None
     assert again.result.data_version == version
-    assert find_damage(again.result, content=True, anew=True) is None
+    assert find_damage(again.result, ignore_cache=True) is None
     (aside,) = (whole.path.parent / ".damaged").iterdir()
     assert aside.name.startswith(f"{whole.key}-20")
     assert said == [f"{whole.path} is damaged ({reason}): set aside as {aside}; raw_dataset of 'digits' is made again"]
@@ -168,7 +168,7 @@ def test_whole_files_are_hashed_once_until_something_touches_them(
     store.check_inputs([result], reader="x")
     store.check_inputs([result], reader="x")
     assert hashed == ["rows.txt"]
-    assert find_damage(result, content=True, anew=True) is None
+    assert find_damage(result, ignore_cache=True) is None
     assert sorted(hashed[1:]) == ["more.txt", "rows.txt"]
 
 
@@ -207,7 +207,7 @@ def test_a_damaged_part_is_made_again_and_its_neighbour_found(store: ResultStore
     assert not again.cached
     assert counted == ["one"]
     assert again.result.data_version == whole.data_version
-    assert find_damage(again.result, content=True, anew=True) is None
+    assert find_damage(again.result, ignore_cache=True) is None
 
 
 def test_a_part_made_again_with_other_content_makes_older_results_due(store: ResultStore) -> None:

@@ -68,7 +68,7 @@ def assert_whole(store: ResultStore) -> None:
     for asset, partition, _ in store.partitions():
         store.current(asset, partition)
         for result in store.results(asset, partition):
-            assert find_damage(result, content=True, anew=True) is None
+            assert find_damage(result, ignore_cache=True) is None
 
 
 def tree(store: ResultStore) -> dict[str, bytes]:

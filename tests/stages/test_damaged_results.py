@@ -59,7 +59,7 @@ def test_the_next_run_makes_every_truncated_result_again(spec: DatasetSpec, stor
         # What has the time of its making in it differs; all that follows from the same bits is found.
         assert made(again) == [name] or versions(again)[name] != versions(first)[name]
         assert any(f"{result.path} is damaged ({largest} has " in line for line in logged)
-        assert find_damage(again[name].result, content=True, anew=True) is None
+        assert find_damage(again[name].result, ignore_cache=True) is None
         first, harmed = again, harmed + 1
     assert harmed == len(STAGES) - 3
     assert len(read_refreshes(store, spec.name)) == harmed + 1

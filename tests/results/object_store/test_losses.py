@@ -27,7 +27,7 @@ def test_a_damaged_copy_is_fetched_again(here: ObjectResultStore, there: ObjectR
     there.check_inputs([result], reader="filtered_sets of 'digits'")
     assert result.file("rows.txt").read_text() == "one"
     copy.write_text("eno")
-    damage = find_damage(result, content=True)
+    damage = find_damage(result)
     assert damage is not None
     lines: list[str] = []
     there.set_aside(damage, log=lines.append)

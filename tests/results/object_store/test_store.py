@@ -40,7 +40,7 @@ def test_what_one_machine_publishes_another_finds_and_reads(
     assert found.result.file("rows.txt").read_text() == "one"
     assert found.result.path == there.root / "embeddings" / "digits" / key(a=1).digest
     assert found.result.part("cell").file("rows.txt").read_text() == "part of one"
-    assert find_damage(found.result, content=True) is None
+    assert find_damage(found.result) is None
     assert (there.has("embeddings", "digits", made.result.key), there.has("embeddings", "digits", "0")) == (True, False)
     attempts = {result.manifest["attempt"] for result in (made.result, made.result.part("cell"))}
     assert len(attempts) == 2

@@ -78,6 +78,11 @@ def own_damage(result: PublishedResult, *, ignore_cache: bool = False) -> tuple[
     return (problem,) if problem is not None else tuple(_changed_files(result, ignore_cache=ignore_cache))
 
 
+def is_manifest_sound(result: PublishedResult) -> bool:
+    """Return True if a result's manifest is the one that was published there; its files are not looked at."""
+    return _manifest_problem(result) is None
+
+
 def record_verified(result: PublishedResult) -> None:
     """Note that every file has the content of the manifest, so that it is not hashed again while it is unchanged."""
     marks = {name: _mark((result.path / name).stat()) for name in result.manifest["files"]}

@@ -47,7 +47,7 @@ def checked_digest(value: object) -> str:
         ValueError: it is none.
     """
     if not is_digest(value):
-        raise ValueError(f"{value!r} is no key")
+        raise ValueError(f"{value!r:.100} is no key")
     return str(value)
 
 

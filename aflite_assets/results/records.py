@@ -41,8 +41,8 @@ class PublishedResult:
             return load_manifest(path, self.asset, self.partition, self.key)
         except ValueError as error:
             damaged = DamagedManifestError(
-                f"{self.asset} of {self.partition!r} is damaged: {path} {error}; run `aflite doctor --fix`, then "
-                f"materialise {self.asset} again"
+                f"{self.asset} of {self.partition!r} is damaged: {path} {error}; materialise {self.asset} again, or "
+                "the whole dataset"
             )
             damaged.problem = f"{MANIFEST} {error}"
             raise damaged from error

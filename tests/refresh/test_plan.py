@@ -15,6 +15,7 @@ from aflite_assets.refresh import changes
 from aflite_assets.refresh.plan import DatasetPlan, plan_dataset, plan_datasets
 from aflite_assets.results import ResultStore, file_hashes
 from aflite_assets.results.file_hashes import FileHashes, Watch
+from aflite_assets.results.manifests import sealed
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages import pipeline
@@ -260,7 +261,7 @@ def test_an_incomplete_result_is_tried_again(made_vectors: dict[str, Any], store
     manifest = store.current("evaluator_models", "vectors").path / "manifest.json"
     content = json.loads(manifest.read_text())
     content["summary"]["incomplete"] = True
-    manifest.write_text(json.dumps(content))
+    manifest.write_text(json.dumps(sealed(content)))
     plan = plan_dataset(parse_spec(made_vectors), store)
     assert plan["evaluator_models"].state == "made"
     assert _why(plan, "evaluator_models") == ["its result lacks parts that failed; they are tried again"]

@@ -87,6 +87,32 @@ def test_what_is_no_manifest_is_none(body: bytes) -> None:
     assert transfer.read_manifest(body, "embeddings/digits/" + "0" * 20) is None
 
 
+def test_a_manifest_of_another_result_or_with_another_summary_is_no_result(here: ObjectResultStore) -> None:
+    result = make(here)
+    other = here.get_or_create("embeddings", "letters", KEY, write).result
+    name, hostile = f"{_place(result)}/manifest.json", json.dumps(other.manifest).encode()
+    assert result.key == other.key
+    edited = json.dumps({**result.manifest, "summary": {"rows": 4}}).encode()
+    unsealed = {name: value for name, value in result.manifest.items() if name != "manifest_sha256"}
+    for body in (hostile, edited, json.dumps(unsealed).encode()):
+        here.bucket.put(name, body)
+        assert here.find("embeddings", "digits", KEY) is None
+        (damaged, *_) = examine_store(here)
+        assert (damaged.kind, damaged.what.rpartition(": ")[2]) == ("damaged result", "manifest.json cannot be used")
+        with pytest.raises(StoreError, match=r"manifest\.json cannot be used; run `aflite doctor --fix`"):
+            make(here)
+
+
+def test_a_manifest_of_before_hashes_is_read(here: ObjectResultStore) -> None:
+    result = make(here)
+    before = {name: value for name, value in result.manifest.items() if not name.startswith("manifest_")}
+    here.bucket.put(f"{_place(result)}/manifest.json", json.dumps(before).encode())
+    found = here.find("embeddings", "digits", KEY)
+    assert found is not None
+    assert found.summary == {"rows": 3}
+    assert found.file("rows.txt").read_text() == "one"
+
+
 def test_a_mark_that_leads_out_of_the_store_is_refused(here: ObjectResultStore, there: ObjectResultStore) -> None:
     make(here)
     victim = there.root.parents[1] / "victim2"

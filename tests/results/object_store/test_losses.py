@@ -21,8 +21,9 @@ def test_a_damaged_copy_is_fetched_again(here: ObjectResultStore, there: ObjectR
     copy = there.current("embeddings", "digits").file("rows.txt")
     copy.write_text("other length")
     assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
-    copy.write_text("eno")  # the same length: seen where something is made from it
-    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "eno"
+    copy.write_text("eno")  # the same length, another time
+    assert there.current("embeddings", "digits").file("rows.txt").read_text() == "one"
+    copy.write_text("eno")
     result = there.current("embeddings", "digits")
     there.check_inputs([result], reader="filtered_sets of 'digits'")
     assert result.file("rows.txt").read_text() == "one"

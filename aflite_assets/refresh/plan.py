@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from aflite_assets.data.hub.datasets import asked_anew
-from aflite_assets.errors import AfliteError, DamagedManifestError, SpecError, StoreError, UnsettledDataError
+from aflite_assets.errors import AfliteError, SpecError, StoreError, UnsettledDataError
 from aflite_assets.refresh.changes import Change, changes
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
+from aflite_assets.results.damage import manifest_damage
 from aflite_assets.results.file_hashes import FileHashes
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry
@@ -283,10 +284,10 @@ def _current(store: ResultStore, stage: str, dataset: str) -> PublishedResult | 
 
 def _manifest(result: PublishedResult | None) -> tuple[Mapping[str, Any] | None, str]:
     """A result's manifest, or None and what is wrong with it."""
-    try:
-        return (None if result is None else result.manifest), ""
-    except DamagedManifestError as error:
-        return None, error.problem
+    if result is None:
+        return None, ""
+    damage = manifest_damage(result)
+    return (result.manifest, "") if damage is None else (None, damage)
 
 
 def _check_models(spec: DatasetSpec, stage: Stage) -> None:

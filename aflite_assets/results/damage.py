@@ -21,7 +21,7 @@ from typing import Any
 
 from aflite_assets.errors import DamagedManifestError
 from aflite_assets.results.files import file_sha256, read_json, write_json
-from aflite_assets.results.manifests import HASH, manifest_hash, manifest_problem
+from aflite_assets.results.manifests import HASH, manifest_hash
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 _SEEN = ".seen"
@@ -54,7 +54,7 @@ def find_damage(result: PublishedResult, *, ignore_cache: bool = False) -> Damag
     """
     if not result.path.is_dir():
         return None
-    problem = _manifest_problem(result)
+    problem = manifest_damage(result)
     if problem is not None:  # its parts are unknown too
         return Damage(result, (problem,))
     parts, reasons = [], _changed_files(result, ignore_cache=ignore_cache)
@@ -74,13 +74,21 @@ def own_damage(result: PublishedResult, *, ignore_cache: bool = False) -> tuple[
     """Return what is wrong with a result's own files, without its parts; nothing if there is no folder."""
     if not result.path.is_dir():
         return ()
-    problem = _manifest_problem(result)
+    problem = manifest_damage(result)
     return (problem,) if problem is not None else tuple(_changed_files(result, ignore_cache=ignore_cache))
 
 
-def is_manifest_sound(result: PublishedResult) -> bool:
-    """Return True if a result's manifest is the one that was published there; its files are not looked at."""
-    return _manifest_problem(result) is None
+def manifest_damage(result: PublishedResult) -> str | None:
+    """Return what is wrong with a result's manifest, or None if nothing is; files and parts are not looked at."""
+    try:
+        manifest = result.manifest
+    except DamagedManifestError as error:
+        return error.problem
+    if HASH in manifest:
+        return None
+    noted = _read_seen(result).get(MANIFEST)
+    changed = isinstance(noted, str) and noted != manifest_hash(manifest)
+    return f"{MANIFEST} was changed after it was first read" if changed else None
 
 
 def record_verified(result: PublishedResult) -> None:
@@ -101,22 +109,6 @@ def size_problem(name: str, now: int | None, size: int) -> str | None:
     if now is None:
         return f"{name} is gone"
     return None if now == size else f"{name} has {now:,} bytes instead of {size:,}"
-
-
-def _manifest_problem(result: PublishedResult) -> str | None:
-    try:
-        manifest = result.manifest
-    except DamagedManifestError as error:
-        return error.problem
-    problem = manifest_problem(manifest, result.asset, result.partition, result.path.name, loaded=True)
-    if problem is None and HASH not in manifest and _differs_from_note(result):
-        problem = "was changed after it was first read"
-    return None if problem is None else f"{MANIFEST} {problem}"
-
-
-def _differs_from_note(result: PublishedResult) -> bool:
-    noted = _read_seen(result).get(MANIFEST)
-    return isinstance(noted, str) and noted != manifest_hash(result.manifest)
 
 
 def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
@@ -176,7 +168,7 @@ def _mark(status: os.stat_result) -> list[int]:
 
 
 def _seen_file(result: PublishedResult) -> Path:
-    return result.path.parent / _SEEN / f"{result.path.name}.json"
+    return result.folder.parent / _SEEN / f"{result.folder.name}.json"
 
 
 def _read_seen(result: PublishedResult) -> dict[str, Any]:

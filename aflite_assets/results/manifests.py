@@ -59,42 +59,34 @@ def manifest_hash(manifest: Mapping[str, Any]) -> str:
 
 
 def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str, Any]:
-    """Read the manifest of a result, and compare its hash with its content and its names with the place it lies in.
-
-    A manifest without a hash is returned whatever it holds; `manifest_problem` checks the rest.
+    """Read the manifest of a result and check it; see `manifest_problem`.
 
     Raises:
         ValueError: it is missing, cannot be read, or is not what was published here; the message is a phrase.
     """
     try:
-        manifest = read_json(path)
+        manifest: dict[str, Any] = read_json(path)
     except FileNotFoundError:
         raise ValueError("is gone") from None
     except OSError as error:
         raise ValueError(f"cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise ValueError(f"cannot be read ({error})") from error
-    if not isinstance(manifest, dict):
-        raise ValueError(_CONTRADICTION)
-    problem = _seal_problem(manifest)
-    if problem is None and HASH in manifest:
-        problem = _place_problem(manifest, asset, partition, key)
+    problem = manifest_problem(manifest, asset, partition, key)
     if problem is not None:
         raise ValueError(problem)
     return manifest
 
 
-def manifest_problem(manifest: Any, asset: str, partition: str, key: str, *, loaded: bool = False) -> str | None:
+def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str | None:
     """Return what is wrong with a manifest, which anyone may have written, as a phrase; None if nothing is.
 
     A sound one has the content of its hash, is that of the asset, partition and key, and leads nowhere but below its
     folders: its data version is that of its files and parts, its key that of what it was made from, keys are digests,
-    names of files relative, sizes bytes. `loaded`: `load_manifest` has compared the hash already.
+    names of files relative, sizes bytes.
     """
     try:
-        if HASH not in manifest:
-            manifest_hash(manifest)  # raises if it holds a number that no published one holds
-        problem = (None if loaded else _seal_problem(manifest)) or _place_problem(manifest, asset, partition, key)
+        problem = _seal_problem(manifest) or _place_problem(manifest, asset, partition, key)
         return problem or (None if _is_consistent(manifest) else _CONTRADICTION)
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
         return _CONTRADICTION
@@ -106,13 +98,13 @@ def content_version(files: Mapping[str, str], parts: Mapping[str, Mapping[str, s
 
 
 def _seal_problem(manifest: Mapping[str, Any]) -> str | None:
-    if HASH not in manifest:
-        return "has lost its hash" if FORMAT in manifest else None
+    if HASH not in manifest and FORMAT in manifest:
+        return "has lost its hash"
     try:
-        same = manifest_hash(manifest) == manifest[HASH]
-    except (ValueError, RecursionError):  # no manifest that was published holds an infinite number
-        same = False
-    return None if same else "was changed after it was published"
+        own_hash = manifest_hash(manifest)
+    except (ValueError, RecursionError):  # an infinite number, which no manifest that was published holds
+        return "was changed after it was published"
+    return None if manifest.get(HASH, own_hash) == own_hash else "was changed after it was published"
 
 
 def _place_problem(manifest: Mapping[str, Any], asset: str, partition: str, key: str) -> str | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from aflite_assets.results.damage import forget, is_manifest_sound
+from aflite_assets.results.damage import forget, manifest_damage
 from aflite_assets.results.files import flush_entry
 from aflite_assets.results.locks import unread, writing_now
 from aflite_assets.results.pins import read_pins
@@ -212,7 +212,7 @@ class _Dataset:
     def _readable(self, asset: str, *, parts: bool) -> dict[str, PublishedResult]:
         """Results or parts by key. One with a damaged manifest is left to `aflite doctor`."""
         found = self.rules.store.results(asset, self.partition, parts=parts)
-        return {result.key: result for result in found if is_manifest_sound(result)}
+        return {result.key: result for result in found if manifest_damage(result) is None}
 
     def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, dict[str, str]]:
         """Why each key is needed, by asset: what is current, refreshed or read, with all that it was made from; and
@@ -276,7 +276,7 @@ class _Dataset:
         """Which result cannot say what parts it has: a damaged one, or the current one that was set aside."""
         store = self.rules.store
         for result in store.results(asset, self.partition):
-            if not is_manifest_sound(result):
+            if manifest_damage(result) is not None:
                 return f"{result.path} is damaged"
         key = store.current_key(asset, self.partition)
         lost = key is not None and not store.has(asset, self.partition, key)

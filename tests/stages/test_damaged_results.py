@@ -87,10 +87,6 @@ def test_a_damaged_part_of_the_filter_is_made_again(spec: DatasetSpec, store: Re
     first = run_pipeline(spec, store=store)
     part = first["filtered_sets"].result.part("given")
     harm(part.path / "rows.parquet")
-    settings = spec.model_copy(update={"train_sets": {"mild": 100}})
-    if harm is flip:  # sizes are right, so it is found until something new is made of it
-        with pytest.raises(StoreError, match=r"part given: rows\.parquet has other content"):
-            run_pipeline(settings, store=store)
     again = run_pipeline(spec, store=store)
     assert made(again) == ["filtered_sets"]
     assert versions(again) == versions(first)

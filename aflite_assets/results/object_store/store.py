@@ -30,7 +30,7 @@ from aflite_assets.errors import (
 from aflite_assets.results.damage import Damage
 from aflite_assets.results.files import folder_hashes, parse_json, write_json
 from aflite_assets.results.keys import ResultKey, current_digest, is_digest
-from aflite_assets.results.manifests import load_manifest, manifest_problem
+from aflite_assets.results.manifests import load_manifest
 from aflite_assets.results.object_store.address import StoreAddress
 from aflite_assets.results.object_store.bucket import Bucket, Content, bucket_of
 from aflite_assets.results.object_store.transfer import (
@@ -452,7 +452,7 @@ class ObjectResultStore(ResultStore):
             manifest = load_manifest(ready / MANIFEST, asset, partition, ready.name)
             hashes = folder_hashes(ready)
             del hashes[MANIFEST]
-            if hashes != manifest["files"] or manifest_problem(manifest, asset, partition, ready.name) is not None:
+            if hashes != manifest["files"]:
                 return False
             parts = self._home(asset, partition) / "parts"
             found = [

@@ -33,6 +33,7 @@ from aflite_assets.results.files import flush_folder, write_json
 from aflite_assets.results.keys import is_digest
 from aflite_assets.results.opening import open_store
 from aflite_assets.results.records import MANIFEST, PublishedResult
+from aflite_assets.results.store import ResultStore
 
 _FORMAT = 1
 _DONE = "backup.json"
@@ -270,18 +271,20 @@ def _run(program: str, *arguments: str) -> str:
 def _state_files(home: Path) -> Iterator[Path]:
     """Small files that change in place; folders of results and hidden ones (locks, work, trash) hold none."""
     for top in ("results", "alerts"):
-        for folder, names, files in os.walk(home / top):
-            names[:] = [name for name in names if not name.startswith(".") and not is_digest(name)]
+        walked: set[str] = set()
+        for folder, names, files in os.walk(home / top, followlinks=True):  # folders may lie on other disks
+            kept = [name for name in names if not name.startswith(".") and not is_digest(name)]
+            names[:] = [name for name in kept if os.path.realpath(os.path.join(folder, name)) not in walked]
+            walked |= {os.path.realpath(os.path.join(folder, name)) for name in names}
             yield from (Path(folder, name) for name in files if not name.startswith("."))
 
 
 def _published(results: Path) -> Iterator[Path]:
     """The folder of every published result and part, damaged ones too."""
-    for folder, names, _ in os.walk(results):
-        if is_digest(Path(folder).name) and len(Path(folder).relative_to(results).parts) > 2:
-            names.clear()
-            yield Path(folder)
-        names[:] = [name for name in names if not name.startswith(".")]
+    for _, _, home in ResultStore(results).partitions():
+        for place in (home, home / "parts"):
+            found = place.iterdir() if place.is_dir() else ()
+            yield from sorted(path for path in found if is_digest(path.name) and path.is_dir())
 
 
 def _copy_result(path: Path, target: Path, copied: Copied) -> None:

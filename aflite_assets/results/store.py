@@ -52,6 +52,7 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 _MOST_SHOWN = 100
 """Characters of a damaged file's content in a message."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_OBSTACLES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 _log = logging.getLogger(__name__)
 # Parts of one result are made by threads.
 _setting_aside = threading.Lock()
@@ -340,7 +341,7 @@ class ResultStore:
     @contextmanager
     def _locked(self, home: Path) -> Iterator[None]:
         self.check_format()
-        with locks.writing(home):
+        with locks.writing(home), _explain_obstacle(home):
             self._prepare()
             yield
 
@@ -446,6 +447,21 @@ def _explain_full_disk(result: str, home: Path) -> Iterator[None]:
         raise StoreError(
             f"{result} was not published: no space is left for {home} ({error.strerror}); free some, or set "
             "AFLITE_HOME to a folder on a larger disk, and try again"
+        ) from error
+
+
+@contextmanager
+def _explain_obstacle(home: Path) -> Iterator[None]:
+    """Name what lies where the store needs a folder or file of its own; other errors pass."""
+    try:
+        yield
+    except OSError as error:
+        named = error.filename2 or error.filename
+        if error.errno not in _OBSTACLES or not str(named).startswith(f"{home}{os.sep}"):
+            raise
+        raise StoreError(
+            f"{home.parent.name} of {home.name!r} cannot be kept: {named} is in the way ({error.strerror}); move it "
+            "away and try again"
         ) from error
 
 

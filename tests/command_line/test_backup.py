@@ -219,6 +219,19 @@ def test_a_summary_that_was_edited_in_the_backup_is_named(machine: Places, tmp_p
     assert not (tmp_path / "x" / "home" / "results").exists()
 
 
+def test_results_on_another_disk_are_backed_up(machine: Places, tmp_path: Path) -> None:
+    """A folder of an asset may be a link to a larger disk."""
+    here, there = machine.home / "results" / "raw_dataset", tmp_path / "large"
+    here.rename(there)
+    here.symlink_to(there)
+    (there / "circle").symlink_to(there)
+    assert make_backup(tmp_path / "backups", machine).results == 1
+    restored = places_of(tmp_path / "restored")
+    restore_backup(tmp_path / "backups", restored)
+    current = ResultStore(restored.home / "results").current("raw_dataset", "digits")
+    assert current.file("rows.txt").read_text() == "one"
+
+
 def test_a_stray_manifest_hides_no_result(machine: Places, tmp_path: Path) -> None:
     home = machine.home / "results" / "raw_dataset" / "digits"
     for folder in (home, home.parent):

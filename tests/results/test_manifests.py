@@ -261,7 +261,7 @@ def test_no_honest_manifest_is_refused(
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 def test_numbers_that_json_cannot_hold_are_null_in_a_summary(store: ResultStore, number: float) -> None:
-    def odd(draft: Draft) -> Mapping[str, Any]:
+    def odd(draft: Draft) -> Mapping[Any, Any]:
         return {"bias": number, 3: [number, -0.0, 0.1]}
 
     result = store.get_or_create("raw_dataset", "digits", KEY, odd).result

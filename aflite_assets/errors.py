@@ -103,6 +103,12 @@ class LostObjectsError(StoreError):
     """An object store no longer holds the files of a result that was published into it."""
 
 
+class DamagedManifestError(StoreError):
+    """A result's manifest is not the one it was published with; `problem` is the reason in a phrase."""
+
+    problem: str = ""
+
+
 class DatasetBusyError(StoreError):
     """Another process runs this dataset; waiting helps."""
 

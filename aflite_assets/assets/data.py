@@ -170,7 +170,7 @@ def train_sample(
 def _raw_checks(
     context: dg.AssetExecutionContext, result: PublishedResult, store: ResultStore
 ) -> list[dg.AssetCheckResult]:
-    damage = find_damage(result, content=True)
+    damage = find_damage(result)
     if damage is not None:
         store.set_aside(damage, log=context.log.warning)
         damaged = list(damage.reasons)

@@ -22,19 +22,23 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 
 from aflite_assets.command_line.terminal import escaped
 from aflite_assets.errors import StoreError
 from aflite_assets.paths import aflite_home
-from aflite_assets.results.files import flush_folder, folder_hashes, write_json
+from aflite_assets.results.damage import own_damage
+from aflite_assets.results.files import flush_folder, write_json
+from aflite_assets.results.keys import is_digest
 from aflite_assets.results.opening import open_store
-from aflite_assets.results.records import MANIFEST
+from aflite_assets.results.records import MANIFEST, PublishedResult
+from aflite_assets.results.store import ResultStore
 
 _FORMAT = 1
 _DONE = "backup.json"
+_MOST_NAMED = 5
+"""Damaged results that are named; `aflite doctor` names them all."""
 _DESCRIPTION = """\
 {what} results, MLflow's files, alerts and databases: SQLite's below AFLITE_HOME and DAGSTER_HOME by themselves, those
 of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGUSER and PGPASSWORD or ~/.pgpass.
@@ -53,13 +57,17 @@ class Places:
 
 @dataclass
 class Copied:
-    """What a backup or a restore copied; `already_there`: results that the folder of backups held before."""
+    """What a backup or a restore copied; `already_there`: results that the folder of backups held before.
+
+    `damaged`: results that were not copied, each with what is wrong with it.
+    """
 
     path: Path
     databases: list[str] = field(default_factory=list)
     results: int = 0
     already_there: int = 0
     size: int = 0
+    damaged: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return (
@@ -90,6 +98,11 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def _backup(options: argparse.Namespace) -> None:
     done = make_backup(options.folder.absolute(), _places(options))
     sys.stdout.write(escaped(f"backup {done}") + "\n")
+    if done.damaged:
+        raise StoreError(
+            f"{len(done.damaged)} damaged results were not copied ({'; '.join(done.damaged[:_MOST_NAMED])}); run "
+            "`aflite doctor --fix`, make them again by `aflite refresh`, and back up again"
+        )
 
 
 def _restore(options: argparse.Namespace) -> None:
@@ -112,6 +125,8 @@ def _places(options: argparse.Namespace) -> Places:
 def make_backup(folder: Path, places: Places) -> Copied:
     """Copy everything that `places` names into a new backup below `folder`; runs may go on meanwhile.
 
+    A damaged result is not copied, so that it does not replace a sound copy in an earlier backup.
+
     Raises:
         StoreError: a database cannot be copied, or the folder cannot be written.
     """
@@ -127,7 +142,11 @@ def make_backup(folder: Path, places: Places) -> Copied:
             for path in _state_files(places.home):
                 _copy_file(path, copied.path / "state" / path.relative_to(places.home))
             for path in list(_published(results)):
-                _copy_result(path, folder / "results" / path.relative_to(results), copied)
+                wrong = own_damage(_result_at(path, results))
+                if wrong:
+                    copied.damaged.append(f"{path}: {'; '.join(wrong)}")
+                else:
+                    _copy_result(path, folder / "results" / path.relative_to(results), copied)
         _copy_changed(places.artifacts, folder / "artifacts")
         flush_folder(copied.path)
         facts = {"format": _FORMAT, "time": stamp, "databases": copied.databases, "home": str(places.home)}
@@ -155,7 +174,7 @@ def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Co
     copied = Copied(backup, facts["databases"])
     stored, results = folder / "results", places.home / "results"
     for path in list(_published(stored)):
-        _check_content(path)
+        _check_content(_result_at(path, stored))
         _copy_result(path, results / path.relative_to(stored), copied)
     _copy_changed(folder / "artifacts", places.artifacts)
     # The state comes last: after a restore that is killed it names no result that is not there.
@@ -252,26 +271,26 @@ def _run(program: str, *arguments: str) -> str:
 def _state_files(home: Path) -> Iterator[Path]:
     """Small files that change in place; folders of results and hidden ones (locks, work, trash) hold none."""
     for top in ("results", "alerts"):
-        for folder, names, files in os.walk(home / top):
-            names[:] = [
-                name for name in names if not name.startswith(".") and not (Path(folder, name, MANIFEST)).exists()
-            ]
+        walked: set[str] = set()
+        for folder, names, files in os.walk(home / top, followlinks=True):  # folders may lie on other disks
+            kept = [name for name in names if not name.startswith(".") and not is_digest(name)]
+            names[:] = [name for name in kept if os.path.realpath(os.path.join(folder, name)) not in walked]
+            walked |= {os.path.realpath(os.path.join(folder, name)) for name in names}
             yield from (Path(folder, name) for name in files if not name.startswith("."))
 
 
 def _published(results: Path) -> Iterator[Path]:
-    """The folder of every published result and part."""
-    for folder, names, files in os.walk(results):
-        names[:] = [name for name in names if not name.startswith(".")]
-        if MANIFEST in files:
-            names.clear()
-            yield Path(folder)
+    """The folder of every published result and part, damaged ones too."""
+    for _, _, home in ResultStore(results).partitions():
+        for place in (home, home / "parts"):
+            found = place.iterdir() if place.is_dir() else ()
+            yield from sorted(path for path in found if is_digest(path.name) and path.is_dir())
 
 
 def _copy_result(path: Path, target: Path, copied: Copied) -> None:
     """Copy a published folder whole or not at all; one with the same manifest counts as copied."""
     if target.exists():
-        if (target / MANIFEST).read_bytes() == (path / MANIFEST).read_bytes():
+        if (target / MANIFEST).is_file() and (target / MANIFEST).read_bytes() == (path / MANIFEST).read_bytes():
             copied.already_there += 1
             return
         # A damaged result was made again under its key, so the older copy is replaced.
@@ -285,13 +304,18 @@ def _copy_result(path: Path, target: Path, copied: Copied) -> None:
     copied.results += 1
 
 
-def _check_content(path: Path) -> None:
-    manifest: dict[str, Any] = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-    hashes = {name: digest for name, digest in folder_hashes(path).items() if name != MANIFEST}
-    wrong = sorted(name for name, digest in manifest["files"].items() if hashes.get(name) != digest)
+def _result_at(path: Path, results: Path) -> PublishedResult:
+    """The result or part whose folder lies below a folder of results."""
+    asset, partition = path.relative_to(results).parts[:2]
+    return PublishedResult(asset, partition, path.name, path)
+
+
+def _check_content(result: PublishedResult) -> None:
+    wrong = own_damage(result, ignore_cache=True)
     if wrong:
         raise StoreError(
-            f"{path} is damaged in the backup ({wrong}); delete it there, restore, and materialise it again"
+            f"{result.path} is damaged in the backup ({'; '.join(wrong)}); delete it there, restore, and materialise "
+            "it again"
         )
 
 

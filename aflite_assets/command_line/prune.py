@@ -70,6 +70,7 @@ def prune_lines(pruned: "Pruned", *, dry_run: bool) -> Iterator[str]:
     yield from _counts("would be removed" if dry_run else "removed", kinds)
     yield from _counts("would be kept" if dry_run else "kept", pruned.kept)
     yield from (f"in use, left alone: {escaped(line)}" for line in pruned.in_use)
+    yield from (f"damaged, left alone: {escaped(line)}" for line in pruned.damaged)
 
 
 def _counts(head: str, counts: Mapping[str, tuple[int, int]]) -> Iterator[str]:

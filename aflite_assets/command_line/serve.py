@@ -3,7 +3,6 @@
 import argparse
 import html
 import http.server
-import json
 import re
 import sys
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from aflite_assets.addresses import RESULTS, base_address, host_name
 from aflite_assets.errors import AfliteError, StoreError
 from aflite_assets.results.opening import open_store
+from aflite_assets.results.store import CURRENT, NAME, ResultStore
 
 DEFAULT_PORT = 3333
 ADDRESS = "127.0.0.1"
@@ -44,6 +44,7 @@ _REPORT_POLICY = (
     f"{_LOCKED}; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "sandbox allow-scripts allow-downloads allow-popups"
 )
+_REPORTS = "benchmark_report"
 _STYLE = "body{font:1rem sans-serif;margin:2rem;max-width:60rem} li{margin:.4rem 0}"
 
 
@@ -74,12 +75,7 @@ class ResultServer(http.server.ThreadingHTTPServer):
         segments = unquote(urlsplit(path).path).removeprefix("/").split("/")
         if not all(_SEGMENT.fullmatch(segment) for segment in segments):
             return None
-        wanted = self.root.joinpath(*segments)
-        try:
-            resolved = wanted.resolve(strict=True)
-        except (OSError, RuntimeError):  # none there; links in a circle
-            return None
-        return resolved if resolved == wanted and resolved.is_file() else None
+        return _plain_file(self.root.joinpath(*segments))
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that leaves before the end is no error; others are."""
@@ -109,7 +105,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"Open {self.server.address} instead; {told}.\n", body=body)
         elif urlsplit(self.path).path in ("", "/"):
             try:
-                self.server.bring("benchmark_report")
+                self.server.bring(_REPORTS)
             except AfliteError as error:
                 self._refuse(HTTPStatus.BAD_GATEWAY, f"{error}\n", body=body)
                 return
@@ -124,7 +120,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _send(self, path: Path, *, body: bool) -> None:
         kind = _TYPES.get(path.suffix)
-        is_report = path.name == "report.html" and path.relative_to(self.server.root).parts[0] == "benchmark_report"
+        is_report = path.name == "report.html" and path.relative_to(self.server.root).parts[0] == _REPORTS
         with path.open("rb") as file:
             size = path.stat().st_size
             policy = _REPORT_POLICY if is_report else _FILE_POLICY
@@ -157,19 +153,36 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
 
+def _plain_file(wanted: Path) -> Path | None:
+    """The file of an absolute path, None if there is none or a symbolic link is on the way."""
+    try:
+        resolved = wanted.resolve(strict=True)
+    except (OSError, RuntimeError):  # none there; links in a circle
+        return None
+    return resolved if resolved == wanted and resolved.is_file() else None
+
+
 def index_page(root: Path) -> str:
-    """A page that links every dataset's current report below `root`, by name."""
-    reports = []
-    for current in sorted((root / "benchmark_report").glob("*/current.json")):
-        key = json.loads(current.read_text(encoding="utf-8"))["key"]
-        report = f"benchmark_report/{current.parent.name}/{key}/report.html"
-        if (root / report).is_file():
-            reports.append(f'<li><a href="/{html.escape(report)}">{html.escape(current.parent.name)}</a></li>')
-    listed = f"<ul>{''.join(reports)}</ul>" if reports else "<p>None yet: materialise benchmark_report.</p>"
+    """A page that links every dataset's current report below `root`, by name, and says which cannot be shown."""
+    homes = sorted(mark.parent for mark in (root / _REPORTS).glob(f"*/{CURRENT}") if NAME.fullmatch(mark.parent.name))
+    items = "".join(f"<li>{_index_item(root, home.name)}</li>" for home in homes)
+    listed = f"<ul>{items}</ul>" if items else f"<p>None yet: materialise {_REPORTS}.</p>"
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>AFLite reports</title><style>{_STYLE}</style>'
         f"<h1>Reports</h1>{listed}</html>"
     )
+
+
+def _index_item(root: Path, dataset: str) -> str:
+    name = html.escape(dataset)
+    try:
+        key = ResultStore(root).current_key(_REPORTS, dataset)
+    except StoreError as error:
+        return f"{name} is not shown: {html.escape(str(error))}"
+    address = f"{_REPORTS}/{dataset}/{key}/report.html"
+    if key is None or _plain_file(root.resolve() / address) is None:
+        return f"{name} is not shown: its current report is missing; materialise {_REPORTS} of it again"
+    return f'<a href="/{html.escape(address)}">{name}</a>'
 
 
 def make_server(root: Path, port: int, *, bring: Callable[[str], None] = lambda asset: None) -> ResultServer:

@@ -24,6 +24,7 @@ from aflite_assets.data.hub.datasets import asked_anew
 from aflite_assets.errors import AfliteError, SpecError, StoreError, UnsettledDataError
 from aflite_assets.refresh.changes import Change, changes
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
+from aflite_assets.results.damage import manifest_damage
 from aflite_assets.results.file_hashes import FileHashes
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry
@@ -187,6 +188,7 @@ class _Planner:
         self._spec, self._store, self._contents, self._stage = spec, store, contents, stage
         self._plans, self._results = plans, results
         self._current = _current(store, stage.name, spec.name)
+        self._manifest, self._damage = _manifest(self._current)
 
     def plan(self) -> StagePlan:
         stage = self._stage
@@ -225,13 +227,15 @@ class _Planner:
         different = self._own_changes(key, ())
         if again and not different:
             return (Change("incomplete", "its result lacks parts that failed; they are tried again"),)
-        return different or (Change("lost", "its folder is gone"),)
+        damage = None if different else self._store.damage(self._stage.name, self._spec.name, key)
+        lost = "its folder is gone" if damage is None else f"its result is damaged: {damage.files}"
+        return different or (Change("lost", lost),)
 
     def _unavailable(self, key: ResultKey) -> tuple[Change, ...]:
         """Challenge sets that the current result has and the hub does not serve now: an outage is not a change."""
-        if self._current is None or "challenge_sets" not in self._stage.reads:
+        if self._manifest is None or "challenge_sets" not in self._stage.reads:
             return ()
-        had = self._current.manifest["made_from"]["fields"].get("contents", {}).get("challenge_sets", {})
+        had = self._manifest["made_from"]["fields"].get("contents", {}).get("challenge_sets", {})
         has = key.fields["contents"]["challenge_sets"]
         return tuple(
             Change("note", f"challenge_sets.{name}: the hub does not give it now; it is asked again later")
@@ -251,19 +255,21 @@ class _Planner:
         """How the key differs from the current result's, leaving out inputs whose data version is not known yet."""
         if self._current is None:
             return (Change("never made", "never made"),) if unknown_inputs else ()
-        made_from = self._current.manifest["made_from"]
+        if self._manifest is None:
+            return (Change("lost", f"its result is damaged: {self._damage}"),)
+        made_from = self._manifest["made_from"]
         unknown = set(unknown_inputs)
         known = {name: version for name, version in made_from["inputs"].items() if name not in unknown}
         return changes(
             {**made_from, "inputs": known},
             key,
-            old_files=self._current.manifest["provenance"].get("files", {}),
+            old_files=self._manifest["provenance"].get("files", {}),
             new_files=self._contents.files(self._stage.reads),
         )
 
     def _planned(self, state: State, reasons: tuple[Change, ...], **rest: Any) -> StagePlan:
         made_before = self._current is not None
-        seconds = self._current.manifest["provenance"].get("seconds") if self._current is not None else None
+        seconds = None if self._manifest is None else self._manifest["provenance"].get("seconds")
         return StagePlan(
             self._spec.name, self._stage.name, state, reasons, seconds=seconds, made_before=made_before, **rest
         )
@@ -274,6 +280,14 @@ def _current(store: ResultStore, stage: str, dataset: str) -> PublishedResult | 
         return store.current(stage, dataset)
     except StoreError:
         return None
+
+
+def _manifest(result: PublishedResult | None) -> tuple[Mapping[str, Any] | None, str]:
+    """A result's manifest, or None and what is wrong with it."""
+    if result is None:
+        return None, ""
+    damage = manifest_damage(result)
+    return (result.manifest, "") if damage is None else (None, damage)
 
 
 def _check_models(spec: DatasetSpec, stage: Stage) -> None:

@@ -1,16 +1,34 @@
-"""Whether a published folder still holds what was published: by sizes, which is cheap, or by content."""
+"""Whether a published folder still holds what was published.
 
-import json
+A manifest is compared with its own hash (`manifests`), files with the manifest. `.seen/<key>.json` notes each file's
+size, times and inode from when its hash was last right, and the hash of the manifest. A file that looks as noted is
+taken to be unchanged; another one is hashed. So a store that was copied or restored is hashed once, file by file, when
+a result is first looked for, and later looks cost one `stat` per file. If the note cannot be written, because the store
+may only be read, it is kept for the life of the process.
+
+Not found are bytes that change without a change of size, times and inode: a fault of the disk, or a write within a few
+milliseconds of publication, because clocks of file systems tick that coarsely. `find_damage(..., ignore_cache=True)`
+(`aflite doctor --deep`) finds both. Nothing here stops a person who can write the store and changes the hashes too.
+"""
+
 import logging
+import os
+import stat
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-from aflite_assets.results.files import file_sha256, write_json
-from aflite_assets.results.keys import ResultKey, is_digest
+from aflite_assets.errors import DamagedManifestError
+from aflite_assets.results.files import file_sha256, read_json, write_json
+from aflite_assets.results.manifests import HASH, manifest_hash
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 _SEEN = ".seen"
+_LARGE = 1 << 30
+"""Hashing a file of so many bytes takes seconds, so it is logged."""
+_unwritten: dict[Path, dict[str, Any]] = {}
+"""Notes that could not be written, by their paths."""
 _log = logging.getLogger(__name__)
 
 
@@ -28,20 +46,20 @@ class Damage:
         return "; ".join(self.reasons)
 
 
-def find_damage(result: PublishedResult, *, content: bool = False, anew: bool = False) -> Damage | None:
-    """What is wrong with a result or with a part that it names; None where nothing is.
+def find_damage(result: PublishedResult, *, ignore_cache: bool = False) -> Damage | None:
+    """Return what is wrong with a result or with a part that it names, or None if nothing is.
 
-    Sizes are compared, and hashes with `content`: of files whose inode, size and times are those of the last time that
-    their hash was right, only with `anew`. A missing folder is not damage.
+    Files that look as they did when their hash was last right are hashed only with `ignore_cache`. A missing folder is
+    not damage.
     """
-    own = _own_reasons(result, content=content, anew=anew)
-    if own is None:
+    if not result.path.is_dir():
         return None
-    if _manifest_problem(result) is not None:  # its parts are unknown too
-        return Damage(result, tuple(own))
-    parts, reasons = [], list(own)
+    problem = manifest_damage(result)
+    if problem is not None:  # its parts are unknown too
+        return Damage(result, (problem,))
+    parts, reasons = [], _changed_files(result, ignore_cache=ignore_cache)
     for name, part in result.parts.items():
-        part_damage = find_damage(part, content=content, anew=anew)
+        part_damage = find_damage(part, ignore_cache=ignore_cache)
         if part_damage is not None:
             parts.append(part_damage)
             reasons += [f"part {name}: {reason}" for reason in part_damage.reasons]
@@ -52,85 +70,38 @@ def find_damage(result: PublishedResult, *, content: bool = False, anew: bool = 
     return Damage(result, tuple(reasons), tuple(parts)) if reasons else None
 
 
-def own_damage(result: PublishedResult, *, content: bool = False) -> tuple[str, ...]:
-    """What is wrong with a result's own files, whatever became of its parts; nothing where there is no folder."""
-    return tuple(_own_reasons(result, content=content, anew=False) or ())
+def own_damage(result: PublishedResult, *, ignore_cache: bool = False) -> tuple[str, ...]:
+    """Return what is wrong with a result's own files, without its parts; nothing if there is no folder."""
+    if not result.path.is_dir():
+        return ()
+    problem = manifest_damage(result)
+    return (problem,) if problem is not None else tuple(_changed_files(result, ignore_cache=ignore_cache))
 
 
-def remember_whole(result: PublishedResult) -> None:
-    """Record that every file has the content of the manifest, so that it is not hashed again while it is unchanged."""
-    _write_seen(result, {name: _mark(result.path / name) for name in result.manifest["files"]})
+def manifest_damage(result: PublishedResult) -> str | None:
+    """Return what is wrong with a result's manifest, or None if nothing is; files and parts are not looked at."""
+    try:
+        manifest = result.manifest
+    except DamagedManifestError as error:
+        return error.problem
+    if HASH in manifest:
+        return None
+    noted = _read_seen(result).get(MANIFEST)
+    changed = isinstance(noted, str) and noted != manifest_hash(manifest)
+    return f"{MANIFEST} was changed after it was first read" if changed else None
+
+
+def record_verified(result: PublishedResult) -> None:
+    """Note that every file has the content of the manifest, so that it is not hashed again while it is unchanged."""
+    marks = {name: _mark((result.path / name).stat()) for name in result.manifest["files"]}
+    _write_seen(result, {MANIFEST: manifest_hash(result.manifest), **marks})
 
 
 def forget(result: PublishedResult) -> None:
-    """Remove that record of a folder that no longer exists."""
-    _seen_file(result).unlink(missing_ok=True)
-
-
-def content_version(files: dict[str, str], parts: dict[str, dict[str, str]]) -> str:
-    """The data version of files by their hashes and of parts by their data versions."""
-    return ResultKey("", {"files": files}, {name: part["data_version"] for name, part in parts.items()}).digest
-
-
-def is_sound(manifest: Any, key: str) -> bool:
-    """Whether a manifest, which anyone may have written, is of a key and leads nowhere but below its folders.
-
-    Its data version is that of its files and parts; keys are digests, files' names relative, sizes bytes.
-    """
-    try:
-        version = content_version(manifest["files"], manifest["parts"])
-        return (
-            (version, key) == (manifest["data_version"], manifest["key"])
-            and is_digest(key)
-            and all(is_digest(part["key"]) for part in manifest["parts"].values())
-            and all(_is_below(name) for name in manifest["files"])
-            and all(type(size) is int and size >= 0 for size in manifest.get("sizes", {}).values())
-        )
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
-        return False
-
-
-def _is_below(name: str) -> bool:
-    """Whether a file's name leads nowhere but below the folder that it is joined to, and can name a file."""
-    path = PurePosixPath(name)
-    plain = bool(path.parts) and not path.is_absolute() and ".." not in path.parts and str(path) == name
-    return plain and b"\0" not in name.encode()
-
-
-def _manifest_problem(result: PublishedResult) -> str | None:
-    if not (result.path / MANIFEST).is_file():
-        return f"{MANIFEST} is gone"
-    try:
-        manifest = result.manifest
-    except (OSError, ValueError, RecursionError):
-        return f"{MANIFEST} cannot be read"
-    return None if is_sound(manifest, result.path.name) else f"{MANIFEST} contradicts itself"
-
-
-def _own_reasons(result: PublishedResult, *, content: bool, anew: bool) -> list[str] | None:
-    """What is wrong with a folder's own files; None where there is no folder."""
-    if not result.path.is_dir():
-        return None
-    problem = _manifest_problem(result)
-    if problem is not None:
-        return [problem]
-    sizes = _sizes(result)
-    if sizes is None or content:
-        return _changed_content(result, anew=anew)
-    return [reason for name, size in sizes.items() if (reason := _changed_size(result.path / name, name, size))]
-
-
-def _sizes(result: PublishedResult) -> dict[str, int] | None:
-    """Sizes by file; None where the manifest is of before sizes were kept and the files were not hashed since."""
-    if "sizes" in result.manifest:
-        sizes: dict[str, int] = result.manifest["sizes"]
-        return sizes
-    seen = _read_seen(result)
-    return {name: mark[0] for name, mark in seen.items()} if set(seen) == set(result.manifest["files"]) else None
-
-
-def _changed_size(path: Path, name: str, size: int) -> str | None:
-    return size_problem(name, path.stat().st_size if path.is_file() else None, size)
+    """Remove that note of a folder that no longer exists."""
+    path = _seen_file(result)
+    _unwritten.pop(path, None)
+    path.unlink(missing_ok=True)
 
 
 def size_problem(name: str, now: int | None, size: int) -> str | None:
@@ -140,46 +111,83 @@ def size_problem(name: str, now: int | None, size: int) -> str | None:
     return None if now == size else f"{name} has {now:,} bytes instead of {size:,}"
 
 
-def _changed_content(result: PublishedResult, *, anew: bool) -> list[str]:
-    seen = _read_seen(result)
-    marks, reasons = dict[str, list[int]](), []
-    for name, digest in result.manifest["files"].items():
-        path = result.path / name
-        size = result.manifest.get("sizes", {}).get(name)
-        reason = _changed_size(path, name, path.stat().st_size if size is None and path.is_file() else size or 0)
+def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
+    """What is wrong with the files beside a manifest that is sound; those that are right are noted."""
+    manifest, seen = result.manifest, _read_seen(result)
+    known = {} if ignore_cache else seen
+    folder, sizes = str(result.path), manifest.get("sizes", {})
+    now: dict[str, Any] = {MANIFEST: manifest.get(HASH) or manifest_hash(manifest)}
+    reasons = []
+    for name, digest in manifest["files"].items():
+        mark, reason = _examined(folder, name, digest, sizes.get(name), known.get(name))
         if reason is None:
-            marks[name] = _mark(path)
-            whole = (seen.get(name) == marks[name] and not anew) or file_sha256(path) == digest
-            reason = None if whole else f"{name} has other content"
-        if reason is not None:
+            now[name] = mark
+        else:
             reasons.append(reason)
-    now = {} if reasons else marks
     if now != seen:
         _write_seen(result, now)
-    return reasons
+    return [*reasons, *_unpublished(result.path, manifest["files"])]
 
 
-def _mark(path: Path) -> list[int]:
-    status = path.stat()
+def _examined(folder: str, name: str, digest: str, size: int | None, known: Any) -> tuple[list[int], str | None]:
+    """How a file looks now, and what is wrong with it; `known` is how it looked when its hash was last right."""
+    path = os.path.join(folder, name)
+    try:
+        status = os.stat(path)
+        mark, regular = _mark(status), stat.S_ISREG(status.st_mode)
+        problem = size_problem(name, status.st_size if regular else None, status.st_size if size is None else size)
+        if problem is not None or mark == known:
+            return mark, problem
+        if status.st_size >= _LARGE:
+            _log.info("hashing %s (%.1f GB), which is new here or has another time", path, status.st_size / 1e9)
+        return mark, None if file_sha256(Path(path)) == digest else f"{name} has other content"
+    except (FileNotFoundError, NotADirectoryError):
+        return [], f"{name} is gone"
+    except OSError as error:
+        return [], f"{name} cannot be read ({error.strerror})"
+
+
+def _unpublished(folder: Path, files: Mapping[str, str]) -> Iterator[str]:
+    """Files beside published ones of their kind that the manifest does not name: who reads all of a kind reads them."""
+    kinds: dict[str, set[str]] = {}
+    for name in files:
+        inner, slash, last = name.rpartition("/")
+        kinds.setdefault(inner + slash, set()).add(os.path.splitext(last)[1])
+    for inner, suffixes in kinds.items():
+        try:
+            there = sorted(os.listdir(folder / inner))
+        except OSError:  # its published files are gone, which is said already
+            continue
+        for name in (inner + each for each in there if os.path.splitext(each)[1] in suffixes - {""}):
+            if name not in files and name != MANIFEST:
+                yield f"{name} was not published"
+
+
+def _mark(status: os.stat_result) -> list[int]:
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
 def _seen_file(result: PublishedResult) -> Path:
-    return result.path.parent / _SEEN / f"{result.path.name}.json"
+    return result.folder.parent / _SEEN / f"{result.folder.name}.json"
 
 
 def _read_seen(result: PublishedResult) -> dict[str, Any]:
+    path = _seen_file(result)
+    if path in _unwritten:
+        return _unwritten[path]
     try:
-        seen: dict[str, Any] = json.loads(_seen_file(result).read_text(encoding="utf-8"))
-    except (OSError, ValueError):  # an unreadable record counts as none: the files are hashed
+        seen = read_json(path)
+    except (OSError, ValueError):  # an unreadable note counts as none: the files are hashed
         return {}
-    return seen
+    return seen if isinstance(seen, dict) else {}
 
 
-def _write_seen(result: PublishedResult, marks: dict[str, list[int]]) -> None:
+def _write_seen(result: PublishedResult, marks: dict[str, Any]) -> None:
     path = _seen_file(result)
     try:
         path.parent.mkdir(exist_ok=True)
         write_json(path, marks)
-    except OSError as error:  # a full disk or a store that may only be read: the files are hashed again next time
+        _unwritten.pop(path, None)
+    except OSError as error:  # a full disk or a store that may only be read
+        _unwritten[path] = marks
         _log.debug("%s was not written: %s", path, error)

@@ -31,7 +31,7 @@ class Problem:
 
 
 def examine_store(store: ResultStore, *, deep: bool = False, fix: bool = False) -> Iterator[Problem]:
-    """All problems of a store, asset by asset; `deep` compares hashes of all files in place of sizes.
+    """All problems of a store, asset by asset; `deep` hashes all files, also those that look unchanged.
 
     With `fix`: damaged results and folders without a manifest are set aside, drafts of writers that died, notes of
     their locks and an unfinished prune's trash are removed. What a running writer works on is left alone.
@@ -97,7 +97,7 @@ def _copies(store: ObjectResultStore, deep: bool, fix: bool) -> Iterator[Problem
                         "half-fetched folder", f"{left} was left by a reader that died", "nothing reads it", fix
                     )
     for copy in local_copies(store.root):
-        reasons = own_damage(copy, content=deep)
+        reasons = own_damage(copy, ignore_cache=deep)
         if reasons:
             if fix:
                 discard(copy)
@@ -129,7 +129,7 @@ def _damaged(store: ResultStore, asset: str, partition: str, deep: bool) -> Iter
         for folder in sorted(place.iterdir()) if place.is_dir() else []:
             if is_digest(folder.name) and folder not in reported:
                 result = PublishedResult(asset, partition, folder.name, folder)
-                damage = find_damage(result, content=deep, anew=deep)
+                damage = find_damage(result, ignore_cache=deep)
                 if damage is not None:
                     reported |= {part.result.path for part in damage.parts}
                     yield damage

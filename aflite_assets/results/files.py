@@ -1,14 +1,17 @@
-"""Durable writes and content hashes of files and folders."""
+"""Durable writes, content hashes of files and folders, and JSON files that anyone may have written."""
 
 import hashlib
 import json
 import os
 import shutil
+import stat
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+MOST_JSON = 64 << 20
+"""Bytes of the largest JSON file of a store that is read or written."""
 _BLOCK = 1 << 20
 
 
@@ -74,6 +77,60 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
         aside.unlink(missing_ok=True)
         raise
     flush_entry(path.parent)
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file of a store, which may be damaged or written by anyone; see `read_small` and `parse_json`.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        OSError: it cannot be read.
+        ValueError: it is no regular file, too large, or not JSON.
+    """
+    return parse_json(read_small(path))
+
+
+def read_small(path: Path) -> bytes:
+    """Read a file that holds a record of a store.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        OSError: it cannot be read.
+        ValueError: it is no regular file, or has more than `MOST_JSON` bytes.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for a writer
+        raise ValueError("it is no regular file")
+    if status.st_size > MOST_JSON:
+        raise ValueError(f"it has {status.st_size:,} bytes; no such file has more than {MOST_JSON:,}")
+    return path.read_bytes()
+
+
+def parse_json(body: bytes) -> Any:
+    """Parse JSON in UTF-8 more strictly than `json.loads`: a name stands once in an object, and NaN is refused.
+
+    Raises:
+        ValueError: it is not JSON, or it is nested too deeply.
+    """
+    try:
+        return json.loads(body.decode(), object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice[:100]!r} stands in it twice")
+    return fields
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
 
 
 def flush_entry(folder: Path) -> None:

@@ -47,5 +47,16 @@ def checked_digest(value: object) -> str:
         ValueError: it is none.
     """
     if not is_digest(value):
-        raise ValueError(f"{value!r} is no key")
+        raise ValueError(f"{value!r:.100} is no key")
     return str(value)
+
+
+def current_digest(fields: object) -> str:
+    """The digest that a `current.json` names, from its content.
+
+    Raises:
+        ValueError: it names none.
+    """
+    if not isinstance(fields, dict):
+        raise ValueError("it is no JSON object")
+    return checked_digest(fields.get("key"))

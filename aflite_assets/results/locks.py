@@ -80,13 +80,21 @@ def alone(path: Path, *, results: Path) -> Iterator[None]:
 
 @contextmanager
 def alone_now(path: Path) -> Iterator[bool]:
-    """The same without waiting; yields whether it is held. Its folder must be there."""
+    """The same without waiting; yields whether it is held. Its folder must be there.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
     lock = FileLock(path)
     try:
         lock.acquire(timeout=0)
     except Timeout:
         yield False
         return
+    except OSError as error:
+        raise StoreError(
+            f"the lock {path} cannot be taken ({error.strerror}); make it a file that can be written, or delete it"
+        ) from error
     try:
         yield True
     finally:

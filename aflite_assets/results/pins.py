@@ -3,13 +3,12 @@
 <root>/pins/<partition>/<asset>-<key>.json
 """
 
-import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from aflite_assets.errors import StoreError
-from aflite_assets.results.files import write_json
+from aflite_assets.results.files import read_json, write_json
 from aflite_assets.results.records import PublishedResult
 from aflite_assets.results.store import ResultStore
 
@@ -77,6 +76,12 @@ def _path(store: ResultStore, pinned: Pin) -> Path:
 
 def _read(path: Path) -> Pin:
     try:
-        return Pin(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
+        found = Pin(**read_json(path))
+        if not all(isinstance(value, str) for value in asdict(found).values()):
+            raise ValueError("a value is no text")
+        # Unpinning removes the file that the content names, so it must be this one.
+        if (path.parent.name, path.name) != (found.partition, f"{found.asset}-{found.key}.json"):
+            raise ValueError(f"it is the pin of {found.asset[:100]!r} of {found.partition[:100]!r}")
+    except (OSError, ValueError, TypeError) as error:
         raise StoreError(f"the pin {path} cannot be read ({error}); delete it and pin the result again") from error
+    return found

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from aflite_assets.results.damage import forget
+from aflite_assets.results.damage import forget, manifest_damage
 from aflite_assets.results.files import flush_entry
 from aflite_assets.results.locks import unread, writing_now
 from aflite_assets.results.pins import read_pins
@@ -49,11 +49,13 @@ class Removal:
 class Pruned:
     """What was or would be removed; what was kept only because a process uses it, a line each; what is kept, by reason.
 
-    `kept`: for each reason, most important first, how many results and their bytes; parts are counted apart.
+    `damaged`: what was left alone because a damaged result may need it, a line each. `kept`: for each reason, most
+    important first, how many results and their bytes; parts are counted apart.
     """
 
     removed: list[Removal] = field(default_factory=list)
     in_use: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
     kept: dict[str, tuple[int, int]] = field(default_factory=dict, compare=False)
 
     def keep(self, reason: str, size: int) -> None:
@@ -208,15 +210,9 @@ class _Dataset:
                     pruned.keep(WRITTEN, _size(result.path))
 
     def _readable(self, asset: str, *, parts: bool) -> dict[str, PublishedResult]:
-        """Results or parts by key. One with an unreadable manifest is left to `aflite doctor`."""
-        readable = {}
-        for result in self.rules.store.results(asset, self.partition, parts=parts):
-            try:
-                _ = result.manifest["made_from"], result.manifest["parts"], result.manifest["published"]
-            except (OSError, ValueError, KeyError, TypeError):
-                continue
-            readable[result.key] = result
-        return readable
+        """Results or parts by key. One with a damaged manifest is left to `aflite doctor`."""
+        found = self.rules.store.results(asset, self.partition, parts=parts)
+        return {result.key: result for result in found if manifest_damage(result) is None}
 
     def _needed(self, results: Mapping[str, Mapping[str, PublishedResult]]) -> dict[str, dict[str, str]]:
         """Why each key is needed, by asset: what is current, refreshed or read, with all that it was made from; and
@@ -276,7 +272,21 @@ class _Dataset:
             if not self.rules.dry_run:
                 forget(result)
 
+    def _lost(self, asset: str) -> str | None:
+        """Which result cannot say what parts it has: a damaged one, or the current one that was set aside."""
+        store = self.rules.store
+        for result in store.results(asset, self.partition):
+            if manifest_damage(result) is not None:
+                return f"{result.path} is damaged"
+        key = store.current_key(asset, self.partition)
+        lost = key is not None and not store.has(asset, self.partition, key)
+        return f"{self.homes[asset] / str(key)}, which is current, is missing" if lost else None
+
     def _prune_parts(self, asset: str, pruned: Pruned) -> None:
+        lost = self._lost(asset)
+        if lost is not None:  # made again, it is put together from its parts
+            pruned.damaged.append(f"parts of {asset} of {self.partition}: {lost}; materialise it again, then prune")
+            return
         gone = {folder.path for folder in pruned.removed}
         stay = [result for result in self._readable(asset, parts=False).values() if result.path not in gone]
         named = {part["key"] for result in stay for part in result.manifest["parts"].values()}

@@ -1,13 +1,13 @@
 """`PublishedResult`: a published folder, which never changes, with its manifest. Publishing is in `store`."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from aflite_assets.errors import StoreError
+from aflite_assets.errors import DamagedManifestError, StoreError
+from aflite_assets.results.manifests import load_manifest
 
 MANIFEST = "manifest.json"
 
@@ -31,9 +31,21 @@ class PublishedResult:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What the result was made from and with: key, data version, summary, parts, environment, time."""
-        manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
-        return manifest
+        """What the result was made from and with: key, data version, summary, parts, environment, time.
+
+        Raises:
+            DamagedManifestError: it cannot be read, or it is not the one that was published here.
+        """
+        path = self.path / MANIFEST
+        try:
+            return load_manifest(path, self.asset, self.partition, self.key)
+        except ValueError as error:
+            damaged = DamagedManifestError(
+                f"{self.asset} of {self.partition!r} is damaged: {path} {error}; materialise {self.asset} again, or "
+                "the whole dataset"
+            )
+            damaged.problem = f"{MANIFEST} {error}"
+            raise damaged from error
 
     @property
     def data_version(self) -> str:

@@ -3,7 +3,6 @@
 <root>/refreshes/<partition>/<time>-<id>.json
 """
 
-import json
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -11,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aflite_assets.errors import StoreError
+from aflite_assets.results.files import read_json
 from aflite_assets.results.records import PublishedResult
 from aflite_assets.results.store import ResultStore
 
@@ -101,11 +101,20 @@ def newest_distinct(refreshes: Iterable[Refresh], most: int) -> list[list[Refres
 
 def _read(path: Path) -> Refresh:
     try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
+        fields = read_json(path)
         fields["ended"] = datetime.fromisoformat(fields["ended"])
         fields["made"] = tuple(fields["made"])
-        return Refresh(path, **fields)
-    except (ValueError, KeyError, TypeError) as error:
+        refresh = Refresh(path, **fields)
+        if refresh.ended.tzinfo is None or refresh.partition != path.parent.name:
+            raise ValueError(f"it is of {refresh.partition!r:.100}, {refresh.ended}")
+        if not all(_is_text_by_text(values) for values in (refresh.keys, refresh.data_versions)):
+            raise ValueError("its keys or data versions are no texts by asset")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
             f"the record {path} cannot be read ({error}); delete it if what it used need not be kept"
         ) from error
+    return refresh
+
+
+def _is_text_by_text(values: object) -> bool:
+    return isinstance(values, dict) and all(isinstance(each, str) for item in values.items() for each in item)

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from aflite_assets.results.files import write_json
+from aflite_assets.results.files import read_json, write_json
 from aflite_assets.results.records import PublishedResult
 
 FOLDER = "shown"
@@ -52,10 +52,11 @@ def _expanded(files: Iterable[Path]) -> list[Path]:
 
 def _read(path: Path, data_version: str) -> str | None:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
         text, digest = content["value"], content["sha256"]
         sound = content["data_version"] == data_version and _sha256(text) == digest
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        json.loads(text)  # may hold NaN, which a record of the store may not
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return str(text) if sound else None
 

@@ -14,9 +14,7 @@
 import errno
 import json
 import logging
-import math
 import os
-import platform
 import re
 import shutil
 import threading
@@ -24,18 +22,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar
 
-from aflite_assets import __version__
 from aflite_assets.errors import StoreError
-from aflite_assets.processors import threads_per_step
 from aflite_assets.results import locks
-from aflite_assets.results.damage import Damage, content_version, find_damage, forget, remember_whole
-from aflite_assets.results.files import flush_entry, flush_folder, folder_hashes, folder_size, folder_sizes, write_json
-from aflite_assets.results.keys import ResultKey, checked_digest
+from aflite_assets.results.damage import Damage, find_damage, forget, record_verified
+from aflite_assets.results.files import (
+    flush_entry,
+    flush_folder,
+    folder_hashes,
+    folder_size,
+    folder_sizes,
+    parse_json,
+    read_json,
+    read_small,
+    write_json,
+)
+from aflite_assets.results.keys import ResultKey, current_digest, is_digest
+from aflite_assets.results.manifests import content_version, environment, sealed, without_nan
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 FORMAT = 1
@@ -44,7 +49,10 @@ DAMAGED, WORK = ".damaged", ".work"
 CURRENT, FORMAT_FILE = "current.json", "format.json"
 RESERVED = ("refreshes", "pins")
 NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
+_MOST_SHOWN = 100
+"""Characters of a damaged file's content in a message."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_OBSTACLES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR)
 _log = logging.getLogger(__name__)
 # Parts of one result are made by threads.
 _setting_aside = threading.Lock()
@@ -52,10 +60,6 @@ _setting_aside = threading.Lock()
 Summary = Mapping[str, Any]
 Write = Callable[["Draft"], Summary]
 Log = Callable[[str], None]
-
-_LIBRARIES = (
-    "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
-)  # fmt: skip
 
 
 def _no_log(_: str) -> None:
@@ -154,7 +158,7 @@ class ResultStore:
         return self._whole(asset, partition, key, self._home(asset, partition) / key.digest)
 
     def damage(self, asset: str, partition: str, key: ResultKey) -> Damage | None:
-        """What is wrong with the published result of a key, by sizes; None where it is whole or not there."""
+        """What is wrong with the published result of a key; None if it is whole or not there."""
         return find_damage(PublishedResult(asset, partition, key.digest, self._home(asset, partition) / key.digest))
 
     def current(self, asset: str, partition: str) -> PublishedResult:
@@ -181,10 +185,10 @@ class ResultStore:
         """
         mark = self._home(asset, partition) / CURRENT
         try:
-            return checked_digest(json.loads(mark.read_text(encoding="utf-8"))["key"])
+            return current_digest(read_json(mark))
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, ValueError) as error:
             raise StoreError(f"{mark} cannot be read ({error}); materialise {asset} of {partition!r} again") from None
 
     def get_or_create(
@@ -192,8 +196,8 @@ class ResultStore:
     ) -> StoredResult:
         """The result of a key: found, or made by `write` and published; current from then on.
 
-        A second process for the same asset and partition waits for the first. A result whose files no longer have their
-        sizes is set aside and made again, with a line to `log`.
+        A second process for the same asset and partition waits for the first. A damaged result
+        is set aside and made again, with a line to `log`.
 
         Raises:
             StoreError: the folder cannot be written.
@@ -227,7 +231,7 @@ class ResultStore:
         Only for a writer of the asset, which holds its lock.
         """
         part = PublishedResult(asset, partition, key.digest, self._part_folder(asset, partition, key))
-        damage = find_damage(part, content=True)
+        damage = find_damage(part)
         if damage is not None:
             self._set_aside(damage, f"this part of {asset} of {partition!r} is made again", log)
         return part if damage is None and part.path.is_dir() else None
@@ -239,11 +243,11 @@ class ResultStore:
             StoreError: one is damaged; it was set aside, so that its stage makes it again when it is run next.
         """
         for result in inputs:
-            if find_damage(result, content=True) is None:
+            if find_damage(result) is None:
                 continue
             name = f"{result.asset} of {result.partition!r}"
             with self._locked(self._home(result.asset, result.partition)):
-                damage = find_damage(result, content=True)  # another process may have mended it while we waited
+                damage = find_damage(result)  # another process may have mended it while we waited
                 if damage is not None:
                     self._set_aside(damage, f"{reader} cannot be made from it", log)
             if damage is not None:
@@ -279,21 +283,24 @@ class ResultStore:
         return self.root / ".locks"
 
     def check_format(self) -> None:
-        """Refuse a store that a later version of this project wrote.
+        """Refuse a store that a later version of this project wrote, or whose format cannot be read.
 
         Raises:
-            StoreError: with both versions.
+            StoreError: with both versions, or with what `format.json` holds.
         """
-        text = self._format_text()
-        if text is None:
-            return
+        expected = f'write {{"format": {FORMAT}}} into it if this version of aflite-assets made the store'
         try:
-            written = json.loads(text)["format"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise StoreError(
-                f'{self.place}/{FORMAT_FILE} cannot be read ({error}); write {{"format": {FORMAT}}} into it if this '
-                "version of aflite-assets made the store"
-            ) from None
+            body = self._format_body()
+            if body is None:
+                return
+            content = parse_json(body)
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{self.place}/{FORMAT_FILE} cannot be read ({error}); {expected}") from None
+        written = content.get("format") if isinstance(content, dict) else None
+        if type(written) is not int or written < 1:
+            text = json.dumps(content)
+            held = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]} ..."
+            raise StoreError(f"{self.place}/{FORMAT_FILE} holds {held}, which is no format of a store; {expected}")
         if written > FORMAT:
             raise StoreError(
                 f"the results in {self.place} are of store format {written}, which a later version of aflite-assets "
@@ -312,7 +319,7 @@ class ResultStore:
         """Every result below an asset's partition, or every part, damaged ones too; only folders with a manifest."""
         home = self._home(asset, partition)
         for folder in sorted(_folders(home / "parts" if parts else home)):
-            if (folder / MANIFEST).is_file():
+            if is_digest(folder.name) and (folder / MANIFEST).is_file():
                 yield PublishedResult(asset, partition, folder.name, folder)
 
     def _part_folder(self, asset: str, partition: str, key: ResultKey) -> Path:
@@ -334,13 +341,19 @@ class ResultStore:
     @contextmanager
     def _locked(self, home: Path) -> Iterator[None]:
         self.check_format()
-        with locks.writing(home):
+        with locks.writing(home), _explain_obstacle(home):
             self._prepare()
             yield
 
-    def _format_text(self) -> str | None:
+    def _format_body(self) -> bytes | None:
+        """The content of `format.json`, or None if there is no such file.
+
+        Raises:
+            OSError: it cannot be read.
+            ValueError: it cannot be a record of a store.
+        """
         try:
-            return (self.root / FORMAT_FILE).read_text(encoding="utf-8")
+            return read_small(self.root / FORMAT_FILE)
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -375,7 +388,7 @@ class ResultStore:
         for part in damage.parts:
             self._set_aside(part, then, log)
         with _setting_aside:
-            if find_damage(result, content=True) is None:
+            if find_damage(result) is None:
                 return  # another thread has set it aside meanwhile
             target.parent.mkdir(exist_ok=True)
             # Its files may be hard links to scratch files.
@@ -419,7 +432,8 @@ class ResultStore:
             shutil.rmtree(draft.path)
             draft.log(f"another machine published {target} first: its result is taken")
         flush_entry(target.parent)
-        remember_whole(result)
+        shutil.rmtree(draft.scratch, ignore_errors=True)  # removing a file's other links changes its times
+        record_verified(result)
         return result
 
 
@@ -436,62 +450,49 @@ def _explain_full_disk(result: str, home: Path) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def _explain_obstacle(home: Path) -> Iterator[None]:
+    """Name what lies where the store needs a folder or file of its own; other errors pass."""
+    try:
+        yield
+    except OSError as error:
+        named = error.filename2 or error.filename
+        if error.errno not in _OBSTACLES or not str(named).startswith(f"{home}{os.sep}"):
+            raise
+        raise StoreError(
+            f"{home.parent.name} of {home.name!r} cannot be kept: {named} is in the way ({error.strerror}); move it "
+            "away and try again"
+        ) from error
+
+
 def _discard(draft: Draft) -> None:
     shutil.rmtree(draft.path, ignore_errors=True)
     for folder in (draft.scratch, draft.scratch.parent):
-        if not any(folder.iterdir()):
+        if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
 
 
 def _manifest(draft: Draft, summary: Summary) -> dict[str, Any]:
     files = folder_hashes(draft.path)
     parts = {name: {"key": part.key, "data_version": part.data_version} for name, part in draft.parts.items()}
-    return {
-        "asset": draft.asset,
-        "partition": draft.partition,
-        "key": draft.key.digest,
-        "made_from": draft.key.as_json(),
-        "data_version": content_version(files, parts),
-        "files": files,
-        "sizes": folder_sizes(draft.path),
-        "parts": parts,
-        "summary": _without_nan(summary),
-        "provenance": draft.provenance,
-        "environment": environment(),
-        "published": datetime.now(UTC).isoformat(timespec="seconds"),
-        "process": os.getpid(),
-    }
-
-
-def _without_nan(value: Any) -> Any:
-    """The value with null for NaN and infinity, which JSON cannot hold."""
-    if isinstance(value, Mapping):
-        return {name: _without_nan(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return sealed(
+        {
+            "asset": draft.asset,
+            "partition": draft.partition,
+            "key": draft.key.digest,
+            "made_from": draft.key.as_json(),
+            "data_version": content_version(files, parts),
+            "files": files,
+            "sizes": folder_sizes(draft.path),
+            "parts": parts,
+            "summary": without_nan(summary),
+            "provenance": draft.provenance,
+            "environment": environment(),
+            "published": datetime.now(UTC).isoformat(timespec="seconds"),
+            "process": os.getpid(),
+        }
+    )
 
 
 def _folders(place: Path) -> list[Path]:
     return [path for path in place.iterdir() if path.is_dir()] if place.is_dir() else []
-
-
-def environment() -> dict[str, str | int | None]:
-    """Versions of this project, Python and the libraries that compute; system, kind, cores, threads per step."""
-    return {
-        "aflite_assets": __version__,
-        "python": platform.python_version(),
-        **{name: _installed(name) for name in _LIBRARIES},
-        "system": platform.system(),
-        "machine": platform.machine(),
-        "cores": os.cpu_count(),
-        "threads": threads_per_step(),
-    }
-
-
-@cache
-def _installed(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None

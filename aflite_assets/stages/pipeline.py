@@ -222,12 +222,12 @@ def record_if_whole(store: ResultStore, dataset: str, *, made: Iterable[str], wh
     """
     try:
         current = {name: store.current(name, dataset) for name in STAGES}
+        for name, stage in STAGES.items():
+            versions = input_versions({input_name: current[input_name] for input_name in stage.input_names})
+            if current[name].manifest["made_from"]["inputs"] != versions:
+                return None  # a stage before it was made anew, and this one not yet
     except StoreError:
-        return None  # a stage was never made
-    for name, stage in STAGES.items():
-        versions = input_versions({input_name: current[input_name] for input_name in stage.input_names})
-        if current[name].manifest["made_from"]["inputs"] != versions:
-            return None  # a stage before it was made anew, and this one not yet
+        return None  # a stage was never made, or a manifest is damaged
     return record_refresh(store, current.values(), made=list(made), what=what)
 
 

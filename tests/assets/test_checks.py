@@ -1,5 +1,6 @@
 """How findings and text lengths stand in Dagster: names, severities, numbers, what to do."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
 from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.intervals import CrossedInterval
 from aflite_assets.reports.scores.judges import OverLargestClass
-from aflite_assets.results import ResultStore
+from aflite_assets.results import StoredResult
 from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages.evaluation.learnt import Learnt
 from aflite_assets.stages.shared.published import ChallengeSets
@@ -129,10 +130,17 @@ def test_a_check_of_a_stage_can_be_run_alone(pairs: None) -> None:
     assert not result.get_asset_materialization_events()
 
 
-def test_a_damaged_result_is_not_read(pairs: None, home: Path) -> None:
-    evaluations(data.raw_dataset)
-    path = ResultStore(home / "results").current("raw_dataset", "circles_1").file("rows-00000.parquet")
-    path.write_bytes(b"?" * path.stat().st_size)
+def test_a_damaged_result_is_not_read(pairs: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was damaged after it was found; the run itself makes again what is damaged before."""
+
+    def damaged_since(*arguments: Any) -> StoredResult:
+        obtained = common.run_asset(*arguments)
+        path = obtained.result.file("rows-00000.parquet")
+        path.write_bytes(b"?" * path.stat().st_size)
+        os.utime(path, ns=(0, 0))  # the clock of files ticks coarsely
+        return obtained
+
+    monkeypatch.setattr(data, "run_asset", damaged_since)
     checks = evaluations(data.raw_dataset, raise_on_error=False)
     assert len(checks) == 1 + len(DATA_CHECKS)
     assert not any(one.passed for one in checks.values())

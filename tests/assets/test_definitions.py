@@ -1,5 +1,6 @@
 """The Dagster layer: which assets exist, what they declare, and what a materialisation tells Dagster and MLflow."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import definitions
 from aflite_assets.assets import common, data, embedding, evaluation, filtering, report, warmup
 from aflite_assets.models import evaluators
-from aflite_assets.results import ResultStore
+from aflite_assets.results import ResultStore, StoredResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import BUNDLED, Registry, load_spec, parse_spec
 from aflite_assets.stages.pipeline import STAGES
@@ -262,13 +263,34 @@ def test_refused_input_stops_the_run_and_names_the_reason(
     assert published == {"raw_dataset", "challenge_sets", "train_sample"}
 
 
-def test_a_damaged_result_blocks_what_follows(small: DatasetSpec, instance: dg.DagsterInstance, home: Path) -> None:
-    assert materialize(instance, selection="raw_dataset").success
-    raw = ResultStore(home / "results").current("raw_dataset", "circles_1")
-    path = raw.file("rows-00000.parquet")
+def _flip(path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    result = materialize(instance, selection=["raw_dataset", "warmup_split"], raise_on_error=False)
+    os.utime(path, ns=(0, 0))  # the clock of files ticks coarsely
+
+
+def test_a_damaged_result_is_made_again_by_its_next_run(
+    small: DatasetSpec, instance: dg.DagsterInstance, home: Path
+) -> None:
+    first = _versions(materialize(instance, selection="raw_dataset"))
+    _flip(ResultStore(home / "results").current("raw_dataset", "circles_1").file("rows-00000.parquet"))
+    result = materialize(instance, selection=["raw_dataset", "warmup_split"])
+    assert result.success
+    assert _versions(result)["raw_dataset"] == first["raw_dataset"]
+    assert len(list((home / "results" / "raw_dataset" / "circles_1" / ".damaged").iterdir())) == 1
+
+
+def test_damage_after_a_result_was_found_blocks_what_follows(
+    small: DatasetSpec, instance: dg.DagsterInstance, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged_since(*arguments: Any) -> StoredResult:
+        obtained = common.run_asset(*arguments)
+        _flip(obtained.result.file("rows-00000.parquet"))
+        return obtained
+
+    with monkeypatch.context() as patch:
+        patch.setattr(data, "run_asset", damaged_since)
+        result = materialize(instance, selection=["raw_dataset", "warmup_split"], raise_on_error=False)
     assert not result.success
     assert "warmup_split" not in _versions(result)
     assert materialize(instance, selection=["raw_dataset", "warmup_split"]).success

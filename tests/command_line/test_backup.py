@@ -3,6 +3,7 @@
 import json
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import dagster as dg
@@ -164,6 +165,84 @@ def test_a_result_that_was_mended_replaces_the_copy_of_the_damaged_one(machine: 
     )
 
 
+def _edit_summary(result: Path) -> None:
+    path = result / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["summary"]["rows"] = 2
+    path.write_text(json.dumps(manifest))
+
+
+def _truncate(result: Path) -> None:
+    (result / "rows.txt").write_text("o")
+
+
+@pytest.mark.parametrize(
+    ("harm", "reason"),
+    [
+        (_edit_summary, "manifest.json was changed after it was published"),
+        (_truncate, "rows.txt has 1 bytes instead of 3"),
+        (lambda result: (result / "manifest.json").unlink(), "manifest.json is gone"),
+    ],
+)
+def test_a_damaged_result_does_not_replace_its_sound_copy(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    harm: Callable[[Path], object],
+    reason: str,
+) -> None:
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    store = ResultStore(home / "results")
+    result, sound = publish(store, "1", "one"), publish(store, "2", "two")
+    assert main(["backup", str(tmp_path / "backups")]) == 0
+    copy = tmp_path / "backups" / "results" / "raw_dataset" / "digits" / result.name
+    before = {path.name: path.read_bytes() for path in copy.iterdir()}
+    harm(result)
+    assert main(["backup", str(tmp_path / "backups")]) == 1
+    said = capsys.readouterr()
+    assert f"1 damaged results were not copied ({result}: {reason}); run `aflite doctor --fix`" in said.err
+    assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
+    assert (copy.parent / sound.name).is_dir()
+    assert len(list((tmp_path / "backups").glob("*/backup.json"))) == 2
+    assert not list((tmp_path / "backups").glob("*/state/results/*/*/*/rows.txt"))
+
+
+def test_a_summary_that_was_edited_in_the_backup_is_named(machine: Places, tmp_path: Path) -> None:
+    make_backup(tmp_path / "backups", machine)
+    (path,) = (tmp_path / "backups").rglob("manifest.json")
+    _edit_summary(path.parent)
+    with pytest.raises(
+        StoreError, match=r"is damaged in the backup \(manifest\.json was changed after it was published\); delete it"
+    ):
+        restore_backup(tmp_path / "backups", places_of(tmp_path / "x"))
+    assert not (tmp_path / "x" / "home" / "results").exists()
+
+
+def test_results_on_another_disk_are_backed_up(machine: Places, tmp_path: Path) -> None:
+    """A folder of an asset may be a link to a larger disk."""
+    here, there = machine.home / "results" / "raw_dataset", tmp_path / "large"
+    here.rename(there)
+    here.symlink_to(there)
+    (there / "circle").symlink_to(there)
+    assert make_backup(tmp_path / "backups", machine).results == 1
+    restored = places_of(tmp_path / "restored")
+    restore_backup(tmp_path / "backups", restored)
+    current = ResultStore(restored.home / "results").current("raw_dataset", "digits")
+    assert current.file("rows.txt").read_text() == "one"
+
+
+def test_a_stray_manifest_hides_no_result(machine: Places, tmp_path: Path) -> None:
+    home = machine.home / "results" / "raw_dataset" / "digits"
+    for folder in (home, home.parent):
+        (folder / "manifest.json").write_text("{}")
+    assert make_backup(tmp_path / "backups", machine).results == 1
+    restored = places_of(tmp_path / "restored")
+    restore_backup(tmp_path / "backups", restored)
+    current = ResultStore(restored.home / "results").current("raw_dataset", "digits")
+    assert current.file("rows.txt").read_text() == "one"
+
+
 def test_nothing_is_overwritten(machine: Places, tmp_path: Path) -> None:
     make_backup(tmp_path / "backups", machine)
     with pytest.raises(StoreError, match="results would be overwritten; move it away"):
@@ -173,7 +252,7 @@ def test_nothing_is_overwritten(machine: Places, tmp_path: Path) -> None:
 def test_damage_in_the_backup_is_named(machine: Places, tmp_path: Path) -> None:
     make_backup(tmp_path / "backups", machine)
     next((tmp_path / "backups").rglob("rows.txt")).write_text("tampered")
-    with pytest.raises(StoreError, match=r"is damaged in the backup \(\['rows.txt'\]\)"):
+    with pytest.raises(StoreError, match=r"is damaged in the backup \(rows\.txt has 8 bytes instead of 3\)"):
         restore_backup(tmp_path / "backups", places_of(tmp_path / "x"))
 
 

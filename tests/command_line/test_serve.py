@@ -16,7 +16,8 @@ import pytest
 from aflite_assets.command_line.main import main
 from aflite_assets.command_line.serve import ResultServer, index_page, make_server
 
-REPORT = "benchmark_report/digits/0a1b/report.html"
+KEY = "0a1b" * 5
+REPORT = f"benchmark_report/digits/{KEY}/report.html"
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def root(tmp_path: Path) -> Path:
     (folder / "figures" / "curve of a.png").write_bytes(b"\x89PNG")
     (folder / "other.html").write_text("<script>1</script>")
     (folder / "rows.parquet").write_bytes(b"PAR1")
-    (folder.parent / "current.json").write_text(json.dumps({"key": "0a1b", "data_version": "x"}))
+    (folder.parent / "current.json").write_text(json.dumps({"key": KEY, "data_version": "x"}))
     (root / ".hidden").write_text("hidden")
     (folder.parent / ".work").mkdir()
     (folder.parent / ".work" / "draft.json").write_text("{}")
@@ -115,7 +116,7 @@ def test_head_has_no_body(server: ResultServer) -> None:
         "/benchmark_report/digits/.work/draft.json",
         "/benchmark_report",
         "/benchmark_report/",
-        "/benchmark_report/digits/0a1b",
+        f"/benchmark_report/digits/{KEY}",
         f"/{REPORT}/",
         f"/{REPORT}%00",
         "/missing.json",
@@ -163,6 +164,67 @@ def test_the_start_page_links_current_reports(server: ResultServer, tmp_path: Pa
     assert f'<a href="/{REPORT}">digits</a>'.encode() in body
     assert "script" not in headers["content-security-policy"]
     assert "None yet: materialise benchmark_report." in index_page(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        (b'{"key": "', "Unterminated string"),
+        (b"", "Expecting value"),
+        (b"[]", "it is no JSON object"),
+        (b"null", "it is no JSON object"),
+        (b"{}", "None is no key"),
+        (b'{"key": "../../x"}', "&#x27;../../x&#x27; is no key"),
+        (b'{"key": "<script>"}', "&#x27;&lt;script&gt;&#x27; is no key"),
+        (b'{"key": ["0a1b"]}', "is no key"),
+        (b"\xff\xfe", "it is not UTF-8"),
+        (b"[" * 100_000, "it is nested too deeply"),
+    ],
+)
+def test_a_damaged_mark_is_named_beside_the_others(server: ResultServer, mark: bytes, said: str) -> None:
+    broken = server.root / "benchmark_report" / "broken"
+    broken.mkdir()
+    (broken / "current.json").write_bytes(mark)
+    status, _, body = ask(server, "/")
+    assert status == 200
+    page = body.decode()
+    assert f'<li><a href="/{REPORT}">digits</a></li>' in page
+    assert f"<li>broken is not shown: {server.root}/benchmark_report/broken/current.json cannot be read (" in page
+    assert said in page
+    assert "materialise benchmark_report of &#x27;broken&#x27; again</li>" in page
+    assert page.count("<a ") == 1
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "missing", "link out of the store", "linked dataset", "odd name"])
+def test_a_report_that_lies_elsewhere_is_not_linked(server: ResultServer, tmp_path: Path, kind: str) -> None:
+    broken = server.root / "benchmark_report" / ("<b>" if kind == "odd name" else "broken")
+    outside = tmp_path / "outside" / KEY
+    outside.mkdir(parents=True)
+    (outside / "report.html").write_text("outside")
+    (outside.parent / "current.json").write_text(json.dumps({"key": KEY}))
+    if kind == "linked dataset":
+        broken.symlink_to(outside.parent)
+    else:
+        broken.mkdir()
+    if kind == "folder":
+        (broken / "current.json").mkdir()
+    elif kind == "pipe":
+        os.mkfifo(broken / "current.json")
+    elif kind != "linked dataset":
+        (broken / "current.json").write_text(json.dumps({"key": KEY}))
+    if kind == "link out of the store":
+        (broken / KEY).symlink_to(outside)
+    page = ask(server, "/")[2].decode()
+    expected = {
+        "folder": "current.json cannot be read (it is no regular file)",
+        "pipe": "current.json cannot be read (it is no regular file)",
+        "odd name": "",
+    }.get(kind, "broken is not shown: its current report is missing; materialise benchmark_report of it again")
+    assert expected in page
+    assert f'<a href="/{REPORT}">digits</a>' in page
+    assert page.count("<a ") == 1
+    assert "<b>" not in page
 
 
 def test_a_browser_that_leaves_is_no_error(server: ResultServer, capfd: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,12 @@ from aflite_assets.refresh import changes
 from aflite_assets.refresh.plan import DatasetPlan, plan_dataset, plan_datasets
 from aflite_assets.results import ResultStore, file_hashes
 from aflite_assets.results.file_hashes import FileHashes, Watch
+from aflite_assets.results.manifests import sealed
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import Registry, parse_spec
 from aflite_assets.stages import pipeline
 from aflite_assets.stages.data.raw_dataset import RAW_DATASET
-from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.pipeline import STAGES, record_if_whole, run_stage
 from aflite_assets.stages.shared import file_records
 from aflite_assets.stages.shared.content_hashes import FieldContents
 
@@ -260,10 +262,39 @@ def test_an_incomplete_result_is_tried_again(made_vectors: dict[str, Any], store
     manifest = store.current("evaluator_models", "vectors").path / "manifest.json"
     content = json.loads(manifest.read_text())
     content["summary"]["incomplete"] = True
-    manifest.write_text(json.dumps(content))
+    manifest.write_text(json.dumps(sealed(content)))
     plan = plan_dataset(parse_spec(made_vectors), store)
     assert plan["evaluator_models"].state == "made"
     assert _why(plan, "evaluator_models") == ["its result lacks parts that failed; they are tried again"]
+
+
+def _edit(path: Path) -> None:
+    content = json.loads(path.read_text())
+    content["summary"]["unlabelled_rows"] = 7
+    path.write_text(json.dumps(content))
+
+
+@pytest.mark.parametrize(
+    ("harm", "reason"),
+    [
+        (_edit, "manifest.json was changed after it was published"),
+        (lambda path: path.write_text("{"), "manifest.json cannot be read (Expecting property name"),
+        (lambda path: path.write_text("{}"), "manifest.json contradicts itself"),
+        (lambda path: path.with_name("rows-00000.parquet").write_text("x"), "rows-00000.parquet has 1 bytes instead"),
+    ],
+)
+def test_a_damaged_result_is_made_again_and_the_plan_says_why(
+    made_vectors: dict[str, Any], store: ResultStore, harm: Callable[[Path], object], reason: str
+) -> None:
+    harm(store.current("raw_dataset", "vectors").path / "manifest.json")
+    plan = plan_dataset(parse_spec(made_vectors), store)
+    assert plan.failure is None
+    assert plan["raw_dataset"].state == "made"
+    assert plan["raw_dataset"].made_before
+    (why,) = _why(plan, "raw_dataset")
+    assert why.startswith(f"its result is damaged: {reason}")
+    if reason.startswith("manifest"):
+        assert record_if_whole(store, "vectors", made=[], what="test") is None
 
 
 def test_many_files_are_kept_by_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Damaged results: found by size or content, set aside, made again; manifests of before sizes were kept."""
 
 import json
-import logging
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results import damage as damage_module
 from aflite_assets.results.damage import find_damage
 from aflite_assets.results.files import file_sha256
+from aflite_assets.results.manifests import sealed
 
 
 @pytest.fixture
@@ -49,12 +50,14 @@ def truncate(path: Path) -> None:
 
 def flip(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1] + b"!")
+    os.utime(path, ns=(0, 0))  # the clock of files ticks coarsely
 
 
 def as_of_before(result: PublishedResult) -> PublishedResult:
-    """The result as if it had been published before sizes were kept."""
+    """The result as if it had been published before manifests had sizes and a hash."""
     manifest = json.loads((result.path / "manifest.json").read_text())
-    del manifest["sizes"]
+    for later in ("sizes", "manifest_format", "manifest_sha256"):
+        del manifest[later]
     (result.path / "manifest.json").write_text(json.dumps(manifest))
     (result.path.parent / ".seen" / f"{result.key}.json").unlink()
     return PublishedResult(result.asset, result.partition, result.key, result.path)
@@ -86,7 +89,7 @@ def test_a_part_whose_key_leads_out_of_the_store_is_left_where_it_is(store: Resu
     (victim / "precious.txt").write_text("precious")
     result = store.get_or_create("raw_dataset", "digits", key(), with_part).result
     manifest = {**result.manifest, "parts": forge(result.manifest["parts"])}
-    (result.path / "manifest.json").write_text(json.dumps(manifest))
+    (result.path / "manifest.json").write_text(json.dumps(sealed(manifest)))
     damage = store.damage("raw_dataset", "digits", key())
     assert damage is not None
     assert (damage.reasons, damage.parts) == (("manifest.json contradicts itself",), ())
@@ -107,7 +110,7 @@ def test_sizes_stand_in_the_manifest_and_move_no_data_version(store: ResultStore
         ("rows.txt", truncate, "rows.txt has 7 bytes instead of 10"),
         ("inner/more.txt", Path.unlink, "inner/more.txt is gone"),
         ("manifest.json", Path.unlink, "manifest.json is gone"),
-        ("manifest.json", truncate, "manifest.json cannot be read"),
+        ("manifest.json", truncate, "manifest.json cannot be read (Expecting ',' delimiter: line"),
         ("manifest.json", lambda path: path.write_text("{}"), "manifest.json contradicts itself"),
     ],
 )
@@ -120,16 +123,18 @@ def test_a_damaged_result_is_set_aside_and_made_again(
     assert store.find("raw_dataset", "digits", key(a=1)) is None
     damage = store.damage("raw_dataset", "digits", key(a=1))
     assert damage is not None
-    assert damage.reasons == (reason,)
+    assert damage.files.startswith(reason)
 
     again = store.get_or_create("raw_dataset", "digits", key(a=1), write, log=said.append)
     assert not again.cached
     assert again.damage is not None
     assert again.result.data_version == version
-    assert find_damage(again.result, content=True, anew=True) is None
+    assert find_damage(again.result, ignore_cache=True) is None
     (aside,) = (whole.path.parent / ".damaged").iterdir()
     assert aside.name.startswith(f"{whole.key}-20")
-    assert said == [f"{whole.path} is damaged ({reason}): set aside as {aside}; raw_dataset of 'digits' is made again"]
+    assert said == [
+        f"{whole.path} is damaged ({damage.files}): set aside as {aside}; raw_dataset of 'digits' is made again"
+    ]
     assert said[0] in caplog.text
     assert store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
 
@@ -138,16 +143,29 @@ def test_a_manifest_that_names_other_hashes_contradicts_itself(store: ResultStor
     result = made(store)
     manifest = json.loads((result.path / "manifest.json").read_text())
     manifest["files"]["rows.txt"] = "0" * 64
-    (result.path / "manifest.json").write_text(json.dumps(manifest))
+    (result.path / "manifest.json").write_text(json.dumps(sealed(manifest)))
     damage = store.damage("raw_dataset", "digits", key(a=1))
     assert damage is not None
     assert damage.reasons == ("manifest.json contradicts itself",)
 
 
-def test_other_content_of_the_same_size_is_seen_where_it_is_read_into_something_new(store: ResultStore) -> None:
+def test_other_content_of_the_same_size_is_found_before_it_is_used(store: ResultStore) -> None:
+    """A file's time differs from the one noted, so the file is hashed."""
     result = made(store)
     flip(result.path / "rows.txt")
-    assert store.find("raw_dataset", "digits", key(a=1)) is not None
+    assert store.find("raw_dataset", "digits", key(a=1)) is None
+    damage = store.damage("raw_dataset", "digits", key(a=1))
+    assert damage is not None
+    assert damage.reasons == ("rows.txt has other content",)
+    again = store.get_or_create("raw_dataset", "digits", key(a=1), write)
+    assert not again.cached
+    assert again.damage is not None
+    assert again.damage.reasons == ("rows.txt has other content",)
+
+
+def test_a_damaged_input_is_named_and_set_aside(store: ResultStore) -> None:
+    result = made(store)
+    flip(result.path / "rows.txt")
     with pytest.raises(
         StoreError,
         match=r"embeddings of 'digits' was not made: raw_dataset of 'digits', which it reads, is damaged "
@@ -168,8 +186,142 @@ def test_whole_files_are_hashed_once_until_something_touches_them(
     store.check_inputs([result], reader="x")
     store.check_inputs([result], reader="x")
     assert hashed == ["rows.txt"]
-    assert find_damage(result, content=True, anew=True) is None
+    assert find_damage(result, ignore_cache=True) is None
     assert sorted(hashed[1:]) == ["more.txt", "rows.txt"]
+
+
+def test_looks_for_a_result_hash_only_what_looks_changed(store: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = made(store)
+    hashed = count_hashes(monkeypatch)
+    for _ in range(2):
+        assert store.find("raw_dataset", "digits", key(a=1)) is not None
+    assert hashed == []
+    os.utime(result.path / "rows.txt", ns=(1, 1))
+    for _ in range(3):
+        assert store.find("raw_dataset", "digits", key(a=1)) is not None
+    assert hashed == ["rows.txt"]
+
+
+def test_a_copied_store_is_hashed_once(store: ResultStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`rsync -a` keeps times and `.seen/`, not inodes; a restored backup has no `.seen/`."""
+    made(store)
+    copy = ResultStore(tmp_path / "copy")
+    shutil.copytree(store.root, copy.root)
+    bare = ResultStore(tmp_path / "bare")
+    shutil.copytree(store.root, bare.root, ignore=shutil.ignore_patterns(".*"))
+    hashed = count_hashes(monkeypatch)
+    for each in (copy, bare):
+        assert each.get_or_create("raw_dataset", "digits", key(a=1), write).cached
+        assert sorted(hashed) == ["more.txt", "rows.txt"]
+        assert each.find("raw_dataset", "digits", key(a=1)) is not None
+        assert sorted(hashed) == ["more.txt", "rows.txt"]
+        hashed.clear()
+
+
+def test_a_store_that_may_only_be_read_is_hashed_once_a_process(
+    store: ResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = made(store)
+    shutil.rmtree(result.path.parent / ".seen")
+
+    def refuse(path: Path, value: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(damage_module, "write_json", refuse)
+    hashed = count_hashes(monkeypatch)
+    for _ in range(3):
+        assert store.find("raw_dataset", "digits", key(a=1)) is not None
+    assert sorted(hashed) == ["more.txt", "rows.txt"]
+    flip(result.path / "rows.txt")
+    assert store.find("raw_dataset", "digits", key(a=1)) is None
+
+
+def test_what_scratch_shares_with_a_published_file_is_not_hashed_again(
+    store: ResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Removing a hard link changes the time of the file."""
+
+    def linked(draft: Draft) -> Mapping[str, Any]:
+        (draft.scratch / "features.npy").write_text("0123456789")
+        os.link(draft.scratch / "features.npy", draft.path / "features.npy")
+        return {}
+
+    def holder(draft: Draft) -> Mapping[str, Any]:
+        draft.part("one", key(part=1), linked)
+        return linked(draft)
+
+    store.get_or_create("embeddings", "digits", key(a=1), holder)
+    hashed = count_hashes(monkeypatch)
+    assert store.find("embeddings", "digits", key(a=1)) is not None
+    assert hashed == []
+
+
+@pytest.mark.parametrize(
+    "note",
+    [b"", b"[]", b"null", b"[" * 100_000, b"\xff", b'{"rows.txt": 7, "manifest.json": 7}', b'{"rows.txt": [1, "x"]}'],
+)
+def test_a_note_of_nonsense_counts_as_none(store: ResultStore, note: bytes) -> None:
+    result = made(store)
+    (result.path.parent / ".seen" / f"{result.key}.json").write_bytes(note)
+    assert store.find("raw_dataset", "digits", key(a=1)) is not None
+    (result.path.parent / ".seen" / f"{result.key}.json").write_bytes(note)
+    flip(result.path / "rows.txt")
+    assert store.find("raw_dataset", "digits", key(a=1)) is None
+
+
+def test_the_note_of_sound_files_outlives_the_damage_of_another(
+    store: ResultStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = made(store)
+    flip(result.path / "rows.txt")
+    hashed = count_hashes(monkeypatch)
+    for _ in range(2):
+        assert store.find("raw_dataset", "digits", key(a=1)) is None
+    assert hashed == ["rows.txt", "rows.txt"]
+
+
+@pytest.mark.parametrize("name", ["rows-00001.txt", "inner/rows.txt", "._rows.txt"])
+def test_a_file_added_beside_published_ones_of_its_kind_is_damage(store: ResultStore, name: str) -> None:
+    """Readers take all shards of a table that they find."""
+    result = made(store)
+    (result.path / name).write_text("added")
+    damage = store.damage("raw_dataset", "digits", key(a=1))
+    assert damage is not None
+    assert damage.reasons == (f"{name} was not published",)
+    assert not store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
+
+
+@pytest.mark.parametrize("name", ["notes.md", ".DS_Store", "other/rows.txt", "README"])
+def test_other_files_in_a_result_are_left_alone(store: ResultStore, name: str) -> None:
+    result = made(store)
+    (result.path / name).parent.mkdir(exist_ok=True)
+    (result.path / name).write_text("added")
+    assert store.find("raw_dataset", "digits", key(a=1)) is not None
+
+
+@pytest.mark.parametrize("kind", ["folder", "dangling link", "circle", "pipe"])
+def test_what_is_no_file_in_place_of_one_is_a_missing_file(store: ResultStore, kind: str) -> None:
+    path = made(store).path / "rows.txt"
+    path.unlink()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("elsewhere" if kind == "dangling link" else "rows.txt")
+    damage = store.damage("raw_dataset", "digits", key(a=1))
+    assert damage is not None
+    assert damage.reasons[0].startswith(("rows.txt is gone", "rows.txt cannot be read"))
+    assert not store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
+
+
+def test_a_file_behind_a_link_is_compared_as_others(store: ResultStore, tmp_path: Path) -> None:
+    path = made(store).path / "rows.txt"
+    path.rename(tmp_path / "moved.txt")
+    path.symlink_to(tmp_path / "moved.txt")
+    assert store.find("raw_dataset", "digits", key(a=1)) is not None
+    flip(tmp_path / "moved.txt")
+    assert store.find("raw_dataset", "digits", key(a=1)) is None
 
 
 def test_a_manifest_without_sizes_is_hashed_once(store: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +359,7 @@ def test_a_damaged_part_is_made_again_and_its_neighbour_found(store: ResultStore
     assert not again.cached
     assert counted == ["one"]
     assert again.result.data_version == whole.data_version
-    assert find_damage(again.result, content=True, anew=True) is None
+    assert find_damage(again.result, ignore_cache=True) is None
 
 
 def test_a_part_made_again_with_other_content_makes_older_results_due(store: ResultStore) -> None:
@@ -245,23 +397,3 @@ def test_scratch_of_a_damaged_result_is_not_published_again(store: ResultStore) 
     truncate(result.path / "rows.txt")
     again = store.get_or_create("raw_dataset", "digits", key(a=1), linked).result
     assert again.file("rows.txt").read_text() == "0123456789"
-
-
-def test_a_broken_current_mark_is_named_and_mended(store: ResultStore) -> None:
-    result = made(store)
-    (result.path.parent / "current.json").write_text("{")
-    with pytest.raises(StoreError, match=r"current\.json cannot be read .* materialise raw_dataset of 'digits' again"):
-        store.current("raw_dataset", "digits")
-    assert store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
-    assert store.current("raw_dataset", "digits") == result
-
-
-def test_a_store_of_a_later_format_is_refused(store: ResultStore, caplog: pytest.LogCaptureFixture) -> None:
-    made(store)
-    assert json.loads((store.root / "format.json").read_text()) == {"format": 1}
-    (store.root / "format.json").write_text('{"format": 2}')
-    with caplog.at_level(logging.WARNING), pytest.raises(StoreError, match=r"store format 2, .* knows up to 1: update"):
-        store.find("raw_dataset", "digits", key(a=1))
-    with pytest.raises(StoreError, match="store format 2"):
-        made(store)
-    assert caplog.text == ""

@@ -10,7 +10,7 @@ import pytest
 
 from aflite_assets.errors import DatasetBusyError, StoreError
 from aflite_assets.results import PublishedResult, ResultKey, ResultStore
-from aflite_assets.results.locks import read_holder, reading, unread
+from aflite_assets.results.locks import read_holder, reading, unread, writing_now
 
 HOLDER = """
 import sys, time
@@ -26,6 +26,15 @@ with ResultStore(Path(sys.argv[1])).dataset_lock("digits", what="aflite refresh"
 @pytest.fixture
 def store(tmp_path: Path) -> ResultStore:
     return ResultStore(tmp_path / "results")
+
+
+def test_a_lock_that_is_no_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / ".lock").mkdir()
+    with (
+        pytest.raises(StoreError, match=r"\.lock cannot be taken \(Is a directory\)"),
+        writing_now(tmp_path),
+    ):
+        pass
 
 
 def test_a_second_run_is_refused_by_name_and_goes_on_when_the_first_is_killed(store: ResultStore) -> None:

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from aflite_assets.command_line.prune import prune_lines
 from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.results.damage import find_damage
 from aflite_assets.results.locks import reading, writing
+from aflite_assets.results.manifests import sealed
 from aflite_assets.results.pins import pin, read_pins, unpin
 from aflite_assets.results.prune import Pruned, prune
 from aflite_assets.results.refresh_records import read_refreshes, record_refresh
@@ -68,7 +70,7 @@ def assert_whole(store: ResultStore) -> None:
     for asset, partition, _ in store.partitions():
         store.current(asset, partition)
         for result in store.results(asset, partition):
-            assert find_damage(result, content=True, anew=True) is None
+            assert find_damage(result, ignore_cache=True) is None
 
 
 def tree(store: ResultStore) -> dict[str, bytes]:
@@ -173,7 +175,57 @@ def _published_before(run: list[PublishedResult], *, hours: int) -> None:
         path = result.path / "manifest.json"
         manifest = json.loads(path.read_text())
         manifest["published"] = f"2020-01-01T{hours:02d}:00:00+00:00"
-        path.write_text(json.dumps(manifest))
+        path.write_text(json.dumps(sealed(manifest)))
+
+
+@pytest.mark.parametrize("harm", ["edited", "cut", "set aside"])
+def test_parts_stay_while_the_result_that_names_them_is_damaged(store: ResultStore, harm: str) -> None:
+    """Made again, it is put together from them."""
+    (raw, *_) = refresh(store, 0)
+    named = parts(store, "raw_dataset")
+    path = raw.path / "manifest.json"
+    if harm == "edited":
+        path.write_text(path.read_text().replace('"rows.txt"', '"row.txt"'))
+    elif harm == "cut":
+        path.write_text(path.read_text()[:-20])
+    else:
+        path.unlink()
+        damage = store.damage("raw_dataset", "digits", ResultKey("1", {"n": 0}, {}))
+        assert damage is not None
+        store.set_aside(damage)
+    pruned = prune(store)
+    assert parts(store, "raw_dataset") == named
+    why = f"{raw.path}, which is current, is missing" if harm == "set aside" else f"{raw.path} is damaged"
+    assert pruned.damaged == [f"parts of raw_dataset of digits: {why}; materialise it again, then prune"]
+    assert list(prune_lines(pruned, dry_run=False))[-1] == f"damaged, left alone: {pruned.damaged[0]}"
+    assert refresh(store, 0)[0].data_version == raw.data_version
+    assert prune(store).damaged == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"asset": "../../precious", "partition": "digits"},
+        {"asset": "embeddings", "partition": "../.."},
+        {"note": 3},
+        [],
+        None,
+    ],
+)
+def test_a_pin_that_names_another_file_removes_nothing(store: ResultStore, tmp_path: Path, content: Any) -> None:
+    """Unpinning removes the file that a pin's content names."""
+    (raw, *_) = refresh(store, 0)
+    (pinned,) = pin(store, [raw])
+    precious = tmp_path / f"precious-{pinned.key}.json"
+    precious.write_text("precious")
+    (path,) = (store.root / "pins").glob("*/*.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), **content} if isinstance(content, dict) else content))
+    for use in (lambda: unpin(store, "digits"), lambda: read_pins(store), lambda: prune(store)):
+        with pytest.raises(
+            StoreError, match=r"the pin /.*\.json cannot be read \(.*; delete it and pin the result again"
+        ):
+            use()
+    assert precious.read_text() == "precious"
 
 
 def test_leftovers_go_after_a_week_and_caches_with_them(store: ResultStore, tmp_path: Path) -> None:

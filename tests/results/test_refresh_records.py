@@ -1,5 +1,6 @@
 """Records of whole runs."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -50,4 +51,20 @@ def test_what_is_no_refresh_is_refused(store: ResultStore) -> None:
     written = record_refresh(store, [publish(store, "raw_dataset", 1)], what="x")
     written.path.write_text("{}")
     with pytest.raises(StoreError, match=r"the record .* cannot be read .*; delete it if"):
+        read_refreshes(store, "digits")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[]", b"null", b"{}", b"\xff", b"[" * 100_000, b'{"keys": []}', b'{"keys": {"raw_dataset": 3}}',
+        b'{"ended": "2026-01-01"}', b'{"partition": "letters"}', b'{"made": 3}', b'{"data_versions": null}',
+    ],
+)  # fmt: skip
+def test_a_record_that_is_none_is_named(store: ResultStore, content: bytes) -> None:
+    path = record_refresh(store, [publish(store, "raw_dataset", 1)], what="x").path
+    if content.startswith(b'{"'):
+        content = json.dumps({**json.loads(path.read_text()), **json.loads(content)}).encode()
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"the record /.*\.json cannot be read \(.*\); delete it if what it used"):
         read_refreshes(store, "digits")

@@ -1,5 +1,7 @@
 """What is kept beside a result: made once, made again when it is missing, damaged or of another version."""
 
+import hashlib
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -57,7 +59,7 @@ def test_names_stand_beside_each_other_and_a_new_version_replaces_the_old(result
     assert kept_beside(result, "findings", version="v1", make=make)["n"] == 2
 
 
-@pytest.mark.parametrize("damage", [b"", b"[1]", b"\xff", b'{"value": 1}', b"null"])
+@pytest.mark.parametrize("damage", [b"", b"[1]", b"\xff", b'{"value": 1}', b"null", b"[" * 100_000])
 def test_what_is_damaged_is_made_again(result: PublishedResult, damage: bytes) -> None:
     make = Counting()
     kept_beside(result, "pictures", version="v1", make=make)
@@ -68,6 +70,15 @@ def test_what_is_damaged_is_made_again(result: PublishedResult, damage: bytes) -
         path.write_bytes(content)
         before = make.calls
         assert kept_beside(result, "pictures", version="v1", make=make)["n"] == before + 1
+
+
+def test_a_value_that_is_no_json_is_made_again(result: PublishedResult) -> None:
+    make = Counting()
+    kept_beside(result, "pictures", version="v1", make=make)
+    (path,) = files(result)
+    content = {**json.loads(path.read_text()), "value": "x", "sha256": hashlib.sha256(b"x").hexdigest()}
+    path.write_text(json.dumps(content))
+    assert kept_beside(result, "pictures", version="v1", make=make)["n"] == 2
 
 
 def test_a_result_made_again_with_other_content_has_its_own(result: PublishedResult, tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def _look_again(
 
 
 def _manifest(place: _Place, name: str) -> dict[str, Any] | None:
-    return None if place.body is None else read_manifest(place.body, name.rpartition("/")[2])
+    return None if place.body is None else read_manifest(place.body, name)
 
 
 def _damage(

@@ -28,8 +28,9 @@ from aflite_assets.errors import (
     UnsupportedStoreError,
 )
 from aflite_assets.results.damage import Damage
-from aflite_assets.results.files import folder_hashes, write_json
-from aflite_assets.results.keys import ResultKey, checked_digest, is_digest
+from aflite_assets.results.files import folder_hashes, parse_json, write_json
+from aflite_assets.results.keys import ResultKey, current_digest, is_digest
+from aflite_assets.results.manifests import load_manifest
 from aflite_assets.results.object_store.address import StoreAddress
 from aflite_assets.results.object_store.bucket import Bucket, Content, bucket_of
 from aflite_assets.results.object_store.transfer import (
@@ -101,7 +102,7 @@ class ObjectResult(PublishedResult):
         if self.known is not None:
             return self.known
         content = self.store.bucket.get(f"{self.store.name_of(self.folder)}/{MANIFEST}")
-        if content is None or read_manifest(content.body, self.key) is None:
+        if content is None or read_manifest(content.body, self.store.name_of(self.folder)) is None:
             raise LostObjectsError(
                 f"{self.store.place} lost {self.asset} of {self.partition!r}, {self.store.name_of(self.folder)}; "
                 "materialise it again"
@@ -111,7 +112,7 @@ class ObjectResult(PublishedResult):
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """As of every result, and `attempt`, where in the bucket its files are."""
-        manifest: dict[str, Any] = json.loads(self.body)
+        manifest: dict[str, Any] = parse_json(self.body)
         return manifest
 
     @property
@@ -131,9 +132,9 @@ class ObjectResult(PublishedResult):
             content = self.store.bucket.get(f"{self.store.name_of(self.folder)}/{MANIFEST}")
             return None if content is None else content.body
 
-    def fetch(self, *, content: bool = False) -> None:
+    def fetch(self) -> None:
         """Make this machine's copy whole; see `fetch_result`."""
-        fetch_result(self.store.bucket, self, self.store.name_of(self.folder), self.body, content=content)
+        fetch_result(self.store.bucket, self, self.store.name_of(self.folder), self.body)
 
 
 @dataclass(frozen=True)
@@ -334,19 +335,19 @@ class ObjectResultStore(ResultStore):
         content = self.bucket.get(name)
         if content is None:
             return None
-        if read_manifest(content.body, folder.name) is None:
+        if read_manifest(content.body, self.name_of(folder)) is None:
             raise LostObjectsError(
                 f"{self.place}/{name} cannot be used; run `aflite doctor --fix`, which removes it, then try again"
             )
         return ObjectResult(asset, partition, folder.name, folder, self, content.body)
 
-    def _format_text(self) -> str | None:
+    def _format_body(self) -> bytes | None:
         if time.monotonic() - _format_seen.get(self.address, -math.inf) < _FORMAT_SECONDS:
             return None
         content = self.bucket.get(FORMAT_FILE)
         if content is not None and content.body == _FORMAT_BODY:
             _format_seen[self.address] = time.monotonic()
-        return None if content is None else content.body.decode(errors="replace")
+        return None if content is None else content.body
 
     def _prepare(self) -> None:
         if self.address not in _writable:
@@ -390,10 +391,10 @@ class ObjectResultStore(ResultStore):
         if content is None:
             return None
         try:
-            fields = json.loads(content.body)
-            checked_digest(fields["key"])
-            return {name: str(fields[name]) for name in ("key", "data_version", "asked")}, content
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            fields = parse_json(content.body)
+            current_digest(fields)
+            return {name: str(fields.get(name, "")) for name in ("key", "data_version", "asked")}, content
+        except ValueError as error:
             raise StoreError(
                 f"{self.place}/{self._mark_name(asset, partition)} cannot be read ({error}); delete it, and "
                 f"materialise {asset} of {partition!r} again"
@@ -413,14 +414,14 @@ class ObjectResultStore(ResultStore):
         reasons = []
         for name, part in result.parts.items():
             try:
-                part.fetch(content=True)
+                part.fetch()
                 if part.data_version != result.manifest["parts"][name]["data_version"]:
                     reasons.append(f"part {name} was made again with other content")
             except LostObjectsError as error:
                 self.withdraw(part, part.stored_body(), str(error), log=log)
                 reasons.append(f"part {name}: {error}")
         try:
-            result.fetch(content=True)
+            result.fetch()
         except LostObjectsError as error:
             reasons.append(str(error))
         return reasons
@@ -429,7 +430,7 @@ class ObjectResultStore(ResultStore):
         self, asset: str, partition: str, key: ResultKey, target: Path, write: Write, log: Log
     ) -> PublishedResult:
         ready = self._home(asset, partition) / WORK / key.digest / READY / key.digest
-        if not self._can_be_uploaded(ready):
+        if not self._can_be_uploaded(asset, partition, ready):
             return super()._publish(asset, partition, key, target, write, log)
         log(f"{asset} of {partition!r} was made before and not uploaded: {ready} is uploaded now")
         result = self._upload(PublishedResult(asset, partition, key.digest, target), ready, log)
@@ -442,20 +443,20 @@ class ObjectResultStore(ResultStore):
         shutil.rmtree(ready.parent, ignore_errors=True)
         ready.parent.mkdir()
         draft.path.rename(ready)
+        shutil.rmtree(draft.scratch, ignore_errors=True)  # removing a file's other links changes its times
         return self._upload(PublishedResult(draft.asset, draft.partition, draft.key.digest, target), ready, draft.log)
 
-    def _can_be_uploaded(self, ready: Path) -> bool:
+    def _can_be_uploaded(self, asset: str, partition: str, ready: Path) -> bool:
         """Whether a folder is a result that was made and not uploaded, of parts that are still what they were."""
         try:
-            manifest = json.loads((ready / MANIFEST).read_text(encoding="utf-8"))
+            manifest = load_manifest(ready / MANIFEST, asset, partition, ready.name)
             hashes = folder_hashes(ready)
             del hashes[MANIFEST]
             if hashes != manifest["files"]:
                 return False
-            parts = self._home(manifest["asset"], manifest["partition"]) / "parts"
+            parts = self._home(asset, partition) / "parts"
             found = [
-                (self._published(manifest["asset"], manifest["partition"], parts / part["key"]), part)
-                for part in manifest["parts"].values()
+                (self._published(asset, partition, parts / part["key"]), part) for part in manifest["parts"].values()
             ]
         except (OSError, ValueError, KeyError, TypeError):
             return False

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from aflite_assets.errors import LostObjectsError, StoreError
-from aflite_assets.results.damage import forget, is_sound, own_damage, remember_whole, size_problem
-from aflite_assets.results.files import flush_entry, flush_folder
+from aflite_assets.results.damage import forget, own_damage, record_verified, size_problem
+from aflite_assets.results.files import flush_entry, flush_folder, parse_json, read_json
 from aflite_assets.results.locks import alone, alone_now, unread
+from aflite_assets.results.manifests import manifest_problem, sealed
 from aflite_assets.results.object_store.bucket import Bucket
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
@@ -34,18 +35,17 @@ _AT_ONCE = 4
 _log = logging.getLogger(__name__)
 
 
-def read_manifest(body: bytes, key: str) -> dict[str, Any] | None:
-    """A manifest from its bytes; None where it is none of this key, or leads out of its folder; see `is_sound`."""
+def read_manifest(body: bytes, place: str) -> dict[str, Any] | None:
+    """A manifest from its bytes; None if it is not that of the place in the bucket; see `manifest_problem`."""
+    asset, partition, *_, key = place.split("/")
     try:
-        manifest: dict[str, Any] = json.loads(body)
+        manifest: dict[str, Any] = parse_json(body)
         sound = (
-            is_sound(manifest, key)
-            and set(manifest["sizes"]) == set(manifest["files"])
+            manifest_problem(manifest, asset, partition, key) is None
+            and "sizes" in manifest
             and _ATTEMPT.fullmatch(manifest[ATTEMPT])
-            and isinstance(manifest["summary"], dict)
-            and isinstance(manifest["made_from"]["inputs"], dict)
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return manifest if sound else None
 
@@ -60,11 +60,11 @@ def upload_result(bucket: Bucket, folder: Path, place: str) -> bytes | None:
     """
     if bucket.exists(f"{place}/{MANIFEST}"):
         return None
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     attempt = uuid.uuid4().hex[:12]
-    body = (json.dumps({**manifest, ATTEMPT: attempt}, indent=2, allow_nan=False) + "\n").encode()
+    manifest = sealed({**read_json(folder / MANIFEST), ATTEMPT: attempt})
+    body = (json.dumps(manifest, indent=2, allow_nan=False) + "\n").encode()
     _all_at_once(lambda name: bucket.upload(folder / name, f"{place}/{attempt}/{name}"), manifest["files"])
-    wrong = lost_files(bucket, place, {**manifest, ATTEMPT: attempt})
+    wrong = lost_files(bucket, place, manifest)
     if wrong:
         raise StoreError(
             f"{bucket.address}/{place} was not published: not all arrived whole ({'; '.join(wrong)}); try again"
@@ -86,20 +86,20 @@ def lost_files(bucket: Bucket, place: str, manifest: Mapping[str, Any]) -> tuple
     return tuple(problem for problem in problems if problem is not None)
 
 
-def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: bytes, *, content: bool = False) -> None:
+def fetch_result(bucket: Bucket, result: PublishedResult, place: str, body: bytes) -> None:
     """Make `result.folder` hold what the manifest `body` of the result at `place` names; what does so already stays.
 
-    A folder that has another manifest, or files of other sizes (with `content`: of other content), is fetched anew. One
-    process of this machine fetches at a time; files are written aside and compared with their hashes first.
+    A folder that has another manifest, or files of other content, is fetched anew. One process of this machine fetches
+    at a time; files are written aside and compared with their hashes first.
 
     Raises:
         LostObjectsError: the bucket no longer holds what the manifest names.
         StoreError: the folder cannot be written, or has another data version that a process is reading.
     """
     with fetching(result.folder):
-        if _is_whole(result, body, content=content):
+        if _is_whole(result, body):
             return
-        manifest = json.loads(body)
+        manifest = parse_json(body)
         aside = result.folder.parent / FETCHING / f"{result.key}-{uuid.uuid4().hex[:8]}"
         try:
             aside.mkdir()
@@ -122,7 +122,7 @@ def keep_copy(folder: Path, result: PublishedResult, body: bytes) -> None:
     """
     try:
         with fetching(result.folder):
-            if _is_whole(result, body, content=False):  # another process has fetched it meanwhile
+            if _is_whole(result, body):  # another process has fetched it meanwhile
                 shutil.rmtree(folder)
                 return
             (folder / MANIFEST).write_bytes(body)
@@ -149,7 +149,7 @@ def _put_in_place(whole: Path, result: PublishedResult) -> None:
         _discard(copy)
         whole.rename(copy.folder)
     flush_entry(copy.folder.parent)
-    remember_whole(copy)
+    record_verified(copy)
 
 
 @contextmanager
@@ -164,7 +164,7 @@ def _unread(copy: PublishedResult) -> Iterator[bool]:
 def _data_version(folder: Path) -> str | None:
     """That of a folder's manifest; None where it cannot be read."""
     try:
-        return str(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["data_version"])
+        return str(read_json(folder / MANIFEST)["data_version"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -202,12 +202,12 @@ def fetching_now(left: Path) -> Iterator[bool]:
         yield held
 
 
-def _is_whole(result: PublishedResult, body: bytes, *, content: bool) -> bool:
+def _is_whole(result: PublishedResult, body: bytes) -> bool:
     try:
         same = (result.folder / MANIFEST).read_bytes() == body
     except OSError:
         return False
-    reasons = own_damage(PublishedResult(result.asset, result.partition, result.key, result.folder), content=content)
+    reasons = own_damage(PublishedResult(result.asset, result.partition, result.key, result.folder))
     if reasons:
         _log.warning("%s is damaged (%s): it is fetched again", result.folder, "; ".join(reasons))
     return same and not reasons

@@ -1,6 +1,7 @@
 """The numbers that Dagster plots: which they are, under which names, and that they are plain numbers."""
 
-import json
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,28 @@ import pyarrow.parquet as pq
 import pytest
 
 from aflite_assets.assets.display.numbers import filter_numbers, grid_numbers, report_numbers
-from aflite_assets.results import PublishedResult
+from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 
 
-def published(folder: Path, asset: str, **manifest: Any) -> PublishedResult:
-    folder.mkdir(parents=True)
-    content = {"summary": {}, "parts": {}, **manifest}
-    (folder / "manifest.json").write_text(json.dumps(content))
-    return PublishedResult(asset, "digits", folder.name, folder)
+def published(
+    folder: Path,
+    asset: str,
+    *,
+    summary: Mapping[str, Any] | None = None,
+    parts: Mapping[str, Mapping[str, Any]] | None = None,
+) -> PublishedResult:
+    """A result with this summary, of parts with these."""
+
+    def write(draft: Draft) -> Mapping[str, Any]:
+        for name, numbers in (parts or {}).items():
+            draft.part(name, ResultKey("1", {"part": name}, {}), partial(_numbers, numbers))
+        return summary or {}
+
+    return ResultStore(folder).get_or_create(asset, "digits", ResultKey("1", {}, {}), write).result
+
+
+def _numbers(numbers: Mapping[str, Any], draft: Draft) -> Mapping[str, Any]:
+    return numbers
 
 
 def test_of_the_filter(tmp_path: Path) -> None:
@@ -43,8 +58,7 @@ def grid(tmp_path: Path, cells: list[tuple[str, str, str | None, int, str, dict[
              "seed": seed, "status": status}
         )  # fmt: skip
         if status == "done":
-            parts[name] = {"key": name.replace(".", "_"), "data_version": "x"}
-            published(tmp_path / "parts" / name.replace(".", "_"), "evaluator_models", summary=summary)
+            parts[name] = summary
     result = published(tmp_path / "key", "evaluator_models", parts=parts)
     pq.write_table(pa.Table.from_pylist(rows), result.path / "cells.parquet")
     return result

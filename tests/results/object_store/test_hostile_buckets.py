@@ -8,8 +8,8 @@ import pytest
 
 from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
-from aflite_assets.results.damage import content_version
 from aflite_assets.results.doctor import examine_store
+from aflite_assets.results.manifests import content_version, sealed
 from aflite_assets.results.object_store import transfer
 from aflite_assets.results.object_store.store import ObjectResultStore
 
@@ -26,10 +26,14 @@ def make(store: ObjectResultStore) -> PublishedResult:
 
 
 def _forged(result: PublishedResult, **changed: Any) -> bytes:
-    """The result's manifest with other fields, and the data version that they have."""
+    """The result's manifest with other fields, the data version that they have, and the hash of all of it."""
     forged = {**result.manifest, **changed}
     forged["data_version"] = content_version(forged["files"], forged["parts"])
-    return json.dumps(forged).encode()
+    return json.dumps(sealed(forged)).encode()
+
+
+def _place(result: PublishedResult) -> str:
+    return f"embeddings/digits/{result.key}"
 
 
 def test_a_manifest_that_leads_out_of_its_folder_is_no_result(here: ObjectResultStore) -> None:
@@ -38,7 +42,7 @@ def test_a_manifest_that_leads_out_of_its_folder_is_no_result(here: ObjectResult
     for outside in ("../../rows.txt", "/tmp/rows.txt", "a/../../b", "./rows.txt", "", "rows\0", "\ud800"):
         files = {outside: result.manifest["files"]["rows.txt"]}
         hostile = _forged(result, files=files, sizes={outside: 3})
-        assert transfer.read_manifest(hostile, result.key) is None
+        assert transfer.read_manifest(hostile, _place(result)) is None
     here.bucket.put(name, hostile)
     assert here.find("embeddings", "digits", KEY) is None
     with pytest.raises(StoreError, match=r"manifest\.json cannot be used; run `aflite doctor --fix`, which removes it"):
@@ -56,8 +60,8 @@ def test_a_key_of_a_part_that_is_no_digest_is_no_result(
     (victim / "precious.txt").write_text("precious")
     part = {"key": named, "data_version": "0" * 20}
     hostile = _forged(result, parts={"cell": part})
-    assert transfer.read_manifest(hostile, result.key) is None
-    assert transfer.read_manifest(hostile.replace(b'"key": ', b'"no_key": '), result.key) is None
+    assert transfer.read_manifest(hostile, _place(result)) is None
+    assert transfer.read_manifest(hostile.replace(b'"key": ', b'"no_key": '), _place(result)) is None
     here.bucket.put(f"embeddings/digits/{result.key}/manifest.json", hostile)
     problems = list(examine_store(there, deep=True))
     assert [(one.kind, one.what.rpartition(": ")[2]) for one in problems[:1]] == [
@@ -72,15 +76,41 @@ def test_a_key_of_a_part_that_is_no_digest_is_no_result(
 def test_sizes_that_are_no_bytes_are_no_result(here: ObjectResultStore, size: object) -> None:
     result = make(here)
     forged = _forged(result, sizes={"rows.txt": size})
-    assert transfer.read_manifest(forged, result.key) is None
-    assert transfer.read_manifest(_forged(result), result.key) is not None
+    assert transfer.read_manifest(forged, _place(result)) is None
+    assert transfer.read_manifest(_forged(result), _place(result)) is not None
     here.bucket.put(f"embeddings/digits/{result.key}/manifest.json", forged)
     assert [one.kind for one in examine_store(here, deep=True)] == ["damaged result", "lost result"]
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'"text"', b"\xff", b'{"files": {}, "parts": {}}'])
 def test_what_is_no_manifest_is_none(body: bytes) -> None:
-    assert transfer.read_manifest(body, "0" * 20) is None
+    assert transfer.read_manifest(body, "embeddings/digits/" + "0" * 20) is None
+
+
+def test_a_manifest_of_another_result_or_with_another_summary_is_no_result(here: ObjectResultStore) -> None:
+    result = make(here)
+    other = here.get_or_create("embeddings", "letters", KEY, write).result
+    name, hostile = f"{_place(result)}/manifest.json", json.dumps(other.manifest).encode()
+    assert result.key == other.key
+    edited = json.dumps({**result.manifest, "summary": {"rows": 4}}).encode()
+    unsealed = {name: value for name, value in result.manifest.items() if name != "manifest_sha256"}
+    for body in (hostile, edited, json.dumps(unsealed).encode()):
+        here.bucket.put(name, body)
+        assert here.find("embeddings", "digits", KEY) is None
+        (damaged, *_) = examine_store(here)
+        assert (damaged.kind, damaged.what.rpartition(": ")[2]) == ("damaged result", "manifest.json cannot be used")
+        with pytest.raises(StoreError, match=r"manifest\.json cannot be used; run `aflite doctor --fix`"):
+            make(here)
+
+
+def test_a_manifest_of_before_hashes_is_read(here: ObjectResultStore) -> None:
+    result = make(here)
+    before = {name: value for name, value in result.manifest.items() if not name.startswith("manifest_")}
+    here.bucket.put(f"{_place(result)}/manifest.json", json.dumps(before).encode())
+    found = here.find("embeddings", "digits", KEY)
+    assert found is not None
+    assert found.summary == {"rows": 3}
+    assert found.file("rows.txt").read_text() == "one"
 
 
 def test_a_mark_that_leads_out_of_the_store_is_refused(here: ObjectResultStore, there: ObjectResultStore) -> None:

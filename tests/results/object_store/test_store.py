@@ -40,7 +40,7 @@ def test_what_one_machine_publishes_another_finds_and_reads(
     assert found.result.file("rows.txt").read_text() == "one"
     assert found.result.path == there.root / "embeddings" / "digits" / key(a=1).digest
     assert found.result.part("cell").file("rows.txt").read_text() == "part of one"
-    assert find_damage(found.result, content=True) is None
+    assert find_damage(found.result) is None
     assert (there.has("embeddings", "digits", made.result.key), there.has("embeddings", "digits", "0")) == (True, False)
     attempts = {result.manifest["attempt"] for result in (made.result, made.result.part("cell"))}
     assert len(attempts) == 2
@@ -311,6 +311,14 @@ def test_work_that_could_not_be_uploaded_is_uploaded_by_the_next_try(
     left.write_text("changed since")
     assert make(here, "two", a=2).file("rows.txt").read_text() == "two"
 
+    with monkeypatch.context() as patch:
+        patch.setattr("aflite_assets.results.object_store.bucket.Bucket.upload", away)
+        with pytest.raises(StoreUnreachableError, match="went away"):
+            make(here, "one", a=3)
+    (left,) = (here.root / "embeddings" / "digits").glob(".work/*/ready/*/manifest.json")
+    left.write_text(left.read_text().replace('"summary": {', '"summary": {"edited": true, ', 1))
+    assert "edited" not in make(here, "two", a=3).summary
+
 
 def test_work_whose_part_was_made_again_meanwhile_is_not_uploaded(
     here: ObjectResultStore, there: ObjectResultStore, monkeypatch: pytest.MonkeyPatch
@@ -360,15 +368,26 @@ def test_a_later_format_is_refused(machine: Machine) -> None:
     store.bucket.put("format.json", b'{"format": 2}')
     with pytest.raises(StoreError, match=r"results in s3://\S+ are of store format 2, which a later version"):
         store.find("embeddings", "digits", key())
-    store.bucket.put("format.json", b"[]")
-    with pytest.raises(StoreError, match=r"s3://\S+/format\.json cannot be read"):
-        make(store)
+    for content, said in {
+        b"[]": r"holds \[\], which is no format of a store",
+        b"null": "holds null, which",
+        b'{"format": "1"}': r'holds \{"format": "1"\}, which',
+        b'{"format": true}': r'holds \{"format": true\}, which',
+        b"[" * 100_000: r"cannot be read \(it is nested too deeply\)",
+        b"\xff": r"cannot be read \(it is not UTF-8\)",
+    }.items():
+        store.bucket.put("format.json", content)
+        for use in (lambda: make(store), lambda: store.find("embeddings", "digits", key())):
+            with pytest.raises(StoreError, match=rf"s3://\S+/format\.json {said}.*; write {{\"format\": 1}} into it"):
+                use()
 
 
 def test_a_mark_that_cannot_be_read_is_named(here: ObjectResultStore) -> None:
     make(here)
     here.bucket.put("embeddings/digits/current.json", b"{}")
-    with pytest.raises(StoreError, match=r"embeddings/digits/current\.json cannot be read \('key'\); delete it, and"):
+    with pytest.raises(
+        StoreError, match=r"embeddings/digits/current\.json cannot be read \(None is no key\); delete it, and"
+    ):
         here.current("embeddings", "digits")
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from aflite_assets.models.classifiers import NeuralClassifier
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.global_state import isolated_random_state
 from aflite_assets.models.training.train import train_classifier
-from aflite_assets.results import PublishedResult, ResultStore
+from aflite_assets.results import Draft, PublishedResult, ResultKey, ResultStore
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import SiameseBagSpec
 from aflite_assets.specs.registry import parse_spec
@@ -126,10 +126,12 @@ def test_the_trainer_records_what_a_model_was_scripted_to_forget(tmp_path: Path,
 
 
 def _counted(folder: Path, dynamics: pa.Table, full: Examples, *, balance: bool = False) -> CountedRows:
-    folder.mkdir(exist_ok=True)
-    pq.write_table(dynamics, folder / "dynamics.parquet")
-    (folder / "manifest.json").write_text('{"summary": {}}', encoding="utf-8")
-    part = PublishedResult("forgettable_sets", "tiny", "k", folder)
+    def write(draft: Draft) -> Mapping[str, Any]:
+        pq.write_table(dynamics, draft.path / "dynamics.parquet")
+        return {}
+
+    key = ResultKey("1", {"balance": balance}, {})
+    part = ResultStore(folder).get_or_create_part("forgettable_sets", "tiny", key, write).result
     return count_rows(WeakTraining("bow", None, BAG, 0), part, full, balance=balance, seed=3)
 
 

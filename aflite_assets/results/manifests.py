@@ -1,0 +1,170 @@
+"""Manifests: the hash that they carry of themselves, and whether one is that of the place where it lies.
+
+The hash covers everything in a manifest, in its order: key, inputs, files, parts, summary, provenance, environment and
+time. It finds damage, edits by hand and manifests copied over others. It does not stop a person who can write the store
+and computes the hash again. Manifests of before (`FORMAT` is missing) carry no hash and are read as they are;
+`damage` notes what they held when it first saw them, so that it finds later changes.
+"""
+
+import hashlib
+import json
+import math
+import os
+import platform
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from aflite_assets import __version__
+from aflite_assets.processors import threads_per_step
+from aflite_assets.results.files import MOST_JSON, read_json
+from aflite_assets.results.keys import ResultKey, is_digest
+
+FORMAT, HASH = "manifest_format", "manifest_sha256"
+"""Fields of a manifest. One that has a format must have a hash, so that a deleted hash is found."""
+_HASHED = 2
+"""The first format with a hash; manifests without the field are of format 1."""
+_CONTRADICTION = "contradicts itself"
+_LIBRARIES = (
+    "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
+)  # fmt: skip
+
+
+def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a manifest as JSON gives them back, with the format and the hash of all of them.
+
+    Raises:
+        ValueError: a number is not finite, or the manifest would be larger than what is read.
+    """
+    text = json.dumps({FORMAT: _HASHED, **fields}, allow_nan=False)
+    if len(text) > MOST_JSON // 2:  # indented it is larger
+        raise ValueError(f"a manifest of {len(text):,} bytes is too large; put tables into files, not into the summary")
+    manifest: dict[str, Any] = json.loads(text)
+    manifest.pop(HASH, None)
+    return {**manifest, HASH: manifest_hash(manifest)}
+
+
+def manifest_hash(manifest: Mapping[str, Any]) -> str:
+    """Hash of everything in a manifest but its own hash, 64 hexadecimal digits. The order of names counts.
+
+    Raises:
+        ValueError: a number is not finite.
+        RecursionError: the manifest is nested too deeply.
+    """
+    fields = {name: value for name, value in manifest.items() if name != HASH}
+    return hashlib.sha256(json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()).hexdigest()
+
+
+def load_manifest(path: Path, asset: str, partition: str, key: str) -> dict[str, Any]:
+    """Read the manifest of a result and check it; see `manifest_problem`.
+
+    Raises:
+        ValueError: it is missing, cannot be read, or is not what was published here; the message is a phrase.
+    """
+    try:
+        manifest: dict[str, Any] = read_json(path)
+    except FileNotFoundError:
+        raise ValueError("is gone") from None
+    except OSError as error:
+        raise ValueError(f"cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise ValueError(f"cannot be read ({error})") from error
+    problem = manifest_problem(manifest, asset, partition, key)
+    if problem is not None:
+        raise ValueError(problem)
+    return manifest
+
+
+def manifest_problem(manifest: Any, asset: str, partition: str, key: str) -> str | None:
+    """Return what is wrong with a manifest, which anyone may have written, as a phrase; None if nothing is.
+
+    A sound one has the content of its hash, is that of the asset, partition and key, and leads nowhere but below its
+    folders: its data version is that of its files and parts, its key that of what it was made from, keys are digests,
+    names of files relative, sizes bytes.
+    """
+    try:
+        problem = _seal_problem(manifest) or _place_problem(manifest, asset, partition, key)
+        return problem or (None if _is_consistent(manifest) else _CONTRADICTION)
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
+        return _CONTRADICTION
+
+
+def content_version(files: Mapping[str, str], parts: Mapping[str, Mapping[str, str]]) -> str:
+    """The data version of files by their hashes and of parts by their data versions."""
+    return ResultKey("", {"files": files}, {name: part["data_version"] for name, part in parts.items()}).digest
+
+
+def _seal_problem(manifest: Mapping[str, Any]) -> str | None:
+    if HASH not in manifest and FORMAT in manifest:
+        return "has lost its hash"
+    try:
+        own_hash = manifest_hash(manifest)
+    except (ValueError, RecursionError):  # an infinite number, which no manifest that was published holds
+        return "was changed after it was published"
+    return None if manifest.get(HASH, own_hash) == own_hash else "was changed after it was published"
+
+
+def _place_problem(manifest: Mapping[str, Any], asset: str, partition: str, key: str) -> str | None:
+    said = tuple(manifest.get(name) for name in ("asset", "partition", "key"))
+    if said == (asset, partition, key):
+        return None
+    if not all(isinstance(name, str) for name in said):
+        return _CONTRADICTION
+    own_asset, own_partition, own_key = (str(name)[:100] for name in said)
+    return f"is that of another result ({own_asset!r} of {own_partition!r}, {own_key!r})"
+
+
+def _is_consistent(manifest: Mapping[str, Any]) -> bool:
+    made_from = manifest["made_from"]
+    return (
+        content_version(manifest["files"], manifest["parts"]) == manifest["data_version"]
+        and is_digest(manifest["key"])
+        and ResultKey(**made_from).digest == manifest["key"]
+        and isinstance(made_from["fields"], dict)
+        and isinstance(made_from["inputs"], dict)
+        and isinstance(manifest["summary"], dict)
+        and isinstance(manifest.get("provenance", {}), dict)
+        and datetime.fromisoformat(manifest["published"]).tzinfo is not None
+        and all(is_digest(part["key"]) for part in manifest["parts"].values())
+        and all(_is_below(name) for name in manifest["files"])
+        and set(manifest.get("sizes", manifest["files"])) == set(manifest["files"])
+        and all(type(size) is int and size >= 0 for size in manifest.get("sizes", {}).values())
+    )
+
+
+def _is_below(name: str) -> bool:
+    """Whether a file's name leads nowhere but below the folder that it is joined to, and can name a file."""
+    return not any(step in ("", ".", "..") for step in name.split("/")) and b"\0" not in name.encode()
+
+
+def without_nan(value: Any) -> Any:
+    """The value with null for NaN and infinity, which JSON cannot hold."""
+    if isinstance(value, Mapping):
+        return {name: without_nan(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def environment() -> dict[str, str | int | None]:
+    """Versions of this project, Python and the libraries that compute; system, kind, cores, threads per step."""
+    return {
+        "aflite_assets": __version__,
+        "python": platform.python_version(),
+        **{name: _installed(name) for name in _LIBRARIES},
+        "system": platform.system(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": threads_per_step(),
+    }
+
+
+@cache
+def _installed(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

@@ -199,7 +199,22 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         lambda spec, folder: _csv(folder / "train.csv", _rows(90, 0), ";"),
         r"'id;premise;hypothesis;gold', which a semicolon seems to separate; set delimiter: \";\"",
     ),
-    "not UTF-8": (_train(b"id,premise,hypothesis,gold\n1,caf\xe9,b,neutral\n"), "read as csv: .*invalid UTF8"),
+    "Latin-1": (
+        _train(b"id,premise,hypothesis,gold\n1,caf\xe9,b,neutral\n"),
+        r"train\.csv' cannot be .* line 2 is no UTF-8 .*fits cp1252, in which it reads '1,caf\u00e9,b,neutral'"
+        "; if that is right set encoding: cp1252",
+    ),
+    "UTF-16": (
+        _train("id,premise,hypothesis,gold\n1,a,b,neutral\n".encode("utf-16")),
+        r"train\.csv' cannot be read as csv: line 1 is no UTF-8 .*; if that is right set encoding: utf-16",
+    ),
+    "UTF-16 without a mark": (
+        _train("id,premise,hypothesis,gold\n1,a,b,neutral\n".encode("utf-16-le")),
+        "a NUL byte beside nearly every letter; the file fits utf-16-le, .* set encoding: utf-16-le",
+    ),
+    "unknown encoding": (
+        _set("source.encoding", "uft-16"), r"source\.encoding: 'uft-16' is no text encoding .*did you mean 'utf-16'",
+    ),
     "a field too many": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral,x\n"),
         "cannot be read as csv: line 2: 5 values where there are 4 columns",

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import pyarrow as pa
 
+from aflite_assets.data.formats.encoding_fit import Misfit, codec_of, misfit, starts_as
 from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.errors import DataError
+from aflite_assets.specs.encodings import UTF_8
 from aflite_assets.specs.sources import TableFormat
 from aflite_assets.wording import quoted_list
 
@@ -21,6 +24,10 @@ _CSV_BLOCK_BYTES = 64 * 2**20
 _JSON_LINE_CHARACTERS = 64 * 2**20
 _MOST_SHOWN = 30
 _SHOWN = 80
+_TOO_LONG = "has more than"
+_SETTINGS = {"parquet": "format", "jsonl": "format and encoding"} | dict.fromkeys(
+    ("csv", "tsv"), "format, delimiter, quoted and encoding"
+)
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 
 
@@ -34,30 +41,54 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
         DataError: the file is not what the source's format says.
     """
     try:
+        _require_encoding(form, path)
         match form.format:
             case "parquet":
                 return _read_parquet(path)
             case "csv" | "tsv":
-                tabs = form.format == "tsv"
-                quoted = not tabs if form.quoted is None else form.quoted
-                delimiter = form.delimiter or ("\t" if tabs else ",")
                 try:
-                    return _read_csv(path, delimiter=delimiter, quoted=quoted, names=form.names)
+                    return _read_csv(form, path)
                 except _UnevenRowError as error:
                     line = line_of_row(form, path, error.row)
                     raise ValueError(f"line {line}: {error}" if line else str(error)) from error
             case "jsonl":
-                return _read_jsonl(path)
+                return _read_jsonl(path, encoding=form.encoding)
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
-        reason = str(error)[:500]
-        if "straddling object" in reason:
-            reason = f"a row has more than {_CSV_BLOCK_BYTES} bytes, as where a quote is never closed"
-        refusal = DataError(
-            f"{str(path)!r} cannot be read as {form.format}: {reason}; "
-            "check the file, and format, delimiter and quoted in the spec"
-        )
-        refusal.refuses = not isinstance(error, OSError)  # a disk may do better next time
-        raise refusal from error
+        raise _refusal(form, path, error) from error
+
+
+class _EncodingError(ValueError):
+    """A file is no text in the encoding that it is read in."""
+
+    def __init__(self, why: Misfit) -> None:
+        super().__init__(why.found)
+        self.why = why
+
+
+def _require_encoding(form: TableFormat, path: Path) -> None:
+    """Refuse a file that does not fit the encoding that the spec names.
+
+    UTF-8 is the readers' own. Of it only the first block is looked at, since the csv reader prints its own errors about
+    rows of other lengths there.
+    """
+    if form.format == "parquet" or (form.encoding == UTF_8 and starts_as(path, UTF_8, size=_CSV_BLOCK_BYTES)):
+        return
+    if (why := misfit(path, form.encoding)) is not None:
+        raise _EncodingError(why)
+
+
+def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
+    """The error that names the file, its format and what to do; an encoding that does not fit explains all others."""
+    reason, remedy = str(error)[:500], f"check the file, and {_SETTINGS[form.format]} in the spec"
+    if "straddling object" in reason:
+        reason = f"a row {_TOO_LONG} {_CSV_BLOCK_BYTES} bytes, as where a quote is never closed"
+    if form.format != "parquet" and _TOO_LONG not in reason:
+        with suppress(OSError, pa.ArrowException):  # a file that cannot be read at all has an error of its own
+            why = error.why if isinstance(error, _EncodingError) else misfit(path, form.encoding)
+            reason, remedy = (reason, remedy) if why is None else (why.found, why.remedy)
+    refusal = DataError(f"{str(path)!r} cannot be read as {form.format}: {reason}; {remedy}")
+    refusal.refuses = not isinstance(error, OSError)  # a disk may do better next time
+    return refusal
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -66,14 +97,20 @@ def _read_parquet(path: Path) -> pa.Table:
     return pq.read_table(path).replace_schema_metadata(None)
 
 
-def _read_csv(path: Path, *, delimiter: str, quoted: bool, names: tuple[str, ...] | None) -> pa.Table:
-    """`names` are those of a file whose first line is a row; without them the first line names the columns."""
+def _read_csv(form: TableFormat, path: Path) -> pa.Table:
+    """The rows of csv or tsv; with `form.names` the first line is a row, without them it names the columns."""
     from pyarrow import csv
 
-    form = csv.ParseOptions(
+    tabs, names = form.format == "tsv", form.names
+    quoted = not tabs if form.quoted is None else form.quoted
+    delimiter = form.delimiter or ("\t" if tabs else ",")
+    parsing = csv.ParseOptions(
         delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted, ignore_empty_lines=True
     )
-    first = _first_line(path, form)
+    reading = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, encoding=form.encoding)
+    first = _first_line(path, parsing, reading)
+    if any("\0" in value for value in first) and (why := misfit(path, form.encoding)) is not None:
+        raise _EncodingError(why)
     _check_delimiter(first, delimiter)
     if names is not None and len(names) != len(first):
         raise ValueError(
@@ -81,14 +118,17 @@ def _read_csv(path: Path, *, delimiter: str, quoted: bool, names: tuple[str, ...
             f"[{quoted_list(first, most=_MOST_SHOWN, length=_SHOWN)}]; give one name for each"
         )
     columns = first if names is None else list(names)
-    reading = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, column_names=names)
+    if names is not None:
+        reading.column_names = names
     texts = csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False)
     try:
-        return csv.read_csv(path, read_options=reading, parse_options=form, convert_options=texts)
+        return csv.read_csv(path, read_options=reading, parse_options=parsing, convert_options=texts)
     except pa.ArrowInvalid as error:
         if "columns, got" not in str(error):
             raise
-        raise _first_uneven(path, form, reading, has_header=names is None) from error
+        if (why := misfit(path, form.encoding)) is not None:
+            raise _EncodingError(why) from error
+        raise _first_uneven(path, parsing, reading, has_header=names is None) from error
 
 
 class _UnevenRowError(ValueError):
@@ -115,7 +155,10 @@ def _first_uneven(
         path,
         # In one thread rows are counted.
         read_options=csv.ReadOptions(
-            block_size=reading.block_size, column_names=reading.column_names, use_threads=False
+            block_size=reading.block_size,
+            column_names=reading.column_names,
+            encoding=reading.encoding,
+            use_threads=False,
         ),
         parse_options=lenient,
     )
@@ -126,11 +169,11 @@ def _first_uneven(
     )
 
 
-def _first_line(path: Path, form: "csv.ParseOptions") -> list[str]:
+def _first_line(path: Path, form: "csv.ParseOptions", reading: "csv.ReadOptions") -> list[str]:
     """The values of the first line. Later lines of other lengths are left to the reading itself."""
     from pyarrow import csv
 
-    reading, lenient = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES), _lenient(form, lambda row: "skip")
+    lenient = _lenient(form, lambda row: "skip")
     with csv.open_csv(path, read_options=reading, parse_options=lenient) as stream:
         return list(stream.schema.names)
 
@@ -159,8 +202,8 @@ def _check_delimiter(first: list[str], delimiter: str) -> None:
         )
 
 
-def _read_jsonl(path: Path) -> pa.Table:
-    with path.open(encoding="utf-8-sig", newline="\n") as stream:
+def _read_jsonl(path: Path, *, encoding: str) -> pa.Table:
+    with path.open(encoding=codec_of(path, encoding), newline="\n") as stream:
         rows = [_json_row(number, line) for number, line in _lines(stream) if line.strip()]
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: _json_column([row.get(name) for row in rows]) for name in names})
@@ -170,7 +213,7 @@ def _lines(stream: TextIO) -> Iterator[tuple[int, str]]:
     for number in count(1):
         line = stream.readline(_JSON_LINE_CHARACTERS + 1)
         if len(line) > _JSON_LINE_CHARACTERS:
-            raise ValueError(f"line {number} has more than {_JSON_LINE_CHARACTERS} characters")
+            raise ValueError(f"line {number} {_TOO_LONG} {_JSON_LINE_CHARACTERS} characters")
         if not line:
             return
         yield number, line

@@ -230,6 +230,10 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "missing column": (
         _set("columns.text", "premis"), r"no column 'premis' that columns\.text names .*did you mean 'premise'",
     ),
+    "column twice": (
+        _train("id,premise,hypothesis,gold,premise\n1,a,b,neutral,c\n"),
+        r"train\.csv' cannot be read as csv: columns 2 and 5 share the name 'premise' .*; give every column a name",
+    ),
     "no input": (_set("columns", {"label": "gold"}), "columns names no input"),
     "repeated id": (_repeated_id, "split 'train': column 'id' has '0' in rows 1 and 5; name a column of unique"),
     "empty text": (_row("premise", None), r"split 'train'.*'premise'.*row 5.*row 5 is line 5 of '.*train\.jsonl'"),

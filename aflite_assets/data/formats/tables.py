@@ -1,7 +1,8 @@
 """Reading one table file in its format, every value as written. What columns mean is decided in `raw_table`."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -14,7 +15,7 @@ from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.errors import DataError
 from aflite_assets.specs.encodings import UTF_8
 from aflite_assets.specs.sources import TableFormat
-from aflite_assets.wording import quoted_list
+from aflite_assets.wording import quoted, quoted_list
 
 if TYPE_CHECKING:
     from pyarrow import csv
@@ -24,6 +25,7 @@ _CSV_BLOCK_BYTES = 64 * 2**20
 _JSON_LINE_CHARACTERS = 64 * 2**20
 _MOST_SHOWN = 30
 _SHOWN = 80
+_MOST_REPEATED = 5
 _TOO_LONG = "has more than"
 _SETTINGS = {"parquet": "format", "jsonl": "format and encoding"} | dict.fromkeys(
     ("csv", "tsv"), "format, delimiter, quoted and encoding"
@@ -57,12 +59,19 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
         raise _refusal(form, path, error) from error
 
 
-class _EncodingError(ValueError):
+class _FileError(ValueError):
+    """What is wrong with a file, and what to do about it."""
+
+    def __init__(self, found: str, remedy: str) -> None:
+        super().__init__(found)
+        self.remedy = remedy
+
+
+class _EncodingError(_FileError):
     """A file is no text in the encoding that it is read in."""
 
     def __init__(self, why: Misfit) -> None:
-        super().__init__(why.found)
-        self.why = why
+        super().__init__(why.found, why.remedy)
 
 
 def _require_encoding(form: TableFormat, path: Path) -> None:
@@ -82,9 +91,11 @@ def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
     reason, remedy = str(error)[:500], f"check the file, and {_SETTINGS[form.format]} in the spec"
     if "straddling object" in reason:
         reason = f"a row {_TOO_LONG} {_CSV_BLOCK_BYTES} bytes, as where a quote is never closed"
-    if form.format != "parquet" and _TOO_LONG not in reason:
+    if isinstance(error, _FileError):
+        remedy = error.remedy
+    elif form.format != "parquet" and _TOO_LONG not in reason:
         with suppress(OSError, pa.ArrowException):  # a file that cannot be read at all has an error of its own
-            why = error.why if isinstance(error, _EncodingError) else misfit(path, form.encoding)
+            why = misfit(path, form.encoding)
             reason, remedy = (reason, remedy) if why is None else (why.found, why.remedy)
     refusal = DataError(f"{str(path)!r} cannot be read as {form.format}: {reason}; {remedy}")
     refusal.refuses = not isinstance(error, OSError)  # a disk may do better next time
@@ -94,6 +105,8 @@ def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
 def _read_parquet(path: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
+    with pq.ParquetFile(path) as file:
+        _require_distinct(file.schema_arrow.names)
     return pq.read_table(path).replace_schema_metadata(None)
 
 
@@ -102,10 +115,13 @@ def _read_csv(form: TableFormat, path: Path) -> pa.Table:
     from pyarrow import csv
 
     tabs, names = form.format == "tsv", form.names
-    quoted = not tabs if form.quoted is None else form.quoted
+    has_quotes = not tabs if form.quoted is None else form.quoted
     delimiter = form.delimiter or ("\t" if tabs else ",")
     parsing = csv.ParseOptions(
-        delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted, ignore_empty_lines=True
+        delimiter=delimiter,
+        quote_char='"' if has_quotes else False,
+        newlines_in_values=has_quotes,
+        ignore_empty_lines=True,
     )
     reading = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, encoding=form.encoding)
     first = _first_line(path, parsing, reading)
@@ -118,6 +134,7 @@ def _read_csv(form: TableFormat, path: Path) -> pa.Table:
             f"[{quoted_list(first, most=_MOST_SHOWN, length=_SHOWN)}]; give one name for each"
         )
     columns = first if names is None else list(names)
+    _require_distinct(columns)
     if names is not None:
         reading.column_names = names
     texts = csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False)
@@ -129,6 +146,32 @@ def _read_csv(form: TableFormat, path: Path) -> pa.Table:
         if (why := misfit(path, form.encoding)) is not None:
             raise _EncodingError(why) from error
         raise _first_uneven(path, parsing, reading, has_header=names is None) from error
+
+
+def _require_distinct(columns: Sequence[str]) -> None:
+    """Refuse columns of which some share a name: what such a name means cannot be known."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(columns, 1):
+        places.setdefault(name, []).append(place)
+    repeated = {name: same for name, same in places.items() if len(same) > 1}
+    if not repeated:
+        return
+    named = [
+        f"columns {_listed(same)} {f'share the name {quoted(name, _SHOWN)}' if name.strip() else 'have no name'}"
+        for name, same in list(repeated.items())[:_MOST_REPEATED]
+    ]
+    more = f", and {len(repeated) - len(named)} more names stand twice" if len(repeated) > len(named) else ""
+    empty = ", or remove what ends each line with an empty column" if any(not name.strip() for name in repeated) else ""
+    raise _FileError(
+        f"{'; '.join(named)} (counted from 1){more}", f"give every column a name of its own in the file{empty}"
+    )
+
+
+def _listed(numbers: list[int]) -> str:
+    shown = [str(number) for number in numbers[:_MOST_SHOWN]]
+    more = [f"{len(numbers) - len(shown)} more"] if len(numbers) > len(shown) else []
+    *first, last = shown + more
+    return f"{', '.join(first)} and {last}"
 
 
 class _UnevenRowError(ValueError):
@@ -221,7 +264,9 @@ def _lines(stream: TextIO) -> Iterator[tuple[int, str]]:
 
 def _json_row(number: int, line: str) -> dict[str, Any]:
     try:
-        row = json.loads(line)
+        row = json.loads(line, object_pairs_hook=_distinct_keys)
+    except _FileError as error:
+        raise _FileError(f"line {number}: {error}", error.remedy) from error
     except ValueError as error:
         raise ValueError(f"line {number} is no JSON ({error})") from error
     if not isinstance(row, dict):
@@ -229,6 +274,14 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
     if "\\ud" in line.lower():
         _check_pairs(number, row)
     return row
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise _FileError(f"the key {quoted(twice, _SHOWN)} stands twice", "keep one of them")
+    return values
 
 
 def _check_pairs(number: int, row: dict[str, Any]) -> None:

@@ -309,6 +309,45 @@ def test_single_nul_byte_is_text(tmp_path: Path) -> None:
     assert _read(tmp_path / "a.csv", b"a,b\nx\0y,2\n", "csv")["a"].to_pylist() == ["x\0y"]
 
 
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            "a,b,a",
+            "columns 1 and 3 share the name 'a' (counted from 1); give every column a name of its own in the file",
+        ),
+        ("a,b,c,b,a,b", "columns 1 and 5 share the name 'a'; columns 2, 4 and 6 share the name 'b' (counted from 1);"),
+        (
+            "a,b,,",
+            "columns 3 and 4 have no name (counted from 1); give every column a name of its own in the file, or ",
+        ),
+        (
+            ",".join(f"{name},{name}" for name in "abcdefgh"),
+            "columns 9 and 10 share the name 'e' (counted from 1), and 3",
+        ),
+    ],
+)
+def test_columns_that_share_a_name_are_named_with_their_places(tmp_path: Path, names: str, message: str) -> None:
+    row = ",".join("1" for _ in names.split(","))
+    with pytest.raises(DataError, match=re.escape(message)) as caught:
+        _read(tmp_path / "a.csv", f"{names}\n{row}\n".encode(), "csv")
+    assert "a.csv' cannot be read as csv: columns " in str(caught.value)
+
+
+def test_columns_of_parquet_that_share_a_name_are_named(tmp_path: Path) -> None:
+    table = pa.Table.from_arrays([pa.array([1])] * 3, names=["x", "y", "x"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"cannot be read as parquet: columns 1 and 3 share the name 'x' \(counted"):
+        _read(tmp_path / "a.parquet", None, "parquet")
+
+
+def test_key_that_stands_twice_in_a_line_is_named(tmp_path: Path) -> None:
+    content = b'{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n'
+    message = "read as jsonl: line 2: the key 'a' stands twice; keep one of them"
+    with pytest.raises(DataError, match=re.escape(message)):
+        _read(tmp_path / "a.jsonl", content, "jsonl")
+
+
 @pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_file_without_a_header_has_the_names_given(tmp_path: Path, form: str, delimiter: str) -> None:
     content = f"ham{delimiter}see you\n\nspam{delimiter}win!\n".encode()

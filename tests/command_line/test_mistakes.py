@@ -253,7 +253,8 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "one class in train": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral\n2,c,d,neutral\n"),
-        r"split 'train' has one class only \(class number 1\), filtering needs at least two",
+        "split 'train' has one class only, 'neutral' in 2 rows, and filtering needs at least two; add rows of another "
+        "class, or correct columns.label, which is 'gold'",
     ),
     "one label named": (_set("labels", ["entailment"]), r"labels: .*at least 2"),
     "a class twice": (_set("labels", ["a", "b", "a"]), "labels: .*names a class twice"),

@@ -12,7 +12,7 @@ import pyarrow as pa
 from aflite_assets.data.raw_table.values import as_text, as_texts, is_bytes, shown
 from aflite_assets.errors import DataError
 from aflite_assets.specs.dataset import LabelValue
-from aflite_assets.wording import LONGEST_NAME, did_you_mean, is_printable_name
+from aflite_assets.wording import LONGEST_NAME, counted, did_you_mean, is_printable_name
 
 MOST_CLASSES = 1_000
 """More values than this are taken for classes only where the spec names them."""
@@ -93,6 +93,11 @@ def read_labels(
     return Labels(
         {s: np.array([numbers[v] for v in column], dtype=np.int64) for s, column in values.items()}, class_names(known)
     )
+
+
+def one_class_text(labels: np.ndarray, names: tuple[str, ...]) -> str:
+    """Say that rows have one class, which it is and how many they are. `labels`: class numbers, all the same."""
+    return f"has one class only, {shown(names[int(labels[0])])} in {counted(len(labels))}, and filtering needs at least two"
 
 
 def _claims(names: LabelNames) -> dict[str | None, int]:

@@ -67,8 +67,12 @@ def test_same_id_may_stand_in_two_splits(build: Build) -> None:
 @pytest.mark.parametrize(
     ("splits", "message"),
     [
-        ({"train": {"text": ["a", "b"], "label": ["yes", "yes"]}}, "split 'train' has one class only (class number 0)"),
-        ({"train": {"text": ["a", "b"], "label": ["yes", "-"]}}, "split 'train' has one class only"),
+        (
+            {"train": {"text": ["a", "b"], "label": ["yes", "yes"]}},
+            "split 'train' has one class only, 'yes' in 2 rows, and filtering needs at least two; add rows of another "
+            "class, or correct columns.label, which is 'label'",
+        ),
+        ({"train": {"text": ["a", "b"], "label": ["yes", "-"]}}, "one class only, 'yes' in 1 row, and filtering needs"),
         ({"train": TRAIN, "dev": {"text": ["a"], "label": ["-"]}}, "split 'dev' has no labelled row; correct the"),
         ({"train": TRAIN, "dev": {"text": pa.array([], pa.string()), "label": []}}, "split 'dev' has no rows; correct"),
         ({"train": TRAIN, "dev": {"txt": ["a"], "label": ["no"]}}, "split 'dev' has no column 'text'"),
@@ -142,7 +146,7 @@ def test_limit_takes_whole_groups_and_never_more_than_asked(limit: int, seed: in
 
 def test_limit_that_leaves_one_class_or_nothing_says_so(build: Build) -> None:
     with pytest.raises(
-        DataError, match=r"split 'train' has one class only .*the limit of 1 rows leaves no more, raise"
+        DataError, match=r"split 'train' has one class only, .*; the limit of 1 rows leaves no more, raise"
     ):
         build({"train": _balanced(8)}, limit={"train": 1})
     with pytest.raises(DataError, match="split 'dev' has no labelled row; the limit of 1 rows leaves no more, raise"):

@@ -117,6 +117,19 @@ def _features(*, rows: int = 90, labels: int = 90, bad: float | None = None) -> 
     return change
 
 
+def _table(content: str) -> Change:
+    """A table of the two features length and width, with a label."""
+
+    def change(spec: Spec, folder: Path) -> None:
+        for split in ("train", "test"):
+            (folder / f"{split}.csv").write_text(f"length,width,kind\n{content}")
+        del spec["labels"]
+        spec |= {"columns": {"features": ["length", "width"], "label": "kind"}, "warmup": {}}
+        spec["representations"] = {"given": {"kind": "identity"}}
+
+    return change
+
+
 def _ragged(spec: Spec, folder: Path) -> None:
     _features()(spec, folder)
     for split in ("train", "test"):
@@ -269,8 +282,16 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         "the label column looks like ids, free text or measurements: it has 1,5.. distinct values",
     ),
     # Features
-    "NaN": (_features(bad=np.nan), r"1 of 90 rows have features that are missing, NaN or infinite .*\(first: row 8\)"),
-    "infinity": (_features(bad=np.inf), r"1 of 90 rows have features that are missing, NaN or infinite"),
+    "NaN": (
+        _features(bad=np.nan),
+        r"1 of 90 rows .* NaN or infinite as float32: column 1 \(from 0\) in 1 row \(first: row 8, column 1",
+    ),
+    "infinity": (_features(bad=np.inf), r"column 1 \(from 0\), which holds 'inf'\); replace or drop"),
+    "blank number": (
+        _table("1,2,a\n3,,b\n5,6,a\n"),
+        r"1 of 3 rows .*: column 'width' in 1 row \(first: row 2, column 'width', which holds ''\); .* "
+        r"row 2 is line 3 of '.*train\.csv'",
+    ),
     "row counts that differ": (_features(labels=89), "90 feature rows but 89 values of label; the files must list"),
     "ragged features": (_ragged, "row 1 has 3 features, but row 10 has 2; every row must have the same number"),
     # Images

@@ -97,7 +97,8 @@ def read_labels(
 
 def one_class_text(labels: np.ndarray, names: tuple[str, ...]) -> str:
     """Say that rows have one class, which it is and how many they are. `labels`: class numbers, all the same."""
-    return f"has one class only, {shown(names[int(labels[0])])} in {counted(len(labels))}, and filtering needs at least two"
+    only = f"{shown(names[int(labels[0])])} in {counted(len(labels))}"
+    return f"has one class only, {only}, and filtering needs at least two"
 
 
 def _claims(names: LabelNames) -> dict[str | None, int]:

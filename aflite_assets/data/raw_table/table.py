@@ -28,7 +28,8 @@ from aflite_assets.data.raw_table.values import as_texts
 from aflite_assets.data.rows import rows_at
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import AnnotationsSpec, ColumnsSpec, LabelValue
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import AnnotationsSpec, LabelValue
 from aflite_assets.specs.sources import (
     CirclesSource,
     DigitsSource,

@@ -76,9 +76,7 @@ def test_features_that_are_not_finite_are_counted_and_the_first_row_named(bad: f
 
 def test_many_columns_that_are_not_finite_are_counted() -> None:
     names = tuple("abcdefgh")
-    with pytest.raises(
-        DataError, match=r"column 'a' in 1 row, .*'e' in 1 row and 3 more columns \(first: row 1"
-    ):
+    with pytest.raises(DataError, match=r"column 'a' in 1 row, .*'e' in 1 row and 3 more columns \(first: row 1"):
         _matrix({name: [np.nan, 1.0] for name in names}, names)
 
 

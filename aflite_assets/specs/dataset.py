@@ -135,6 +135,10 @@ class ChallengeSpec(StrictSpec):
             raise ValueError(f"source has no split {self.fine_tune!r} (it has {splits}); correct fine_tune or add it")
         if self.fine_tune is None and self.fine_tune_limit is not None:
             raise ValueError("fine_tune_limit is about rows to train on, but fine_tune names none; set fine_tune")
+        if self.columns.allow_label_copies:
+            raise ValueError(
+                "columns.allow_label_copies is about rows that are filtered, and these are only tested on; leave it out"
+            )
         if self.fine_tune == self.split:
             raise ValueError(f"fine_tune names {self.fine_tune!r}, the split that is tested on; name another split")
         return self

@@ -294,6 +294,15 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "row counts that differ": (_features(labels=89), "90 feature rows but 89 values of label; the files must list"),
     "ragged features": (_ragged, "row 1 has 3 features, but row 10 has 2; every row must have the same number"),
+    "label among the features": (
+        _all(_table("".join(f"{row * 37 % 11},{row % 2 + 5},{'ab'[row % 2]}\n" for row in range(40)))),
+        r"a run would stop at no_label_copies; correct the data as said there",
+    ),
+    "label copy that is no input": (
+        _set("columns.allow_label_copies", ["premis"]),
+        r"allow_label_copies names 'premis', which is none of the columns that models read \['premise', 'hypothesis'\]"
+        "; did you mean 'premise'",
+    ),
     # Images
     "broken images": (_images(broken=3), r"3 of 90 images.*undecodable_images"),
     "image without a class": (_images(loose=True), r"image 'loose\.png' stands outside of them; move it"),
@@ -313,7 +322,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     "negative slice": (_set("filter.slice_size", -5), r"filter\.slice_size: .*\(received '-5'\)"),
     "large groups": (
         _all(_set("columns.group", "hypothesis"), _set("warmup.size", 0.4), lambda spec, folder: _csv(
-            folder / "train.csv", [row | {"hypothesis": f"so {row['id'] % 3}"} for row in _rows(90, 0)]
+            folder / "train.csv", [row | {"hypothesis": f"so {row['id'] % 2}"} for row in _rows(90, 0)]
         )),
         "smallest group|groups are taken whole|largest group",
     ),
@@ -426,6 +435,35 @@ def test_broken_file_is_named(mistake: str, tmp_path: Path, capsys: pytest.Captu
     assert re.search(message, written), written
     assert "mine.yaml" in written
     assert len(written) < 5000
+
+
+def test_copy_of_the_label_is_named_and_may_be_allowed(
+    tmp_path: Path, spec: Spec, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _table("".join(f"{row * 37 % 11},{row % 2 + 5},{'ab'[row % 2]}\n" for row in range(60)))(spec, tmp_path)
+    assert _check(tmp_path, spec) == 1
+    written = capsys.readouterr().out
+    assert "error: no_label_copies\n" in written
+    said = " ".join(written.split())
+    assert "one to one with the label: column 'width' in all 60 train rows and in 60 of 60 other rows" in said
+    assert "leave it out of the input: " in said
+    assert "set columns: {allow_label_copies: ['width']}" in said
+    spec["columns"]["allow_label_copies"] = ["width"]
+    assert _check(tmp_path, spec) == 0
+    assert "no_label_copies" not in capsys.readouterr().out
+
+
+def test_nul_bytes_and_huge_cells_are_warned_of_with_file_and_line(
+    tmp_path: Path, spec: Spec, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = _rows(90, 0)
+    rows[4]["premise"] = "a\0b"
+    rows[6]["hypothesis"] = "so " + "long " * 450_000
+    _csv(tmp_path / "train.csv", rows)
+    assert _check(tmp_path, spec) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "warning: no_nul_or_huge_cells 1 cell of 'premise' holds a NUL byte: train.csv, line 6. 1 cell of" in said
+    assert "1 cell of 'hypothesis' has 2 MB or more (at most 2.3 MB): train.csv, line 8 remove these bytes" in said
 
 
 def test_hostile_texts_are_no_mistake_and_come_out_escaped(

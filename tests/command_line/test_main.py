@@ -176,7 +176,7 @@ def test_sizes_that_cannot_be_met_are_refused_after_what_was_understood(
     code, out, err = _checked(make(filter={"target_size": 500}), capsys)
     assert code == 1
     assert "first row of train (line 2 of 'train.csv')" in out
-    assert "target_size is 500, which is 500 of 50 rows" in err
+    assert "target_size is 500, more than the 50 train rows" in err
 
 
 def test_a_registered_file_that_failed_says_why(

@@ -312,7 +312,14 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         "representations.small: a model of kind 'small_transformer' reads text, but the .* image; choose 'timm_image'",
     ),
     # Sizes
-    "target over the pool": (_set("filter.target_size", 500), r"filter\.target_size is 500, which is 500 of 72 rows"),
+    "target over the pool": (_set("filter.target_size", 500), r"filter\.target_size is 500, more than the 72"),
+    "train size over the pool": (_set("filter.train_size", 5_000), r"train_size is 5,000, more than the 102 rows"),
+    "slice of no row": (
+        _set("filter.slice_size", 0.001),
+        r"filter\.slice_size is 0\.001, and that share of the 102 rows to filter rounds to no row; set a share of at "
+        r"least 0\.0098, or a number of rows",
+    ),
+    "warm-up over the rows": (_set("warmup.size", 5_000), r"warmup\.size is 5,000, more than the 90 train rows;"),
     "train size over the target": (
         _set("filter.train_size", 51),
         r"filter\.train_size must be below target_size, 51 rows of the pool; received 51: lower train_size or raise",
@@ -326,8 +333,8 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         )),
         "smallest group|groups are taken whole|largest group",
     ),
-    "warm-up of everything": (_set("warmup.size", 1.0), r"warmup\.size 1\.0 leaves 0 of 90 train rows; lower it"),
-    "hold out everything": (_set("holdout", {"dev": 90}), r"holdout\.dev is 90, which is 90 of 90 train rows"),
+    "warm-up of everything": (_set("warmup.size", 1.0), r"warmup\.size is 1\.0, which leaves 0 of 90 train"),
+    "hold out everything": (_set("holdout", {"dev": 90}), r"holdout\.dev is 90, which is 90 rows, but train has 90"),
     # Splits
     "no train split": (
         _set("source.splits", {"training": "train.csv", "test": "test.csv"}), "source has no split named train",

@@ -93,7 +93,7 @@ def test_the_target_is_about_train_rows_while_others_share_the_pool(tmp_path: Pa
     too_large = _grouped(tmp_path, filter={"target_size": 350})
     for name in ("raw_dataset", "challenge_sets"):
         run_stage(name, too_large, store=store)
-    with pytest.raises(DataError, match=r"filter\.target_size is 350, which is 350 of 294 rows"):
+    with pytest.raises(DataError, match=r"filter\.target_size is 350, more than the 294 train rows to filter"):
         run_stage("warmup_split", too_large, store=store)
 
 

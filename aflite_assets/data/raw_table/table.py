@@ -26,7 +26,7 @@ from aflite_assets.data.raw_table.labels import LabelNames, Labels, class_of, on
 from aflite_assets.data.raw_table.swapped import swapped_hint
 from aflite_assets.data.raw_table.values import as_texts
 from aflite_assets.data.rows import rows_at
-from aflite_assets.data.sampling import stratified_sample
+from aflite_assets.data.sampling import resolve_count, stratified_sample
 from aflite_assets.errors import DataError
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.dataset import AnnotationsSpec, LabelValue
@@ -391,11 +391,11 @@ def hold_out(
     """
     rest, drawn = np.arange(len(labels)), {}
     for number, (name, count) in enumerate(holdout.items()):
-        size = count if isinstance(count, int) else round(count * len(labels))
-        if not 1 <= size < len(rest):
+        size = resolve_count(count, len(labels), field=f"holdout.{name}", kind="train rows")
+        if size >= len(rest):
             raise DataError(
-                f"holdout.{name} is {count}, which is {size} of {len(labels)} train rows with {len(rest)} left; "
-                "choose a size that leaves rows on both sides"
+                f"holdout.{name} is {count}, which is {size:,} rows, but train has {len(rest):,} left for it and must "
+                "keep some; hold out fewer"
             )
         rng = np.random.default_rng([seed, 1, number])
         chosen = stratified_sample(labels[rest], None if groups is None else groups[rest], size, rng=rng)

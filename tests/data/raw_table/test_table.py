@@ -330,9 +330,10 @@ def test_the_seed_decides_the_draw() -> None:
 @pytest.mark.parametrize(
     ("holdout", "message"),
     [
-        ({"test": 100}, r"holdout\.test is 100, which is 100 of 100 train rows with 100 left; choose a size"),
-        ({"test": 60, "dev": 0.5}, r"holdout\.dev is 0\.5, which is 50 of 100 train rows with 40 left"),
-        ({"test": 0.001}, r"holdout\.test is 0\.001, which is 0 of 100 train rows"),
+        ({"test": 100}, r"holdout\.test is 100, which is 100 rows, but train has 100 left for it and must keep"),
+        ({"test": 5_000}, r"holdout\.test is 5,000, more than the 100 train rows; set at most 100, or a"),
+        ({"test": 60, "dev": 0.5}, r"holdout\.dev is 0\.5, which is 50 rows, but train has 40 left for it"),
+        ({"test": 0.001}, r"holdout\.test is 0\.001, and that share of the 100 train rows rounds to no row; set a"),
     ],
 )
 def test_sizes_that_cannot_be_met_are_refused(holdout: dict[str, int | float], message: str) -> None:

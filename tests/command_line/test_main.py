@@ -358,6 +358,28 @@ def test_a_threshold_that_guessing_reaches_is_named_with_what_to_set(
         assert said[0].endswith(f"; set filter: {{threshold: {advised:g}}}")
 
 
-def test_only_multiple_choice_is_warned_of_what_guessing_gives(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = _checked(make(filter={**SPEC["filter"], "threshold": 0.4}), capsys)
-    assert "filter.threshold" not in out
+@pytest.mark.parametrize(
+    ("of_no", "threshold", "advised"),
+    [(30, 0.5, 0.8), (30, 0.51, None), (45, 0.75, 0.9), (45, 0.76, None), (48, 0.75, 0.92), (57, 0.95, 0.98)],
+)
+def test_a_threshold_that_the_largest_class_reaches_is_named_for_all_kinds_of_data(
+    make: Make, capsys: pytest.CaptureFixture[str], of_no: int, threshold: float, advised: float | None
+) -> None:
+    rows = [
+        (premise, hypothesis, "no" if row < of_no else "yes", kind)
+        for row, (premise, hypothesis, _, kind) in enumerate(_rows("train", 60))
+    ]
+    code, out, err = _checked(make(rows=rows, filter={**SPEC["filter"], "threshold": threshold}), capsys)
+    assert (code, err) == (0, "")
+    said = [line for line in out.splitlines() if "filter.threshold" in line]
+    share = f"{100 * of_no / 60:.1f} %"
+    largest = "yes" if of_no == 30 else "no"
+    assert said == (
+        []
+        if advised is None
+        else [
+            f"warning: filter.threshold is {threshold:g}, and {share} of the train rows are {largest}, so rows of this "
+            f"class count as predictable for a classifier that says {largest} of every row; set filter: "
+            f"{{threshold: {advised:g}}}"
+        ]
+    )

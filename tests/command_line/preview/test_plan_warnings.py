@@ -80,8 +80,8 @@ def test_train_sets_of_sizes_that_the_filter_never_has_are_named() -> None:
     plan = preview_plan(spec, data, preview_challenges(spec, data))
     train, target = plan.train_pool_rows, plan.settings.target_size
     assert list(train_sets_section(spec, plan)) == [
-        f"warning: train_sets.all is 5,000, but only {train:,} train rows are filtered, so filtered_all is all of them; "
-        "set fewer",
+        f"warning: train_sets.all is 5,000, but only {train:,} train rows are filtered, so filtered_all is all of "
+        "them; set fewer",
         f"warning: train_sets.few is 10, but filter.target_size keeps {target} train rows, so there is no "
         f"filtered_few; set at least {target}, or lower target_size",
     ]

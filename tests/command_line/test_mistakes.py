@@ -206,7 +206,7 @@ def _huge_cell(spec: Spec, folder: Path) -> None:
 MISTAKES: dict[str, tuple[Change, str]] = {
     # Files
     "missing file": (_set("source.splits.train", "trian.csv"), r"file '.*trian\.csv' does not exist; correct"),
-    "folder for a file": (_set("source.splits.train", "."), r"file '.*' does not exist"),
+    "folder for a file": (_set("source.splits.train", "."), "is a folder, and a file is needed; name the file"),
     "not the format": (_set("source.format", "parquet"), r"train\.csv' cannot be read as parquet: .*check the file"),
     "wrong delimiter": (
         lambda spec, folder: _csv(folder / "train.csv", _rows(90, 0), ";"),
@@ -230,9 +230,38 @@ MISTAKES: dict[str, tuple[Change, str]] = {
     ),
     "a field too many": (
         _train("id,premise,hypothesis,gold\n1,a,b,neutral,x\n"),
-        "cannot be read as csv: line 2: 5 values where there are 4 columns",
+        "cannot be read as csv: line 2: 5 values where there are 4 columns: .*; enclose values that hold the delimiter",
     ),
-    "empty file": (_train(""), r"train\.csv' cannot be read as csv: Empty CSV file"),
+    "quote never closed": (
+        _train('id,premise,hypothesis,gold\n1,a,b,neutral\n2,"a,b,neutral\n3,c,d,neutral\n4,e,f,neutral\n'),
+        "line 3: 2 values where there are 4 columns: .* and 2 lines more; a quote that is never closed makes one row",
+    ),
+    "comma at the end of rows": (
+        _train("id,premise,hypothesis,gold\n1,a,b,neutral,\n"), "; end rows without the delimiter, or name a last",
+    ),
+    "gzip": (_train(b"\x1f\x8b\x08\0"), "is compressed with gzip, and no text; unpack it"),
+    "Excel file": (_train(b"PK\x03\x04\x14\0"), "is a zip archive, as Excel's files .* and no text; save the sheet"),
+    "decimal comma": (
+        _all(_table('"0,5",2,a\n"1,5",2,b\n')),
+        "column 'length' of columns.features cannot be read as numbers: row 1 holds '0,5'; write numbers with a",
+    ),
+    "list of JSON": (
+        _all(_row("id", 4), lambda spec, folder: (folder / "test.jsonl").write_text('[{"id": 1},\n{"id": 2}]')),
+        "line 1 is no JSON .*; the file seems to be one list: write an object per line",
+    ),
+    "commas between objects": (
+        _all(_row("id", 4), lambda spec, folder: (folder / "test.jsonl").write_text('{"id": 1},\n{"id": 2}\n')),
+        "line 1 is no JSON .*; leave out the comma at the end of each line",
+    ),
+    "no label at all": (
+        _train("id,premise,hypothesis,gold\n1,a,b,\n2,c,d,\n"),
+        "2 of 2 rows have an empty label .*; correct columns.label, or label the rows in the source .*line 2 of",
+    ),
+    "warm-up of one row": (
+        _all(_set("warmup.size", 1), _set("filter.train_size", 5)),
+        "warmup.size 1 gives 1 rows of 1 classes, and an encoder is trained on two or more; raise it",
+    ),
+    "empty file": (_train(""), r"train\.csv' cannot be read as csv: it is empty, without even a line of columns"),
     "header alone": (_train("id,premise,hypothesis,gold\n"), "split 'train' has no rows; correct the source or drop"),
     "a cell of two gigabytes": (_huge_cell, "cannot be read as csv: a row has more than 67108864 bytes"),
     "broken line of JSON": (
@@ -259,7 +288,7 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _row("gold", "entailmnet"),
         r"label 'entailmnet' \(1 rows\) is no class of labels .*; did you mean 'entailment'",
     ),
-    "empty label": (_row("gold", None), "split 'train': 1 rows have an empty label; add null to unlabelled"),
+    "empty label": (_row("gold", None), r"1 of 90 rows have an empty label \(first: row 5\); add null to unlabelled"),
     "one class": (
         _all(_set("labels", ["entailment", "neutral", "contradiction"]), _set("unlabelled", ["neutral"])),
         "value 'neutral' stands for class 'neutral' of labels and is in unlabelled; keep it in one",

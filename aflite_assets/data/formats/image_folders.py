@@ -27,7 +27,8 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
     paths = image_paths(folder)
     if not paths:
         raise DataError(
-            f"split {split!r}: {str(folder)!r} holds no image (images end in {', '.join(sorted(IMAGE_SUFFIXES))})"
+            f"split {split!r}: {str(folder)!r} holds no image (images end in {', '.join(sorted(IMAGE_SUFFIXES))}); "
+            "correct the path, or put a folder of images per class into it"
         )
     if isinstance(place, LabelledFolder):
         labels = _labels_from_file(split, place, paths)

@@ -15,7 +15,7 @@ from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.errors import DataError
 from aflite_assets.specs.encodings import UTF_8
 from aflite_assets.specs.sources import TableFormat
-from aflite_assets.wording import quoted, quoted_list
+from aflite_assets.wording import counted, quoted, quoted_list
 
 if TYPE_CHECKING:
     from pyarrow import csv
@@ -52,7 +52,7 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
                     return _read_csv(form, path)
                 except _UnevenRowError as error:
                     line = line_of_row(form, path, error.row)
-                    raise ValueError(f"line {line}: {error}" if line else str(error)) from error
+                    raise _FileError(f"line {line}: {error}" if line else str(error), error.remedy) from error
             case "jsonl":
                 return _read_jsonl(path, encoding=form.encoding)
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
@@ -89,6 +89,8 @@ def _require_encoding(form: TableFormat, path: Path) -> None:
 def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
     """The error that names the file, its format and what to do; an encoding that does not fit explains all others."""
     reason, remedy = str(error)[:500], f"check the file, and {_SETTINGS[form.format]} in the spec"
+    if "Empty CSV file" in reason and form.encoding == UTF_8:
+        reason, remedy = "it is empty, without even a line of columns", "write the data into it, or correct the path"
     if "straddling object" in reason:
         reason = f"a row {_TOO_LONG} {_CSV_BLOCK_BYTES} bytes, as where a quote is never closed"
     if isinstance(error, _FileError):
@@ -129,9 +131,10 @@ def _read_csv(form: TableFormat, path: Path) -> pa.Table:
         raise _EncodingError(why)
     _check_delimiter(first, delimiter)
     if names is not None and len(names) != len(first):
-        raise ValueError(
+        raise _FileError(
             f"names has {len(names)} names, but the first line has {len(first)} columns "
-            f"[{quoted_list(first, most=_MOST_SHOWN, length=_SHOWN)}]; give one name for each"
+            f"[{quoted_list(first, most=_MOST_SHOWN, length=_SHOWN)}]",
+            "give one name for each",
         )
     columns = first if names is None else list(names)
     _require_distinct(columns)
@@ -174,11 +177,11 @@ def _listed(numbers: list[int]) -> str:
     return f"{', '.join(first)} and {last}"
 
 
-class _UnevenRowError(ValueError):
+class _UnevenRowError(_FileError):
     """A row has more or fewer values than there are columns; `row` counts from 0, without the header."""
 
-    def __init__(self, message: str, row: int) -> None:
-        super().__init__(message)
+    def __init__(self, found: str, remedy: str, row: int) -> None:
+        super().__init__(found, remedy)
         self.row = row
 
 
@@ -206,10 +209,26 @@ def _first_uneven(
         parse_options=lenient,
     )
     first = found[0]
+    lines = first.text.rstrip("\r\n").splitlines() or [""]
+    more = f" and {counted(len(lines) - 1, 'line')} more" if len(lines) > 1 else ""
     return _UnevenRowError(
-        f"{first.actual_columns} values where there are {first.expected_columns} columns: {first.text[:200]!r}",
+        f"{first.actual_columns} values where there are {first.expected_columns} columns: {lines[0][:200]!r}{more}",
+        _uneven_remedy(lines, first.actual_columns - first.expected_columns, form),
         first.number - 1 - has_header,
     )
+
+
+def _uneven_remedy(lines: list[str], surplus: int, form: "csv.ParseOptions") -> str:
+    if len(lines) > 1:
+        return (
+            "a quote that is never closed makes one row of several lines: close it, or set quoted: false if quotes "
+            "enclose nothing"
+        )
+    if surplus == 1 and lines[0].endswith(form.delimiter):
+        return "end rows without the delimiter, or name a last column in the first line"
+    if surplus > 0 and form.quote_char is not False:
+        return "enclose values that hold the delimiter in double quotes, and double the quotes in them"
+    return "correct the row, or set delimiter and quoted as the file is written"
 
 
 def _first_line(path: Path, form: "csv.ParseOptions", reading: "csv.ReadOptions") -> list[str]:
@@ -239,9 +258,10 @@ def _check_delimiter(first: list[str], delimiter: str) -> None:
     if len(first) == 1 and likely:
         setting = f"set delimiter: {json.dumps(likely[0])}"
         remedy = {"\t": f"try format: tsv, or {setting}"}.get(likely[0], setting)
-        raise ValueError(
+        raise _FileError(
             f"with {_DELIMITERS.get(delimiter, repr(delimiter))} as delimiter it has one column {first[0][:200]!r}, "
-            f"which {_DELIMITERS[likely[0]]} seems to separate; {remedy}"
+            f"which {_DELIMITERS[likely[0]]} seems to separate",
+            remedy,
         )
 
 
@@ -268,12 +288,23 @@ def _json_row(number: int, line: str) -> dict[str, Any]:
     except _FileError as error:
         raise _FileError(f"line {number}: {error}", error.remedy) from error
     except ValueError as error:
-        raise ValueError(f"line {number} is no JSON ({error})") from error
+        raise _FileError(f"line {number} is no JSON ({error})", _json_remedy(number, line)) from error
     if not isinstance(row, dict):
-        raise ValueError(f"line {number} holds {type(row).__name__}, not an object of columns")
+        remedy = _json_remedy(number, line)
+        raise _FileError(f"line {number} holds {type(row).__name__}, not an object of columns", remedy)
     if "\\ud" in line.lower():
         _check_pairs(number, row)
     return row
+
+
+def _json_remedy(number: int, line: str) -> str:
+    if number == 1 and line.lstrip().startswith("["):
+        return (
+            "the file seems to be one list: write an object per line, without brackets around and commas between them"
+        )
+    if line.rstrip().endswith("},"):
+        return "leave out the comma at the end of each line"
+    return 'write one object per line, as in {"text": "...", "label": "..."}'
 
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Feature vectors from a source's columns, as one finite float32 matrix. Other inputs are in `columns`."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -59,10 +61,16 @@ def _from_text(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArra
         row, value = next((row, text) for row, text in enumerate(texts.to_pylist()) if not _is_number(text))
         raise BadRowError(
             f"split {split!r}: column {name!r} of columns.features cannot be read as numbers: row {row + 1} holds "
-            f"{shown(value)}; {_REMEDY}, and write numbers in place of words",
+            f"{shown(value)}; {_number_remedy(str(value))}",
             place=f"split {split!r}",
             row=row,
         ) from error
+
+
+def _number_remedy(text: str) -> str:
+    if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text):
+        return f"write numbers with a decimal point, as in {text.replace(',', '.')}"
+    return "write a number there, or drop the row or the column; a missing number is not filled in"
 
 
 def _is_number(text: str | None) -> bool:

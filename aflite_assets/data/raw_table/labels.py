@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.data.raw_table.values import as_text, as_texts, is_bytes, shown
 from aflite_assets.errors import DataError
 from aflite_assets.specs.dataset import LabelValue
@@ -186,8 +187,16 @@ def _refuse_dropped_classes(dropped: set[str | None], claims: dict[str | None, i
 
 
 def _refuse_missing(values: Mapping[str, list[str | None]]) -> None:
-    split, rows = next((split, column.count(None)) for split, column in values.items() if None in column)
-    raise DataError(f"split {split!r}: {rows} rows have an empty label; add null to unlabelled to drop and count them")
+    split, column = next((split, column) for split, column in values.items() if None in column)
+    rows, first = column.count(None), column.index(None)
+    remedy = "add null to unlabelled to drop and count them"
+    if rows == len(column):
+        remedy = "correct columns.label, or label the rows in the source"
+    raise BadRowError(
+        f"split {split!r}: {rows:,} of {counted(len(column))} have an empty label (first: row {first + 1}); {remedy}",
+        place=f"split {split!r}",
+        row=first,
+    )
 
 
 def _refuse_unknown(counts: Counter[str | None], numbers: dict[str | None, int], names: LabelNames) -> None:

@@ -79,7 +79,7 @@ def facts_of(
 
 def _allowed_copies(columns: ColumnsSpec) -> frozenset[int | str]:
     """The columns of `allow_label_copies` as checks name them: features by number, texts by their place."""
-    names = {columns.text: "text", columns.text_pair: "text_pair"}
+    names: dict[int | str | None, int | str] = {columns.text: "text", columns.text_pair: "text_pair"}
     if isinstance(columns.features, tuple):
         names |= {name: number for number, name in enumerate(columns.features)}
     return frozenset(names.get(name, name) for name in columns.allow_label_copies)

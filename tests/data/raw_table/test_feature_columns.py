@@ -107,7 +107,7 @@ def test_lists_that_are_no_feature_vectors_are_refused(rows: Any, message: str) 
 
 
 def test_words_in_a_number_column_are_refused_with_their_row() -> None:
-    message = "column 'x' of columns.features cannot be read as numbers: row 3 holds 'one<b>'; name one column of lists"
+    message = "column 'x' of columns.features cannot be read as numbers: row 3 holds 'one<b>'; write a number"
     with pytest.raises(DataError, match=re.escape(message)):
         _matrix({"x": ["1", "", "one<b>", "two"]}, ("x",))
 

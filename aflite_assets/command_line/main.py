@@ -93,7 +93,7 @@ def _check(options: argparse.Namespace) -> None:
         preview_plan,
         source_facts,
     )
-    from aflite_assets.command_line.preview.plan_warnings import rates_section, sample_section
+    from aflite_assets.command_line.preview.plan_warnings import rates_section, sample_section, train_sets_section
     from aflite_assets.diagnostics.data_checks.all_checks import data_findings
     from aflite_assets.results.opening import open_store
     from aflite_assets.stages.warmup.warmup_split import WarmupSplitSettings, text_lengths
@@ -116,7 +116,12 @@ def _check(options: argparse.Namespace) -> None:
     _section(challenge_section(challenges))
     plan = preview_plan(spec, data, challenges, store=open_store())
     _section(plan_section(spec, data, plan))
-    warnings = (threshold_section(spec, data), sample_section(spec, data, plan), rates_section(spec))
+    warnings = (
+        threshold_section(spec, data),
+        sample_section(spec, data, plan),
+        train_sets_section(spec, plan),
+        rates_section(spec),
+    )
     _section([*chain.from_iterable(warnings), *verdict_section(spec, data, plan)])
     _section(lengths_section(text_lengths(WarmupSplitSettings.of(spec), raw.examples)))
     if not options.no_timing:

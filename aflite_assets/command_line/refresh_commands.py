@@ -191,6 +191,7 @@ def outlook_lines(plans: Iterable["DatasetPlan"], due_by_dataset: Mapping[str, "
 def _outlook(plan: "DatasetPlan", due: "Due | None") -> str | None:
     """What a refresh would do about one dataset, None where all is found; the same words for the same answer."""
     from aflite_assets.refresh.due import how_to_start
+    from aflite_assets.refresh.launching import PLACEHOLDER
 
     if plan.failure is not None or due is None:
         return "leave it out until its file is mended"
@@ -203,7 +204,7 @@ def _outlook(plan: "DatasetPlan", due: "Due | None") -> str | None:
     if due.why_not == ("refresh: never",):
         return "leave it alone (`refresh: never`)"
     if due.never_begun:
-        return f"not begin it, since it was never made; {how_to_start('NAME')}"
+        return f"not begin it, since it was never made; {how_to_start(PLACEHOLDER)}"
     return f"make nothing: {one_line('; '.join(due.why_not))}"
 
 
@@ -232,6 +233,7 @@ def _refresh(options: argparse.Namespace) -> int:
 
 def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "RefreshState", watch: "Watch") -> int:
     from aflite_assets.refresh.due import how_to_start
+    from aflite_assets.refresh.launching import PLACEHOLDER
     from aflite_assets.refresh.run import refresh_dataset
     from aflite_assets.specs.registry import BUNDLED, load_registry
 
@@ -265,7 +267,7 @@ def _refresh_all(options: argparse.Namespace, store: "ResultStore", state: "Refr
     if not options.names:
         codes.append(_without_files(store, registry))
     if never:
-        _say([f"never made, and not begun: {', '.join(never)}; {_of(never, how_to_start('NAME'))}"])
+        _say([f"never made, and not begun: {', '.join(never)}; {_of(never, how_to_start(PLACEHOLDER))}"])
     return next((code for code in (FAILED, WAITING) if code in codes), 0)
 
 
@@ -321,8 +323,10 @@ def _report(done: "Refreshed", store: "ResultStore") -> Path | None:
 
 
 def _of(names: list[str], words: str) -> str:
-    """The words with NAME replaced by the dataset's name, where there is only one."""
-    return words.replace("NAME", names[0]) if len(names) == 1 else words
+    """The words about any dataset, about the one that there is if there is only one."""
+    from aflite_assets.refresh.launching import for_dataset
+
+    return for_dataset(words, names[0]) if len(names) == 1 else words
 
 
 def _code(done: "Refreshed") -> int:

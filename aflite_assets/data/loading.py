@@ -135,6 +135,10 @@ def _require_files(source: SourceSpec) -> None:
             if not folder.is_dir():
                 raise MissingDataError(f"split {split!r}: folder {str(folder)!r} does not exist; correct the path")
     missing = [path for path in source.files() if not path.is_file()]
+    if missing and missing[0].is_dir():
+        raise MissingDataError(
+            f"{str(missing[0])!r} is a folder, and a file is needed; name the file, or a list of files, in the spec"
+        )
     if missing:
         raise MissingDataError(f"file {str(missing[0])!r} does not exist; correct the path in the spec")
 

@@ -2,7 +2,26 @@
 
 import numpy as np
 
-from aflite_assets.errors import InvalidInputError
+from aflite_assets.errors import DataError, InvalidInputError
+
+
+def resolve_count(count: float | int, rows: int, *, field: str, kind: str) -> int:
+    """Return a count as it is, and a share of `rows` rounded to a whole number. `kind` says which rows these are.
+
+    Raises:
+        DataError: a count above `rows`, or a share that rounds to no row.
+    """
+    size = count if isinstance(count, int) else round(count * rows)
+    if size > rows:
+        raise DataError(
+            f"{field} is {count:,}, more than the {rows:,} {kind}; set at most {rows:,}, or a share such as 0.5"
+        )
+    if size < 1:
+        raise DataError(
+            f"{field} is {count}, and that share of the {rows:,} {kind} rounds to no row; set a share of at least "
+            f"{1 / max(rows, 1):.2g}, or a number of rows"
+        )
+    return size
 
 
 def stratified_sample(

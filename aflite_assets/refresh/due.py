@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from aflite_assets.refresh.launching import launch_command
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan
 from aflite_assets.refresh.state import RefreshState, Tries
 from aflite_assets.specs.refresh_settings import RefreshSpec
@@ -27,7 +28,7 @@ class GivenUp:
     @property
     def remedy(self) -> str:
         """What a person does about it."""
-        by_hand = f", or make it by hand: `dg launch --job benchmark --partition {self.stage.dataset}`"
+        by_hand = f", or make it by hand: `{launch_command(self.stage.dataset)}`"
         return f"mend what it reads{'' if self.tries.refused else by_hand}"
 
     def __str__(self) -> str:
@@ -173,10 +174,7 @@ def after_tries(stage: StagePlan, state: RefreshState) -> GivenUp | RetryLater |
 
 def how_to_start(dataset: str) -> str:
     """What a person does about a dataset that no refresh makes for the first time."""
-    return (
-        f"start it once with `dg launch --job benchmark --partition {dataset}`, or write `refresh: {{start: true}}` "
-        "into its file"
-    )
+    return f"start it once with `{launch_command(dataset)}`, or write `refresh: {{start: true}}` into its file"
 
 
 def why_closed(

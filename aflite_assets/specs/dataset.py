@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.filter import Count, FilterSpec, compared_name
 from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec, check_forgettables
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, StrictSpec
@@ -61,59 +62,6 @@ PlantedValues = str | Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 """The values of an attribute, as text, whose rows carry a planted shortcut."""
-
-
-class ColumnsSpec(StrictSpec):
-    """Names of the source's columns; image folders and feature files need none."""
-
-    label: str = "label"
-    text: str | None = None
-    text_pair: str | None = None
-    image: str | None = None
-    features: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
-        None, description="a list column, or one column per feature"
-    )
-    id: str | None = Field(None, description="the source's own row ids; default: a hash of the row's content")
-    group: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
-        None,
-        description="rows with the same value belong together and are never split; with several columns, rows that "
-        "share a value of any of them",
-    )
-    annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
-        None, description="single annotators' labels: a list column, or one column per annotator"
-    )
-    attributes: tuple[str, ...] = Field((), description="columns carried along for reports only")
-
-    @model_validator(mode="after")
-    def _one_kind_of_input(self) -> Self:
-        given = [name for name in ("text", "image", "features") if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ValueError(f"a row has one kind of input, but columns names {' and '.join(given)}; keep one")
-        if self.text_pair is not None and self.text is None:
-            raise ValueError("text_pair is the second of two texts; name the first as text")
-        self._check_inputs_differ()
-        return self
-
-    def _check_inputs_differ(self) -> None:
-        """A label among the inputs would be learnt from itself, and a column given twice says nothing new."""
-        inputs = [
-            (field, column)
-            for field in ("text", "text_pair", "image", "features")
-            for column in as_tuple(getattr(self, field) or ())
-        ]
-        for place, (field, column) in enumerate(inputs):
-            if column == self.label:
-                raise ValueError(
-                    f"{field} names {column!r}, which is the label column: a model would read the answer; name another "
-                    f"column as {field} or as label"
-                )
-            earlier = next((other for other, name in inputs[:place] if name == column), None)
-            if earlier is not None:
-                raise ValueError(
-                    f"{field} and {earlier} both name {column!r}; name two columns, or leave {field} out"
-                    if earlier != field
-                    else f"{field} names {column!r} twice; keep it once"
-                )
 
 
 class AnnotationsSpec(TableFormat):
@@ -187,6 +135,10 @@ class ChallengeSpec(StrictSpec):
             raise ValueError(f"source has no split {self.fine_tune!r} (it has {splits}); correct fine_tune or add it")
         if self.fine_tune is None and self.fine_tune_limit is not None:
             raise ValueError("fine_tune_limit is about rows to train on, but fine_tune names none; set fine_tune")
+        if self.columns.allow_label_copies:
+            raise ValueError(
+                "columns.allow_label_copies is about rows that are filtered, and these are only tested on; leave it out"
+            )
         if self.fine_tune == self.split:
             raise ValueError(f"fine_tune names {self.fine_tune!r}, the split that is tested on; name another split")
         return self
@@ -427,7 +379,7 @@ class DatasetSpec(StrictSpec):
                 "filter.suspected_label_errors is quarantine, which takes out rows, and a row of multiple choice is "
                 "one answer, so questions would lose answers; leave it out, and read the list in the report"
             )
-        given = sorted(self.columns.model_fields_set - {"annotators", "attributes"})
+        given = sorted(self.columns.model_fields_set - {"annotators", "attributes", "allow_label_copies"})
         if given or self.labels is not None or self.unlabelled:
             named = [*(f"columns.{name}" for name in given), *(["labels"] if self.labels is not None else [])]
             raise ValueError(

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, SecretStr, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from aflite_assets.specs.encodings import UTF_8, Encoding
 from aflite_assets.specs.models import SplitName, StrictSpec
 
 DIGIT_SIZE = 8
@@ -36,6 +37,19 @@ class TableFormat(StrictSpec):
         description="with header: false, the columns' names from left to right, one for each",
         exclude_if=lambda names: names is None,
     )
+    encoding: Encoding = Field(
+        UTF_8,
+        description="csv, tsv and jsonl: the text encoding of the files, such as utf-16 or cp1252",
+        exclude_if=lambda encoding: encoding == UTF_8,
+    )
+
+    @model_validator(mode="after")
+    def _encoded_text(self) -> Self:
+        if self.format == "parquet" and self.encoding != UTF_8:
+            raise ValueError(
+                f"encoding is {self.encoding}, but parquet says itself how its text is written; leave encoding out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _named_columns(self) -> Self:
@@ -161,6 +175,11 @@ class LabelledFolder(StrictSpec):
 
     folder: str = Field(min_length=1)
     labels: str = Field(min_length=1, description="the label file")
+    encoding: Encoding = Field(
+        UTF_8,
+        description="the text encoding of the label file",
+        exclude_if=lambda encoding: encoding == UTF_8,  # so that results which it does not concern are found again
+    )
 
 
 class ImageFolderSource(StrictSpec):

@@ -21,9 +21,9 @@ PARTITION = "?view=partitions&partition=tiny_circles"
 RAW_CHECKS = [
     "all_rows_labelled", "annotators_agree", "class_shares_alike", "classes_balanced", "features_finite",
     "features_on_one_scale", "few_repeats_in_train", "files_intact", "images_decode", "labels_are_not_texts",
-    "labels_known",
-    "no_constant_features", "no_empty_texts", "no_groups_across_splits", "no_label_conflicts", "no_repeated_features",
-    "no_repeats_across_splits", "repeated_texts_grouped", "row_ids_unique",
+    "labels_known", "no_constant_features", "no_empty_texts", "no_groups_across_splits", "no_label_conflicts",
+    "no_label_copies", "no_nul_or_huge_cells", "no_repeated_features", "no_repeats_across_splits",
+    "repeated_texts_grouped", "row_ids_unique",
 ]  # fmt: skip
 NOT_OF_FEATURES = {
     "annotators_agree", "images_decode", "labels_are_not_texts", "no_empty_texts", "no_groups_across_splits",

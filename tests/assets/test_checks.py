@@ -22,7 +22,7 @@ from aflite_assets.stages.shared.published import ChallengeSets
 from aflite_assets.stages.warmup.findings import EncoderFit, EncoderFits
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource
 
-BLOCKING = {"files_intact", "row_ids_unique", "labels_known", "features_finite"}
+BLOCKING = {"files_intact", "row_ids_unique", "labels_known", "features_finite", "no_label_copies"}
 
 
 @pytest.fixture

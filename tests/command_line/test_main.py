@@ -176,7 +176,7 @@ def test_sizes_that_cannot_be_met_are_refused_after_what_was_understood(
     code, out, err = _checked(make(filter={"target_size": 500}), capsys)
     assert code == 1
     assert "first row of train (line 2 of 'train.csv')" in out
-    assert "target_size is 500, which is 500 of 50 rows" in err
+    assert "target_size is 500, more than the 50 train rows" in err
 
 
 def test_a_registered_file_that_failed_says_why(
@@ -358,6 +358,28 @@ def test_a_threshold_that_guessing_reaches_is_named_with_what_to_set(
         assert said[0].endswith(f"; set filter: {{threshold: {advised:g}}}")
 
 
-def test_only_multiple_choice_is_warned_of_what_guessing_gives(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = _checked(make(filter={**SPEC["filter"], "threshold": 0.4}), capsys)
-    assert "filter.threshold" not in out
+@pytest.mark.parametrize(
+    ("of_no", "threshold", "advised"),
+    [(30, 0.5, 0.8), (30, 0.51, None), (45, 0.75, 0.9), (45, 0.76, None), (48, 0.75, 0.92), (57, 0.95, 0.98)],
+)
+def test_a_threshold_that_the_largest_class_reaches_is_named_for_all_kinds_of_data(
+    make: Make, capsys: pytest.CaptureFixture[str], of_no: int, threshold: float, advised: float | None
+) -> None:
+    rows = [
+        (premise, hypothesis, "no" if row < of_no else "yes", kind)
+        for row, (premise, hypothesis, _, kind) in enumerate(_rows("train", 60))
+    ]
+    code, out, err = _checked(make(rows=rows, filter={**SPEC["filter"], "threshold": threshold}), capsys)
+    assert (code, err) == (0, "")
+    said = [line for line in out.splitlines() if "filter.threshold" in line]
+    share = f"{100 * of_no / 60:.1f} %"
+    largest = "yes" if of_no == 30 else "no"
+    assert said == (
+        []
+        if advised is None
+        else [
+            f"warning: filter.threshold is {threshold:g}, and {share} of the train rows are {largest}, so rows of this "
+            f"class count as predictable for a classifier that says {largest} of every row; set filter: "
+            f"{{threshold: {advised:g}}}"
+        ]
+    )

@@ -15,6 +15,7 @@ from filelock import FileLock
 
 from aflite_assets.command_line.main import INTERRUPTED, main
 from aflite_assets.command_line.refresh_commands import FAILED, PAUSED, WAITING
+from aflite_assets.refresh.launching import launch_command
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.results import ResultStore, file_hashes
 from aflite_assets.results.file_hashes import FileHashes, Watch
@@ -164,7 +165,7 @@ def test_plan_says_what_a_refresh_would_do_with_each(vectors: Path, run: Run) ->
     def would(*names: str) -> list[str]:
         return run("plan", *names)[1].split("a refresh now would:\n")[1].splitlines()
 
-    start = "not begin it, since it was never made; start it once with `dg launch --job benchmark --partition"
+    start = f"not begin it, since it was never made; start it once with `{launch_command('')}".rstrip()
     write = "or write `refresh: {start: true}` into its file"
     _edit(vectors, title="Other")
     out = run("plan", "vectors", "circles_1")[1]
@@ -246,7 +247,7 @@ def test_a_failure_waits_for_its_next_try_and_three_are_told_once(
     code, out, _ = run("refresh", "vectors", "--now")
     assert code == FAILED
     assert out.startswith("vectors: published_dataset is still left, 3 tries failed (`aflite status")
-    by_hand = "mend what it reads, or make it by hand: `dg launch --job benchmark --partition vectors`\n"
+    by_hand = f"mend what it reads, or make it by hand: `{launch_command('vectors')}`\n"
     assert out.endswith(by_hand)
     assert f"stage left alone: vectors: published_dataset is left after 3 tries{last} - {by_hand}" in run("doctor")[1]
     assert f"\nneeds you:\n  vectors: published_dataset is left after 3 tries{last}\n" in run("status", "vectors")[1]

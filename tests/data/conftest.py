@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table
-from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
 
 
 @pytest.fixture

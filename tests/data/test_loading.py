@@ -193,3 +193,18 @@ def test_drawn_sources_are_those_of_synthetic() -> None:
         **settings,
     )
     assert load_source(given)["dev"].equals(circles(given)["dev"])
+
+
+def test_multiple_choice_is_read_in_the_encoding_of_its_table(tmp_path: Path) -> None:
+    path = tmp_path / "train.csv"
+    path.write_bytes("question;A;B;key\nO\u00f9?;caf\u00e9;th\u00e9;A\n".encode("utf-16"))
+    table = {"format": "csv", "delimiter": ";", "splits": {"train": str(path)}}
+    asked: dict[str, Any] = {"question": "question", "answers": ["A", "B"], "right": "key"}
+    with pytest.raises(DataError, match=r"line 1 is no UTF-8 .*; if that is right set encoding: utf-16"):
+        load_source(_source(format="multiple_choice", table=table, **asked))
+    read = load_source(_source(format="multiple_choice", table={**table, "encoding": "UTF-16"}, **asked))["train"]
+    assert read["text"].to_pylist() == ["O\u00f9?", "O\u00f9?"]
+    assert dict(zip(read["text_pair"].to_pylist(), read["label"].to_pylist(), strict=True)) == {
+        "caf\u00e9": "right",
+        "th\u00e9": "wrong",
+    }

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aflite_assets.data.sampling import class_quotas, stratified_sample
-from aflite_assets.errors import InvalidInputError
+from aflite_assets.data.sampling import class_quotas, resolve_count, stratified_sample
+from aflite_assets.errors import DataError, InvalidInputError
 
 LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=60)
 
@@ -12,6 +12,24 @@ LABELS = st.lists(st.integers(0, 4), min_size=1, max_size=60)
 def _draw(labels: list[int], groups: list[int] | None, size: int, seed: int = 0) -> np.ndarray:
     array = None if groups is None else np.array(groups)
     return stratified_sample(np.array(labels, np.int64), array, size, rng=np.random.default_rng(seed))
+
+
+def test_whole_numbers_are_counts_and_decimals_are_shares() -> None:
+    assert [resolve_count(count, 200, field="x", kind="rows") for count in (1, 1.0, 0.25, 200)] == [1, 200, 50, 200]
+
+
+@pytest.mark.parametrize(
+    ("count", "message"),
+    [
+        (5_000, r"filter\.x is 5,000, more than the 288 train rows; set at most 288, or a share such as 0\.5$"),
+        (0.001, r"filter\.x is 0\.001, and that share of the 288 train rows rounds to no row; set a share of at least "
+                r"0\.0035, or a number of rows$"),
+    ],
+)  # fmt: skip
+def test_counts_that_cannot_be_met_are_named_with_both_numbers(count: float, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        resolve_count(count, 288, field="filter.x", kind="train rows")
+    assert resolve_count(0.0035, 288, field="filter.x", kind="train rows") == 1
 
 
 @given(counts=st.lists(st.integers(0, 10_000), min_size=1, max_size=12), share=st.floats(0, 1))

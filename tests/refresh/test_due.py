@@ -7,6 +7,7 @@ import pytest
 
 from aflite_assets.refresh.changes import Change
 from aflite_assets.refresh.due import MOST_TRIES, WAITS, Due, what_is_due
+from aflite_assets.refresh.launching import launch_command
 from aflite_assets.refresh.plan import DatasetPlan, StagePlan, State
 from aflite_assets.refresh.state import RefreshState
 from aflite_assets.specs.refresh_settings import RefreshSpec
@@ -75,7 +76,7 @@ def test_what_has_no_result_is_begun_where_the_file_says_so(state: RefreshState)
     assert due.stages == ()
     assert due.never_begun is True
     assert due.why_not == (
-        "raw_dataset was never made; start it once with `dg launch --job benchmark --partition digits`, or write "
+        f"raw_dataset was never made; start it once with `{launch_command('digits')}`, or write "
         "`refresh: {start: true}` into its file",
     )
     due = what_is_due(plan, RefreshSpec(start=True), now=_at(20), state=state)

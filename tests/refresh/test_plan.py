@@ -151,6 +151,21 @@ def test_what_cannot_be_judged_is_refused_with_the_reason(made_vectors: dict[str
     assert plan_dataset(parse_spec(made_vectors), store).up_to_date
 
 
+def test_data_that_fail_a_check_are_refused_before_what_follows(
+    made_vectors: dict[str, Any], store: ResultStore
+) -> None:
+    labels = np.load(_train_labels(made_vectors))
+    file = Path(made_vectors["source"]["splits"]["train"]["features"])
+    features = np.load(file)
+    features[:, 0] = labels
+    np.save(file, features)
+    run_stage("raw_dataset", parse_spec(made_vectors), store=store)
+    plan = plan_dataset(parse_spec(made_vectors), store)
+    assert (plan["raw_dataset"].state, plan["train_sample"].state) == ("found", "refused")
+    assert _why(plan, "train_sample")[0].startswith("raw_dataset failed its check no_label_copies: one to one with the")
+    assert _why(plan, "warmup_split")[1:] == ["train_sample refused"]
+
+
 def test_a_model_that_is_not_there_is_refused(made_vectors: dict[str, Any], store: ResultStore, tmp_path: Path) -> None:
     gone = tmp_path / "gone.safetensors"
     net = {"kind": "timm_image", "architecture": "resnet10t", "checkpoint": str(gone)}

@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from aflite_assets.specs.dataset import ColumnsSpec, DatasetSpec, WarmupSpec
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import DatasetSpec, WarmupSpec
 from aflite_assets.specs.filter import FilterSpec
 
 

@@ -128,7 +128,7 @@ def test_file_that_is_no_text_or_no_file_is_a_failure(folders: tuple[Path, Path]
     registry = load_registry()
     failures = {path.name: message.removeprefix(f"{path}: ") for path, message in registry.failures.items()}
     assert failures == {
-        "bytes.yaml": "line 1: byte 0xff is not UTF-8; save the file as text in UTF-8",
+        "bytes.yaml": "line 1: is not UTF-8 (the file fits utf-16); save the file as text in UTF-8",
         "folder.yaml": "is a folder; a dataset is described in a text file",
         "lost.yml": "there is no such file; correct the name or the link",
         "pipe.yaml": "is no ordinary file; a dataset is described in a text file",

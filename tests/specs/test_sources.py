@@ -1,10 +1,12 @@
+import codecs
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from aflite_assets.specs.sources import SourceSpec, as_tuple
+from aflite_assets.specs.encodings import ENCODINGS, known_encoding
+from aflite_assets.specs.sources import LabelledFolder, SourceSpec, as_tuple
 
 CIRCLES: dict[str, Any] = {
     "format": "circles",
@@ -145,3 +147,68 @@ def test_header_and_names_are_in_no_key_where_they_change_nothing() -> None:
     assert plain == {"format": "csv", "delimiter": None, "quoted": None, "splits": {"train": "a"}}
     named = _source(format="csv", splits={"train": "a"}, header=False, names=["x"]).model_dump(mode="json")
     assert (named["header"], named["names"]) == (False, ["x"])
+
+
+@pytest.mark.parametrize(
+    ("written", "encoding"),
+    [
+        ("UTF-8", "utf-8"),
+        ("utf_8_sig", "utf-8"),
+        ("windows-1252", "cp1252"),
+        ("Latin1", "latin-1"),
+        ("ISO-8859-15", "iso8859-15"),
+        ("utf-16LE", "utf-16-le"),
+        ("Shift_JIS", "shift-jis"),
+    ],
+)
+def test_encoding_has_one_name_however_it_is_written(written: str, encoding: str) -> None:
+    source = _source(format="csv", splits={"train": "a"}, encoding=written)
+    assert source.encoding == encoding
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_every_encoding_is_one_of_text_that_is_read_in_blocks(encoding: str) -> None:
+    assert known_encoding(encoding.upper().replace("-", "_")) == encoding
+    assert codecs.getincrementaldecoder(encoding)().decode("a1,\n".encode(encoding), final=True) == "a1,\n"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "idna",
+        "rot13",
+        "zip",
+        "unicode_escape",
+        "raw_unicode_escape",
+        "undefined",
+        "mbcs",
+        "ANSI",
+        "base64",
+        "utf-7",
+        "../x",
+    ],
+)
+def test_codec_of_something_else_is_refused(hostile: str) -> None:
+    with pytest.raises(ValidationError, match=f"'{hostile}' is no text encoding that is read here.* common ones are"):
+        _source(format="csv", splits={"train": "a"}, encoding=hostile)
+
+
+def test_unknown_encoding_has_the_nearest_one_beside_it() -> None:
+    with pytest.raises(ValidationError, match=r"'uft-8' is no text encoding that is read here; did you mean 'utf-8'\?"):
+        _source(format="multiple_choice", table={"format": "csv", "splits": {"train": "a"}, "encoding": "uft-8"},
+                question="q", answers="a", right="r")  # fmt: skip
+    with pytest.raises(ValidationError, match=r"x…' is no text encoding"):
+        LabelledFolder(folder="a", labels="b", encoding="x" * 5_000)
+
+
+def test_parquet_has_no_encoding() -> None:
+    with pytest.raises(ValidationError, match="encoding is cp1252, but parquet says itself how its text is written"):
+        _source(format="parquet", splits={"train": "a"}, encoding="cp1252")
+
+
+def test_encoding_is_part_of_a_key_only_where_it_is_another() -> None:
+    source = {"format": "csv", "splits": {"train": "a"}}
+    assert "encoding" not in _source(**source).model_dump(mode="json")
+    assert "encoding" not in _source(**source, encoding="utf8").model_dump(mode="json")
+    assert _source(**source, encoding="UTF-16").model_dump(mode="json")["encoding"] == "utf-16"
+    assert "encoding" not in LabelledFolder(folder="a", labels="b").model_dump(mode="json")

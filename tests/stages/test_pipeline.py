@@ -280,8 +280,32 @@ def test_bad_data_are_named_and_leave_nothing(
     assert files <= {".lock", "vectors.lock", "format.json"}
 
 
+def test_a_copy_of_the_label_stops_the_run_unless_the_file_allows_it(
+    feature_files: Callable[..., dict[str, Any]], store: ResultStore
+) -> None:
+    content = feature_files()
+    files = content["source"]["splits"]["train"]
+    features, labels = np.load(files["features"]), np.load(files["labels"])
+    features[:, 1] = 3 - 2 * labels
+    np.save(files["features"], features)
+    message = r"raw_dataset failed its check no_label_copies: one to one with the label: column 1 \(from 0\) in all 120"
+    with pytest.raises(DataError, match=message) as caught:
+        _walk(content, store)
+    assert str(caught.value).endswith("set columns: {allow_label_copies: [1]}")
+    made = {path.name for path in store.root.iterdir() if list(path.rglob("manifest.json"))}
+    assert made == {"raw_dataset", "challenge_sets"}
+    content["columns"] = {"allow_label_copies": [1]}
+    run_stage("raw_dataset", parse_spec(content), store=store)
+    assert run_stage("train_sample", parse_spec(content), store=store).result.summary == {"nothing_asked": True}
+
+
 PLANS: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
-    ("target above pool", {"filter": {"target_size": 500}}, DataError, r"target_size is 500, which is 500 of 120 rows"),
+    (
+        "target above pool",
+        {"filter": {"target_size": 500}},
+        DataError,
+        r"target_size is 500, more than the 120",
+    ),
     (
         "train_size above target",
         {"filter": {"target_size": 20, "train_size": 26}},
@@ -294,7 +318,12 @@ PLANS: list[tuple[str, dict[str, Any], type[AfliteError], str]] = [
         DataError,
         r"filter\.slice_size must not exceed target_size, 40 rows of the pool; received 41: lower slice_size",
     ),
-    ("slice of no row", {"filter": {"slice_size": 0.001}}, DataError, r"slice_size is 0.001, which is 0 of 160"),
+    (
+        "slice of no row",
+        {"filter": {"slice_size": 0.001}},
+        DataError,
+        r"slice_size is 0.001, and that share of the",
+    ),
     (
         "encoder for text",
         {"representations": {"bert": {"kind": "huggingface_text", "checkpoint": "./nowhere"}}},

@@ -93,7 +93,7 @@ def test_the_target_is_about_train_rows_while_others_share_the_pool(tmp_path: Pa
     too_large = _grouped(tmp_path, filter={"target_size": 350})
     for name in ("raw_dataset", "challenge_sets"):
         run_stage(name, too_large, store=store)
-    with pytest.raises(DataError, match=r"filter\.target_size is 350, which is 350 of 294 rows"):
+    with pytest.raises(DataError, match=r"filter\.target_size is 350, more than the 294 train rows to filter"):
         run_stage("warmup_split", too_large, store=store)
 
 
@@ -119,7 +119,7 @@ def test_splits_may_be_treated_one_by_one(tmp_path: Path, store: ResultStore) ->
 def test_groups_too_large_for_the_warm_up_are_named(tmp_path: Path, store: ResultStore) -> None:
     spec = _grouped(tmp_path, group_size=100, warmup={"size": 50})
     raw = load_examples(run_stage("raw_dataset", spec, store=store).result.path)
-    with pytest.raises(DataError, match=r"warmup.size 50 gives 0 rows of 0 classes, since groups are taken whole"):
+    with pytest.raises(DataError, match=r"warmup.size 50 gives 0 rows of 0 classes, .* since groups are taken whole"):
         _check_plan(WarmupSplitSettings.of(spec), raw, np.zeros(0, np.int64), needed=True)
 
 

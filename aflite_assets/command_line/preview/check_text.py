@@ -125,21 +125,23 @@ def verdict_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iter
 
 
 def threshold_section(spec: DatasetSpec, data: DataPreview) -> Iterator[str]:
-    """That answers of multiple choice reach the threshold by guessing, and what to set; nothing where they do not."""
+    """That rows reach the threshold if the largest class is always predicted, and what to set; else nothing."""
     train = data.raw.examples.in_split("train")
     labels = train.labels
-    if right_answers(train, partly=isinstance(spec.source, MultipleChoiceSource)) is None:
-        return
+    of_questions = right_answers(train, partly=isinstance(spec.source, MultipleChoiceSource)) is not None
     largest = int(np.bincount(labels).argmax())
     guessed, threshold = float((labels == largest).mean()), spec.filter.threshold
     if threshold > guessed + _ROUNDING:
         return
     enough = min(math.ceil(100 * (guessed + _OVER_GUESSING * (1 - guessed)) - _ROUNDING) / 100, 1.0)
-    yield (
-        f"warning: filter.threshold is {threshold:g}, and saying {escaped(data.raw.examples.label_names[largest])} of "
-        f"every answer is right on {percent(guessed)} % of them, so answers leave for what guessing gives; set filter: "
-        f"{{threshold: {enough:g}}}"
+    share, name = percent(guessed), escaped(_name(data.raw.examples.label_names[largest]))
+    what = (
+        f"saying {name} of every answer is right on {share} % of them, so answers leave for what guessing gives"
+        if of_questions
+        else f"{share} % of the train rows are {name}, so rows of this class count as predictable for a classifier "
+        f"that says {name} of every row"
     )
+    yield f"warning: filter.threshold is {threshold:g}, and {what}; set filter: {{threshold: {enough:g}}}"
 
 
 def lengths_section(lengths: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.image_folders import image_paths
 from aflite_assets.data.loading import content_fingerprint
 from aflite_assets.data.raw_table.table import RawTable
+from aflite_assets.data.sampling import resolve_count
 from aflite_assets.diagnostics.data_checks.context import SourceFacts
 from aflite_assets.errors import MissingDataError, ModelError
 from aflite_assets.models.preflight import check_model
@@ -36,7 +37,6 @@ from aflite_assets.stages.shared.sizes import (
     CurveSizes,
     curve_sizes,
     in_pool,
-    resolve_count,
     sample_misfits,
     sample_sizes,
     warmup_rows,
@@ -289,7 +289,7 @@ def _expected_rows(spec: DatasetSpec, counts: Mapping[str, int] | None) -> dict[
         return None
     rows = dict(counts)
     for split, size in spec.holdout.items():
-        rows[split] = resolve_count(size, counts["train"], field=f"holdout.{split}")
+        rows[split] = resolve_count(size, counts["train"], field=f"holdout.{split}", kind="train rows")
         rows["train"] -= rows[split]
     return {split: min(number, (spec.limit or {}).get(split, number)) for split, number in rows.items()}
 

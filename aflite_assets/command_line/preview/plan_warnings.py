@@ -1,4 +1,4 @@
-"""What `aflite check` warns of in settings that a run would take: samples that may not fit, rates of second phases.
+"""What `aflite check` warns of in settings that a run would take: samples and train sets that may not fit, rates.
 
 What a verdict will lack, and a threshold that guessing reaches, are in `check_text`.
 """
@@ -36,6 +36,22 @@ def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Itera
         f"warning: if train_sample chooses {' or '.join(map(count, problems))} rows, the run is refused "
         f"after its trainings; of {count(first)} rows: {problems[first].rstrip('.')}; {remedy}"
     )
+
+
+def train_sets_section(spec: DatasetSpec, plan: RunPlan) -> Iterator[str]:
+    """Further train sets of sizes that the filter never has; nothing where it may have all."""
+    most, least = plan.train_pool_rows, plan.settings.target_size
+    for name, rows in spec.train_sets.items():
+        if rows >= most:
+            yield (
+                f"warning: train_sets.{name} is {count(rows)}, but only {count(most)} train rows are filtered, so "
+                f"filtered_{name} is all of them; set fewer"
+            )
+        elif rows < least:
+            yield (
+                f"warning: train_sets.{name} is {count(rows)}, but filter.target_size keeps {count(least)} train rows, "
+                f"so there is no filtered_{name}; set at least {count(least)}, or lower target_size"
+            )
 
 
 def rates_section(spec: DatasetSpec) -> Iterator[str]:

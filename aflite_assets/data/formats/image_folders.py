@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from aflite_assets.data.formats.encoding_fit import codec_of, misfit
 from aflite_assets.data.images import IMAGE_SUFFIXES, IMAGE_TYPE
 from aflite_assets.errors import DataError
 from aflite_assets.results.files import file_sha256
@@ -26,10 +27,11 @@ def image_table(split: str, place: str | LabelledFolder, *, rows: int | None = N
     paths = image_paths(folder)
     if not paths:
         raise DataError(
-            f"split {split!r}: {str(folder)!r} holds no image (images end in {', '.join(sorted(IMAGE_SUFFIXES))})"
+            f"split {split!r}: {str(folder)!r} holds no image (images end in {', '.join(sorted(IMAGE_SUFFIXES))}); "
+            "correct the path, or put a folder of images per class into it"
         )
     if isinstance(place, LabelledFolder):
-        labels = _labels_from_file(split, Path(place.labels), paths)
+        labels = _labels_from_file(split, place, paths)
     else:
         labels = _labels_from_folders(split, folder, paths)
     chosen = range(len(paths)) if rows is None else _first_of_each(labels, rows)
@@ -78,8 +80,9 @@ def _labels_from_folders(split: str, folder: Path, paths: list[Path]) -> list[st
     return [path.parts[0] for path in paths]
 
 
-def _labels_from_file(split: str, file: Path, paths: list[Path]) -> list[str]:
-    fields = _label_lines(split, file)
+def _labels_from_file(split: str, place: LabelledFolder, paths: list[Path]) -> list[str]:
+    file = Path(place.labels)
+    fields = _label_lines(split, file, encoding=place.encoding)
     if len(fields) == len(paths) and all(len(parts) == 1 for parts in fields):
         _refuse_unclear_order(split, file, paths)
         return [parts[0] for parts in fields]
@@ -103,11 +106,14 @@ def _labels_from_file(split: str, file: Path, paths: list[Path]) -> list[str]:
     return [labels[row] for row in range(len(paths))]
 
 
-def _label_lines(split: str, file: Path) -> list[list[str]]:
+def _label_lines(split: str, file: Path, *, encoding: str) -> list[list[str]]:
     """The fields of every line that is not blank."""
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, ValueError) as error:
+        why = misfit(file, encoding)
+        if why is not None:
+            raise ValueError(f"{why.found}; {why.remedy}")
+        lines = file.read_text(encoding=codec_of(file, encoding)).splitlines()
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise DataError(f"split {split!r}: label file {str(file)!r} cannot be read as text: {error}") from error
     return [[part for part in re.split(r"[,\t ]+", line.strip()) if part] for line in lines if line.strip()]
 

@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.data.formats.encoding_fit import codec_of
 from aflite_assets.errors import DataError
 from aflite_assets.specs.sources import TableFormat
 
 _FILES = b"aflite.files"
+_LONGEST_CELL = 2**30
+"""Characters; the readers' own limits are lower."""
 
 
 class BadRowError(DataError):
@@ -46,7 +49,8 @@ def files_of(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def _written(form: TableFormat) -> dict[str, Any]:
-    return {"format": form.format, "delimiter": form.delimiter, "quoted": form.quoted, "header": form.header}
+    named = ("format", "delimiter", "quoted", "header", "encoding")
+    return {name: getattr(form, name) for name in named}
 
 
 @contextmanager
@@ -112,15 +116,18 @@ def _line(file: Mapping[str, Any], row: int) -> int | None:
 def _lines(file: Mapping[str, Any], first: int, count: int) -> list[int] | None:
     """The lines on which `count` rows begin, from `first` on; None for a format without lines or an unreadable file."""
     path, form = Path(file["path"]), file["format"]
+    if form == "parquet":
+        return None
+    # Cells of over 128 kB, which Python's reader refuses by default, are rows like others.
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
     try:
-        if form == "parquet":
-            return None
+        codec = codec_of(path, file["encoding"])
         if form == "jsonl":
-            with path.open(encoding="utf-8-sig", errors="replace", newline="\n") as stream:
+            with path.open(encoding=codec, errors="replace", newline="\n") as stream:
                 return _some(first, count, (number for number, line in enumerate(stream, 1) if line.strip()))
         skipped = first + (1 if file["header"] else 0)
         quoted = form == "csv" if file["quoted"] is None else file["quoted"]
-        with path.open(encoding="utf-8-sig", errors="replace", newline="" if quoted else None) as stream:
+        with path.open(encoding=codec, errors="replace", newline="" if quoted else None) as stream:
             if not quoted:
                 return _some(skipped, count, (number for number, line in enumerate(stream, 1) if line.strip("\n")))
             delimiter = file["delimiter"] or ("\t" if form == "tsv" else ",")

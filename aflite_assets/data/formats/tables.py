@@ -1,17 +1,21 @@
 """Reading one table file in its format, every value as written. What columns mean is decided in `raw_table`."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import pyarrow as pa
 
+from aflite_assets.data.formats.encoding_fit import Misfit, codec_of, misfit, starts_as
 from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.errors import DataError
+from aflite_assets.specs.encodings import UTF_8
 from aflite_assets.specs.sources import TableFormat
-from aflite_assets.wording import quoted_list
+from aflite_assets.wording import counted, quoted, quoted_list
 
 if TYPE_CHECKING:
     from pyarrow import csv
@@ -21,6 +25,11 @@ _CSV_BLOCK_BYTES = 64 * 2**20
 _JSON_LINE_CHARACTERS = 64 * 2**20
 _MOST_SHOWN = 30
 _SHOWN = 80
+_MOST_REPEATED = 5
+_TOO_LONG = "has more than"
+_SETTINGS = {"parquet": "format", "jsonl": "format and encoding"} | dict.fromkeys(
+    ("csv", "tsv"), "format, delimiter, quoted and encoding"
+)
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 
 
@@ -34,68 +43,145 @@ def read_table_file(form: TableFormat, path: Path) -> pa.Table:
         DataError: the file is not what the source's format says.
     """
     try:
+        _require_encoding(form, path)
         match form.format:
             case "parquet":
                 return _read_parquet(path)
             case "csv" | "tsv":
-                tabs = form.format == "tsv"
-                quoted = not tabs if form.quoted is None else form.quoted
-                delimiter = form.delimiter or ("\t" if tabs else ",")
                 try:
-                    return _read_csv(path, delimiter=delimiter, quoted=quoted, names=form.names)
+                    return _read_csv(form, path)
                 except _UnevenRowError as error:
                     line = line_of_row(form, path, error.row)
-                    raise ValueError(f"line {line}: {error}" if line else str(error)) from error
+                    raise _FileError(f"line {line}: {error}" if line else str(error), error.remedy) from error
             case "jsonl":
-                return _read_jsonl(path)
+                return _read_jsonl(path, encoding=form.encoding)
     except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
-        reason = str(error)[:500]
-        if "straddling object" in reason:
-            reason = f"a row has more than {_CSV_BLOCK_BYTES} bytes, as where a quote is never closed"
-        refusal = DataError(
-            f"{str(path)!r} cannot be read as {form.format}: {reason}; "
-            "check the file, and format, delimiter and quoted in the spec"
-        )
-        refusal.refuses = not isinstance(error, OSError)  # a disk may do better next time
-        raise refusal from error
+        raise _refusal(form, path, error) from error
+
+
+class _FileError(ValueError):
+    """What is wrong with a file, and what to do about it."""
+
+    def __init__(self, found: str, remedy: str) -> None:
+        super().__init__(found)
+        self.remedy = remedy
+
+
+class _EncodingError(_FileError):
+    """A file is no text in the encoding that it is read in."""
+
+    def __init__(self, why: Misfit) -> None:
+        super().__init__(why.found, why.remedy)
+
+
+def _require_encoding(form: TableFormat, path: Path) -> None:
+    """Refuse a file that does not fit the encoding that the spec names.
+
+    UTF-8 is the readers' own. Of it only the first block is looked at, since the csv reader prints its own errors about
+    rows of other lengths there.
+    """
+    if form.format == "parquet" or (form.encoding == UTF_8 and starts_as(path, UTF_8, size=_CSV_BLOCK_BYTES)):
+        return
+    if (why := misfit(path, form.encoding)) is not None:
+        raise _EncodingError(why)
+
+
+def _refusal(form: TableFormat, path: Path, error: Exception) -> DataError:
+    """The error that names the file, its format and what to do; an encoding that does not fit explains all others."""
+    reason, remedy = str(error)[:500], f"check the file, and {_SETTINGS[form.format]} in the spec"
+    if "Empty CSV file" in reason and form.encoding == UTF_8:
+        reason, remedy = "it is empty, without even a line of columns", "write the data into it, or correct the path"
+    if "straddling object" in reason:
+        reason = f"a row {_TOO_LONG} {_CSV_BLOCK_BYTES} bytes, as where a quote is never closed"
+    if isinstance(error, _FileError):
+        remedy = error.remedy
+    elif form.format != "parquet" and _TOO_LONG not in reason:
+        with suppress(OSError, pa.ArrowException):  # a file that cannot be read at all has an error of its own
+            why = misfit(path, form.encoding)
+            reason, remedy = (reason, remedy) if why is None else (why.found, why.remedy)
+    refusal = DataError(f"{str(path)!r} cannot be read as {form.format}: {reason}; {remedy}")
+    refusal.refuses = not isinstance(error, OSError)  # a disk may do better next time
+    return refusal
 
 
 def _read_parquet(path: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
+    with pq.ParquetFile(path) as file:
+        _require_distinct(file.schema_arrow.names)
     return pq.read_table(path).replace_schema_metadata(None)
 
 
-def _read_csv(path: Path, *, delimiter: str, quoted: bool, names: tuple[str, ...] | None) -> pa.Table:
-    """`names` are those of a file whose first line is a row; without them the first line names the columns."""
+def _read_csv(form: TableFormat, path: Path) -> pa.Table:
+    """The rows of csv or tsv; with `form.names` the first line is a row, without them it names the columns."""
     from pyarrow import csv
 
-    form = csv.ParseOptions(
-        delimiter=delimiter, quote_char='"' if quoted else False, newlines_in_values=quoted, ignore_empty_lines=True
+    tabs, names = form.format == "tsv", form.names
+    has_quotes = not tabs if form.quoted is None else form.quoted
+    delimiter = form.delimiter or ("\t" if tabs else ",")
+    parsing = csv.ParseOptions(
+        delimiter=delimiter,
+        quote_char='"' if has_quotes else False,
+        newlines_in_values=has_quotes,
+        ignore_empty_lines=True,
     )
-    first = _first_line(path, form)
+    reading = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, encoding=form.encoding)
+    first = _first_line(path, parsing, reading)
+    if any("\0" in value for value in first) and (why := misfit(path, form.encoding)) is not None:
+        raise _EncodingError(why)
     _check_delimiter(first, delimiter)
     if names is not None and len(names) != len(first):
-        raise ValueError(
+        raise _FileError(
             f"names has {len(names)} names, but the first line has {len(first)} columns "
-            f"[{quoted_list(first, most=_MOST_SHOWN, length=_SHOWN)}]; give one name for each"
+            f"[{quoted_list(first, most=_MOST_SHOWN, length=_SHOWN)}]",
+            "give one name for each",
         )
     columns = first if names is None else list(names)
-    reading = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES, column_names=names)
+    _require_distinct(columns)
+    if names is not None:
+        reading.column_names = names
     texts = csv.ConvertOptions(column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=False)
     try:
-        return csv.read_csv(path, read_options=reading, parse_options=form, convert_options=texts)
+        return csv.read_csv(path, read_options=reading, parse_options=parsing, convert_options=texts)
     except pa.ArrowInvalid as error:
         if "columns, got" not in str(error):
             raise
-        raise _first_uneven(path, form, reading, has_header=names is None) from error
+        if (why := misfit(path, form.encoding)) is not None:
+            raise _EncodingError(why) from error
+        raise _first_uneven(path, parsing, reading, has_header=names is None) from error
 
 
-class _UnevenRowError(ValueError):
+def _require_distinct(columns: Sequence[str]) -> None:
+    """Refuse columns of which some share a name: what such a name means cannot be known."""
+    places: dict[str, list[int]] = {}
+    for place, name in enumerate(columns, 1):
+        places.setdefault(name, []).append(place)
+    repeated = {name: same for name, same in places.items() if len(same) > 1}
+    if not repeated:
+        return
+    named = [
+        f"columns {_listed(same)} {f'share the name {quoted(name, _SHOWN)}' if name.strip() else 'have no name'}"
+        for name, same in list(repeated.items())[:_MOST_REPEATED]
+    ]
+    more = f", and {len(repeated) - len(named)} more names stand twice" if len(repeated) > len(named) else ""
+    empty = ", or remove what ends each line with an empty column" if any(not name.strip() for name in repeated) else ""
+    raise _FileError(
+        f"{'; '.join(named)} (counted from 1){more}", f"give every column a name of its own in the file{empty}"
+    )
+
+
+def _listed(numbers: list[int]) -> str:
+    shown = [str(number) for number in numbers[:_MOST_SHOWN]]
+    more = [f"{len(numbers) - len(shown)} more"] if len(numbers) > len(shown) else []
+    *first, last = shown + more
+    return f"{', '.join(first)} and {last}"
+
+
+class _UnevenRowError(_FileError):
     """A row has more or fewer values than there are columns; `row` counts from 0, without the header."""
 
-    def __init__(self, message: str, row: int) -> None:
-        super().__init__(message)
+    def __init__(self, found: str, remedy: str, row: int) -> None:
+        super().__init__(found, remedy)
         self.row = row
 
 
@@ -115,22 +201,41 @@ def _first_uneven(
         path,
         # In one thread rows are counted.
         read_options=csv.ReadOptions(
-            block_size=reading.block_size, column_names=reading.column_names, use_threads=False
+            block_size=reading.block_size,
+            column_names=reading.column_names,
+            encoding=reading.encoding,
+            use_threads=False,
         ),
         parse_options=lenient,
     )
     first = found[0]
+    lines = first.text.rstrip("\r\n").splitlines() or [""]
+    more = f" and {counted(len(lines) - 1, 'line')} more" if len(lines) > 1 else ""
     return _UnevenRowError(
-        f"{first.actual_columns} values where there are {first.expected_columns} columns: {first.text[:200]!r}",
+        f"{first.actual_columns} values where there are {first.expected_columns} columns: {lines[0][:200]!r}{more}",
+        _uneven_remedy(lines, first.actual_columns - first.expected_columns, form),
         first.number - 1 - has_header,
     )
 
 
-def _first_line(path: Path, form: "csv.ParseOptions") -> list[str]:
+def _uneven_remedy(lines: list[str], surplus: int, form: "csv.ParseOptions") -> str:
+    if len(lines) > 1:
+        return (
+            "a quote that is never closed makes one row of several lines: close it, or set quoted: false if quotes "
+            "enclose nothing"
+        )
+    if surplus == 1 and lines[0].endswith(form.delimiter):
+        return "end rows without the delimiter, or name a last column in the first line"
+    if surplus > 0 and form.quote_char is not False:
+        return "enclose values that hold the delimiter in double quotes, and double the quotes in them"
+    return "correct the row, or set delimiter and quoted as the file is written"
+
+
+def _first_line(path: Path, form: "csv.ParseOptions", reading: "csv.ReadOptions") -> list[str]:
     """The values of the first line. Later lines of other lengths are left to the reading itself."""
     from pyarrow import csv
 
-    reading, lenient = csv.ReadOptions(block_size=_CSV_BLOCK_BYTES), _lenient(form, lambda row: "skip")
+    lenient = _lenient(form, lambda row: "skip")
     with csv.open_csv(path, read_options=reading, parse_options=lenient) as stream:
         return list(stream.schema.names)
 
@@ -153,14 +258,15 @@ def _check_delimiter(first: list[str], delimiter: str) -> None:
     if len(first) == 1 and likely:
         setting = f"set delimiter: {json.dumps(likely[0])}"
         remedy = {"\t": f"try format: tsv, or {setting}"}.get(likely[0], setting)
-        raise ValueError(
+        raise _FileError(
             f"with {_DELIMITERS.get(delimiter, repr(delimiter))} as delimiter it has one column {first[0][:200]!r}, "
-            f"which {_DELIMITERS[likely[0]]} seems to separate; {remedy}"
+            f"which {_DELIMITERS[likely[0]]} seems to separate",
+            remedy,
         )
 
 
-def _read_jsonl(path: Path) -> pa.Table:
-    with path.open(encoding="utf-8-sig", newline="\n") as stream:
+def _read_jsonl(path: Path, *, encoding: str) -> pa.Table:
+    with path.open(encoding=codec_of(path, encoding), newline="\n") as stream:
         rows = [_json_row(number, line) for number, line in _lines(stream) if line.strip()]
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: _json_column([row.get(name) for row in rows]) for name in names})
@@ -170,7 +276,7 @@ def _lines(stream: TextIO) -> Iterator[tuple[int, str]]:
     for number in count(1):
         line = stream.readline(_JSON_LINE_CHARACTERS + 1)
         if len(line) > _JSON_LINE_CHARACTERS:
-            raise ValueError(f"line {number} has more than {_JSON_LINE_CHARACTERS} characters")
+            raise ValueError(f"line {number} {_TOO_LONG} {_JSON_LINE_CHARACTERS} characters")
         if not line:
             return
         yield number, line
@@ -178,14 +284,35 @@ def _lines(stream: TextIO) -> Iterator[tuple[int, str]]:
 
 def _json_row(number: int, line: str) -> dict[str, Any]:
     try:
-        row = json.loads(line)
+        row = json.loads(line, object_pairs_hook=_distinct_keys)
+    except _FileError as error:
+        raise _FileError(f"line {number}: {error}", error.remedy) from error
     except ValueError as error:
-        raise ValueError(f"line {number} is no JSON ({error})") from error
+        raise _FileError(f"line {number} is no JSON ({error})", _json_remedy(number, line)) from error
     if not isinstance(row, dict):
-        raise ValueError(f"line {number} holds {type(row).__name__}, not an object of columns")
+        remedy = _json_remedy(number, line)
+        raise _FileError(f"line {number} holds {type(row).__name__}, not an object of columns", remedy)
     if "\\ud" in line.lower():
         _check_pairs(number, row)
     return row
+
+
+def _json_remedy(number: int, line: str) -> str:
+    if number == 1 and line.lstrip().startswith("["):
+        return (
+            "the file seems to be one list: write an object per line, without brackets around and commas between them"
+        )
+    if line.rstrip().endswith("},"):
+        return "leave out the comma at the end of each line"
+    return 'write one object per line, as in {"text": "...", "label": "..."}'
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise _FileError(f"the key {quoted(twice, _SHOWN)} stands twice", "keep one of them")
+    return values
 
 
 def _check_pairs(number: int, row: dict[str, Any]) -> None:

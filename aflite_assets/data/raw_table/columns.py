@@ -18,7 +18,7 @@ from aflite_assets.data.raw_table.value_limits import LARGEST_IMAGE, check_sizes
 from aflite_assets.data.raw_table.values import as_texts, is_bytes, is_list, is_number, is_text, plain, shown
 from aflite_assets.data.synthetic.circles import list_column
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.wording import did_you_mean, quoted_list
 
 _INPUTS = ("features", "text", "image")

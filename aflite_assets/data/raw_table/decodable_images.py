@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import undecodable
+from aflite_assets.data.raw_table.labels import one_class_text
 from aflite_assets.data.rows import rows_at
 from aflite_assets.errors import DataError
 from aflite_assets.processors import threads_per_step
@@ -67,7 +68,7 @@ def drop_undecodable(
             raise _too_many(split, dropped[split], int(inside.sum()), largest_share)
     kept = Examples(rows_at(examples.table, np.flatnonzero(~broken)), examples.label_names)
     if complete:
-        _require_two_classes(kept.labels[splits[~broken] == "train"], dropped)
+        _require_two_classes(kept.labels[splits[~broken] == "train"], kept.label_names, dropped)
     return DecodableExamples(kept, dropped)
 
 
@@ -89,12 +90,14 @@ def _too_many(split: str, dropped: UndecodableImages, images: int, largest_share
     )
 
 
-def _require_two_classes(train_labels: np.ndarray, dropped: Mapping[str, UndecodableImages]) -> None:
+def _require_two_classes(
+    train_labels: np.ndarray, names: tuple[str, ...], dropped: Mapping[str, UndecodableImages]
+) -> None:
     if "train" in dropped and len(np.unique(train_labels)) < 2:
+        left = one_class_text(train_labels, names) if len(train_labels) else "has no rows"
         raise DataError(
             f"without the {dropped['train'].rows} images that cannot be decoded "
-            f"(first: {_first_ids(dropped['train'])}) split 'train' has one class only, filtering needs at "
-            "least two; repair them"
+            f"(first: {_first_ids(dropped['train'])}) split 'train' {left}; repair them"
         )
 
 

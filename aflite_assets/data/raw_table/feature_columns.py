@@ -1,5 +1,7 @@
 """Feature vectors from a source's columns, as one finite float32 matrix. Other inputs are in `columns`."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -7,7 +9,9 @@ import pyarrow.compute as pc
 from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.data.raw_table.values import is_list, is_number, is_text, plain, shown
 from aflite_assets.errors import DataError
+from aflite_assets.wording import counted, quoted
 
+_MOST_SHOWN, _NAME_LENGTH = 5, 80
 _REMEDY = "name one column of lists of numbers, or a list of number columns"
 
 
@@ -29,7 +33,7 @@ def feature_matrix(split: str, table: pa.Table, names: str | tuple[str, ...]) ->
             f"split {split!r}: columns.features {shown(names)} cannot be read as numbers ({shown(str(error))}); "
             f"{_REMEDY}"
         ) from error
-    return _finite(split, matrix)
+    return _require_finite(split, table, names, matrix)
 
 
 def _of_columns(split: str, table: pa.Table, names: tuple[str, ...]) -> np.ndarray:
@@ -57,10 +61,16 @@ def _from_text(split: str, name: str, column: pa.ChunkedArray) -> pa.ChunkedArra
         row, value = next((row, text) for row, text in enumerate(texts.to_pylist()) if not _is_number(text))
         raise BadRowError(
             f"split {split!r}: column {name!r} of columns.features cannot be read as numbers: row {row + 1} holds "
-            f"{shown(value)}; {_REMEDY}, and write numbers in place of words",
+            f"{shown(value)}; {_number_remedy(str(value))}",
             place=f"split {split!r}",
             row=row,
         ) from error
+
+
+def _number_remedy(text: str) -> str:
+    if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text):
+        return f"write numbers with a decimal point, as in {text.replace(',', '.')}"
+    return "write a number there, or drop the row or the column; a missing number is not filled in"
 
 
 def _is_number(text: str | None) -> bool:
@@ -125,14 +135,33 @@ def _common_width(split: str, column: pa.ChunkedArray) -> int:
     return width
 
 
-def _finite(split: str, matrix: np.ndarray) -> np.ndarray:
-    finite = np.isfinite(matrix).all(axis=1)
-    if not finite.all():
-        first = int(np.flatnonzero(~finite)[0])
-        raise BadRowError(
-            f"split {split!r}: {(~finite).sum()} of {len(finite)} rows have features that are missing, NaN or infinite "
-            f"as float32 (first: row {first + 1}); replace or drop them in the source",
-            place=f"split {split!r}",
-            row=first,
-        )
-    return matrix
+def _require_finite(split: str, table: pa.Table, names: str | tuple[str, ...], matrix: np.ndarray) -> np.ndarray:
+    finite = np.isfinite(matrix)
+    if finite.all():
+        return matrix
+    bad_rows = np.flatnonzero(~finite.all(axis=1))
+    row = int(bad_rows[0])
+    column = int(np.flatnonzero(~finite[row])[0])
+    counts = (~finite).sum(axis=0)
+    bad_columns = np.flatnonzero(counts)
+    shown_columns = [f"{_column(names, int(bad))} in {counted(int(counts[bad]))}" for bad in bad_columns[:_MOST_SHOWN]]
+    more = f" and {len(bad_columns) - len(shown_columns)} more columns" if len(bad_columns) > _MOST_SHOWN else ""
+    raise BadRowError(
+        f"split {split!r}: {len(bad_rows)} of {len(finite)} rows have features that are missing, NaN or infinite as "
+        f"float32: {', '.join(shown_columns)}{more} (first: row {row + 1}, {_column(names, column)}, which holds "
+        f"{shown(_value(table, names, row, column))}); replace or drop them in the source",
+        place=f"split {split!r}",
+        row=row,
+    )
+
+
+def _column(names: str | tuple[str, ...], column: int) -> str:
+    """A feature's column by its name, or its number in the column of lists."""
+    return f"column {quoted(names[column], _NAME_LENGTH)}" if isinstance(names, tuple) else f"column {column} (from 0)"
+
+
+def _value(table: pa.Table, names: str | tuple[str, ...], row: int, column: int) -> object:
+    """The value as the source has it."""
+    if isinstance(names, tuple):
+        return table[names[column]][row].as_py()
+    return table[names][row].as_py()[column]

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.data.formats.row_places import BadRowError
 from aflite_assets.data.raw_table.values import as_text, as_texts, is_bytes, shown
 from aflite_assets.errors import DataError
 from aflite_assets.specs.dataset import LabelValue
-from aflite_assets.wording import LONGEST_NAME, did_you_mean, is_printable_name
+from aflite_assets.wording import LONGEST_NAME, counted, did_you_mean, is_printable_name
 
 MOST_CLASSES = 1_000
 """More values than this are taken for classes only where the spec names them."""
@@ -93,6 +94,12 @@ def read_labels(
     return Labels(
         {s: np.array([numbers[v] for v in column], dtype=np.int64) for s, column in values.items()}, class_names(known)
     )
+
+
+def one_class_text(labels: np.ndarray, names: tuple[str, ...]) -> str:
+    """Say that rows have one class, which it is and how many they are. `labels`: class numbers, all the same."""
+    only = f"{shown(names[int(labels[0])])} in {counted(len(labels))}"
+    return f"has one class only, {only}, and filtering needs at least two"
 
 
 def _claims(names: LabelNames) -> dict[str | None, int]:
@@ -180,8 +187,16 @@ def _refuse_dropped_classes(dropped: set[str | None], claims: dict[str | None, i
 
 
 def _refuse_missing(values: Mapping[str, list[str | None]]) -> None:
-    split, rows = next((split, column.count(None)) for split, column in values.items() if None in column)
-    raise DataError(f"split {split!r}: {rows} rows have an empty label; add null to unlabelled to drop and count them")
+    split, column = next((split, column) for split, column in values.items() if None in column)
+    rows, first = column.count(None), column.index(None)
+    remedy = "add null to unlabelled to drop and count them"
+    if rows == len(column):
+        remedy = "correct columns.label, or label the rows in the source"
+    raise BadRowError(
+        f"split {split!r}: {rows:,} of {counted(len(column))} have an empty label (first: row {first + 1}); {remedy}",
+        place=f"split {split!r}",
+        row=first,
+    )
 
 
 def _refuse_unknown(counts: Counter[str | None], numbers: dict[str | None, int], names: LabelNames) -> None:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from aflite_assets.data.raw_table.labels import LabelNames, label_text
-from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
 
 FEWEST_CLASSES = 20
 """So few classes, or fewer, are no texts."""

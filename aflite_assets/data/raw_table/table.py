@@ -22,13 +22,14 @@ from aflite_assets.data.raw_table.columns import (
     require_columns,
 )
 from aflite_assets.data.raw_table.copies import DroppedCopies, without_copies
-from aflite_assets.data.raw_table.labels import LabelNames, Labels, class_of, read_labels
+from aflite_assets.data.raw_table.labels import LabelNames, Labels, class_of, one_class_text, read_labels
 from aflite_assets.data.raw_table.swapped import swapped_hint
 from aflite_assets.data.raw_table.values import as_texts
 from aflite_assets.data.rows import rows_at
-from aflite_assets.data.sampling import stratified_sample
+from aflite_assets.data.sampling import resolve_count, stratified_sample
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import AnnotationsSpec, ColumnsSpec, LabelValue
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import AnnotationsSpec, LabelValue
 from aflite_assets.specs.sources import (
     CirclesSource,
     DigitsSource,
@@ -176,7 +177,7 @@ def _build(
             whole_groups=set(label_names) == {RIGHT, WRONG},
         )
     splits = _split_rows(rows, labels.numbers, groups, holdout, seed=seed, complete=complete)
-    kept = _limited(splits, labels.numbers, groups, limit, seed=seed, complete=complete)
+    kept = _limited(splits, labels, groups, limit, column=columns.label, seed=seed, complete=complete)
     parts, start = [], 0
     for split, table in tables.items():
         optional = {"group": groups.get(split), "annotator_labels": annotators.get(split)}
@@ -229,28 +230,31 @@ def _split_rows(
 
 def _limited(
     splits: Mapping[str, _Split],
-    labels: Mapping[str, np.ndarray],
+    labels: Labels,
     groups: Mapping[str, np.ndarray],
     limit: Mapping[str, int],
     *,
+    column: str,
     seed: int,
     complete: bool,
 ) -> dict[str, np.ndarray]:
-    """Of each split as many rows as its limit lets, positions in the source's split."""
+    """Of each split as many rows as its limit lets, positions in the source's split; `column` is that of the labels."""
     kept = {}
     for number, (name, split) in enumerate(splits.items()):
-        own, rows = labels[split.source], split.rows
+        own, rows = labels.numbers[split.source], split.rows
         if complete:
-            drawn = len(splits) > len(labels)
-            remedy = "hold out fewer rows" if drawn else "correct the source or drop the split from the spec"
-            _check_classes(name, own[rows], remedy)
+            source_remedy = f"add rows of another class, or correct columns.label, which is {column!r}"
+            if not len(rows):
+                source_remedy = "correct the source or drop the split from the spec"
+            drawn = len(splits) > len(labels.numbers)
+            _require_classes(name, own[rows], labels.names, "hold out fewer rows" if drawn else source_remedy)
         size = limit.get(name, len(rows))
         if size < len(rows):
             within = groups[split.source][rows] if split.source in groups else None
             rng = np.random.default_rng([seed, number])
             rows = rows[stratified_sample(own[rows], within, size, rng=rng)]
             if complete:
-                _check_classes(name, own[rows], f"the limit of {size} rows leaves no more, raise it")
+                _require_classes(name, own[rows], labels.names, f"the limit of {size} rows leaves no more, raise it")
         kept[name] = rows
     return kept
 
@@ -297,14 +301,11 @@ def _named(part: pa.Table, split: str, inputs: tuple[str, ...]) -> pa.Table:
     return part.add_column(2, "split", pa.repeat(pa.scalar(split, pa.string()), part.num_rows))
 
 
-def _check_classes(split: str, labels: np.ndarray, remedy: str) -> None:
-    classes = np.unique(labels)
-    if not len(classes):
+def _require_classes(split: str, labels: np.ndarray, names: tuple[str, ...], remedy: str) -> None:
+    if not len(labels):
         raise DataError(f"split {split!r} has no labelled row; {remedy}")
-    if split == "train" and len(classes) < 2:
-        raise DataError(
-            f"split 'train' has one class only (class number {classes[0]}), filtering needs at least two; {remedy}"
-        )
+    if split == "train" and len(np.unique(labels)) < 2:
+        raise DataError(f"split 'train' {one_class_text(labels, names)}; {remedy}")
 
 
 def _refuse_amounts(column: str, names: tuple[str, ...]) -> None:
@@ -390,11 +391,11 @@ def hold_out(
     """
     rest, drawn = np.arange(len(labels)), {}
     for number, (name, count) in enumerate(holdout.items()):
-        size = count if isinstance(count, int) else round(count * len(labels))
-        if not 1 <= size < len(rest):
+        size = resolve_count(count, len(labels), field=f"holdout.{name}", kind="train rows")
+        if size >= len(rest):
             raise DataError(
-                f"holdout.{name} is {count}, which is {size} of {len(labels)} train rows with {len(rest)} left; "
-                "choose a size that leaves rows on both sides"
+                f"holdout.{name} is {count}, which is {size:,} rows, but train has {len(rest):,} left for it and must "
+                "keep some; hold out fewer"
             )
         rng = np.random.default_rng([seed, 1, number])
         chosen = stratified_sample(labels[rest], None if groups is None else groups[rest], size, rng=rng)

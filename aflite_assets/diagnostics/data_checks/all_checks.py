@@ -1,6 +1,6 @@
 """All checks on a raw table, in order, each with its numbers and a line that says what to do. No Dagster."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from aflite_assets.data.examples import Examples
@@ -48,6 +48,7 @@ DATA_CHECKS = (
     _check(row_checks.row_ids_unique, blocking=True),
     _check(row_checks.labels_known, blocking=True),
     _check(input_checks.features_finite, blocking=True),
+    _check(input_checks.no_label_copies, blocking=True),
     _check(row_checks.all_rows_labelled),
     _check(row_checks.images_decode),
     _check(row_checks.no_repeats_across_splits),
@@ -57,6 +58,7 @@ DATA_CHECKS = (
     _check(input_checks.labels_are_not_texts),
     _check(input_checks.repeated_texts_grouped),
     _check(input_checks.no_empty_texts),
+    _check(input_checks.no_nul_or_huge_cells),
     _check(row_checks.classes_balanced),
     _check(row_checks.class_shares_alike),
     _check(input_checks.no_constant_features),
@@ -81,7 +83,16 @@ def data_findings(
     another kind of data pass and say so. Half a million sentence pairs take well under a minute.
     """
     data = CheckContext(raw, unlabelled_rows or {}, undecodable_images or {}, source or SourceFacts())
-    outcomes = [(data_check, data_check.check(data)) for data_check in DATA_CHECKS]
+    return _results(data, DATA_CHECKS)
+
+
+def blocking_findings(raw: Examples, *, source: SourceFacts) -> tuple[CheckResult, ...]:
+    """Run the checks that block alone, which take no time to speak of."""
+    return _results(CheckContext(raw, source=source), [data_check for data_check in DATA_CHECKS if data_check.blocking])
+
+
+def _results(data: CheckContext, checks: Iterable[DataCheck]) -> tuple[CheckResult, ...]:
+    outcomes = [(data_check, data_check.check(data)) for data_check in checks]
     return tuple(
         CheckResult(
             data_check.name, outcome.passed, data_check.blocking, outcome.numbers, outcome.what_to_do, outcome.found

@@ -12,6 +12,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
 from aflite_assets.diagnostics.data_checks.feature_columns import FeatureColumns, all_finite, feature_columns
+from aflite_assets.diagnostics.data_checks.label_copies import LabelCopies, label_copies
 from aflite_assets.diagnostics.data_checks.repeats import TrainRepeats, input_codes, repeats_in_train
 from aflite_assets.wording import counted, quoted, quoted_list
 
@@ -60,7 +61,8 @@ class SourceFacts:
     `places`: of row ids where each stands in the source, in words that print ("train.csv, line 9"). `feature_names`:
     those of feature columns; None where the source has none. `column_names`: by the raw table's name of a text column
     the source's. `drop_duplicates`, `drop_between_splits`: whether the dataset's file sets them. `drawn_splits`: splits
-    that were drawn from train, and are none of the source's.
+    that were drawn from train, and are none of the source's. `allowed_label_copies`: feature columns by number from 0
+    and text columns ("text", "text_pair") that the file lets be copies of the label.
     """
 
     places: Callable[[Sequence[int]], Sequence[str]] = _row_ids
@@ -69,6 +71,7 @@ class SourceFacts:
     drop_duplicates: bool = False
     drop_between_splits: bool = False
     drawn_splits: frozenset[str] = frozenset()
+    allowed_label_copies: frozenset[int | str] = frozenset()
 
     def rows_text(self, row_ids: Sequence[int], rows: int | None = None) -> str:
         """The places of the first five rows, and how many more there are; `rows`: of how many `row_ids` are some."""
@@ -122,6 +125,11 @@ class CheckContext:
     def train_repeats(self) -> TrainRepeats:
         """Train rows that stand more than once."""
         return repeats_in_train(self.examples, self.codes)
+
+    @cached_property
+    def label_copies(self) -> LabelCopies:
+        """Feature columns or texts that are the label; features are finite."""
+        return label_copies(self.examples, self.in_train)
 
     @cached_property
     def features_finite(self) -> bool:

@@ -25,7 +25,7 @@ class FeatureColumns:
 
 def all_finite(features: np.ndarray) -> bool:
     """Whether no value of `features` (rows x width float32) is NaN or infinite."""
-    return all(np.isfinite(block).all() for block in _blocks(features, np.ones(len(features), bool)))
+    return all(np.isfinite(block).all() for block in blocks(features, np.ones(len(features), bool)))
 
 
 def feature_columns(features: np.ndarray, rows: np.ndarray) -> FeatureColumns:
@@ -33,8 +33,8 @@ def feature_columns(features: np.ndarray, rows: np.ndarray) -> FeatureColumns:
 
     At least one row must be. 0 and -0 are equal.
     """
-    lowest = np.min([block.min(axis=0) for block in _blocks(features, rows)], axis=0)
-    highest = np.max([block.max(axis=0) for block in _blocks(features, rows)], axis=0)
+    lowest = np.min([block.min(axis=0) for block in blocks(features, rows)], axis=0)
+    highest = np.max([block.max(axis=0) for block in blocks(features, rows)], axis=0)
     constant = lowest == highest
     return FeatureColumns(
         constant=tuple(np.flatnonzero(constant).tolist()),
@@ -44,7 +44,8 @@ def feature_columns(features: np.ndarray, rows: np.ndarray) -> FeatureColumns:
     )
 
 
-def _blocks(features: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
+def blocks(features: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
+    """The rows of a matrix where `rows` (bool) is true, some at a time, in order."""
     for start in range(0, len(features), _ROWS_AT_ONCE):
         inside = rows[start : start + _ROWS_AT_ONCE]
         if inside.any():
@@ -53,14 +54,14 @@ def _blocks(features: np.ndarray, rows: np.ndarray) -> Iterator[np.ndarray]:
 
 def _deviations(features: np.ndarray, rows: np.ndarray) -> np.ndarray:
     count = rows.sum()
-    means = sum(block.sum(axis=0, dtype=np.float64) for block in _blocks(features, rows)) / count
-    squares = sum(np.square(block - means).sum(axis=0) for block in _blocks(features, rows))
+    means = sum(block.sum(axis=0, dtype=np.float64) for block in blocks(features, rows)) / count
+    squares = sum(np.square(block - means).sum(axis=0) for block in blocks(features, rows))
     return np.sqrt(np.asarray(squares) / count)
 
 
 def _repeated(features: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[tuple[int, ...], ...]:
     hashes = {column: hashlib.blake2b(digest_size=16) for column in columns.tolist()}
-    for block in _blocks(features, rows):
+    for block in blocks(features, rows):
         by_column = np.ascontiguousarray(block.T) + np.float32(0)  # which makes 0 of -0
         for column, content in hashes.items():
             content.update(by_column[column].data)

@@ -11,6 +11,7 @@ from aflite_assets.diagnostics.data_checks.context import (
     quoted_text,
     share_text,
 )
+from aflite_assets.diagnostics.data_checks.odd_cells import OddCells, huge_cells, nul_cells
 from aflite_assets.diagnostics.data_checks.partial_input import FOLDS, TextOnlyAccuracy, text_only_accuracy
 from aflite_assets.diagnostics.data_checks.texts import SharedText, empty_texts, shared_texts
 from aflite_assets.diagnostics.record_tables import text_codes
@@ -40,6 +41,50 @@ def features_finite(data: CheckContext) -> Outcome:
     found = f"{counted(len(data.examples))} x {counted(width, 'column')}"
     found += "" if data.features_finite else ", with values that are NaN or infinite"
     return Outcome(data.features_finite, {"rows": len(data.examples), "columns": width}, advice, found)
+
+
+def no_label_copies(data: CheckContext) -> Outcome:
+    """No feature column and no text column has one value for each class and no other in the train rows."""
+    if data.examples.modality == "image":
+        return not_applicable("features and texts only")
+    if data.examples.modality == "features" and not data.features_finite:
+        return not_applicable("finite features only")
+    copies, source = data.label_copies, data.source
+    named = {column: _copy_name(data, column) for column in copies.agreeing}
+    refused = {column: name for column, name in named.items() if column not in source.allowed_label_copies}
+    numbers = {"train_rows": copies.train_rows, "copies": len(named), "allowed": len(named) - len(refused)}
+    if not refused:
+        found = f"{listed(named.values())}, which columns.allow_label_copies names" if named else "no column is"
+        return Outcome(True, numbers, found=found)
+    others = f" and in {{agreeing:,}} of {counted(copies.other_rows, 'other row')}" if copies.other_rows else ""
+    told = [
+        f"{_column_text(data, column)} in all {counted(copies.train_rows, 'train row')}"
+        + others.format(agreeing=copies.agreeing[column])
+        for column in list(refused)[:_SHOWN_SETS]
+    ]
+    more = f"; and {counted(len(refused) - len(told), 'more column')}" if len(refused) > len(told) else ""
+    return Outcome(
+        False,
+        {**numbers, "columns": listed(refused.values())},
+        "leave it out of the input: a model that reads it reads the answer, and filtering finds nothing else. If it is "
+        "no copy, and known before the label is, set columns: {allow_label_copies: "
+        f"[{listed(refused.values())}]}}",
+        f"one to one with the label: {'; '.join(told)}{more}",
+    )
+
+
+def _copy_name(data: CheckContext, column: int | str) -> int | str:
+    """What the dataset's file calls a column: its name, or its number if it has none."""
+    if isinstance(column, str):
+        return data.source.named(column)
+    return column if data.source.feature_names is None else data.source.feature_names[column]
+
+
+def _column_text(data: CheckContext, column: int | str) -> str:
+    if isinstance(column, str):
+        return f"texts of {quoted_text(data.source.named(column))}"
+    named = data.source.columns_text([column])
+    return named if data.source.feature_names is None else f"column {named}"
 
 
 def no_constant_features(data: CheckContext) -> Outcome:
@@ -146,6 +191,38 @@ def no_empty_texts(data: CheckContext) -> Outcome:
         "fill these texts or drop their rows in the source: a model sees nothing there",
         ". ".join(found),
     )
+
+
+def no_nul_or_huge_cells(data: CheckContext) -> Outcome:
+    """No cell of text holds a NUL byte or has 2 MB or more."""
+    nul, huge = nul_cells(data.examples), huge_cells(data.examples)
+    numbers: dict[str, int | float | str] = {
+        "nul": sum(cells.rows for cells in nul),
+        "huge": sum(cells.rows for cells in huge),
+    }
+    if not nul and not huge:
+        return Outcome(True, numbers, found="no cell of text does")
+    numbers |= {f"{cells.column}.nul_row_ids": listed(cells.row_ids) for cells in nul}
+    numbers |= {f"{cells.column}.huge_row_ids": listed(cells.row_ids) for cells in huge}
+    found = [f"{_cells_text(data, cells)} {_have(cells, 'holds', 'hold')} a NUL byte" for cells in nul]
+    found += [
+        f"{_cells_text(data, cells)} {_have(cells, 'has', 'have')} 2 MB or more (at most {cells.largest / 1e6:,.1f} MB)"
+        for cells in huge
+    ]
+    places = [data.source.rows_text(cells.row_ids, cells.rows) for cells in (*nul, *huge)]
+    advice = ["remove these bytes in the source, which damage or another encoding leaves"] if nul else []
+    advice += ["look at these rows: in a csv, a quote that is never closed makes one cell of many rows"] if huge else []
+    told = [f"{what}: {where}" for what, where in zip(found, places, strict=True)][:_SHOWN_SETS]
+    return Outcome(False, numbers, "; ".join(advice), ". ".join(told))
+
+
+def _cells_text(data: CheckContext, cells: OddCells) -> str:
+    name = "columns.id" if cells.column == "source_id" else data.source.named(cells.column.removeprefix("attribute."))
+    return f"{counted(cells.rows, 'cell')} of {quoted_text(name)}"
+
+
+def _have(cells: OddCells, one: str, several: str) -> str:
+    return one if cells.rows == 1 else several
 
 
 def labels_are_not_texts(data: CheckContext) -> Outcome:

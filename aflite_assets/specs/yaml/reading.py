@@ -17,6 +17,7 @@ import yaml
 from pydantic import SecretStr
 
 from aflite_assets.errors import SpecError
+from aflite_assets.specs.encodings import UTF_8, fitting_encodings
 from aflite_assets.specs.yaml.safe_text import BOOLEANS, shown_field, shown_key, shown_path
 from aflite_assets.wording import truncate
 
@@ -81,11 +82,14 @@ def _text(path: Path) -> str:
     content = _bytes(path)
     if len(content) > _MOST_BYTES:
         raise SpecError(f"{shown_path(path)}: is over 1 MiB; a dataset's description is a few kilobytes")
+    fit = next((f" (the file fits {encoding})" for encoding in fitting_encodings(content) if encoding != UTF_8), "")
+    if content.count(0) and "utf" in fit:
+        _refuse(path, 1, f"is not UTF-8{fit}; save the file as text in UTF-8")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        _refuse(path, line, f"byte {content[error.start]:#04x} is not UTF-8; save the file as text in UTF-8")
+        _refuse(path, line, f"byte {content[error.start]:#04x} is not UTF-8{fit}; save the file as text in UTF-8")
 
 
 def _bytes(path: Path) -> bytes:

@@ -14,7 +14,8 @@ from aflite_assets.data.raw_table.storage import save_examples
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, implied_columns
 from aflite_assets.results import Draft
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.dataset import AnnotationsSpec, ClassNames, ClassValues, ColumnsSpec, LabelValue, RowCount
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import AnnotationsSpec, ClassNames, ClassValues, LabelValue, RowCount
 from aflite_assets.specs.filter import Count
 from aflite_assets.specs.models import SplitName
 from aflite_assets.specs.sources import SourceSpec

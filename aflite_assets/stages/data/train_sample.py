@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.columns import content_digests
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.diagnostics.data_checks.all_checks import blocking_findings
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
 from aflite_assets.reports.inputs.learning_curve import SampleCurve, sample_text
@@ -33,6 +34,7 @@ from aflite_assets.stages.shared.nested_samples import (
     rows_of,
 )
 from aflite_assets.stages.shared.sizes import sample_misfits, sample_sizes
+from aflite_assets.stages.shared.source_places import source_facts
 from aflite_assets.stages.stage import Stage, StageContext, StageInputs, StageSettings
 
 _STREAM = 13
@@ -243,6 +245,20 @@ def _digest(row_ids: np.ndarray, contents: dict[int, bytes]) -> str:
     return hashlib.sha256(b"\n".join(contents[row_id] for row_id in row_ids.tolist())).hexdigest()
 
 
+def refuse(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
+    """Refuse data that no stage should go on with, then sizes that no sample fits.
+
+    Raises:
+        DataError: names the data check that failed, what it found and what to do, or the largest sample and why it does
+            not fit.
+    """
+    raw = results["raw_dataset"]
+    for finding in blocking_findings(load_examples(raw.path), source=source_facts(raw)):
+        if not finding.passed:
+            raise DataError(f"raw_dataset failed its check {finding.name}: {finding.found}; {finding.what_to_do}")
+    refuse_misfits(spec, results)
+
+
 def refuse_misfits(spec: DatasetSpec, results: Mapping[str, PublishedResult]) -> None:
     """Refuse sizes of warm-up or filter that no sample fits, before a model is trained on one.
 
@@ -261,4 +277,4 @@ def refuse_misfits(spec: DatasetSpec, results: Mapping[str, PublishedResult]) ->
         )
 
 
-TRAIN_SAMPLE = Stage("train_sample", "1", TrainSampleSettings, TrainSampleInputs, run, refuse_misfits)
+TRAIN_SAMPLE = Stage("train_sample", "1", TrainSampleSettings, TrainSampleInputs, run, refuse)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.data.examples import Examples
-from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import as_tuple
 
 FATE_COLUMNS = ("status", "predictability", "removed_in_iteration", "weight")

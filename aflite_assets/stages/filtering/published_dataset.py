@@ -15,7 +15,7 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.rows import rows_at
 from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.results import Draft, PublishedResult
-from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.stages.filtering.published_columns import FATE_COLUMNS, PublishedColumns, published_table
 from aflite_assets.stages.shared.published import (
     ControlSet,

@@ -16,7 +16,8 @@ from aflite_assets.reports.inputs.row_information import RowInformation
 from aflite_assets.reports.inputs.source_rows import SourceRows
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
-from aflite_assets.specs.dataset import ChallengeSpec, ColumnsSpec, RowCount, Seed
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import ChallengeSpec, RowCount, Seed
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.specs.models import EncoderSpec, EvaluatorSpec, Name, SplitName, validation_splits
 from aflite_assets.specs.report_settings import ReportSpec

@@ -8,7 +8,7 @@ from aflite_assets.data.questions import right_answers, right_class
 from aflite_assets.data.raw_table.standardise import Scale
 from aflite_assets.reports.inputs.source_rows import ANSWER_PLACES, SourceRows
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, as_tuple
 from aflite_assets.stages.shared.source_places import places_in_files, places_of
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from aflite_assets.algorithm import FilterSettings
 from aflite_assets.algorithm.settings import check_sizes
+from aflite_assets.data.sampling import resolve_count
 from aflite_assets.errors import DataError, InvalidInputError
 from aflite_assets.specs.dataset import DatasetSpec, WarmupSpec
 from aflite_assets.specs.filter import EvaluationRows, FilterSpec
@@ -86,18 +87,6 @@ def sample_sizes(sample: SampleSpec, train_rows: int) -> CurveSizes:
     return CurveSizes(enough, held_back)
 
 
-def resolve_count(count: float | int, rows: int, *, field: str) -> int:
-    """A count as it is; a share of `rows` rounded to a whole number.
-
-    Raises:
-        DataError: a count above `rows`, or a share that rounds to no row.
-    """
-    size = count if isinstance(count, int) else round(count * rows)
-    if not 1 <= size <= rows:
-        raise DataError(f"{field} is {count}, which is {size} of {rows} rows; choose between 1 and {rows} rows")
-    return size
-
-
 def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: int = 2) -> int:
     """Rows of the train split to spend on the encoders, with `auto` at most; none when no representation is a model.
 
@@ -110,9 +99,12 @@ def warmup_rows(warmup: WarmupSpec, train_rows: int, *, needed: bool, classes: i
         return 0
     if warmup.size == "auto":
         return curve_sizes(train_rows, classes=classes).most
-    size = resolve_count(warmup.size, train_rows, field="warmup.size")
+    size = resolve_count(warmup.size, train_rows, field="warmup.size", kind="train rows")
     if size > train_rows - 2:
-        raise DataError(f"warmup.size {warmup.size} leaves {train_rows - size} of {train_rows} train rows; lower it")
+        raise DataError(
+            f"warmup.size is {warmup.size}, which leaves {train_rows - size:,} of {train_rows:,} train rows to filter; "
+            "lower it, for instance to 0.1"
+        )
     return size
 
 
@@ -171,10 +163,13 @@ def filter_settings(spec: FilterSpec, pool_rows: int, warmup: int, *, train_rows
     train_size = spec.train_size if spec.train_size is not None else (warmup or 0.1)
     settings = FilterSettings(
         target_size=resolve_count(
-            spec.target_size, pool_rows if train_rows is None else train_rows, field="filter.target_size"
+            spec.target_size,
+            pool_rows if train_rows is None else train_rows,
+            field="filter.target_size",
+            kind="train rows to filter",
         ),
-        train_size=resolve_count(train_size, pool_rows, field="filter.train_size"),
-        slice_size=resolve_count(spec.slice_size, pool_rows, field="filter.slice_size"),
+        train_size=resolve_count(train_size, pool_rows, field="filter.train_size", kind="rows to filter"),
+        slice_size=resolve_count(spec.slice_size, pool_rows, field="filter.slice_size", kind="rows to filter"),
         n_partitions=spec.n_partitions,
         threshold=spec.threshold,
         selection=spec.selection,

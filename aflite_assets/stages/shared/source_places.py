@@ -15,7 +15,7 @@ from aflite_assets.errors import DataError
 from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, brief_place
 from aflite_assets.reports.text import one_line
 from aflite_assets.results import PublishedResult
-from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import FeatureSource, MultipleChoiceSource, SourceSpec, TableSource
 from aflite_assets.wording import truncate
 
@@ -73,7 +73,16 @@ def facts_of(
         drop_duplicates=drop_duplicates,
         drop_between_splits=drop_between_splits,
         drawn_splits=drawn_splits,
+        allowed_label_copies=_allowed_copies(columns),
     )
+
+
+def _allowed_copies(columns: ColumnsSpec) -> frozenset[int | str]:
+    """The columns of `allow_label_copies` as checks name them: features by number, texts by their place."""
+    names: dict[int | str | None, int | str] = {columns.text: "text", columns.text_pair: "text_pair"}
+    if isinstance(columns.features, tuple):
+        names |= {name: number for number, name in enumerate(columns.features)}
+    return frozenset(names.get(name, name) for name in columns.allow_label_copies)
 
 
 def _printed(text: str) -> str:

@@ -195,9 +195,14 @@ def _check_plan(settings: WarmupSplitSettings, raw: Examples, warmup: np.ndarray
     """Refuse what would fail later: a warm-up or a pool of one class, sizes that the pool cannot meet, large groups."""
     drawn = raw.select(warmup)
     if needed and len(np.unique(drawn.labels)) < 2:
+        why = (
+            "; raise it"
+            if raw.groups is None
+            else (", since groups are taken whole; raise it, or group by a column of smaller groups")
+        )
         raise DataError(
             f"warmup.size {settings.warmup.size} gives {len(drawn)} rows of {len(np.unique(drawn.labels))} classes, "
-            "since groups are taken whole; raise it, or group by a column of smaller groups"
+            f"and an encoder is trained on two or more{why}"
         )
     rest = without_rows(raw, warmup)
     splits = rest.table["split"].to_numpy(zero_copy_only=False)

@@ -7,7 +7,12 @@ import yaml
 
 from aflite_assets.command_line.preview.check_text import plan_section
 from aflite_assets.command_line.preview.data_preview import preview_challenges, preview_data, preview_plan
-from aflite_assets.command_line.preview.plan_warnings import rates_section, sample_section, yaml_number
+from aflite_assets.command_line.preview.plan_warnings import (
+    rates_section,
+    sample_section,
+    train_sets_section,
+    yaml_number,
+)
 from aflite_assets.errors import DataError
 from aflite_assets.specs.registry import parse_spec
 from tests.small_datasets import template_pairs
@@ -62,11 +67,25 @@ def test_samples_that_the_filter_does_not_fit_are_named() -> None:
     # A fifth of each sample is spent on the encoder: 240 of 300 rows are left, 320 of 400.
     assert _samples(target_size=300) == [
         "warning: if train_sample chooses 100 or 200 or 300 rows, the run is refused after its trainings; of 100 rows: "
-        "filter.target_size is 300, which is 300 of 80 rows; choose between 1 and 80 rows; set sample.start to 400, or "
-        "change these sizes"
+        "filter.target_size is 300, more than the 80 train rows to filter; set at most 80, or a share such as "
+        "0.5; set sample.start to 400, or change these sizes"
     ]
     assert _samples(start=400, target_size=300) == []
     assert _samples(target_size=0.5) == []
+
+
+def test_train_sets_of_sizes_that_the_filter_never_has_are_named() -> None:
+    spec = parse_spec({**PAIRS, "train_sets": {"all": 5_000, "some": 900, "few": 10}, "filter": {"n_partitions": 4}})
+    data = preview_data(spec)
+    plan = preview_plan(spec, data, preview_challenges(spec, data))
+    train, target = plan.train_pool_rows, plan.settings.target_size
+    assert list(train_sets_section(spec, plan)) == [
+        f"warning: train_sets.all is 5,000, but only {train:,} train rows are filtered, so filtered_all is all of "
+        "them; set fewer",
+        f"warning: train_sets.few is 10, but filter.target_size keeps {target} train rows, so there is no "
+        f"filtered_few; set at least {target}, or lower target_size",
+    ]
+    assert target <= 900 < train
 
 
 def test_without_a_sample_there_is_nothing_to_fit() -> None:
@@ -84,8 +103,10 @@ def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
     plan = preview_plan(spec, data, preview_challenges(spec, data))
     (said,) = sample_section(spec, data, plan)
     assert said.startswith("warning: if train_sample chooses 100 or 600 rows, the run is refused after its trainings")
-    assert said.endswith("; of 100 rows: filter.target_size is 100, which is 100 of 80 rows; choose between 1 and 80 "
-                         "rows; change these sizes")  # fmt: skip
+    assert said.endswith(
+        "; of 100 rows: filter.target_size is 100, more than the 80 train rows to filter; set at most 80, or a "
+        "share such as 0.5; change these sizes"
+    )
     assert (plan.sampled_rows, plan.filtered_from, plan.warmup_rows) == (500, 500, 100)
     text = "\n".join(plan_section(spec, data, plan))
     assert (
@@ -94,7 +115,7 @@ def test_a_plan_is_for_the_largest_sample_that_fits() -> None:
     assert "100 rows (0.2) of 500 sampled rows" in text
     refused = parse_spec({**content, "filter": {"target_size": 590}})
     challenges = preview_challenges(refused, data)
-    with pytest.raises(DataError, match="target_size is 590, which is 590 of 480 rows"):
+    with pytest.raises(DataError, match="target_size is 590, more than the 480 train rows"):
         preview_plan(refused, data, challenges)
 
 

@@ -9,7 +9,7 @@ from aflite_assets.data.formats.choices import RIGHT
 from aflite_assets.data.loading import load_source
 from aflite_assets.data.raw_table.table import build_raw_table, implied_columns
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import MultipleChoiceSource
 
 SIZES = (2, 3, 4, 5)

@@ -140,3 +140,16 @@ def test_label_file_that_is_no_text_is_refused(flat_folder: Path) -> None:
     Path(place.labels).write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match=r"split 'val': label file '.*labels\.txt' cannot be read as text"):
         image_table("val", place)
+
+
+def test_label_file_in_another_encoding_is_named_and_read_where_it_is_set(flat_folder: Path) -> None:
+    lines = "".join(f"{path.name},caf\u00e9\n" for path in sorted(flat_folder.iterdir()))
+    place = _flat(flat_folder, "")
+    Path(place.labels).write_bytes(lines.encode("cp1252"))
+    message = (
+        r"labels\.txt' cannot be read as text: line 1 is no UTF-8 .*; the file fits cp1252, .* set encoding: cp1252"
+    )
+    with pytest.raises(DataError, match=message):
+        image_table("val", place)
+    table = image_table("val", LabelledFolder(folder=place.folder, labels=place.labels, encoding="cp1252"))
+    assert set(table["label"].to_pylist()) == {"caf\u00e9"}

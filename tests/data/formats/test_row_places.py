@@ -37,6 +37,20 @@ def test_line_of_a_row_is_where_it_begins(tmp_path: Path, form: str, lines: list
     assert [line_of_row(_form(form), path, row) for row in range(len(lines))] == lines
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "cp1252"])
+@pytest.mark.parametrize(("form", "lines"), [("csv", [2, 6, None]), ("tsv", [3, 4, None]), ("jsonl", [1, 3, None])])
+def test_lines_are_counted_in_the_files_encoding(tmp_path: Path, form: str, lines: list[int], encoding: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(CONTENTS[form].decode().encode(encoding))
+    assert [line_of_row(_form(form, encoding=encoding), path, row) for row in range(len(lines))] == lines
+
+
+def test_line_of_a_row_after_a_long_cell_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b'a,b\n"' + b"x\n" * 100_000 + b'",1\ny,2\n')
+    assert line_of_row(_form("csv"), path, 1) == 100_003
+
+
 def test_line_without_a_header_is_one_earlier(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"x,1\ny,2\n")

@@ -158,14 +158,12 @@ def test_parquet_keeps_types_and_adds_no_column_for_its_folder(tmp_path: Path) -
     [
         ("csv", b"a,b\n1,2,3\n", "line 2: 3 values where there are 2 columns: '1,2,3'"),
         ("csv", b"a,b\n1\n", "line 2: 1 values where there are 2 columns: '1'"),
-        ("csv", b"", "Empty CSV file"),
-        ("csv", b"a\n\xff\n", "invalid UTF8 data"),
+        ("csv", b"", "it is empty, without even a line of columns; write the data into it, or correct the path"),
         ("jsonl", b'{"a": 1}\n{"a": \n', "line 2 is no JSON"),
         ("jsonl", b"[1]\n", "line 1 holds list, not an object of columns"),
         ("jsonl", b'{"a": "\\ud800"}\n', "line 1 holds half of a character pair, which is no text"),
         ("jsonl", b'{"b": 1}\n{"\\uDC00": 2}\n', "line 2 holds half of a character pair"),
         ("jsonl", b'{"a": ' + b"[" * 100_000, "recursion"),
-        ("jsonl", b"\xff\n", "can't decode byte 0xff"),
         ("parquet", b"PAR1 no parquet", "Parquet"),
     ],
 )
@@ -175,8 +173,178 @@ def test_file_that_is_not_what_the_format_says_is_refused(
     message = re.escape(f"a.data' cannot be read as {form}: ") + f".*{re.escape(reason)}"
     with pytest.raises(DataError, match=message) as caught:
         _read(tmp_path / "a.data", content, form)
-    assert str(caught.value).endswith("check the file, and format, delimiter and quoted in the spec")
+    assert "; " in str(caught.value)
     assert len(str(caught.value)) < 1000
+
+
+ACCENTED = 'id,text,label\n1,caf\u00e9 au lait,a\n2,"na\u00efve\nline",b\n'
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be", "cp1252", "latin-1"])
+def test_text_is_read_in_the_encoding_that_is_set(tmp_path: Path, encoding: str) -> None:
+    table = _read(tmp_path / "a.csv", ACCENTED.encode(encoding), "csv", encoding=encoding)
+    assert table.to_pydict() == {
+        "id": ["1", "2"],
+        "text": ["caf\u00e9 au lait", "na\u00efve\nline"],
+        "label": ["a", "b"],
+    }
+    lines = _read(tmp_path / "a.jsonl", '{"a": "caf\u00e9"}\n\n{"a": 1}'.encode(encoding), "jsonl", encoding=encoding)
+    assert lines.to_pydict() == {"a": ["caf\u00e9", "1"]}
+    tabs = _read(tmp_path / "a.tsv", "a\tb\n\u00e9\t1\n".encode(encoding), "tsv", encoding=encoding)
+    assert tabs.to_pydict() == {"a": ["\u00e9"], "b": ["1"]}
+
+
+def test_mark_of_the_byte_order_is_no_part_of_the_first_name(tmp_path: Path) -> None:
+    content = "\ufeffa,b\n1,2\n".encode("utf-16-le")
+    assert _read(tmp_path / "a.csv", content, "csv", encoding="utf-16-le").column_names == ["a", "b"]
+    marked = '\ufeff{"a": 1}\n'.encode("utf-16-be")
+    assert _read(tmp_path / "a.jsonl", marked, "jsonl", encoding="utf-16-be").column_names == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "message"),
+    [
+        (
+            ACCENTED.encode("cp1252"),
+            "utf-8",
+            "line 2 is no UTF-8 (byte 0xe9 at 19); the file fits cp1252, in which it reads '1,caf\u00e9 au lait,a'; "
+            "if that is right set encoding: cp1252, or save the file as UTF-8",
+        ),
+        (
+            ACCENTED.encode("utf-16"),
+            "utf-8",
+            "csv: line 1 is no UTF-8 (byte 0xff at 0); the file fits utf-16, in which it reads 'id,text,label'; if "
+            "that is right set encoding: utf-16, or",
+        ),
+        (ACCENTED.encode("utf-32"), "utf-8", "line 1 is no UTF-8 (byte 0xff at 0); the file fits utf-32, in which"),
+        (
+            "a,b\n1,2\n".encode("utf-16-be"),
+            "utf-8",
+            "csv: it has a NUL byte beside nearly every letter; the file fits utf-16-be, in which it reads 'a,b'; if",
+        ),
+        ("a,b\n1,2\n".encode("utf-16-le"), "utf-8", "the file fits utf-16-le, in which it reads 'a,b'"),
+        ("a,b\n1,2\n".encode("utf-32-le"), "utf-8", "the file fits utf-32-le, in which it reads 'a,b'"),
+        (
+            "\u6807,\u672c\n\u597d,\u574f\n".encode("utf-16-le"),
+            "utf-8",
+            "the file fits utf-16-le, in which it reads '\u6807,\u672c'",
+        ),
+        (
+            b"a,b\n\x81\x8d,1\n",
+            "utf-8",
+            "line 2 is no UTF-8 (byte 0x81 at 4); the file fits latin-1, in which it reads '\\x81\\x8d,1', or",
+        ),
+        (
+            "\u6807,\u672c\n".encode("gb18030"),
+            "utf-8",
+            "cp1252, in which it reads '\xb1\xea,\xb1\xbe', or gb18030, in which it reads '\u6807,\u672c', or euc",
+        ),
+        (
+            ACCENTED.encode() + "3,r\u00e9sum\u00e9,c\n".encode("cp1252"),
+            "utf-8",
+            "line 5 is no UTF-8 (byte 0xe9 at 53), though other lines hold letters in UTF-8; correct that line, which "
+            "reads '3,r\u00e9sum\u00e9,c' in cp1252, and save all as UTF-8",
+        ),
+        (
+            b"a,b\n1,caf\xc3",
+            "utf-8",
+            "line 2 is no UTF-8 (the file ends within a letter); the file fits cp1252, in which",
+        ),
+        (
+            ACCENTED.encode(),
+            "ascii",
+            "line 2 is no ascii (byte 0xc3 at 19); the file fits utf-8, in which it reads '1,caf\u00e9",
+        ),
+        (
+            ACCENTED.encode(),
+            "utf-16",
+            "mark (BOM) that says the order of bytes in utf-16; the file fits utf-8, in which",
+        ),
+        (bytes(range(256)) * 9, "utf-8", "no other encoding that was tried fits; it may be no text, or damaged"),
+        (
+            b"a,b\n1,2,\xe9\n",
+            "utf-8",
+            "line 2 is no UTF-8 (byte 0xe9 at 8); the file fits cp1252, in which it reads '1,2,\xe9'",
+        ),
+        (b"\x1f\x8b\x08\0rest", "utf-8", "it is compressed with gzip, and no text; unpack it"),
+        (
+            b"PK\x03\x04\x14\0rest",
+            "utf-8",
+            "it is a zip archive, as Excel's files (.xlsx) are, and no text; save the sheet",
+        ),
+        (b"PAR1\0\0\xff", "utf-8", "it is a Parquet file, and no text; set format: parquet"),
+    ],
+)
+def test_file_in_another_encoding_is_named_with_the_one_that_fits(
+    tmp_path: Path, content: bytes, encoding: str, message: str
+) -> None:
+    with pytest.raises(DataError, match=re.escape(message)) as caught:
+        _read(tmp_path / "a.csv", content, "csv", encoding=encoding)
+    assert caught.value.refuses
+    assert len(str(caught.value)) < 500
+
+
+def test_place_beyond_the_first_block_is_found(tmp_path: Path) -> None:
+    content = b"id,text\n" + b"1,plain\n" * 20_000 + b"2,caf\xe9 x\n"
+    message = "line 20002 is no UTF-8 (byte 0xe9 at 160,013); the file fits cp1252, in which it reads '2,caf\u00e9 x'"
+    with pytest.raises(DataError, match=re.escape(message)):
+        _read(tmp_path / "a.csv", content, "csv")
+    with pytest.raises(DataError, match=r"line 20002 is no UTF-8 \(byte 0xe9 at 160,0"):
+        _read(tmp_path / "a.jsonl", content, "jsonl")
+
+
+def test_uneven_row_in_another_encoding_is_about_the_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_CSV_BLOCK_BYTES", 2**16)
+    content = b"id,text\n" + b"1,plain\n" * 20_000 + b"2,caf\xe9,x\n"
+    with pytest.raises(DataError, match=r"line 20002 is no UTF-8 .* fits cp1252, in which it reads '2,caf\u00e9,x'"):
+        _read(tmp_path / "a.csv", content, "csv")
+
+
+def test_text_that_begins_as_an_archive_does_is_text(tmp_path: Path) -> None:
+    assert _read(tmp_path / "a.csv", b"PAR1,b\n1,2\n", "csv").to_pydict() == {"PAR1": ["1"], "b": ["2"]}
+
+
+def test_single_nul_byte_is_text(tmp_path: Path) -> None:
+    assert _read(tmp_path / "a.csv", b"a,b\nx\0y,2\n", "csv")["a"].to_pylist() == ["x\0y"]
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (
+            "a,b,a",
+            "columns 1 and 3 share the name 'a' (counted from 1); give every column a name of its own in the file",
+        ),
+        ("a,b,c,b,a,b", "columns 1 and 5 share the name 'a'; columns 2, 4 and 6 share the name 'b' (counted from 1);"),
+        (
+            "a,b,,",
+            "columns 3 and 4 have no name (counted from 1); give every column a name of its own in the file, or ",
+        ),
+        (
+            ",".join(f"{name},{name}" for name in "abcdefgh"),
+            "columns 9 and 10 share the name 'e' (counted from 1), and 3",
+        ),
+    ],
+)
+def test_columns_that_share_a_name_are_named_with_their_places(tmp_path: Path, names: str, message: str) -> None:
+    row = ",".join("1" for _ in names.split(","))
+    with pytest.raises(DataError, match=re.escape(message)) as caught:
+        _read(tmp_path / "a.csv", f"{names}\n{row}\n".encode(), "csv")
+    assert "a.csv' cannot be read as csv: columns " in str(caught.value)
+
+
+def test_columns_of_parquet_that_share_a_name_are_named(tmp_path: Path) -> None:
+    table = pa.Table.from_arrays([pa.array([1])] * 3, names=["x", "y", "x"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"cannot be read as parquet: columns 1 and 3 share the name 'x' \(counted"):
+        _read(tmp_path / "a.parquet", None, "parquet")
+
+
+def test_key_that_stands_twice_in_a_line_is_named(tmp_path: Path) -> None:
+    content = b'{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n'
+    message = "read as jsonl: line 2: the key 'a' stands twice; keep one of them"
+    with pytest.raises(DataError, match=re.escape(message)):
+        _read(tmp_path / "a.jsonl", content, "jsonl")
 
 
 @pytest.mark.parametrize(("form", "delimiter"), [("csv", ","), ("tsv", "\t")])

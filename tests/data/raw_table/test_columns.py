@@ -17,7 +17,7 @@ from aflite_assets.data.raw_table.columns import (
 )
 from aflite_assets.data.raw_table.value_limits import LARGEST_IMAGE
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import TableSource
 
 

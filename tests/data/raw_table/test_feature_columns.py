@@ -63,9 +63,21 @@ def test_features_that_are_not_finite_are_counted_and_the_first_row_named(bad: f
         "list": {"x": rows}, "fixed_size_list": {"x": pa.array(rows, pa.list_(pa.float64(), 2))},
         "columns": columns, "text": texts,
     }[form]  # fmt: skip
-    message = "split 'dev': 2 of 4 rows have features that are missing, NaN or infinite as float32 (first: row 2)"
-    with pytest.raises(DataError, match=re.escape(message)):
+    named = ["column 0 (from 0)", "column 1 (from 0)"] if form.endswith("list") else ["column 'x'", "column 'y'"]
+    held = {"text": repr(texts["y"][1])}.get(form, "null" if bad is None else repr(str(bad)))
+    message = (
+        "split 'dev': 2 of 4 rows have features that are missing, NaN or infinite as float32: "
+        f"{named[0]} in 1 row, {named[1]} in 2 rows (first: row 2, {named[1]}, which holds "
+    )
+    with pytest.raises(DataError, match=re.escape(message)) as caught:
         _matrix(values, "x" if form.endswith("list") else ("x", "y"))
+    assert str(caught.value) == f"{message}{held}); replace or drop them in the source"
+
+
+def test_many_columns_that_are_not_finite_are_counted() -> None:
+    names = tuple("abcdefgh")
+    with pytest.raises(DataError, match=r"column 'a' in 1 row, .*'e' in 1 row and 3 more columns \(first: row 1"):
+        _matrix({name: [np.nan, 1.0] for name in names}, names)
 
 
 def test_list_of_nulls_alone_is_not_finite() -> None:
@@ -95,7 +107,7 @@ def test_lists_that_are_no_feature_vectors_are_refused(rows: Any, message: str) 
 
 
 def test_words_in_a_number_column_are_refused_with_their_row() -> None:
-    message = "column 'x' of columns.features cannot be read as numbers: row 3 holds 'one<b>'; name one column of lists"
+    message = "column 'x' of columns.features cannot be read as numbers: row 3 holds 'one<b>'; write a number"
     with pytest.raises(DataError, match=re.escape(message)):
         _matrix({"x": ["1", "", "one<b>", "two"]}, ("x",))
 

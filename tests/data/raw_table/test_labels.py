@@ -122,7 +122,7 @@ def test_numbers_outside_the_names_are_unknown(value: Any) -> None:
 
 @pytest.mark.parametrize("values", [["a", None, None], ["a", "", ""]])
 def test_empty_label_is_refused_unless_null_is_unlabelled(values: list[Any]) -> None:
-    with pytest.raises(DataError, match="split 'split1': 2 rows have an empty label; add null to unlabelled"):
+    with pytest.raises(DataError, match=r"split 'split1': 2 of \d rows have an empty label \(first: row \d\); "):
         _read(["a"], values)
 
 

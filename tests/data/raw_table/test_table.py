@@ -13,7 +13,8 @@ from pydantic import TypeAdapter
 from aflite_assets.data.raw_table.storage import load_examples, save_examples
 from aflite_assets.data.raw_table.table import RawTable, build_raw_table, group_numbers, hold_out, implied_columns
 from aflite_assets.errors import DataError
-from aflite_assets.specs.dataset import AnnotationsSpec, ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import AnnotationsSpec
 from aflite_assets.specs.sources import SourceSpec
 
 Build = Callable[..., RawTable]
@@ -67,8 +68,12 @@ def test_same_id_may_stand_in_two_splits(build: Build) -> None:
 @pytest.mark.parametrize(
     ("splits", "message"),
     [
-        ({"train": {"text": ["a", "b"], "label": ["yes", "yes"]}}, "split 'train' has one class only (class number 0)"),
-        ({"train": {"text": ["a", "b"], "label": ["yes", "-"]}}, "split 'train' has one class only"),
+        (
+            {"train": {"text": ["a", "b"], "label": ["yes", "yes"]}},
+            "split 'train' has one class only, 'yes' in 2 rows, and filtering needs at least two; add rows of another "
+            "class, or correct columns.label, which is 'label'",
+        ),
+        ({"train": {"text": ["a", "b"], "label": ["yes", "-"]}}, "one class only, 'yes' in 1 row, and filtering needs"),
         ({"train": TRAIN, "dev": {"text": ["a"], "label": ["-"]}}, "split 'dev' has no labelled row; correct the"),
         ({"train": TRAIN, "dev": {"text": pa.array([], pa.string()), "label": []}}, "split 'dev' has no rows; correct"),
         ({"train": TRAIN, "dev": {"txt": ["a"], "label": ["no"]}}, "split 'dev' has no column 'text'"),
@@ -142,7 +147,7 @@ def test_limit_takes_whole_groups_and_never_more_than_asked(limit: int, seed: in
 
 def test_limit_that_leaves_one_class_or_nothing_says_so(build: Build) -> None:
     with pytest.raises(
-        DataError, match=r"split 'train' has one class only .*the limit of 1 rows leaves no more, raise"
+        DataError, match=r"split 'train' has one class only, .*; the limit of 1 rows leaves no more, raise"
     ):
         build({"train": _balanced(8)}, limit={"train": 1})
     with pytest.raises(DataError, match="split 'dev' has no labelled row; the limit of 1 rows leaves no more, raise"):
@@ -325,9 +330,10 @@ def test_the_seed_decides_the_draw() -> None:
 @pytest.mark.parametrize(
     ("holdout", "message"),
     [
-        ({"test": 100}, r"holdout\.test is 100, which is 100 of 100 train rows with 100 left; choose a size"),
-        ({"test": 60, "dev": 0.5}, r"holdout\.dev is 0\.5, which is 50 of 100 train rows with 40 left"),
-        ({"test": 0.001}, r"holdout\.test is 0\.001, which is 0 of 100 train rows"),
+        ({"test": 100}, r"holdout\.test is 100, which is 100 rows, but train has 100 left for it and must keep"),
+        ({"test": 5_000}, r"holdout\.test is 5,000, more than the 100 train rows; set at most 100, or a"),
+        ({"test": 60, "dev": 0.5}, r"holdout\.dev is 0\.5, which is 50 rows, but train has 40 left for it"),
+        ({"test": 0.001}, r"holdout\.test is 0\.001, and that share of the 100 train rows rounds to no row; set a"),
     ],
 )
 def test_sizes_that_cannot_be_met_are_refused(holdout: dict[str, int | float], message: str) -> None:

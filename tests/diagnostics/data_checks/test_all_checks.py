@@ -9,9 +9,15 @@ import pytest
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.data.raw_table.decodable_images import UndecodableImages
-from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, CheckResult, data_findings
+from aflite_assets.diagnostics.data_checks.all_checks import (
+    DATA_CHECKS,
+    CheckResult,
+    blocking_findings,
+    data_findings,
+)
+from aflite_assets.diagnostics.data_checks.context import SourceFacts
 
-BLOCKING = {"row_ids_unique", "labels_known", "features_finite"}
+BLOCKING = {"row_ids_unique", "labels_known", "features_finite", "no_label_copies"}
 
 
 def by_name(findings: tuple[CheckResult, ...]) -> dict[str, CheckResult]:
@@ -24,7 +30,7 @@ def failed(findings: tuple[CheckResult, ...]) -> set[str]:
 
 def test_every_check_has_a_name_and_says_what_holds() -> None:
     names = [one.name for one in DATA_CHECKS]
-    assert len(set(names)) == len(names) == 18
+    assert len(set(names)) == len(names) == 20
     assert {one.name for one in DATA_CHECKS if one.blocking} == BLOCKING
     assert all(one.description.endswith(".") and "\n" not in one.description for one in DATA_CHECKS)
 
@@ -35,6 +41,13 @@ def test_every_check_answers_once_in_order(make_examples: Callable[..., Examples
     assert failed(findings) == set()
     assert {one.what_to_do for one in findings} == {"none"}
     assert all(bool(one.found) == one.applies for one in findings)
+
+
+def test_checks_that_block_are_answered_alone(make_examples: Callable[..., Examples]) -> None:
+    examples = make_examples(["train"] * 4, [0, 1, 0, 1], features=[[0.5, 3], [0.1, 7], [0.4, 3], [0.9, 7]])
+    findings = blocking_findings(examples, source=SourceFacts())
+    assert {one.name for one in findings} == BLOCKING
+    assert failed(findings) == {"no_label_copies"}
 
 
 def test_what_was_dropped_before_is_told(make_examples: Callable[..., Examples]) -> None:

@@ -12,7 +12,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.loading import load_source
 from aflite_assets.data.raw_table.table import build_raw_table
 from aflite_assets.diagnostics.data_checks.annotators import annotator_agreement, majority_against_label
-from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import TableSource
 
 

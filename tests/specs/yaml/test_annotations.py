@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.specs.dataset import ClassNames, ClassValues, ColumnsSpec, DatasetSpec
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import ClassNames, ClassValues, DatasetSpec
 from aflite_assets.specs.filter import Count, FilterSpec
 from aflite_assets.specs.models import LinearModelSpec, RbfSvmSpec
 from aflite_assets.specs.sources import HubSource, LabelledFolder, TableSource

@@ -46,7 +46,7 @@ INDENTED = "write them below it as indented lines of `key: value`"
             "must be a mapping with keys among ['scatter_features', 'published', 'primary', 'smallest_effect']; "
             f"{INDENTED}",
         ),
-        (str | LabelledFolder, [1], "must be text or a mapping with keys among ['folder', 'labels']"),
+        (str | LabelledFolder, [1], "must be text or a mapping with keys among ['folder', 'labels', 'encoding']"),
         (
             EvaluatorSpec,
             "linear",

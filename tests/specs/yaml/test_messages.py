@@ -202,10 +202,13 @@ def test_unknown_kind_is_told_the_known_ones_and_the_nearest(
             {"unlabelled": -1},
             "unlabelled: must be a list of whole numbers or texts; write it as a list, in [ ] (received",
         ),
-        (_folders(5), "source.splits.test: must be text or a mapping with keys among ['folder', 'labels']; put it in"),
+        (
+            _folders(5),
+            "source.splits.test: must be text or a mapping with keys among ['folder', 'labels', 'encoding']; put it in",
+        ),
         (
             _folders(["a"]),
-            "source.splits.test: must be text or a mapping with keys among ['folder', 'labels'] (received",
+            "source.splits.test: must be text or a mapping with keys among ['folder', 'labels', 'encoding'] (received",
         ),
         (_folders({"folder": "a"}), "source.splits.test.labels is missing; add it"),
         (

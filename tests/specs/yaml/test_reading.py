@@ -214,11 +214,12 @@ def test_mistakes_of_syntax_do_not_repeat_the_line_which_may_hold_a_secret(path:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a: 1\nb: \xff", "line 2: byte 0xff is not UTF-8; save the file as text in UTF-8"),
-        ("a: é".encode("latin-1"), "line 1: byte 0xe9 is not UTF-8"),
-        ("a: 1".encode("utf-16"), "line 1: byte 0xff is not UTF-8"),
+        (b"a: 1\nb: \xff", "line 2: byte 0xff is not UTF-8 (the file fits cp1252); save the file as text in UTF-8"),
+        ("a: é".encode("latin-1"), "line 1: byte 0xe9 is not UTF-8 (the file fits cp1252)"),
+        ("a: 1".encode("utf-16"), "line 1: is not UTF-8 (the file fits utf-16); save the file as text in UTF-8"),
         (b"a: \xed\xa0\x80", "line 1: byte 0xed is not UTF-8"),
-        ("a: 1".encode("utf-16-le"), "line 1: holds the character U+0000, which YAML forbids; remove it"),
+        ("a: 1".encode("utf-16-le"), "line 1: is not UTF-8 (the file fits utf-16-le); save the file as text in UTF-8"),
+        ("a: 1\nb: 2\n".encode("utf-16-be"), "line 1: is not UTF-8 (the file fits utf-16-be)"),
         (b"a: 1\nb: \x00", "line 2: holds the character U+0000"),
         (b"a: \x1b[0m", "line 1: holds the character U+001B"),
         (b"a: " + b"x" * 2**20, "is over 1 MiB; a dataset's description is a few kilobytes"),

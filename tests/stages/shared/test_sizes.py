@@ -8,24 +8,14 @@ from aflite_assets.errors import DataError
 from aflite_assets.specs.dataset import WarmupSpec
 from aflite_assets.specs.filter import FilterSpec
 from aflite_assets.specs.registry import parse_spec
-from aflite_assets.stages.shared.sizes import filter_settings, resolve_count, sample_misfits, warmup_rows
+from aflite_assets.stages.shared.sizes import filter_settings, sample_misfits, warmup_rows
 from tests.small_datasets import template_pairs
-
-
-def test_whole_numbers_are_counts_and_decimals_are_shares() -> None:
-    assert [resolve_count(count, 200, field="x") for count in (1, 1.0, 0.25, 200)] == [1, 200, 50, 200]
-
-
-@pytest.mark.parametrize(("count", "size"), [(201, 201), (0.001, 0)])
-def test_counts_that_cannot_be_met_are_named(count: float, size: int) -> None:
-    with pytest.raises(DataError, match=rf"filter.x is {count}, which is {size} of 200 rows; choose between 1 and 200"):
-        resolve_count(count, 200, field="filter.x")
 
 
 def test_warmup_rows() -> None:
     assert warmup_rows(WarmupSpec(size=0.1), 500, needed=True) == 50
     assert warmup_rows(WarmupSpec(size=0.1), 500, needed=False) == 0
-    with pytest.raises(DataError, match=r"warmup.size 499 leaves 1 of 500 train rows; lower it"):
+    with pytest.raises(DataError, match=r"warmup.size is 499, which leaves 1 of 500 train rows"):
         warmup_rows(WarmupSpec(size=499), 500, needed=True)
 
 
@@ -83,8 +73,10 @@ def test_shares_fit_every_sample() -> None:
 def test_a_number_of_rows_may_fit_the_larger_samples_alone() -> None:
     problems = _misfits([500, 1_000, 2_000], target_size=1_000)
     assert problems == {
-        500: "filter.target_size is 1000, which is 1000 of 450 rows; choose between 1 and 450 rows",
-        1_000: "filter.target_size is 1000, which is 1000 of 900 rows; choose between 1 and 900 rows",
+        500: "filter.target_size is 1,000, more than the 450 train rows to filter; set at most 450, or a share "
+        "such as 0.5",
+        1_000: "filter.target_size is 1,000, more than the 900 train rows to filter; set at most 900, or a share "
+        "such as 0.5",
     }
 
 
@@ -108,6 +100,7 @@ def test_with_auto_every_number_of_warmup_rows_has_to_fit() -> None:
     # 1,600 rows of the largest curve sample and 500 held back are the most that may be spent.
     assert list(_misfits([10_000], warmup="auto", target_size=7_900, evaluation_rows="kept")) == []
     assert _misfits([10_000], warmup="auto", target_size=7_901, evaluation_rows="kept") == {
-        10_000: "filter.target_size is 7901, which is 7901 of 7900 rows; choose between 1 and 7900 rows"
+        10_000: "filter.target_size is 7,901, more than the 7,900 train rows to filter; set at most 7,900, or a "
+        "share such as 0.5"
     }
     assert _misfits([1_000], warmup="auto")[1_000].startswith("warmup.size is auto, but a learning curve of 3 classes")

@@ -1,0 +1,76 @@
+"""Inputs that are the label under another name: feature columns and texts with one value per class and no other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.data_checks.feature_columns import blocks
+from aflite_assets.diagnostics.record_tables import text_codes
+
+_FIRST_ROWS = 10_000
+"""A text column with more texts than classes in so many rows is no copy, whatever the others hold."""
+
+
+@dataclass(frozen=True)
+class LabelCopies:
+    """Columns that stand one to one with the label in all train rows.
+
+    `agreeing`: by column, the rows outside train whose value is that of their class in train. A feature column is its
+    number, from 0; a text column is "text" or "text_pair". `train_rows`, `other_rows`: how many rows there are.
+    """
+
+    agreeing: Mapping[int | str, int]
+    train_rows: int
+    other_rows: int
+
+
+def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
+    """Find the copies of the label among feature columns (finite) or texts; `in_train`: which rows are train, bool.
+
+    One to one: all train rows of a class have one value, and no two classes have the same. So constant columns, and
+    columns with a value per row, are no copies. At least two classes need two train rows or more; with fewer, any
+    column would be a copy.
+    """
+    labels, agreeing = examples.labels, dict[int | str, int]()
+    if examples.modality == "features":
+        features = examples.features
+        for column, values in _one_to_one(features, labels, in_train).items():
+            agreeing[column] = _agreeing(features[:, column], values, labels, ~in_train)
+    for name in [name for name in ("text", "text_pair") if name in examples.table.column_names]:
+        texts = examples.table[name]
+        if pc.count_distinct(texts.filter(pa.array(in_train))[:_FIRST_ROWS]).as_py() > len(examples.label_names):
+            continue
+        codes = text_codes(texts)[:, None]
+        for values in _one_to_one(codes, labels, in_train).values():
+            agreeing[name] = _agreeing(codes[:, 0], values, labels, ~in_train)
+    return LabelCopies(agreeing, int(in_train.sum()), int((~in_train).sum()))
+
+
+def _one_to_one(values: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dict[int, dict[int, float]]:
+    """Of a matrix the columns that stand one to one with the labels in the `rows` (bool), with each class's value."""
+    classes, first, counts = np.unique(labels[rows], return_index=True, return_counts=True)
+    if (counts > 1).sum() < 2:
+        return {}
+    of_class = values[np.flatnonzero(rows)[first]]
+    ordered = np.sort(of_class, axis=0)
+    columns = np.flatnonzero((ordered[1:] != ordered[:-1]).all(axis=0))
+    codes = np.searchsorted(classes, labels[rows])
+    start = 0
+    for block in blocks(values, rows):
+        if not len(columns):
+            break
+        expected = of_class[codes[start : start + len(block)]]
+        columns = columns[(block[:, columns] == expected[:, columns]).all(axis=0)]
+        start += len(block)
+    return {
+        column: dict(zip(classes.tolist(), of_class[:, column].tolist(), strict=True)) for column in columns.tolist()
+    }
+
+
+def _agreeing(values: np.ndarray, of_class: Mapping[int, float], labels: np.ndarray, rows: np.ndarray) -> int:
+    """Rows (bool) whose value is that of their class."""
+    return int(sum((values[rows & (labels == label)] == value).sum() for label, value in of_class.items()))

@@ -1,0 +1,91 @@
+"""The field `columns` of a dataset's YAML file: what the source's columns mean."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from aflite_assets.specs.models import StrictSpec
+from aflite_assets.specs.sources import as_tuple
+from aflite_assets.wording import did_you_mean, quoted_list
+
+_MOST_NAMES, _NAME_LENGTH = 30, 80
+
+
+class ColumnsSpec(StrictSpec):
+    """Names of the source's columns; image folders and feature files need none."""
+
+    label: str = "label"
+    text: str | None = None
+    text_pair: str | None = None
+    image: str | None = None
+    features: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None, description="a list column, or one column per feature"
+    )
+    id: str | None = Field(None, description="the source's own row ids; default: a hash of the row's content")
+    group: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="rows with the same value belong together and are never split; with several columns, rows that "
+        "share a value of any of them",
+    )
+    annotators: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        None, description="single annotators' labels: a list column, or one column per annotator"
+    )
+    attributes: tuple[str, ...] = Field((), description="columns carried along for reports only")
+    allow_label_copies: tuple[Annotated[int, Field(ge=0)] | str, ...] = Field(
+        (),
+        description="feature or text columns that may stand one to one with the label: names, or numbers from 0 in a "
+        "column of lists or a features file",
+        exclude_if=lambda columns: not columns,  # so that results which it does not concern are found again
+    )
+
+    @model_validator(mode="after")
+    def _one_kind_of_input(self) -> Self:
+        given = [name for name in ("text", "image", "features") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"a row has one kind of input, but columns names {' and '.join(given)}; keep one")
+        if self.text_pair is not None and self.text is None:
+            raise ValueError("text_pair is the second of two texts; name the first as text")
+        self._check_inputs_differ()
+        self._check_label_copies()
+        return self
+
+    def _check_label_copies(self) -> None:
+        """A name that is no input would allow nothing, which nobody would see."""
+        inputs = (*as_tuple(self.text or ()), *as_tuple(self.text_pair or ()))
+        if isinstance(self.features, tuple):
+            inputs = self.features
+        for name in self.allow_label_copies:
+            if self.image is not None:
+                raise ValueError(f"allow_label_copies names {name!r}, but images have no columns; leave it out")
+            if isinstance(self.features, str) and isinstance(name, str):
+                raise ValueError(
+                    f"allow_label_copies names {name!r}, but features {self.features!r} is one column of lists; write "
+                    "the number of the feature in it, from 0"
+                )
+            if inputs and name not in inputs:
+                near = did_you_mean(name, inputs) or "; correct it or leave it out"
+                read = quoted_list(inputs, most=_MOST_NAMES, length=_NAME_LENGTH)
+                raise ValueError(
+                    f"allow_label_copies names {name!r}, which is none of the columns that models read [{read}]{near}"
+                )
+
+    def _check_inputs_differ(self) -> None:
+        """A label among the inputs would be learnt from itself, and a column given twice says nothing new."""
+        inputs = [
+            (field, column)
+            for field in ("text", "text_pair", "image", "features")
+            for column in as_tuple(getattr(self, field) or ())
+        ]
+        for place, (field, column) in enumerate(inputs):
+            if column == self.label:
+                raise ValueError(
+                    f"{field} names {column!r}, which is the label column: a model would read the answer; name another "
+                    f"column as {field} or as label"
+                )
+            earlier = next((other for other, name in inputs[:place] if name == column), None)
+            if earlier is not None:
+                raise ValueError(
+                    f"{field} and {earlier} both name {column!r}; name two columns, or leave {field} out"
+                    if earlier != field
+                    else f"{field} names {column!r} twice; keep it once"
+                )

@@ -1,0 +1,111 @@
+"""Text encodings that a dataset's YAML file may name: real ones only, by one name each, and which of them bytes fit.
+
+Files of data are read in `data`.
+"""
+
+import codecs
+from encodings import normalize_encoding
+from encodings.aliases import aliases
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from aflite_assets.wording import did_you_mean, truncate
+
+UTF_8 = "utf-8"
+"""The default. A mark at the start of the file (BOM) is left out."""
+
+ENCODINGS = (
+    UTF_8,
+    *("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be", "ascii", "latin-1"),
+    *(f"iso8859-{part}" for part in (*range(2, 12), *range(13, 17))),
+    *(
+        f"cp{page}"
+        for page in (*range(1250, 1259), 437, 850, 852, 855, 857, 858, 860, 861, 862, 863, 865, 866, 869, 874)
+    ),
+    *("mac-roman", "mac-latin2", "mac-cyrillic", "mac-greek", "mac-turkish", "koi8-r", "koi8-u", "tis-620"),
+    *("shift-jis", "cp932", "euc-jp", "iso2022-jp", "gb2312", "gbk", "gb18030", "big5", "big5hkscs", "cp950"),
+    *("euc-kr", "cp949"),
+)
+"""Encodings in which people write tables, by Python's names with hyphens.
+
+Codecs of Python that are no text encodings (`rot13`, `zip`), that read escapes (`unicode_escape`) or that depend on the
+machine (`mbcs`) are left out.
+"""
+
+_COMMON = "common ones are utf-8, utf-16, cp1252 (what Windows calls ANSI in western countries) and latin-1"
+_LONGEST = 60
+
+
+def known_encoding(name: str) -> str:
+    """Return the name in `ENCODINGS` of an encoding that is written in any of its usual ways.
+
+    Raises:
+        ValueError: the name is none of a text encoding; the message has the nearest one.
+    """
+    plain = normalize_encoding(name.strip().lower()[:_LONGEST]) if name.isascii() else ""
+    module = aliases.get(plain.replace(".", "_"), plain).removesuffix("_sig")
+    known = module.replace("_", "-")
+    if known not in ENCODINGS:
+        near = did_you_mean(name.strip().lower()[:_LONGEST], ENCODINGS) or "; name the one that the file was saved in:"
+        raise ValueError(f"{truncate(name, _LONGEST)!r} is no text encoding that is read here{near} {_COMMON}")
+    return known
+
+
+Encoding = Annotated[str, AfterValidator(known_encoding)]
+"""A text encoding by its name in `ENCODINGS`."""
+
+MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Marks at the start of a file (BOM) and their encodings. That of UTF-32 begins with that of UTF-16."""
+
+ONE_BYTE = ("cp1252", "latin-1")
+_SEVERAL_BYTES = ("gb18030", "shift-jis", "euc-kr")
+_WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+
+
+def marked_encoding(start: bytes) -> str | None:
+    """Return the encoding whose mark (BOM) a file's first bytes are, UTF-8 aside."""
+    return next((encoding for mark, encoding in MARKS.items() if start.startswith(mark)), None)
+
+
+def fitting_encodings(start: bytes) -> tuple[str, ...]:
+    """Return the encodings that a file's first bytes fit, the likeliest first; none for what seems to be no text.
+
+    That an encoding fits does not make it the right one: most bytes are text in several.
+    """
+    marked = marked_encoding(start)
+    if marked is not None:
+        return (marked,)
+    wide = max(_WIDE, key=lambda encoding: _letters_if_wide(start, encoding))
+    if _letters_if_wide(start, wide):
+        return (wide,)
+    if sum(byte < 32 and byte not in b"\t\n\r\x0c\x1b" for byte in start) > len(start) / 50:
+        return ()
+    return tuple(encoding for encoding in (UTF_8, *ONE_BYTE, *_SEVERAL_BYTES) if fits(start, encoding))
+
+
+def fits(start: bytes, encoding: str) -> bool:
+    """Whether bytes are text in an encoding, though the last letter may be cut off."""
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _letters_if_wide(start: bytes, encoding: str) -> int:
+    """How many letters of ASCII bytes hold as UTF-16 or UTF-32 without a mark; 0 if they do not look like it.
+
+    Letters of ASCII have NULs beside them there, so line ends are as many as bytes of line ends, and none is a NUL.
+    """
+    text = start[: len(start) - len(start) % 4].decode(encoding, errors="replace") if start.count(0) else "\0"
+    if "\0" in text or "\ufffd" in text or 2 * text.count("\n") < start.count(b"\n"):
+        return 0
+    if not start.count(b"\n") and 4 * start.count(0) < len(start):
+        return 0
+    return len(text.encode("ascii", "ignore"))

@@ -1,0 +1,57 @@
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from aflite_assets.specs.columns import ColumnsSpec
+from aflite_assets.specs.dataset import ChallengeSpec
+
+
+def test_columns_without_allowed_copies_are_described_as_before() -> None:
+    columns = {"features": ["age", "outcome"]}
+    assert "allow_label_copies" not in ColumnsSpec.model_validate(columns).model_dump(mode="json")
+    allowed = ColumnsSpec.model_validate({**columns, "allow_label_copies": ["outcome"]})
+    assert allowed.model_dump(mode="json")["allow_label_copies"] == ["outcome"]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"text": "a", "text_pair": "b", "allow_label_copies": ["b", "a"]},
+        {"features": "x", "allow_label_copies": [0, 3]},
+        {"features": ["0", "1"], "allow_label_copies": ["1"]},
+        {"allow_label_copies": [2]},
+    ],
+)
+def test_copies_are_allowed_by_name_or_by_number(columns: dict[str, Any]) -> None:
+    assert ColumnsSpec.model_validate(columns).allow_label_copies == tuple(columns["allow_label_copies"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            {"features": ["age", "outcome"], "allow_label_copies": ["outcom"]},
+            r"names 'outcom', which is none of the columns .* \['age', 'outcome'\]; did you mean 'outcome'",
+        ),
+        (
+            {"features": ["age"], "allow_label_copies": [0]},
+            r"names 0, which is none of .* \['age'\]; correct it",
+        ),
+        (
+            {"features": "x", "allow_label_copies": ["x"]},
+            "features 'x' is one column of lists; write the number",
+        ),
+        ({"image": "png", "allow_label_copies": ["png"]}, "names 'png', but images have no columns; leave it out"),
+        ({"allow_label_copies": [-1]}, "greater than or equal to 0"),
+    ],
+)
+def test_names_that_allow_nothing_are_refused(columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        ColumnsSpec.model_validate(columns)
+
+
+def test_challenge_sets_allow_no_copies() -> None:
+    source = {"format": "csv", "splits": {"test": "a.csv"}}
+    with pytest.raises(ValidationError, match="allow_label_copies is about rows that are filtered"):
+        ChallengeSpec.model_validate({"source": source, "columns": {"text": "a", "allow_label_copies": ["a"]}})

@@ -48,9 +48,11 @@ def _annotated(path: Path, *, count: int, seed: int) -> None:
         names = [gold if rng.random() < 0.85 else CLASSES[int(rng.integers(3))] for _ in range(3)]
         given = "-" if rng.random() < 0.02 else CLASSES[int(rng.integers(3))] if rng.random() < 0.05 else gold
         genre = "letters" if number % 3 else "<speech>"
-        rows.append([premise, hypothesis, given, f"{seed}-{number}", *names, genre])
+        learnt = [f"{confidence:.3f}" for confidence in (rng.random(), rng.random() / 2)]
+        rows.append([premise, hypothesis, given, f"{seed}-{number}", *names, genre, *learnt, str(rng.integers(6))])
     repeated = [[*row[:3], f"{row[3]}-again", *row[4:]] for row in rows[:: count // 12]]
-    _write_csv(path, ["premise", "hypothesis", "gold", "id", "first", "second", "third", "genre"], [*rows, *repeated])
+    columns = ["premise", "hypothesis", "gold", "id", "first", "second", "third", "genre"]
+    _write_csv(path, [*columns, "confidence", "variability", "correctness"], [*rows, *repeated])
 
 
 def _pair(rng: np.random.Generator, gold: str, *, cue: bool) -> tuple[str, str]:

@@ -194,9 +194,24 @@ class _Tally:
             *(f"new: {pattern.text}" for pattern in self.changes.new),
         ]
         stale = tuple(f"no path is {name!r}; delete the entry" for name in listed if name not in self.used)
-        kinds = {kind: tuple(sorted(self.found.get(kind, ()))) for kind in _KINDS}
-        equal = self.compared - sum(len(kinds[kind]) for kind in ("different", "numerals", "words"))
-        return Comparison(self.compared, equal, self.renamed, **self.listed, **kinds, stale=stale)
+        texts = [self._lines("numerals"), self._lines("words")]
+        different = self._lines("different")
+        return Comparison(
+            compared=self.compared,
+            equal=self.compared - len(different) - sum(map(len, texts)),
+            renamed=self.renamed,
+            gone=self.listed["gone"],
+            new=self.listed["new"],
+            lost=self._lines("lost"),
+            unlisted=self._lines("unlisted"),
+            different=different,
+            numerals=texts[0],
+            words=texts[1],
+            stale=stale,
+        )
+
+    def _lines(self, kind: str) -> tuple[str, ...]:
+        return tuple(sorted(self.found.get(kind, ())))
 
     def _names(self, before: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Give each path with what it is called now, by the first pattern that it fits."""
@@ -219,9 +234,6 @@ class _Tally:
 
     def _note(self, kind: str, line: str) -> None:
         self.found.setdefault(kind, []).append(line)
-
-
-_KINDS = ("lost", "unlisted", "different", "numerals", "words")
 
 
 def difference(before: Leaf, after: Leaf, tolerance: float = 0.0) -> str | None:

@@ -1,7 +1,7 @@
 """Files of the datasets of `pinned_specs.yaml` that are read from files, drawn from seeds."""
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,20 +82,44 @@ def _write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]])
         csv.writer(file).writerows([header, *rows])
 
 
-def _vectors(split: str, rows: int, seed: int) -> Iterator[tuple[str, Callable[[Path], None]]]:
+def _unbalanced(rows: int, seed: int) -> dict[str, np.ndarray]:
     """Three classes of 70, 20 and 10 %, a feature that tells the first two, and groups of five rows."""
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(3, size=rows, p=[0.7, 0.2, 0.1])
+    features = rng.normal(size=(rows, 4)) + np.array([0, 1.5, 0.0])[labels][:, None] * [1, 0, 0, 0]
+    return {"x": features.astype(np.float32), "y": labels.astype(np.int64), "groups": np.arange(rows) // 5}
 
-    def arrays() -> dict[str, np.ndarray]:
-        rng = np.random.default_rng(seed)
-        labels = rng.choice(3, size=rows, p=[0.7, 0.2, 0.1])
-        features = rng.normal(size=(rows, 4)) + np.array([0, 1.5, 0.0])[labels][:, None] * [1, 0, 0, 0]
-        return {"x": features.astype(np.float32), "y": labels.astype(np.int64), "groups": np.arange(rows) // 5}
+
+def _misled(rows: int, seed: int, *, aligned: float, reversed_: float) -> dict[str, np.ndarray]:
+    """Two circles, which are the classes; on a share of the rows a third feature names the class, or the other one."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(rows) % 2
+    named = rng.choice([1, -1, 0], size=rows, p=[aligned, reversed_, 1 - aligned - reversed_])
+    angle, radius = rng.uniform(0, 2 * np.pi, rows), 1 + 2 * labels + 0.15 * rng.normal(size=rows)
+    told = 6 * named * (2 * labels - 1) + 0.3 * rng.normal(size=rows)
+    features = np.stack([radius * np.cos(angle), radius * np.sin(angle), told, rng.normal(size=rows)], axis=1)
+    return {"x": features.astype(np.float32), "y": labels.astype(np.int64)}
+
+
+def _misled_rows(path: Path, *, split: str) -> None:
+    """The train or the mixed rows as a table, whose column `named` says where the third feature names the class."""
+    arrays = _misled(2000, 9, aligned=0.8, reversed_=0.02) if split == "train" else _mixed()
+    told = np.where(np.abs(arrays["x"][:, 2]) < 3, "no", "yes")
+    rows = [[*map(str, x), str(y), one] for x, y, one in zip(arrays["x"], arrays["y"], told.tolist(), strict=True)]
+    _write_csv(path, ["a", "b", "c", "d", "label", "named"], rows)
+
+
+def _mixed() -> dict[str, np.ndarray]:
+    return _misled(800, 11, aligned=0.1, reversed_=0.7)
+
+
+def _arrays(name: str, draw: Callable[[], dict[str, np.ndarray]], kinds: str) -> dict[str, Callable[[Path], None]]:
+    """A file per array, each of which is drawn with the others when it is written."""
 
     def writer(kind: str) -> Callable[[Path], None]:
-        return lambda path: np.save(path, arrays()[kind])
+        return lambda path: np.save(path, draw()[kind])
 
-    for kind in ("x", "y", "groups"):
-        yield f"{split}_{kind}.npy", writer(kind)
+    return {f"{name}_{kind}.npy": writer(kind) for kind in kinds.split()}
 
 
 _FILES: dict[str, Callable[[Path], None]] = {
@@ -106,7 +130,13 @@ _FILES: dict[str, Callable[[Path], None]] = {
     "annotated_test.csv": lambda path: _annotated(path, count=120, seed=4),
     "heuristics.csv": lambda path: _heuristics(path, classes=("entailment", "non-entailment"), seed=5),
     "two_of_three.csv": lambda path: _heuristics(path, classes=("entailment", "contradiction"), seed=6),
-    **dict(_vectors("train", 500, 7)),
-    **dict(_vectors("test", 200, 8)),
+    **_arrays("train", lambda: _unbalanced(500, 7), "x y groups"),
+    **_arrays("test", lambda: _unbalanced(200, 8), "x y groups"),
+    **_arrays("misled_train", lambda: _misled(2000, 9, aligned=0.8, reversed_=0.02), "x y"),
+    **_arrays("misled_test", lambda: _misled(500, 10, aligned=0.8, reversed_=0.02), "x y"),
+    "misled_train.csv": lambda path: _misled_rows(path, split="train"),
+    "misled_mixed.csv": lambda path: _misled_rows(path, split="mixed"),
+    **_arrays("misled_reversed", lambda: _misled(800, 12, aligned=0.0, reversed_=1.0), "x y"),
+    **_arrays("misled_aligned", lambda: _misled(800, 13, aligned=1.0, reversed_=0.0), "x y"),
 }
 """By name, what writes the file."""

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import lzma
 import tarfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,7 +17,8 @@ from aflite_assets.stages.pipeline import STAGES, stage_key
 from aflite_assets.stages.shared.content_hashes import CONTENT_FIELDS, FieldContents
 
 HERE = Path(__file__).parent
-KEYS, STORE, REPORTS = HERE / "keys.json", HERE / "store.tar.xz", HERE / "reports.json.xz"
+KEYS, STORE, NUMBERS = HERE / "keys.json", HERE / "store.tar.xz", HERE / "numbers.json.xz"
+CHANGES = HERE / "changes.yaml"
 REPORT = "report.json"
 
 
@@ -69,9 +69,3 @@ def unpack_store(folder: Path) -> Path:
     with tarfile.open(STORE) as archive:
         archive.extractall(folder, filter="data")
     return folder / "results"
-
-
-def kept_report(name: str) -> dict[str, Any]:
-    """What the report of one of the store's datasets said."""
-    report: dict[str, Any] = json.loads(lzma.decompress(REPORTS.read_bytes()))[name]
-    return report

@@ -13,6 +13,7 @@ perhaps newer ones that nothing restored refers to. In another order a database 
 import argparse
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -26,8 +27,9 @@ from typing import Any
 
 from filelock import FileLock
 
+from aflite_assets.address_secrets import shown_value
 from aflite_assets.command_line.terminal import escaped
-from aflite_assets.errors import StoreError
+from aflite_assets.errors import InvalidInputError, StoreError
 from aflite_assets.paths import aflite_home
 from aflite_assets.results.files import flush_folder, folder_hashes, write_json
 from aflite_assets.results.opening import open_store
@@ -35,6 +37,7 @@ from aflite_assets.results.records import MANIFEST
 
 _FORMAT = 1
 _DONE = "backup.json"
+_DATABASE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _DESCRIPTION = """\
 {what} results, MLflow's files, alerts and databases: SQLite's below AFLITE_HOME and DAGSTER_HOME by themselves, those
 of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGUSER and PGPASSWORD or ~/.pgpass.
@@ -98,6 +101,13 @@ def _restore(options: argparse.Namespace) -> None:
 
 
 def _places(options: argparse.Namespace) -> Places:
+    for name in options.postgres:
+        # PostgreSQL's programs take an address too, whose password would then be in the backup and in messages.
+        if not _DATABASE.fullmatch(name):
+            raise InvalidInputError(
+                f"--postgres is {shown_value(name)}, which is no database's name; give the name alone (letters, digits "
+                "and _ . -), and host, user and password by PGHOST, PGUSER and ~/.pgpass"
+            )
     open_store().needs_folder(
         f"aflite {options.name_of_command}",
         instead="copy the bucket by its server's own means (versioning, replication), and databases by theirs "

@@ -3,12 +3,12 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.array_files import ArrayFileError, open_array
 from aflite_assets.data.formats.choices import answer_rows, choice_tables
 from aflite_assets.data.formats.image_folders import image_paths, image_table
 from aflite_assets.data.formats.row_places import places_in_files, with_files
@@ -102,7 +102,7 @@ def source_places(source: SourceSpec) -> dict[str, pa.Table]:
     """
     _require_files(source)
     if isinstance(source, FeatureSource):
-        return {split: _feature_places(files) for split, files in source.splits.items()}
+        return {split: _feature_places(split, files) for split, files in source.splits.items()}
     if not isinstance(source, TableSource | MultipleChoiceSource):
         return {}
     form = source.table if isinstance(source, MultipleChoiceSource) else source
@@ -114,8 +114,8 @@ def source_places(source: SourceSpec) -> dict[str, pa.Table]:
     return {split: known.take(pa.array(rows[split], pa.int64())) for split, known in places.items()}
 
 
-def _feature_places(files: FeatureFiles) -> pa.Table:
-    rows = len(np.lib.format.open_memmap(files.features, mode="r"))
+def _feature_places(split: str, files: FeatureFiles) -> pa.Table:
+    rows = len(_array(split, files.features, dimensions=2))
     return pa.table(
         {
             "file": pa.array([files.features] * rows, pa.string()).dictionary_encode(),
@@ -188,9 +188,8 @@ def _feature_table(split: str, files: FeatureFiles) -> pa.Table:
 
 def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
     try:
-        # Reads the .npy format only, and never a pickle.
-        array = np.lib.format.open_memmap(name, mode="r")
-    except (ValueError, OSError, EOFError, SyntaxError, TokenError) as error:
+        array = open_array(name)
+    except ArrayFileError as error:
         raise DataError(
             f"split {split!r}: {name!r} is no plain .npy file ({error}); save numbers, not objects"
         ) from error
@@ -199,4 +198,6 @@ def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
             f"split {split!r}: {name!r} holds {array.ndim} dimensions of {array.dtype}; "
             f"it must hold numbers in {dimensions} dimension{'s' if dimensions > 1 else ''}"
         )
+    if 0 in array.shape[1:]:  # it could claim any number of rows
+        raise DataError(f"split {split!r}: {name!r} has rows without a number in them; save rows x features")
     return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -37,6 +37,11 @@ from aflite_assets.results.records import MANIFEST
 
 _FORMAT = 1
 _DONE = "backup.json"
+_OWNER = """\
+select case when pg_has_role(datdba, 'member') then pg_get_userbyid(datdba) end
+from pg_database where datname = current_database()
+"""
+"""The owner of a database, if the role that asks may act as it: what is restored then belongs to it."""
 _DATABASE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _DESCRIPTION = """\
 {what} results, MLflow's files, alerts and databases: SQLite's below AFLITE_HOME and DAGSTER_HOME by themselves, those
@@ -228,7 +233,10 @@ def _restore_databases(stored: Path, places: Places) -> None:
         elif places.dagster_home is not None:
             _copy_file(path, places.dagster_home / Path(*place.parts[1:]))
     for name in places.postgres:
-        options = ("--no-owner", "--exit-on-error", "--single-transaction")
+        options = ["--no-owner", "--exit-on-error", "--single-transaction"]
+        owner = _run("psql", "-Atc", _OWNER, f"--dbname={name}").strip()
+        if owner:
+            options.append(f"--role={owner}")
         _run("pg_restore", *options, f"--dbname={name}", str(stored / f"{name}.dump"))
 
 

@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+from aflite_assets.address_secrets import shown_value
 from aflite_assets.errors import InvalidInputError
 
 DAGSTER = "AFLITE_DAGSTER_URL"
@@ -48,8 +49,9 @@ def plain_address(value: str, *, named: str) -> str:
     except ValueError:  # a port that is no number, brackets without an IPv6 address
         usable = False
     if not usable:
-        shown = "no address that may be repeated here" if "@" in value else repr(value)
-        raise InvalidInputError(f"{named} is {shown}; give the start of an address, such as http://127.0.0.1:9000")
+        raise InvalidInputError(
+            f"{named} is {shown_value(value)}; give the start of an address, such as http://127.0.0.1:9000"
+        )
     if parts.query or parts.fragment or "@" in parts.netloc:
         # The value may hold a password: it is not repeated.
         raise InvalidInputError(f"{named} has a user, a query or a fragment; give the plain start of an address")

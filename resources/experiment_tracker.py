@@ -19,7 +19,9 @@ class ExperimentTracker(dg.ConfigurableResource):
 
     tracking_uri: str | None = Field(
         default=None,
-        description="an MLflow server or database; default: MLFLOW_TRACKING_URI, or SQLite below AFLITE_HOME",
+        repr=False,
+        description="an MLflow server or database; default: MLFLOW_TRACKING_URI, or SQLite below AFLITE_HOME. Dagster "
+        "shows it as it is, so an address with a password belongs into the variable",
     )
     home: str | None = Field(default=None, description="folder that holds all state; default: AFLITE_HOME, or .aflite")
     enabled: bool = Field(default=True, description="whether anything is tracked at all")

@@ -134,10 +134,10 @@ def mlflow_metadata(result: PublishedResult) -> dict[str, Any]:
 
 def open_in_mlflow(reference: "RunReference") -> str:
     """The command and the address that show a run kept in a database; the mode MLflow opens in shows none."""
-    return (
-        f"mlflow ui --backend-store-uri {shlex.quote(reference.tracking_uri)}\n"
-        f"then http://127.0.0.1:5000/{reference.fragment}"
-    )
+    # What a reference lacks of an address is in the variable; a file has nothing that it could lack.
+    is_file = reference.tracking_uri.startswith("sqlite:////")
+    uri = shlex.quote(reference.tracking_uri) if is_file else '"$MLFLOW_TRACKING_URI"'
+    return f"mlflow ui --backend-store-uri {uri}\nthen http://127.0.0.1:5000/{reference.fragment}"
 
 
 def check(name: str, passed: bool, *, warn: bool = False, **metadata: Any) -> dg.AssetCheckResult:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from aflite_assets.address_secrets import shown_value
 from aflite_assets.errors import InvalidInputError
 
 Kind = Literal["local", "ray"]
@@ -35,13 +36,14 @@ class ClusterSettings:
             raise InvalidInputError(f"compute_cluster.kind is {self.kind!r}; give one of {', '.join(get_args(Kind))}")
         if self.kind == "local" and self.address is not None:
             raise InvalidInputError(
-                f"compute_cluster.address is {self.address!r} but kind is 'local'; set kind to 'ray', or leave it out"
+                f"compute_cluster.address is {shown_value(self.address)} but kind is 'local'; set kind to 'ray', or "
+                "leave it out"
             )
         if self.is_ray and self.address is None:
             object.__setattr__(self, "address", "auto")
         if self.address is not None and not _ADDRESS.fullmatch(self.address):
             raise InvalidInputError(
-                f"compute_cluster.address is {self.address!r}; give 'auto', 'local', the head's host:port, "
+                f"compute_cluster.address is {shown_value(self.address)}; give 'auto', 'local', the head's host:port, "
                 "which `ray start --head` prints, or ray://host:port"
             )
         for name, value, least in (("workers", self.workers, 1), ("cpus", self.cpus, 1), ("gpus", self.gpus, 0)):

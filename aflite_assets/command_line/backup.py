@@ -13,6 +13,7 @@ perhaps newer ones that nothing restored refers to. In another order a database 
 import argparse
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -25,8 +26,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from aflite_assets.address_secrets import shown_value
 from aflite_assets.command_line.terminal import escaped
-from aflite_assets.errors import StoreError
+from aflite_assets.errors import InvalidInputError, StoreError
 from aflite_assets.paths import aflite_home
 from aflite_assets.results.damage import own_damage
 from aflite_assets.results.files import flush_folder, write_json
@@ -39,6 +41,12 @@ _FORMAT = 1
 _DONE = "backup.json"
 _MOST_NAMED = 5
 """Damaged results that are named; `aflite doctor` names them all."""
+_OWNER = """\
+select case when pg_has_role(datdba, 'member') then pg_get_userbyid(datdba) end
+from pg_database where datname = current_database()
+"""
+"""The owner of a database, if the role that asks may act as it: what is restored then belongs to it."""
+_DATABASE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _DESCRIPTION = """\
 {what} results, MLflow's files, alerts and databases: SQLite's below AFLITE_HOME and DAGSTER_HOME by themselves, those
 of a PostgreSQL server by name, reached by PGHOST, PGPORT, PGUSER and PGPASSWORD or ~/.pgpass.
@@ -111,6 +119,13 @@ def _restore(options: argparse.Namespace) -> None:
 
 
 def _places(options: argparse.Namespace) -> Places:
+    for name in options.postgres:
+        # PostgreSQL's programs take an address too, whose password would then be in the backup and in messages.
+        if not _DATABASE.fullmatch(name):
+            raise InvalidInputError(
+                f"--postgres is {shown_value(name)}, which is no database's name; give the name alone (letters, digits "
+                "and _ . -), and host, user and password by PGHOST, PGUSER and ~/.pgpass"
+            )
     open_store().needs_folder(
         f"aflite {options.name_of_command}",
         instead="copy the bucket by its server's own means (versioning, replication), and databases by theirs "
@@ -237,7 +252,10 @@ def _restore_databases(stored: Path, places: Places) -> None:
         elif places.dagster_home is not None:
             _copy_file(path, places.dagster_home / Path(*place.parts[1:]))
     for name in places.postgres:
-        options = ("--no-owner", "--exit-on-error", "--single-transaction")
+        options = ["--no-owner", "--exit-on-error", "--single-transaction"]
+        owner = _run("psql", "-Atc", _OWNER, f"--dbname={name}").strip()
+        if owner:
+            options.append(f"--role={owner}")
         _run("pg_restore", *options, f"--dbname={name}", str(stored / f"{name}.dump"))
 
 

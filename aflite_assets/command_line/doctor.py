@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aflite_assets.command_line.terminal import escaped
-from aflite_assets.errors import AfliteError
+from aflite_assets.errors import AfliteError, TrackingError
 
 if TYPE_CHECKING:
     from aflite_assets.results.doctor import Problem
@@ -80,10 +80,14 @@ def problems(*, deep: bool, fix: bool) -> "Iterator[Problem]":
 def _tracking() -> "Iterator[Problem]":
     from aflite_assets.paths import aflite_home
     from aflite_assets.results.doctor import Problem
+    from aflite_assets.tracking import MlflowTracker
     from aflite_assets.tracking.mlflow_session import pending_migration
 
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{aflite_home() / 'mlflow' / 'mlflow.db'}"
-    problem = pending_migration(uri)
+    try:
+        tracker = MlflowTracker(os.environ.get("MLFLOW_TRACKING_URI") or None, aflite_home())
+        problem = pending_migration(tracker.session)
+    except TrackingError as error:
+        problem = str(error)
     if problem is not None:
         what, _, remedy = problem.partition("; ")
         yield Problem("MLflow's database", what, remedy)

@@ -3,17 +3,19 @@
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.array_files import ArrayFileError, open_array
 from aflite_assets.data.formats.choices import answer_rows, choice_tables
 from aflite_assets.data.formats.image_folders import image_paths, image_table
 from aflite_assets.data.formats.row_places import places_in_files, with_files
 from aflite_assets.data.formats.tables import read_table_file
 from aflite_assets.data.hub.datasets import load_hub, source_commit
+from aflite_assets.data.images import IMAGE_TYPE
+from aflite_assets.data.raw_table.values import plain
 from aflite_assets.data.synthetic.circles import circles, list_column
 from aflite_assets.data.synthetic.digits import digits
 from aflite_assets.data.synthetic.template_nli import template_nli
@@ -77,7 +79,7 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
         case TemplateNliSource():
             return template_nli(source)
         case HubSource():
-            return load_hub(source, rows=rows)
+            return {split: _naming_no_files(table) for split, table in load_hub(source, rows=rows).items()}
         case FeatureSource():
             return {split: _feature_table(split, files) for split, files in source.splits.items()}
         case ImageFolderSource():
@@ -86,7 +88,8 @@ def load_source(source: SourceSpec, *, rows: int | None = None) -> dict[str, pa.
             files = {split: _file_table(source.table, split, as_tuple(names)) for split, names in source.splits.items()}
             return choice_tables(source, files)
         case TableSource():
-            return {split: _file_table(source, split, as_tuple(names)) for split, names in source.splits.items()}
+            tables = {split: _file_table(source, split, as_tuple(names)) for split, names in source.splits.items()}
+            return {split: _naming_no_files(table) for split, table in tables.items()}
 
 
 def source_places(source: SourceSpec) -> dict[str, pa.Table]:
@@ -99,7 +102,7 @@ def source_places(source: SourceSpec) -> dict[str, pa.Table]:
     """
     _require_files(source)
     if isinstance(source, FeatureSource):
-        return {split: _feature_places(files) for split, files in source.splits.items()}
+        return {split: _feature_places(split, files) for split, files in source.splits.items()}
     if not isinstance(source, TableSource | MultipleChoiceSource):
         return {}
     form = source.table if isinstance(source, MultipleChoiceSource) else source
@@ -111,8 +114,8 @@ def source_places(source: SourceSpec) -> dict[str, pa.Table]:
     return {split: known.take(pa.array(rows[split], pa.int64())) for split, known in places.items()}
 
 
-def _feature_places(files: FeatureFiles) -> pa.Table:
-    rows = len(np.lib.format.open_memmap(files.features, mode="r"))
+def _feature_places(split: str, files: FeatureFiles) -> pa.Table:
+    rows = len(_array(split, files.features, dimensions=2))
     return pa.table(
         {
             "file": pa.array([files.features] * rows, pa.string()).dictionary_encode(),
@@ -143,6 +146,25 @@ def _require_files(source: SourceSpec) -> None:
         raise MissingDataError(f"file {str(missing[0])!r} does not exist; correct the path in the spec")
 
 
+def _naming_no_files(table: pa.Table) -> pa.Table:
+    """The table with images that only carry bytes.
+
+    Rows may name image files in a table that was made here from a folder. In a file or a dataset of somebody else such
+    a row could name any file of this computer, whose content would then be published with the dataset.
+    """
+    for number, name in enumerate(table.column_names):
+        column = table.column(number)
+        column = plain(column) if "struct" in str(column.type) else column
+        if column.type == IMAGE_TYPE:
+            kept = [field for field in IMAGE_TYPE if field.name != "sha256"]
+            parts = [
+                pa.StructArray.from_arrays(chunk.flatten()[: len(kept)], fields=kept, mask=chunk.is_null())
+                for chunk in column.chunks
+            ]
+            table = table.set_column(number, name, pa.chunked_array(parts, pa.struct(kept)))
+    return table
+
+
 def _file_table(source: TableSource, split: str, names: tuple[str, ...]) -> pa.Table:
     tables = [read_table_file(source, Path(name)) for name in names]
     try:
@@ -170,9 +192,8 @@ def _feature_table(split: str, files: FeatureFiles) -> pa.Table:
 
 def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
     try:
-        # Reads the .npy format only, and never a pickle.
-        array = np.lib.format.open_memmap(name, mode="r")
-    except (ValueError, OSError, EOFError, SyntaxError, TokenError) as error:
+        array = open_array(name)
+    except ArrayFileError as error:
         raise DataError(
             f"split {split!r}: {name!r} is no plain .npy file ({error}); save numbers, not objects"
         ) from error
@@ -181,4 +202,6 @@ def _array(split: str, name: str, *, dimensions: int) -> np.ndarray:
             f"split {split!r}: {name!r} holds {array.ndim} dimensions of {array.dtype}; "
             f"it must hold numbers in {dimensions} dimension{'s' if dimensions > 1 else ''}"
         )
+    if 0 in array.shape[1:]:  # it could claim any number of rows
+        raise DataError(f"split {split!r}: {name!r} has rows without a number in them; save rows x features")
     return array.astype(array.dtype.newbyteorder("="), copy=False)

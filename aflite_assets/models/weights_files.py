@@ -1,24 +1,46 @@
 """Names of a saved model's files, and which of them cannot be read, for error messages. Loads no weights."""
 
+import pickle
+import struct
 from pathlib import Path
 
+from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError, safe_open
 
 CONFIGURATION_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
-READING_ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError)
-"""What loading a folder that holds no such model, or half of one, leads to."""
+LOADING_ERRORS = (
+    OSError, EOFError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError,
+    RuntimeError, ImportError, SafetensorError, StrictDataclassError, pickle.UnpicklingError, struct.error,
+)  # fmt: skip
+"""What libraries raise on a folder or hub id that holds no such model, half of one, or one that was made to harm."""
+
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 
 
 def reading_problem(folder: str | Path, error: Exception) -> str:
     """What an error of loading a model says, with the names of the files that are cut short or damaged, if any are.
 
-    `folder` may be a hub id, of which the file is known only by the error.
+    `folder` may be a file, or a hub id, of which the file is known only by the error.
     """
+    if is_refused_pickle(error):
+        files = [Path(folder)] if Path(folder).is_file() else sorted(Path(folder).glob("*"))
+        named = [path.name for path in files if path.suffix in _PICKLES]
+        return f"{', '.join(named) or 'its weights file'} holds more than tensors, or is damaged; nothing is unpickled"
     if not isinstance(error, SafetensorError):
-        return str(error)
+        return str(error).strip() or type(error).__name__
     damaged = [path.name for path in sorted(Path(folder).glob("*.safetensors")) if not _is_whole(path)]
     return f"{', '.join(damaged) or 'its safetensors file'} is cut short or damaged: {error}"
+
+
+def is_refused_pickle(error: BaseException) -> bool:
+    """Return True if torch refused to unpickle a file; its text, which advises to do so, is not to be repeated."""
+    return isinstance(error, pickle.UnpicklingError) or "weights_only" in str(error)
+
+
+def cause_of(error: Exception) -> Exception | None:
+    """Return the error that a message about loading is raised from: None if its text is not to be repeated."""
+    return None if is_refused_pickle(error) else error
 
 
 def _is_whole(path: Path) -> bool:

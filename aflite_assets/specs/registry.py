@@ -85,6 +85,21 @@ def load_spec(path: Path) -> DatasetSpec:
         SpecError: the file cannot be read, is not a YAML mapping, or says something the model refuses. A secret's
             value is never in the message.
     """
+    try:
+        return _load(path)
+    except SpecError:
+        raise
+    # One file must not take the others down, and what a hostile one leads to (no stack or memory left, a number out of
+    # range) is raised in many types. Their texts may quote a secret.
+    except Exception as error:
+        reason = type(error).__name__
+    raise SpecError(
+        f"{shown_path(path)}: reading it ended in a {reason}, which no valid file leads to; simplify it (less nesting, "
+        "shorter texts and numbers, no aliases) until it is read"
+    )
+
+
+def _load(path: Path) -> DatasetSpec:
     where = shown_path(path)
     content = read_yaml(path, environment=os.environ)
     if not isinstance(content, dict):

@@ -2,11 +2,13 @@
 
 import errno
 import http.client
+import logging
 import os
+import shlex
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,8 +18,8 @@ from urllib.request import urlopen
 
 from filelock import FileLock
 
-from aflite_assets.errors import TrackingError
-from aflite_assets.tracking.mlflow_values import without_password
+from aflite_assets.address_secrets import read_address, shown_address, without_secrets
+from aflite_assets.errors import AfliteError, TrackingError
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -53,12 +55,29 @@ def _make_whole(database: Path) -> None:
         made.replace(database)
 
 
+class _Censor(logging.Filter):
+    """Takes what is secret in an address out of log records, or all their text if `clean` gives None."""
+
+    def __init__(self, clean: Callable[[str], str | None]) -> None:
+        super().__init__()
+        self._clean = clean
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Replace the record's text; every record is logged."""
+        record.msg, record.args = "%s", (self._clean(record.getMessage()) or "this line is not shown",)
+        return True
+
+
 @dataclass(frozen=True)
 class MlflowSession:
-    """A tracking address and the lock file that processes on this machine share when they first meet it."""
+    """A tracking address and the lock file that processes on this machine share when they first meet it.
 
-    uri: str
+    `is_own`: whether the address was made from a folder's name, so that all of it may be shown.
+    """
+
+    uri: str = field(repr=False)
     lock_path: Path
+    is_own: bool = False
 
     @property
     def is_server(self) -> bool:
@@ -67,8 +86,20 @@ class MlflowSession:
 
     @property
     def shown_uri(self) -> str:
-        """The address without user name and password."""
-        return without_password(self.uri)
+        """The address without user name, password and query."""
+        return self.uri if self.is_own else shown_address(self.uri)
+
+    @property
+    def argument(self) -> str:
+        """The address as a command's argument: the variable that holds it if it may not be shown whole."""
+        return shlex.quote(self.uri) if self._is_whole else '"$MLFLOW_TRACKING_URI"'
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.is_own or read_address(self.uri).is_whole
+
+    def _without_secrets(self, text: str) -> str | None:
+        return text if self.is_own else without_secrets(text, self.uri)
 
     @cached_property
     def client(self) -> "MlflowClient":
@@ -87,7 +118,8 @@ class MlflowSession:
                 self._check_health()
             elif self._file is not None and not self._file.exists():
                 _make_whole(self._file)
-            return MlflowClient(tracking_uri=self.uri)
+            with self._quiet_logs():
+                return MlflowClient(tracking_uri=self.uri)
 
     @property
     def _file(self) -> Path | None:
@@ -104,17 +136,35 @@ class MlflowSession:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Every way in which MLflow says no, as one TrackingError that names the address."""
+        """Turn every way in which MLflow says no into one TrackingError that names the address.
+
+        Nothing that is secret in the address is in the message. If there is something, the error has no cause either,
+        since a traceback would show the texts of the libraries' own errors.
+        """
         from mlflow.exceptions import MlflowException
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
             yield
-        except (MlflowException, SQLAlchemyError, OSError, ImportError) as error:
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            raise TrackingError(
-                f"MLflow at {self.shown_uri} cannot be used: {lines[0][:500]}; {self._remedy(error)}"
-            ) from error
+        except AfliteError:
+            raise
+        # ValueError and TypeError: what drivers raise for parts of an address that they do not know.
+        except (MlflowException, SQLAlchemyError, OSError, ImportError, ValueError, TypeError) as error:
+            raise self._refusal(error) from (error if self._is_whole else None)
+
+    def _refusal(self, error: Exception) -> TrackingError:
+        lines = (self._without_secrets(str(error).strip()) or "").splitlines() or [type(error).__name__]
+        return TrackingError(f"MLflow at {self.shown_uri} cannot be used: {lines[0][:500]}; {self._remedy(error)}")
+
+    @contextmanager
+    def _quiet_logs(self) -> Iterator[None]:
+        """MLflow logs the error of every try to connect, with what a driver quotes of the address."""
+        logger, censor = logging.getLogger("mlflow.store.db.utils"), _Censor(self._without_secrets)
+        logger.addFilter(censor)
+        try:
+            yield
+        finally:
+            logger.removeFilter(censor)
 
     def _remedy(self, error: BaseException) -> str:
         if not self.is_server and _is_full(error):
@@ -142,27 +192,29 @@ class MlflowSession:
             raise OSError(f"what answers there is no tracking server ({error!r})") from error
 
 
-def pending_migration(uri: str) -> str | None:
+def pending_migration(session: MlflowSession) -> str | None:
     """What to do before this database can be used; None where nothing is, there is no database yet, or it is a server.
 
     Raises:
-        sqlalchemy.exc.SQLAlchemyError: the database cannot be reached.
+        TrackingError: the database cannot be reached.
     """
-    if uri.startswith(("http://", "https://")):
+    uri = session.uri
+    if session.is_server:
         return None
-    if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).is_file():
+    if uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///").partition("?")[0]).is_file():
         return None
     from mlflow.store.db.utils import _get_latest_schema_revision, _get_schema_version
     from sqlalchemy import create_engine
 
-    engine = create_engine(uri)
-    try:
-        schema, needed = _get_schema_version(engine), _get_latest_schema_revision()
-    finally:
-        engine.dispose()
+    with session.errors():
+        engine = create_engine(uri)
+        try:
+            schema, needed = _get_schema_version(engine), _get_latest_schema_revision()
+        finally:
+            engine.dispose()
     if schema in (None, needed):
         return None
     return (
-        f"MLflow's database {without_password(uri)} has schema {schema}, the installed MLflow reads {needed}; copy it, "
-        f"then run `mlflow db upgrade {without_password(uri)}`"
+        f"MLflow's database {session.shown_uri} has schema {schema}, the installed MLflow reads {needed}; copy it, "
+        f"then run `mlflow db upgrade {session.argument}`"
     )

@@ -8,10 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from aflite_assets.address_secrets import read_address
 from aflite_assets.errors import TrackingError
 from aflite_assets.tracking.mlflow_run import PARENT_TAG, MlflowRun, label_run, open_run
 from aflite_assets.tracking.mlflow_session import MlflowSession
-from aflite_assets.tracking.mlflow_values import digest_of, without_password
+from aflite_assets.tracking.mlflow_values import digest_of
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -38,26 +39,23 @@ class MlflowTracker:
     where a Dagster run makes the result, run_id and run_url.
 
     Raises:
-        TrackingError: `uri` is an SQLite database without an absolute path.
+        TrackingError: `uri` is an SQLite database without an absolute path, an address that cannot be read without
+            doubt, or a server's with a query. No message repeats a user, a password or a query.
     """
 
-    uri: str | None
+    uri: str | None = field(repr=False)
     home: Path
     tags: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        database = (self.uri or "").removeprefix("sqlite:///")
-        if self.uri and self.uri.startswith("sqlite:") and not Path(database).is_absolute():
-            raise TrackingError(
-                f"the tracking URI {without_password(self.uri)!r} depends on the folder each process starts in; "
-                "write sqlite:/// and an absolute path"
-            )
+        if self.uri:
+            _check_uri(self.uri)
 
     @cached_property
     def session(self) -> MlflowSession:
         """The contact that all runs of this tracker share."""
         uri = self.uri or f"sqlite:///{self._folder / 'mlflow.db'}"
-        return MlflowSession(uri, self._folder / "mlflow.lock")
+        return MlflowSession(uri, self._folder / "mlflow.lock", is_own=not self.uri)
 
     @contextmanager
     def run(self, asset: str, partition: str, key: str) -> Iterator[MlflowRun]:
@@ -122,6 +120,27 @@ class MlflowTracker:
             if experiment is None:
                 raise
             return experiment
+
+
+def _check_uri(uri: str) -> None:
+    address = read_address(uri)
+    if uri.startswith("sqlite:"):
+        if not Path(uri.removeprefix("sqlite:///")).is_absolute():
+            raise TrackingError(
+                f"the tracking URI {address.text!r} depends on the folder each process starts in; "
+                "write sqlite:/// and an absolute path"
+            )
+    elif not address.is_understood:
+        raise TrackingError(
+            f"the tracking URI is {address.text}, which cannot be read without doubt; write it as "
+            "http://host:port or postgresql+psycopg2://user:password@host:port/database, with percent signs for other "
+            "characters than letters and digits in user and password (%40 for @, %2F for /)"
+        )
+    elif address.has_query and uri.startswith(("http://", "https://")):
+        raise TrackingError(
+            f"the tracking URI {address.text} has a query or a fragment behind it; give the plain start of the "
+            "server's address, and credentials as MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD"
+        )
 
 
 def delete_runs_without_result(

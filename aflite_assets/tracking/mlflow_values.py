@@ -10,7 +10,6 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 import pyarrow as pa
 
@@ -95,11 +94,3 @@ def in_batches(items: Sequence[Item], *, size: int) -> Iterator[Sequence[Item]]:
     """Consecutive slices of at most `size` items."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
-
-
-def without_password(uri: str) -> str:
-    """The address with user name and password left out, as it may be shown and stored."""
-    parts = urlsplit(uri)
-    if "@" not in parts.netloc:
-        return uri
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))

@@ -15,7 +15,7 @@ _TRAINING = "?workflowType=machine_learning"
 
 @dataclass(frozen=True)
 class RunReference:
-    """Where a run can be found again; user names and passwords are left out of `tracking_uri`."""
+    """Where a run can be found again; users, passwords and queries are left out of `tracking_uri`."""
 
     tracking_uri: str
     experiment_id: str

@@ -278,3 +278,19 @@ def test_databases_of_the_backup_must_be_named(machine: Places, tmp_path: Path) 
     (done.path / "backup.json").write_text(json.dumps(facts | {"databases": ["mlflow.dump"]}))
     with pytest.raises(StoreError, match=r"holds the PostgreSQL databases \['mlflow'\]; name each by --postgres"):
         restore_backup(tmp_path / "backups", places_of(tmp_path / "x"))
+
+
+@pytest.mark.parametrize("command", ["backup", "restore"])
+@pytest.mark.parametrize(
+    "given",
+    ["postgresql://ann:s3cret@host/db", "postgresql:///db?password=s3cret", "dbname=db password=s3cret", "../s3cret?"],
+)
+def test_an_address_of_a_database_is_refused_and_not_repeated(
+    command: str, given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AFLITE_HOME", str(tmp_path / "home"))
+    assert main([command, str(tmp_path / "backups"), "--postgres", given]) == 1
+    said = capsys.readouterr()
+    assert "--postgres is an address that is not shown, which is no database's name; give the name alone" in said.err
+    assert "s3cret" not in said.out + said.err
+    assert not (tmp_path / "backups").exists()

@@ -69,3 +69,26 @@ def test_only_other_versions_of_installed_packages_differ(tmp_path: Path) -> Non
 
 def test_the_tested_versions_are_those_of_the_projects_file() -> None:
     assert constraints_file() == Path(__file__).parents[2] / "constraints.txt"
+
+
+@pytest.mark.parametrize(
+    ("uri", "line"),
+    [
+        (
+            "postgresql://ann:s3/cret@127.0.0.1:9/db",
+            "MLflow's database: the tracking URI is postgresql://(not shown), which",
+        ),
+        (
+            "postgresql+psycopg2://ann:s3cret@127.0.0.1:9/db",
+            "MLflow's database: MLflow at postgresql+psycopg2://127.0.0.1:9/db cannot be used: ",
+        ),
+    ],
+)
+def test_a_tracking_database_that_cannot_be_reached_is_a_finding_without_its_password(
+    uri: str, line: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr()
+    assert said.out.startswith(line)
+    assert "s3" not in said.out + said.err

@@ -10,11 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import TypeAdapter
 
-from aflite_assets.data.loading import content_fingerprint, load_source
+from aflite_assets.data.images import IMAGE_TYPE
+from aflite_assets.data.loading import content_fingerprint, load_source, source_places
+from aflite_assets.data.raw_table.columns import input_columns
 from aflite_assets.data.synthetic.circles import circles
 from aflite_assets.data.synthetic.digits import digits
 from aflite_assets.errors import DataError, MissingDataError
+from aflite_assets.specs.dataset import ColumnsSpec
 from aflite_assets.specs.sources import SourceSpec
+from tests.test_array_files import HOSTILE, npy
 
 FEATURES = np.arange(6, dtype=np.float64).reshape(3, 2)
 
@@ -208,3 +212,39 @@ def test_multiple_choice_is_read_in_the_encoding_of_its_table(tmp_path: Path) ->
         "caf\u00e9": "right",
         "th\u00e9": "wrong",
     }
+
+
+def test_rows_of_a_table_cannot_name_files_of_this_computer(tmp_path: Path) -> None:
+    private = tmp_path / "private.png"
+    private.write_bytes(b"private")
+    images = [
+        {"bytes": None, "path": str(private), "sha256": ""},
+        {"bytes": None, "path": str(private), "sha256": hashlib.sha256(b"private").hexdigest()},
+        {"bytes": b"own", "path": str(private), "sha256": "f" * 64},
+    ]
+    path = tmp_path / "images.parquet"
+    pq.write_table(pa.table({"label": ["a", "b", "a"], "image": pa.array(images, IMAGE_TYPE)}), path)
+    source = _source(format="parquet", splits={"train": str(path)})
+    table = load_source(source)["train"]
+    assert [set(image) for image in table["image"].to_pylist()] == [{"bytes", "path"}] * 3
+    assert table.schema.metadata is not None, "the places of rows in files are lost"
+    message = "split 'train': column 'image' must hold an encoded image in every row.*with 2 empty rows"
+    with pytest.raises(DataError, match=message):
+        input_columns("train", table, ColumnsSpec(image="image"))
+    own = input_columns("train", table.slice(2), ColumnsSpec(image="image"))["image"].to_pylist()
+    assert own == [{"bytes": b"own", "path": None, "sha256": None}]
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "no numbers in a row"])
+@pytest.mark.parametrize("read", [load_source, source_places])
+def test_hostile_array_files_are_refused_by_name(tmp_path: Path, name: str, read: Any) -> None:
+    source = _features(tmp_path)
+    (tmp_path / "features.npy").write_bytes(npy((2**40, 0)) if name == "no numbers in a row" else HOSTILE[name])
+    problem = "has rows without a number" if name == "no numbers in a row" else "is no plain .npy file"
+    with pytest.raises(DataError, match=rf"split 'train': '.*features\.npy' {problem}.*; save "):
+        read(source)
+
+
+def test_arrays_in_the_order_of_columns_keep_their_rows(tmp_path: Path) -> None:
+    table = load_source(_features(tmp_path, features=np.asfortranarray(FEATURES)))["train"]
+    assert table["features"].to_pylist() == FEATURES.tolist()

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
 PASSWORD = "p:/@ s%'\"x"  # everything that an address would have to quote
+ROLES = ("dagster", "mlflow", "backup")
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,16 @@ class PostgresServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables by which PostgreSQL's clients find it."""
+        """The variables by which PostgreSQL's clients find it as its administrator."""
         return {"PGHOST": "127.0.0.1", "PGPORT": str(self.port), "PGUSER": "aflite", "PGPASSWORD": PASSWORD}
+
+    def environment_of(self, role: str) -> dict[str, str]:
+        """The variables by which the processes of a role find it."""
+        return self.environment | {"PGUSER": role, "PGPASSWORD": PASSWORD + role}
+
+    def address_of(self, role: str) -> str:
+        """The database of a role's name, with the role and its password."""
+        return f"postgresql+psycopg2://{role}:{quote(PASSWORD + role, safe='')}@127.0.0.1:{self.port}/{role}"
 
     def control(self, action: str, *options: str) -> None:
         """Start, stop or restart it, as a user who is not root."""
@@ -37,21 +47,29 @@ class PostgresServer:
         )
 
     def client(self, program: str, *arguments: str) -> str:
-        """What one of PostgreSQL's client programs prints."""
-        done = subprocess.run(
-            [self.binaries / program, *arguments],
-            env=os.environ | self.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        """What one of PostgreSQL's client programs prints to the administrator."""
+        done = self.attempt(program, *arguments)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
+
+    def attempt(self, program: str, *arguments: str, role: str | None = None) -> subprocess.CompletedProcess[str]:
+        """How one of the programs ends, run by a role or by the administrator."""
+        environment = self.environment if role is None else self.environment_of(role)
+        command = [self.binaries / program, *arguments]
+        return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+
+    def make_roles(self) -> subprocess.CompletedProcess[str]:
+        """Run the script that the container runs on an empty volume."""
+        passwords = {f"{role.upper()}_PGPASSWORD": PASSWORD + role for role in ROLES}
+        script = str(REPOSITORY / "deploy" / "roles.sql")
+        psql = [self.binaries / "psql", "-q", "--no-psqlrc", "-d", "postgres", "-f", script]
+        environment = os.environ | self.environment | passwords
+        return subprocess.run(psql, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[PostgresServer]:
-    """A fresh server with two empty databases, `dagster` and `mlflow`."""
+    """A fresh server with two empty databases, `dagster` and `mlflow`, and their roles."""
     pytest.importorskip("psycopg2", reason="the extra `postgres` is not installed")
     binaries = _binaries()
     folder = Path(tempfile.mkdtemp(prefix="aflite-postgres-"))
@@ -63,8 +81,8 @@ def postgres() -> Iterator[PostgresServer]:
         _initialise(server)
         server.control("start", "-l", str(folder / "log"))
         try:
-            server.client("createdb", "dagster")
-            server.client("psql", "-q", "-d", "dagster", "-f", str(REPOSITORY / "deploy" / "databases.sql"))
+            made = server.make_roles()
+            assert (made.returncode, made.stdout, made.stderr) == (0, "", "")
             yield server
         finally:
             server.control("stop", "-m", "immediate")

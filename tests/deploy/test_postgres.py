@@ -49,11 +49,11 @@ class TeamInstance:
     @property
     def environment(self) -> dict[str, str]:
         """What every process of the instance is given."""
-        return os.environ | self.server.environment | {
+        return os.environ | self.server.environment_of("dagster") | {
             "AFLITE_HOME": str(self.root / "home"),
             "AFLITE_DATASETS": str(self.root / "datasets"),
             "DAGSTER_HOME": str(self.root / "dagster"),
-            "MLFLOW_TRACKING_URI": MLFLOW,
+            "MLFLOW_TRACKING_URI": self.server.address_of("mlflow"),
         }  # fmt: skip
 
     def start(self, dataset: str) -> subprocess.Popen[bytes]:
@@ -92,7 +92,8 @@ class TeamInstance:
     def upgrade_mlflow(self) -> None:
         """Make MLflow's tables, as the guide says to do before the first run."""
         upgrade = [sys.executable, "-m", "mlflow", "db", "upgrade", MLFLOW]
-        subprocess.run(upgrade, env=self.environment, check=True, capture_output=True)
+        environment = self.environment | self.server.environment_of("mlflow")
+        subprocess.run(upgrade, env=environment, check=True, capture_output=True)
 
     def last_status(self) -> str:
         """How the run that was started last ended, as Dagster knows it."""
@@ -210,6 +211,8 @@ def test_a_restored_server_knows_what_the_other_knew(
         runs = team.dagster("select run_id, status from runs order by run_id")
         return runs, team.dagster("select count(*) from event_logs"), team.mlflow("select run_uuid, status from runs")
 
+    for name, value in team.server.environment_of("backup").items():
+        monkeypatch.setenv(name, value)
     before = facts()
     assert before[0]
     assert before[2]
@@ -219,10 +222,12 @@ def test_a_restored_server_knows_what_the_other_knew(
 
     for database in ("dagster", "mlflow"):
         team.server.client("dropdb", "--force", database)
-        team.server.client("createdb", database)
+        team.server.client("createdb", "--owner", database, database)
     monkeypatch.setenv("AFLITE_HOME", str(tmp_path / "restored"))
     assert main(["restore", *places]) == 0
     assert facts() == before
+    owners = "select distinct tableowner from pg_tables where schemaname = 'public'"
+    assert (team.dagster(owners), team.mlflow(owners)) == (["dagster"], ["mlflow"])
     restored = {path.relative_to(tmp_path / "restored") for path in (tmp_path / "restored").rglob("manifest.json")}
     assert restored == {path.relative_to(team.root / "home") for path in (team.root / "home").rglob("manifest.json")}
     assert restored

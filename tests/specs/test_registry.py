@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from aflite_assets.errors import SpecError
+from aflite_assets.specs import registry as registry_module
 from aflite_assets.specs.registry import BUNDLED, load_registry, load_spec, spec_folders
 from aflite_assets.specs.sources import FeatureSource, TableSource
 
@@ -117,6 +118,50 @@ def test_broken_file_takes_no_other_down(folders: tuple[Path, Path], text: str, 
     assert {"good", "digits"} <= set(registry.specs)
     assert list(registry.failures) == [broken]
     assert registry.failures[broken].startswith(f"{broken}: {message}")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RecursionError("maximum recursion depth exceeded"), MemoryError(), OverflowError("int too large"),
+        UnicodeEncodeError("utf-8", "\udcff", 0, 1, "surrogates"), ValueError("Exceeds the limit (4300 digits) hf_x"),
+        KeyError("hf_x"), AttributeError("x"), OSError(5, "Input/output error"), AssertionError("hf_x"),
+    ],
+    ids=lambda error: type(error).__name__,
+)  # fmt: skip
+@pytest.mark.parametrize("place", ["read_yaml", "absolute_paths", "check_values", "explain"])
+def test_any_error_of_one_file_is_that_files_alone(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, place: str, error: Exception
+) -> None:
+    broken, good = _write(folders[0] / "broken.yaml", GOOD + "sorce: 1"), _write(folders[1] / "good.yaml")
+    step = getattr(registry_module, place)
+
+    def fail(*arguments: Any, **options: Any) -> Any:
+        if "broken" in str(arguments[0]) or place == "explain":
+            raise error
+        return step(*arguments, **options)
+
+    monkeypatch.setattr(registry_module, place, fail)
+    registry = load_registry()
+    assert {"good", "digits"} <= set(registry.specs)
+    assert registry.files["good"] == good
+    said = registry.failures[broken]
+    assert said == (
+        f"{broken}: reading it ended in a {type(error).__name__}, which no valid file leads to; simplify it (less "
+        "nesting, shorter texts and numbers, no aliases) until it is read"
+    )
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
+def test_an_interruption_ends_the_loading(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, interruption: type[BaseException]
+) -> None:
+    def interrupt(path: Path, *, environment: object) -> object:
+        raise interruption
+
+    monkeypatch.setattr(registry_module, "read_yaml", interrupt)
+    with pytest.raises(interruption):
+        load_registry()
 
 
 def test_file_that_is_no_text_or_no_file_is_a_failure(folders: tuple[Path, Path]) -> None:

@@ -12,7 +12,7 @@ from aflite_assets.algorithm.linear.engine import preparation
 from aflite_assets.cluster import Cluster, ClusterSettings
 from aflite_assets.cluster.local import LocalCluster
 from aflite_assets.cluster.protocol import Log
-from aflite_assets.errors import ClusterError, MemoryRanOutError
+from aflite_assets.errors import ClusterError, MemoryRanOutError, StoreError
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages import pipeline
@@ -138,7 +138,7 @@ def test_joining_that_is_interrupted_leaves_the_file_of_a_run_without_a_cluster(
     np.savez(Shard(0, 4, folder).path, features=np.ones((4, 2), np.float32), own=np.ones(4, np.float32))
     last = Shard(4, 6, folder).path
     last.write_bytes(b"torn")
-    with pytest.raises(ValueError, match="pickled"):
+    with pytest.raises(StoreError, match=r"000000000004-000000000006\.npz holds no encoded rows"):
         spread_encoding._joined(folder, 6, target)
     assert target.read_bytes() == before
     np.savez(last, features=np.full((2, 2), 2.0, np.float32), own=np.zeros(2, np.float32))

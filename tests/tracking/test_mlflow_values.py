@@ -85,16 +85,3 @@ def test_a_digest_tells_its_parts_apart() -> None:
 def test_batches_cover_everything_once() -> None:
     assert list(values.in_batches([1, 2, 3, 4, 5], size=2)) == [[1, 2], [3, 4], [5]]
     assert list(values.in_batches([], size=2)) == []
-
-
-@pytest.mark.parametrize(
-    ("uri", "shown"),
-    [
-        ("https://ann:se:cr@et@host:5000/path", "https://host:5000/path"),
-        ("postgresql+psycopg2://ann:secret@db/mlflow?ssl=1", "postgresql+psycopg2://db/mlflow?ssl=1"),
-        ("http://host:5000", "http://host:5000"),
-        ("sqlite:////home/a@b/mlflow.db", "sqlite:////home/a@b/mlflow.db"),
-    ],
-)
-def test_a_shown_address_has_no_password(uri: str, shown: str) -> None:
-    assert values.without_password(uri) == shown

@@ -1,14 +1,14 @@
 """Time limits for calls to the hub: those of one check share a deadline and their answers. Makes no requests."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from aflite_assets.data.hub.errors import RepoRef, no_way
+from aflite_assets.deadlines import LateError, within
 
 Answer = TypeVar("Answer")
 
@@ -60,22 +60,11 @@ def in_time(call: Callable[[], Answer]) -> Answer:
     left = look.ends - time.monotonic()
     if look.given_up or left <= 0:
         raise TimeoutError(f"it did not answer within {look.seconds:g} s, so nothing more was asked")
-    outcome: dict[str, Any] = {}
-
-    def work() -> None:
-        try:
-            outcome["answer"] = call()
-        except BaseException as error:  # whatever it is, it belongs to the calling thread, which raises it
-            outcome["error"] = error
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(left)
-    if not outcome:
+    try:
+        return within(left, call)
+    except LateError:
         look.given_up = True
-        raise TimeoutError(f"no answer within {look.seconds:g} s")
-    if "error" in outcome:
-        look.given_up = no_way(outcome["error"])
-        raise outcome["error"]
-    answer: Answer = outcome["answer"]
-    return answer
+        raise TimeoutError(f"no answer within {look.seconds:g} s") from None
+    except BaseException as error:  # whatever it is, it is raised; here only its kind counts
+        look.given_up = no_way(error)
+        raise

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
+from aflite_assets.address_secrets import shown_address, without_secrets
 from aflite_assets.errors import AfliteError, DataError, MissingDataError, ModelError
 
 Answer = TypeVar("Answer")
@@ -39,9 +40,7 @@ class RepoRef:
     @property
     def page(self) -> str:
         """Where a person finds the repository."""
-        from huggingface_hub import constants
-
-        return f"{constants.ENDPOINT}/{'datasets/' if self.kind == 'dataset' else ''}{self.id}"
+        return f"{hub_address()}/{'datasets/' if self.kind == 'dataset' else ''}{self.id}"
 
 
 def call_hub(place: RepoRef, call: Callable[[], Answer], *, doing: str) -> Answer:
@@ -68,11 +67,18 @@ def translate_error(place: RepoRef, error: BaseException, *, doing: str) -> Afli
     known = (translate_error for cause in _chain(error) if (translate_error := _known(place, cause)) is not None)
     missing, message = next(known, ("for good", None))
     if message is None:
-        message = f"{doing} failed ({type(error).__name__}: {str(error)[:_SHOWN]}); see {place.page}"
+        message = f"{doing} failed ({_quoted(error)}); see {place.page}"
     kind = ModelError if place.kind == "model" else DataError if missing == "for good" else MissingDataError
     refusal = kind(_without_tokens(f"{place}: {message}", place.token, os.environ.get("HF_TOKEN")))
     refusal.may_pass = missing == "for a while"
     return refusal
+
+
+def hub_address() -> str:
+    """Return the hub's address without a user, a password or a query that HF_ENDPOINT may hold."""
+    from huggingface_hub import constants
+
+    return shown_address(constants.ENDPOINT)
 
 
 def unreachable(error: BaseException) -> bool:
@@ -121,14 +127,11 @@ def _known(place: RepoRef, error: BaseException) -> tuple[_Missing, str] | None:
         case HfHubHTTPError() if error.response.status_code == 401:
             return "for good", f"the hub refuses the token that was sent; make a new one, then {_LOGIN}"
         case HfHubHTTPError() if error.response.status_code in (429, *range(500, 600)):
-            answer = f"{error.response.status_code} ({str(error).strip()[:_SHOWN]})"
+            answer = f"{error.response.status_code} ({_text(error)})"
             return "for a while", f"the hub answers {answer}; try again later"
         case httpx.RequestError() | ConnectionError() | TimeoutError():
-            reason = f"{type(error).__name__}: {str(error)[:_SHOWN]}"
-            return (
-                "for a while",
-                f"{_UNREACHED.format(constants.ENDPOINT, reason)} and {absent}; connect to the network",
-            )
+            unreached = _UNREACHED.format(hub_address(), _quoted(error))
+            return "for a while", f"{unreached} and {absent}; connect to the network"
     # `datasets` tells of gated repositories in an error of its own and drops the one that has the answer's code.
     return ("for now", _gated(place)) if "is a gated dataset" in str(error) else None
 
@@ -142,6 +145,17 @@ def _gated(place: RepoRef) -> str:
         f"it is gated and the token that was sent has no access; accept its terms on {place.page} with the account "
         f"of that token, or {_LOGIN} of an account that has"
     )
+
+
+def _quoted(error: BaseException) -> str:
+    return ": ".join(filter(None, (type(error).__name__, _text(error))))
+
+
+def _text(error: BaseException) -> str:
+    """Return a library's text, which may quote HF_ENDPOINT, without what is secret in it."""
+    from huggingface_hub import constants
+
+    return (without_secrets(str(error).strip(), constants.ENDPOINT) or "")[:_SHOWN]
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from aflite_assets.data.hub.errors import RepoRef, call_hub, unreachable
+from aflite_assets.data.hub.errors import RepoRef, call_hub, hub_address, unreachable
 from aflite_assets.errors import DataError, MissingDataError
 
 Answer = TypeVar("Answer")
@@ -119,7 +119,6 @@ def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
         DataError: the token may not write there.
         MissingDataError: the hub cannot be reached.
     """
-    from huggingface_hub import constants
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
@@ -135,7 +134,7 @@ def _worded(place: RepoRef, call: Callable[[], Answer]) -> Answer:
         if not unreachable(error):
             raise
         refusal = MissingDataError(
-            f"{place}: the hub at {constants.ENDPOINT} cannot be reached ({type(error).__name__}); try again later"
+            f"{place}: the hub at {hub_address()} cannot be reached ({type(error).__name__}); try again later"
         )
     # Outside of the handler, as in `call_hub`: what hangs on a library's error holds the token.
     raise refusal

@@ -8,6 +8,7 @@ from glob import has_magic
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from aflite_assets.data.hub.errors import RepoRef
 from aflite_assets.errors import DataError
@@ -17,6 +18,7 @@ ANSWER_SECONDS = 5
 """How long the hub may take to answer the first request before it counts as out of reach."""
 
 _DOWNLOADS_AT_ONCE = 8
+_LONGEST_ADDRESS = 4096
 
 
 @dataclass(frozen=True)
@@ -98,14 +100,33 @@ class HubRepository:
         return HfFileSystem(token=self.place.token, skip_instance_cache=True)
 
     def holds(self, address: str) -> bool:
-        """Whether an address that a row names is a file of this repository, on the hub or downloaded.
+        """Return True if an address that a row names is a file of this repository, on the hub or downloaded.
 
-        A row of a hostile dataset can name any file of the computer. Of an address of several steps the last is where
-        the bytes come from, and the first is what is opened.
+        A row of a hostile dataset can name any file of the computer. In an address of several steps (`zip://a::b`) each
+        step is opened with what follows it, so all but the last must be members of zip archives, and the last a file of
+        the repository. Names that a library would decode, expand or follow to another place are refused.
         """
-        first, *_, last = address.split("::") if "::" in address else ("zip://", address)
-        own = ".." not in last and last.startswith((self.address, str(self.snapshot) + os.sep))
-        return own and first.startswith("zip://")
+        *members, file = address.split("::")
+        if (
+            len(address) > _LONGEST_ADDRESS
+            or "\0" in address
+            or ("*" in address and (members or not file.startswith("/")))
+        ):
+            return False
+        return all(map(_is_zip_member, members)) and self._is_own(file)
+
+    def _is_own(self, file: str) -> bool:
+        if file.startswith(self.address):
+            return _is_plain(file.removeprefix(self.address))
+        folder = f"{self.snapshot}{os.sep}"
+        return file.startswith(folder) and _is_plain(file.removeprefix(folder)) and self._stays_inside(Path(file))
+
+    def _stays_inside(self, file: Path) -> bool:
+        """Return True if links lead no further than the repository's folder, where the snapshot's links lead."""
+        try:
+            return file.resolve().is_relative_to(self.snapshot.parents[1].resolve())
+        except (OSError, RuntimeError):  # a link to itself
+            return False
 
     def _download(self, path: str) -> Path:
         from huggingface_hub import hf_hub_download
@@ -122,6 +143,19 @@ class HubRepository:
             self.place.id, recursive=True, repo_type="dataset", revision=self.commit, token=self.place.token
         )
         return [entry.path for entry in islice(tree, 1000) if hasattr(entry, "blob_id")]
+
+
+def _is_zip_member(step: str) -> bool:
+    return step.startswith("zip://") and _is_plain(step.removeprefix("zip://"))
+
+
+def _is_plain(name: str) -> bool:
+    """Return True if a name is not empty, begins no further address and does not go up, however it is encoded."""
+    decoded = name
+    while (further := unquote(decoded)) != decoded:
+        decoded = further
+    parts = decoded.replace("\\", "/").split("/")
+    return bool(name.strip("/")) and "://" not in decoded and ".." not in parts
 
 
 def commit_on_hub(place: RepoRef, revision: str) -> str:

@@ -12,15 +12,16 @@ from transformers import AutoConfig, AutoModel
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.hub.datasets import model_commit
 from aflite_assets.errors import ModelError
+from aflite_assets.models.checkpoint_configuration import ATTENTION, read_configuration
 from aflite_assets.models.global_state import quiet_libraries
 from aflite_assets.models.text.inputs import TOKENIZED_AT_ONCE
 from aflite_assets.models.text.pretrained import (
-    LOADING_ERRORS,
     POSITIONS_AFTER_PADDING,
     check_text_checkpoint,
     load_tokenizer,
     unusable,
 )
+from aflite_assets.models.weights_files import LOADING_ERRORS, cause_of
 from aflite_assets.models.words.word_inputs import NO_PIECE, PAIR, SIDES, PairInputs, ragged, word_spans
 
 ENCODER_FOLDER = "contextual"
@@ -175,7 +176,7 @@ def check_contextual_checkpoint(checkpoint: str, *, revision: str | None, max_le
     """
     check_text_checkpoint(checkpoint, revision=revision, max_length=max_length)
     with quiet_libraries():
-        config = AutoConfig.from_pretrained(checkpoint, **_place(checkpoint, revision))
+        config = read_configuration(AutoConfig, checkpoint, **_place(checkpoint, revision))
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     if config.is_encoder_decoder:
         raise ModelError(
@@ -197,11 +198,18 @@ def pretrained_vectors(checkpoint: str, *, revision: str | None) -> tuple[Contex
     """
     with quiet_libraries():
         try:
+            place = _place(checkpoint, revision)
             encoder, report = AutoModel.from_pretrained(
-                checkpoint, **_place(checkpoint, revision), dtype=torch.float32, output_loading_info=True
+                checkpoint,
+                **place,
+                config=read_configuration(AutoConfig, checkpoint, **place, dtype=torch.float32),
+                attn_implementation=ATTENTION,
+                dtype=torch.float32,
+                trust_remote_code=False,
+                output_loading_info=True,
             )
         except LOADING_ERRORS as error:
-            raise unusable(f"contextual {checkpoint!r}", checkpoint, error) from error
+            raise unusable(f"contextual {checkpoint!r}", checkpoint, error) from cause_of(error)
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     # A pooler's output is not used, and many checkpoints have none.
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
@@ -218,7 +226,6 @@ def _place(checkpoint: str, revision: str | None) -> dict[str, Any]:
     return {
         "revision": "main" if local else model_commit(checkpoint, revision),
         "local_files_only": local,
-        "trust_remote_code": False,
     }
 
 

@@ -13,7 +13,7 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.esim.contextual_vectors import ENCODER_FOLDER, pretrained_vectors
 from aflite_assets.models.esim.network import Esim, EsimConfiguration
 from aflite_assets.models.text.pretrained import TextModel
-from aflite_assets.models.weights_files import CONFIGURATION_FILE, READING_ERRORS, WEIGHTS_FILE, reading_problem
+from aflite_assets.models.weights_files import CONFIGURATION_FILE, LOADING_ERRORS, WEIGHTS_FILE, reading_problem
 from aflite_assets.models.words.word_inputs import PAIR, WordReader
 from aflite_assets.models.words.word_tables import LearntVectors, read_words
 from aflite_assets.specs.models import EsimSpec
@@ -61,7 +61,7 @@ def saved_esim(folder: Path) -> TextModel:
         if len(reader) != configuration.words:
             raise ValueError(f"vectors of {configuration.words} words and a vocabulary of {len(reader)}")
         return TextModel(_with_weights(Esim(configuration, table), weights), reader)
-    except READING_ERRORS as error:
+    except LOADING_ERRORS as error:
         raise ModelError(
             f"{folder} holds no readable esim model ({reading_problem(folder, error)}); materialise warmup_models again"
         ) from error

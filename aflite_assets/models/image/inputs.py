@@ -1,33 +1,32 @@
 """From encoded images to pixel batches: decoding and keeping. Cropping and augmentation are in `transforms`."""
 
 from collections.abc import Sequence
-from io import BytesIO
 
 import numpy as np
 import torch
 from PIL import Image
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.data.images import as_rgb, open_encoded
 from aflite_assets.errors import DataError
 from aflite_assets.models.image.transforms import ImagePreparation
 
 CACHE_BYTES = 2**30
 """Decoded images are kept in memory up to this size; beyond it they are decoded again for every batch."""
 
-DECODING_ERRORS = (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError)
-"""What Pillow raises on hostile or broken files."""
-
 
 def open_image(examples: Examples, position: int) -> Image.Image:
     """The image at `position` as Pillow opens it: size known, pixels not yet decoded.
 
     Raises:
-        DataError: the bytes are no image that Pillow reads.
+        DataError: the bytes are no image of a kind that is read (`data.images`).
     """
     content = examples.image_bytes(position)
     try:
-        return Image.open(BytesIO(content))
-    except DECODING_ERRORS as error:
+        return open_encoded(content)
+    except MemoryError:
+        raise
+    except Exception as error:  # of hostile bytes, readers raise anything; each says that this is no image
         raise _broken_image(examples, position, error) from error
 
 
@@ -53,10 +52,10 @@ def rgb_image(examples: Examples, position: int) -> Image.Image:
     """
     image = open_image(examples, position)
     try:
-        # Pillow warns when a palette with transparency goes to RGB directly.
-        image = image.convert("RGBA") if image.mode == "P" else image
-        return image.convert("RGB")
-    except DECODING_ERRORS as error:
+        return as_rgb(image)
+    except MemoryError:
+        raise
+    except Exception as error:  # as above
         raise _broken_image(examples, position, error) from error
 
 

@@ -12,15 +12,13 @@ from safetensors.torch import load_file
 from transformers import TimmWrapperConfig, TimmWrapperForImageClassification
 
 from aflite_assets.errors import ModelError
+from aflite_assets.models.checkpoint_configuration import ATTENTION, read_configuration
 from aflite_assets.models.global_state import quiet_libraries
 from aflite_assets.models.representations import final_layer_name
-from aflite_assets.models.weights_files import reading_problem
+from aflite_assets.models.weights_files import LOADING_ERRORS, cause_of, reading_problem
 
 BUILDING_ERRORS = (AssertionError, RuntimeError, TypeError, ValueError, ImportError)
 """What timm raises for an image size that an architecture cannot be built for."""
-
-LOADING_ERRORS = (*BUILDING_ERRORS, OSError, KeyError, SafetensorError)
-"""What transformers adds to these for a folder that holds no whole model."""
 
 SETTINGS = {"drop_rate": "dropout", "drop_path_rate": "drop_path"}
 """What a dataset's file calls timm's arguments."""
@@ -101,14 +99,20 @@ def saved_image_model(folder: Path) -> Any:
     """
     with quiet_libraries():
         try:
+            config = read_configuration(TimmWrapperConfig, str(folder), local_files_only=True)
             return TimmWrapperForImageClassification.from_pretrained(
-                folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
+                folder,
+                config=config,
+                attn_implementation=ATTENTION,
+                local_files_only=True,
+                use_safetensors=True,
+                dtype=torch.float32,
             )
         except LOADING_ERRORS as error:
             raise ModelError(
                 f"{folder} holds no readable image encoder ({reading_problem(folder, error)}); "
                 "materialise warmup_models again"
-            ) from error
+            ) from cause_of(error)
 
 
 def _building_problem(error: Exception, image_size: int) -> str:

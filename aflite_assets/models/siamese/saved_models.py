@@ -12,7 +12,7 @@ from aflite_assets.errors import ModelError
 from aflite_assets.models.siamese.network import Siamese, SiameseConfiguration
 from aflite_assets.models.text.inputs import TextColumn, text_columns
 from aflite_assets.models.text.pretrained import TextModel
-from aflite_assets.models.weights_files import CONFIGURATION_FILE, READING_ERRORS, WEIGHTS_FILE, reading_problem
+from aflite_assets.models.weights_files import CONFIGURATION_FILE, LOADING_ERRORS, WEIGHTS_FILE, reading_problem
 from aflite_assets.models.words.word_inputs import UNKNOWN_WORD, WordReader
 from aflite_assets.models.words.word_tables import ReadWords, read_words
 from aflite_assets.specs.models import SiameseBagSpec, SiameseLstmSpec
@@ -54,7 +54,7 @@ def saved_siamese(folder: Path) -> TextModel:
         model = Siamese(configuration)
         model.load_state_dict(load_file(folder / WEIGHTS_FILE))
         return TextModel(model, reader)
-    except READING_ERRORS as error:
+    except LOADING_ERRORS as error:
         raise ModelError(
             f"{folder} holds no readable siamese model ({reading_problem(folder, error)}); materialise the asset that "
             "trained it again"

@@ -16,11 +16,9 @@ from transformers import (
 
 from aflite_assets.data.hub.datasets import model_commit, resolve_commit
 from aflite_assets.errors import ModelError
+from aflite_assets.models.checkpoint_configuration import ATTENTION, read_configuration
 from aflite_assets.models.global_state import quiet_libraries
-from aflite_assets.models.weights_files import reading_problem
-
-LOADING_ERRORS = (OSError, ValueError, KeyError, RuntimeError, ImportError, SafetensorError)
-"""What transformers raises for folders and hub ids that it cannot load."""
+from aflite_assets.models.weights_files import LOADING_ERRORS, cause_of, is_refused_pickle, reading_problem
 
 POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "xlm-roberta-xl", "camembert", "roberta-prelayernorm")
 """Architectures that number their positions from `pad_token_id + 1`."""
@@ -68,22 +66,25 @@ def pretrained_text_model(
         ModelError: the checkpoint cannot be loaded or is not one of this architecture.
     """
     names = dict(enumerate(label_names))
+    labels = {"id2label": names, "label2id": {name: number for number, name in names.items()}}
+    place = {"revision": _commit(checkpoint, revision), "local_files_only": Path(checkpoint).is_dir()}
     with quiet_libraries():
         try:
+            config = read_configuration(
+                AutoConfig, checkpoint, **place, num_labels=len(names), **labels, dtype=torch.float32
+            )
             model, report = AutoModelForSequenceClassification.from_pretrained(
                 checkpoint,
-                revision=_commit(checkpoint, revision),
-                num_labels=len(names),
-                id2label=names,
-                label2id={name: number for number, name in names.items()},
+                **place,
+                config=config,
+                attn_implementation=ATTENTION,
                 dtype=torch.float32,
                 trust_remote_code=False,
                 ignore_mismatched_sizes=True,
                 output_loading_info=True,
-                local_files_only=Path(checkpoint).is_dir(),
             )
         except LOADING_ERRORS as error:
-            raise unusable(f"checkpoint {checkpoint!r}", checkpoint, error) from error
+            raise unusable(f"checkpoint {checkpoint!r}", checkpoint, error) from cause_of(error)
         tokenizer = load_tokenizer(checkpoint, revision=revision)
     _check_loaded(checkpoint, model, report, n_labels=len(names))
     new = sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
@@ -117,9 +118,7 @@ def _load_configuration(checkpoint: str, *, revision: str | None) -> Any:
 
 
 def _configuration(checkpoint: str, revision: str | None, *, local: bool) -> Any:
-    return AutoConfig.from_pretrained(
-        checkpoint, revision=_commit(checkpoint, revision), trust_remote_code=False, local_files_only=local
-    )
+    return read_configuration(AutoConfig, checkpoint, revision=_commit(checkpoint, revision), local_files_only=local)
 
 
 def _commit(checkpoint: str, revision: str | None) -> str:
@@ -188,10 +187,13 @@ def _agree_on_padding(checkpoint: str, model: Any, tokenizer: Any) -> None:
 
 def unusable(what: str, checkpoint: str, error: Exception) -> ModelError:
     """The error that says why the folder or hub id `checkpoint`, which the user knows as `what`, cannot be loaded."""
-    remedy = (
-        "copy or download the file again"
-        if isinstance(error, SafetensorError)
-        else "it needs config.json, model.safetensors and the tokenizer's files, written by a transformers version no "
-        "newer than the one installed"
-    )
+    if isinstance(error, SafetensorError):
+        remedy = "copy or download the file again"
+    elif is_refused_pickle(error):
+        remedy = "take its model.safetensors, have one written where it comes from, or choose another checkpoint"
+    else:
+        remedy = (
+            "it needs config.json, model.safetensors and the tokenizer's files, written by a transformers version no "
+            "newer than the one installed"
+        )
     return ModelError(f"{what} cannot be loaded ({reading_problem(checkpoint, error)}); {remedy}")

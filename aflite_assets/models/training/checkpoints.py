@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import pickle
 import random
 import shutil
 import zlib
@@ -17,16 +16,15 @@ import torch
 import transformers
 
 from aflite_assets.data.examples import Examples
+from aflite_assets.errors import ModelError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.models.training.dynamics import EpochDynamics
 from aflite_assets.models.training.early_stopping import TrainingRows
+from aflite_assets.models.weights_files import LOADING_ERRORS, cause_of, reading_problem
 from aflite_assets.results.files import flush_entry, write_json
 from aflite_assets.specs.models import TrainingSpec
 
 Weights = Mapping[str, torch.Tensor]
-
-UNREADABLE = (OSError, EOFError, RuntimeError, KeyError, TypeError, ValueError, pickle.UnpicklingError)
-"""What torch raises on a file that is cut short or of another version."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,8 @@ class CheckpointStore:
             values = torch.load(path, map_location="cpu", weights_only=True)
             epochs = [EpochDynamics(**epoch) for epoch in values.pop("epochs")]
             return TrainingState(epochs=epochs, **values)
-        except UNREADABLE as error:
-            self._log(f"the training starts anew: {path} cannot be read ({error})")
+        except LOADING_ERRORS as error:
+            self._log(f"the training starts anew: {path} cannot be read ({reading_problem(path, error)})")
             return None
 
     def save(self, state: TrainingState, *, best_epoch: int | None) -> None:
@@ -88,8 +86,19 @@ class CheckpointStore:
         self._write(f"best-{epoch}.pt", dict(weights))
 
     def best(self, epoch: int) -> Weights:
-        """The weights that were kept of this epoch, in main memory."""
-        return dict(torch.load(self.folder / f"best-{epoch}.pt", map_location="cpu", weights_only=True))
+        """The weights that were kept of this epoch, in main memory.
+
+        Raises:
+            ModelError: their file is damaged or missing.
+        """
+        path = self.folder / f"best-{epoch}.pt"
+        try:
+            return dict(torch.load(path, map_location="cpu", weights_only=True))
+        except LOADING_ERRORS as error:
+            raise ModelError(
+                f"{path} cannot be read ({reading_problem(path, error)}); delete the folder {self.folder}, and the "
+                "training starts anew"
+            ) from cause_of(error)
 
     def delete(self) -> None:
         """Remove the folder."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aflite_assets.data.images import open_encoded
+
 if TYPE_CHECKING:
     from PIL import Image
 
@@ -47,16 +49,18 @@ def square_pixels(encoded: bytes, side: int) -> np.ndarray | None:
 
 
 def _decoded(encoded: bytes) -> "Image.Image | None":
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # MAX_PIXELS is the stricter limit
-            image = Image.open(io.BytesIO(encoded))
+            image = open_encoded(encoded)
             if image.width * image.height > MAX_PIXELS:
                 return None
             # transparent pixels turn white, not black
             coloured = image.convert("RGBA")
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+    except MemoryError:
+        raise
+    except Exception:  # of hostile bytes, readers raise anything; each says that this is no image
         return None
     return Image.alpha_composite(Image.new("RGBA", coloured.size, "white"), coloured).convert("RGB")

@@ -8,12 +8,19 @@ from aflite_assets.reports.tables.table import Table
 from aflite_assets.reports.text import one_line
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!])")
+# What GitHub's Markdown makes links of (GFM, "Autolinks (extension)"): addresses, names of hosts, e-mail, mailto, xmpp.
+_LINK = re.compile(r":(?=//)|www(?=\.)|@(?=[\w-]+\.)", re.IGNORECASE)
+_BREAK = "\u200b"
 _BLOCK_START = re.compile(r"^([-+=]|\d+(?=[.)](?:\s|$)))")
 
 
 def escape_markdown(text: str) -> str:
-    """Dataset text as one line of literal Markdown: no markup, HTML, link, table edge or line break."""
-    text = _SPECIAL.sub(r"\\\1", one_line(text))
+    """Dataset text as one line of literal Markdown: no markup, HTML, link, table edge or line break.
+
+    An invisible space breaks what would become a link. A backslash would not do: renderers look for addresses in the
+    text that is left when backslashes are gone.
+    """
+    text = _SPECIAL.sub(r"\\\1", _LINK.sub(rf"\g<0>{_BREAK}", one_line(text)))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     start = _BLOCK_START.match(text)
     if start is None:

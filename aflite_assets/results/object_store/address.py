@@ -8,6 +8,7 @@ import os
 import re
 from dataclasses import dataclass
 
+from aflite_assets.address_secrets import shown_value
 from aflite_assets.addresses import plain_address
 from aflite_assets.errors import InvalidInputError
 
@@ -53,19 +54,21 @@ def parse_address(text: str, *, named: str, endpoint_url: str | None = None) -> 
     example = "write s3://bucket/prefix"
     if "@" in text:  # what stands before it may be a password, so it is not repeated
         raise InvalidInputError(f"{named} has a user; {example}, and give credentials as AWS's tools take them")
+    if "?" in text or "#" in text:
+        raise InvalidInputError(f"{named} has a query or a fragment; {example}, and nothing behind the prefix")
     if not text.startswith(SCHEME):
-        raise InvalidInputError(f"{named} is {text!r}, which is no address of an object store; {example}")
+        raise InvalidInputError(f"{named} is {shown_value(text)}, which is no address of an object store; {example}")
     bucket, _, prefix = text.removeprefix(SCHEME).partition("/")
     prefix = prefix.removesuffix("/")
     if not _BUCKET.fullmatch(bucket):
         raise InvalidInputError(
-            f"{named} is {text!r}, and {bucket!r} cannot be a bucket: 3 to 63 lower-case letters, digits, dots and "
-            f"hyphens; {example}"
+            f"{named} is {shown_value(text)}, and {shown_value(bucket)} cannot be a bucket: 3 to 63 lower-case "
+            f"letters, digits, dots and hyphens; {example}"
         )
     if prefix and not all(_STEP.fullmatch(step) for step in prefix.split("/")):
         raise InvalidInputError(
-            f"{named} is {text!r}, and {prefix!r} cannot be its prefix: letters, digits and _ . = - between single "
-            f"slashes, no dot in front; {example}"
+            f"{named} is {shown_value(text)}, and {shown_value(prefix)} cannot be its prefix: letters, digits and "
+            f"_ . = - between single slashes, no dot in front; {example}"
         )
     return StoreAddress(bucket, prefix, _endpoint(endpoint_url), _first(REGIONS)[1])
 

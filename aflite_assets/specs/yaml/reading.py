@@ -7,7 +7,7 @@ are.
 
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,9 @@ from aflite_assets.wording import truncate
 
 _MOST_BYTES = 2**20
 _MOST_VALUES = 100_000
+_MOST_CHARACTERS = 2**22
+"""Characters of all keys and values, with aliases and variables written out. A file without them has a quarter."""
+_TOO_LONG = f"come to over {_MOST_CHARACTERS} characters; no dataset needs that, so repeat long texts less often"
 _DEEPEST = 50
 _LONGEST = 200
 _MERGE = "<<"
@@ -191,6 +194,7 @@ class _Reader:
         self._environment = environment
         self._sizes: dict[int, tuple[int, int]] = {}
         self._open: set[int] = set()
+        self._characters_left = _MOST_CHARACTERS
 
     def measure(self, node: yaml.Node) -> tuple[int, int]:
         """How many values a node stands for when its aliases are written out, and how deep they are nested."""
@@ -252,7 +256,7 @@ class _Reader:
             why = f"; {BOOLEANS}" if isinstance(key, bool) else ""
             shown = "an empty key" if not node.value else f"the key {shown_key(node.value)}"
             self._refuse(node, place, f"{shown} must be text{why}; put it in quotes")
-        return self._characters(key, node, place)
+        return self._checked(key, node, place)
 
     def _scalar(self, node: yaml.ScalarNode, place: tuple[str, ...]) -> object:
         try:
@@ -260,12 +264,15 @@ class _Reader:
         except SpecError as error:
             self._refuse(node, place, str(error))
         if isinstance(filled, SecretStr):
-            self._characters(filled.get_secret_value(), node, place)
+            self._checked(filled.get_secret_value(), node, place)
             return filled
-        self._characters(filled, node, place)
+        self._checked(filled, node, place)
         return filled if node.style else _plain(filled)
 
-    def _characters(self, text: str, node: yaml.Node, place: tuple[str, ...]) -> str:
+    def _checked(self, text: str, node: yaml.Node, place: tuple[str, ...]) -> str:
+        self._characters_left -= len(text)
+        if self._characters_left < 0:
+            self._refuse(node, (), f"all keys and values up to here {_TOO_LONG}")
         try:
             text.encode()
         except UnicodeEncodeError:
@@ -311,15 +318,30 @@ def fill_in(text: str, *, environment: Mapping[str, str]) -> str | SecretStr:
     at again: a `${` inside of one stays.
 
     Raises:
-        SpecError: a variable is not set and has no default, or `${` begins no variable. No value is in the message.
+        SpecError: a variable is not set and has no default, `${` begins no variable, or the values are too long. No
+            value is in the message.
     """
     secret = _SECRET.fullmatch(text)
     if secret is None:
-        return _DOLLAR.sub(lambda match: _value(match, environment), text)
+        return "".join(_filled(text, environment))
     name = secret[1]
     if not environment.get(name):
         raise SpecError(f"the environment variable {name} is not set or empty; set it to the secret before starting")
     return SecretStr(environment[name])
+
+
+def _filled(text: str, environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield the pieces of a text, and of its variables the values; many together can be far longer than the file."""
+    end = length = 0
+    for match in _DOLLAR.finditer(text):
+        value = _value(match, environment)
+        length += len(value)
+        if length > _MOST_CHARACTERS:
+            raise SpecError(f"its variables {_TOO_LONG}")
+        yield text[end : match.start()]
+        yield value
+        end = match.end()
+    yield text[end:]
 
 
 def _value(match: re.Match[str], environment: Mapping[str, str]) -> str:

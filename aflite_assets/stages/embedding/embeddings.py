@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aflite_assets.array_files import ArrayFileError, open_array
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.errors import StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, reserve, write_json
 from aflite_assets.specs.models import EncoderSpec, Name
@@ -103,11 +105,8 @@ def encode_all(
     """
     mark = scratch / "progress.json"
     done = json.loads(mark.read_text())["rows"] if mark.is_file() else 0
-    mode = "r+" if done else "w+"
-    features = np.lib.format.open_memmap(
-        scratch / "features.npy", mode=mode, dtype=np.float32, shape=(len(rows), encoder.width)
-    )
-    own = np.lib.format.open_memmap(scratch / "own.npy", mode=mode, dtype=np.float32, shape=(len(rows),))
+    features = _mapped(scratch / "features.npy", (len(rows), encoder.width), begun=done > 0)
+    own = _mapped(scratch / "own.npy", (len(rows),), begun=done > 0)
     for mapped in ("features.npy", "own.npy"):
         reserve(scratch / mapped)
     if done:
@@ -124,6 +123,17 @@ def encode_all(
         if stop == len(rows) or (start // BATCH_ROWS) % 20 == 19:
             progress.log(f"embeddings of {name}: {stop} of {len(rows)} rows")
     return features, np.array(own)
+
+
+def _mapped(path: Path, shape: tuple[int, ...], *, begun: bool) -> np.memmap:
+    if not begun:
+        return np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    try:
+        return open_array(path, mode="r+", shape=shape)
+    except ArrayFileError as error:
+        raise StoreError(
+            f"{path} holds no encoded rows ({error}); delete the folder {path.parent}, and all rows are encoded again"
+        ) from error
 
 
 EMBEDDINGS = Stage("embeddings", "2", EmbeddingsSettings, EmbeddingsInputs, run)

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from aflite_assets.array_files import ArrayFileError, read_arrays
 from aflite_assets.cluster import Needs, Work, map_in_order
 from aflite_assets.cluster.protocol import Log
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
+from aflite_assets.errors import StoreError
 from aflite_assets.models.devices import DeviceSettings
 from aflite_assets.processors import threads_per_step
 from aflite_assets.results import PublishedResult
@@ -142,6 +144,23 @@ def _encode(raw: Examples, load: "Callable[[Log], Encoder]", shard: Shard, row_i
     return len(rows)
 
 
+def _shard(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Features and probabilities of a shard's rows, as many as the file's name says."""
+    try:
+        arrays = read_arrays(path)
+    except ArrayFileError as error:
+        raise _damaged(path, str(error)) from error
+    rows = int(path.stem[13:]) - int(path.stem[:12])
+    shapes = {name: array.shape for name, array in arrays.items()}
+    if set(shapes) != {"features", "own"} or shapes["own"] != (rows,) or shapes["features"][:-1] != (rows,):
+        raise _damaged(path, f"it has arrays of the shapes {shapes} for {rows} rows")
+    return arrays["features"], arrays["own"]
+
+
+def _damaged(path: Path, reason: str) -> StoreError:
+    return StoreError(f"{path} holds no encoded rows ({reason}); delete it, and its rows are encoded again")
+
+
 def _joined(folder: Path, rows: int, target: Path) -> tuple[np.ndarray, np.ndarray]:
     """All shards as one file of features, and the probabilities.
 
@@ -150,12 +169,12 @@ def _joined(folder: Path, rows: int, target: Path) -> tuple[np.ndarray, np.ndarr
     own, at, aside = np.empty(rows, np.float32), 0, target.with_suffix(".tmp")
     features: np.memmap | None = None
     for path in sorted(folder.glob("*.npz")):
-        with np.load(path, allow_pickle=False) as shard:
-            part, stop = shard["features"], at + len(shard["features"])
-            if features is None:
-                features = np.lib.format.open_memmap(aside, mode="w+", dtype=np.float32, shape=(rows, part.shape[1]))
-            features[at:stop], own[at:stop] = part, shard["own"]
-            at = stop
+        part, probabilities = _shard(path)
+        stop = at + len(part)
+        if features is None:
+            features = np.lib.format.open_memmap(aside, mode="w+", dtype=np.float32, shape=(rows, part.shape[1]))
+        features[at:stop], own[at:stop] = part, probabilities
+        at = stop
     assert features is not None
     assert at == rows
     features.flush()

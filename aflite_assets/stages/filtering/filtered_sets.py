@@ -13,11 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import ChanceScores, FilterResult, FilterState, IterationRecord
+from aflite_assets.array_files import ArrayFileError, read_arrays
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.words import DistinctWords
 from aflite_assets.diagnostics.evidence.kept_like_train import kept_shares, unlike_train
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
+from aflite_assets.errors import InvalidInputError, StoreError
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.results.files import link_or_copy, write_json
 from aflite_assets.specs.filter import FilterSpec, compared_name
@@ -240,11 +242,19 @@ class Checkpoint:
         aside.replace(self._state)
 
     def load(self) -> FilterState | None:
-        """The state after the last finished iteration, or None at the start."""
+        """The state after the last finished iteration, or None at the start.
+
+        Raises:
+            StoreError: the file is damaged.
+        """
         if not self._state.is_file():
             return None
-        with np.load(self._state, allow_pickle=False) as arrays:
-            return FilterState.from_arrays(dict(arrays))
+        try:
+            return FilterState.from_arrays(read_arrays(self._state))
+        except (ArrayFileError, InvalidInputError, TypeError, IndexError) as error:
+            raise StoreError(
+                f"{self._state} is no state that a filter left ({error}); delete it, and the filter begins anew"
+            ) from error
 
     def publish_scores(self, folder: Path) -> None:
         """Put the scores of all iterations into the result: the last known score of every row that entered each."""

@@ -10,10 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from aflite_assets.array_files import ArrayFileError, open_array
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, whole_suspects
+from aflite_assets.errors import StoreError
 from aflite_assets.reports.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import IterationReport, Progress
@@ -241,9 +243,18 @@ def _equal(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray:
 
 
 def open_features(part: PublishedResult) -> np.ndarray:
-    """A representation's features, rows x width float32, memory-mapped; rows as in `read_rows`."""
-    features: np.ndarray = np.load(part.file("features.npy"), mmap_mode="r", allow_pickle=False)
-    return features
+    """A representation's features, rows x width float32, memory-mapped; rows as in `read_rows`.
+
+    Raises:
+        StoreError: the file is damaged.
+    """
+    path = part.file("features.npy")
+    try:
+        return open_array(path)
+    except ArrayFileError as error:
+        raise StoreError(
+            f"{path} is no array as it was published ({error}); run `aflite doctor --deep --fix`, then make it again"
+        ) from error
 
 
 def read_rows(part: PublishedResult) -> pa.Table:

@@ -3,6 +3,8 @@ import io
 import json
 import os
 import tarfile
+import zipfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -177,6 +179,24 @@ def test_images_come_with_their_bytes_and_never_from_this_computer(hub: "Hub", s
         {"image": {"bytes": b"two".hex(), "path": None}, "label": "dog"},
         {"image": {"bytes": None, "path": "/etc/hostname"}, "label": "dog"},
     ]
+
+
+def test_rows_read_no_member_of_an_archive_of_this_computer(hub: "Hub", tmp_path: Path) -> None:
+    private = tmp_path / "private.zip"
+    with zipfile.ZipFile(private, "w") as archive:
+        archive.writestr("scan.png", b"private")
+    own = f"hf://datasets/me/archive@{ONE}/own.zip"
+    names = [f"zip://scan.png::{own}", f"zip://scan.png::{private}::{own}", f"zip://scan.png::{private}"]
+    kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    images = pa.array([{"bytes": None, "path": name} for name in names], kind)
+    table = pa.table({"image": images, "label": [0, 1, 1]})
+    typed = table.replace_schema_metadata({"huggingface": json.dumps(HUGGINGFACE)})
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        archive.writestr("scan.png", b"own")
+    hub.publish("me/archive", {"data/train.parquet": _parquet(typed), "own.zip": sink.getvalue()})
+    rows = hub.worker.load(_source("me/archive"))["train"]
+    assert [row["image"]["bytes"] for row in rows] == [b"own".hex(), None, None]
 
 
 def test_folders_of_images_are_read_into_the_table(hub: "Hub") -> None:

@@ -2,9 +2,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from aflite_assets.data.hub.errors import RepoRef
 from aflite_assets.data.hub.files import _first_records, form_of
-from aflite_assets.data.hub.repository import HubRepository
 
 
 @pytest.mark.parametrize(
@@ -37,21 +35,3 @@ def test_format_follows_from_the_name(path: str, form: str | None) -> None:
 )
 def test_first_records_end_where_a_record_ends(lines: Iterable[bytes], quoted: bool, taken: int) -> None:
     assert len(list(_first_records(lines, 2, quoted=quoted))) == taken
-
-
-def test_only_files_of_the_repository_may_be_named_by_rows() -> None:
-    repository = HubRepository(RepoRef("dataset", "me/data", "main"), "a" * 40)
-    assert repository.holds(f"hf://datasets/me/data@{'a' * 40}/train/1.png")
-    assert repository.holds(f"zip://1.png::{repository.snapshot}/train.zip")
-    for address in (
-        "/etc/hostname",
-        "train/1.png",
-        "https://example.org/1.png",
-        f"hf://datasets/me/data@{'b' * 40}/train/1.png",
-        f"hf://datasets/me/data@{'a' * 40}/../../other/data/1.png",
-        f"{repository.snapshot}/../../../../token",
-        f"{repository.snapshot}-other/1.png",
-        f"{repository.snapshot}/1.zip::/etc/hostname",
-        f"/etc/hostname::hf://datasets/me/data@{'a' * 40}/x",
-    ):
-        assert not repository.holds(address)

@@ -1,5 +1,6 @@
 import io
 import random
+import struct
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -119,3 +120,39 @@ def test_broken_train_images_are_named_when_parts_are_cut(table: Callable[..., E
     with pytest.raises(DataError, match=r"the image of row 100 cannot be decoded.*repair or remove it"):
         inputs.batch([0])
     assert random.getstate() == state
+
+
+HOSTILE = {
+    "PostScript": b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n%%EOF\n",
+    "a kind that is not read": _encoded(Image.new("1", (9, 9)), "XBM"),
+    "a bomb": b"P6 99999 99999 255\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_only_kinds_of_the_allow_list_are_opened(
+    table: Callable[..., Examples], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("subprocess.check_call", lambda *_, **__: pytest.fail("another program is run"))
+    with pytest.raises(
+        DataError, match=r"the image of row 100 cannot be decoded \(.*; repair or remove it in the source"
+    ):
+        decode_image(_one_image(table, HOSTILE[name]), 0)
+
+
+@pytest.mark.parametrize(
+    "error", [struct.error("x"), IndexError("x"), TypeError("x"), Image.DecompressionBombError("x")]
+)
+def test_whatever_a_reader_raises_names_the_row(
+    table: Callable[..., Examples], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    examples = _one_image(table, _encoded(Image.new("RGB", (9, 9))))
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", fail)
+    with pytest.raises(DataError, match=r"the image of row 100 cannot be decoded \(x\)"):
+        decode_image(examples, 0)
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile._open", fail)
+    with pytest.raises(DataError, match=r"the image of row 100 cannot be decoded"):
+        decode_image(examples, 0)

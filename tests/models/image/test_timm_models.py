@@ -1,3 +1,4 @@
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,3 +116,14 @@ def test_a_saved_model_that_is_cut_short_is_refused(tmp_path: Path) -> None:
 def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"holds no readable image encoder .*materialise warmup_models again"):
         saved_image_model(tmp_path)
+
+
+def test_kernels_that_a_saved_configuration_names_are_never_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_image_model("resnet10t", checkpoint=None, image_size=32, label_names=("x", "y")).save_pretrained(tmp_path)
+    loading = "transformers.modeling_utils.lazy_import_flash_attention"
+    monkeypatch.setattr(loading, lambda *_, **__: pytest.fail("loaded"))
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "attn_implementation": "kernels-community/flash-attn"}))
+    assert saved_image_model(tmp_path).config._attn_implementation in ("sdpa", "eager")

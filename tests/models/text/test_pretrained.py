@@ -1,17 +1,22 @@
 import json
 import shutil
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from transformers import (
     AutoModelForSequenceClassification,
+    DebertaV2Config,
+    DebertaV2ForSequenceClassification,
     GPT2Config,
     GPT2ForSequenceClassification,
     ViTConfig,
 )
 
 from aflite_assets.errors import ModelError
+from aflite_assets.models.esim.contextual_vectors import pretrained_vectors
 from aflite_assets.models.global_state import isolated_random_state, quiet_libraries
 from aflite_assets.models.text.pretrained import check_text_checkpoint, pretrained_text_model
 
@@ -134,3 +139,117 @@ def test_a_decoder_without_padding_pads_with_its_end_token(copied: Path) -> None
         text = pretrained_text_model(str(copied), revision=None, label_names=("x", "y"), log=_ignore)
     assert text.tokenizer.pad_token == "[SEP]"
     assert text.model.config.pad_token_id == text.tokenizer.convert_tokens_to_ids("[SEP]")
+
+
+KERNELS = [
+    {"attn_implementation": "kernels-community/flash-attn"},
+    {"_attn_implementation": "kernels-community/flash-attn"},
+    {"attn_implementation": "me/evil@main:attention"},
+    {"_attn_implementation_internal": "me/evil"},
+    {"attn_implementation": {"": "me/evil"}},
+    {"attn_implementation": "paged|me/evil"},
+    {"attn_implementation": "flash_attention_2"},
+    {"_attn_implementation": "flash_attention_3"},
+    {"attn_implementation": "flex_attention"},
+    {"attn_implementation": 5},
+    {"experts_implementation": "me/evil"},
+    {"_experts_implementation": "me/evil"},
+    {"use_kernels": True, "kernel_config": {"kernel_mapping": {"RMSNorm": "me/evil:x"}}},
+    {"auto_map": {"AutoModelForSequenceClassification": "me/evil--code.Model", "AutoModel": "me/evil--code.Model"}},
+]
+
+
+@pytest.mark.parametrize("named", KERNELS, ids=json.dumps)
+def test_kernels_of_the_hub_that_a_configuration_names_are_never_loaded(
+    bert_folder: Path, copied: Path, monkeypatch: pytest.MonkeyPatch, named: dict[str, object]
+) -> None:
+    def load(*arguments: object, **options: object) -> None:
+        pytest.fail(f"a kernel is loaded: {arguments} {options}")
+
+    monkeypatch.setattr("transformers.modeling_utils.lazy_import_flash_attention", load)
+    monkeypatch.setattr("transformers.integrations.hub_kernels.get_kernel", load)
+    monkeypatch.setattr("transformers.models.auto.auto_factory.get_class_from_dynamic_module", load)
+    _edit(copied, **named)
+    _check(copied)
+    texts = [
+        pretrained_text_model(str(folder), revision=None, label_names=("x", "y"), log=_ignore)
+        for folder in (bert_folder, copied)
+    ]
+    assert [text.model.config._attn_implementation for text in texts] == ["sdpa", "sdpa"]
+    same = zip(texts[0].model.state_dict().values(), texts[1].model.state_dict().values(), strict=True)
+    assert all(torch.equal(one, two) for one, two in same)
+    vectors, _ = pretrained_vectors(str(copied), revision=None)
+    assert vectors.encoder.config._attn_implementation == "sdpa"
+
+
+def test_an_architecture_without_fused_attention_has_the_plain_one(copied: Path) -> None:
+    with quiet_libraries():
+        DebertaV2ForSequenceClassification(
+            DebertaV2Config(
+                vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8
+            )
+        ).save_pretrained(copied)
+    _edit(copied, attn_implementation="me/evil")
+    text = pretrained_text_model(str(copied), revision=None, label_names=("x", "y"), log=_ignore)
+    assert text.model.config._attn_implementation == "eager"
+
+
+@pytest.mark.parametrize("method", ["mxfp4", "bitsandbytes", "fp8", "x"])
+def test_quantised_weights_whose_kernels_would_be_loaded_are_refused(copied: Path, method: str) -> None:
+    _edit(copied, quantization_config={"quant_method": method})
+    said = r"checkpoint '.*copy' has quantised weights .* cannot be trained; choose the checkpoint that they were made"
+    for load in (_check, lambda folder: pretrained_vectors(str(folder), revision=None)):
+        with pytest.raises(ModelError, match=said):
+            load(copied)
+
+
+class _Evil:
+    """Raises when it is unpickled."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (pytest.fail, ("unpickled",))
+
+
+PICKLED: dict[str, Callable[[Path], object]] = {
+    "evil": lambda path: torch.save({"x": _Evil()}, path),
+    "old and evil": lambda path: torch.save({"x": _Evil()}, path, _use_new_zipfile_serialization=False),
+    "code": lambda path: path.write_bytes(b"\x80\x02cos\nsystem\n."),
+    "empty": lambda path: path.write_bytes(b""),
+    "junk": lambda path: path.write_bytes(b"junk"),
+    "list": lambda path: torch.save([1], path),
+}
+
+
+@pytest.mark.parametrize("content", PICKLED)
+def test_weights_that_are_pickled_code_are_refused_without_advice_to_run_it(copied: Path, content: str) -> None:
+    (copied / "model.safetensors").unlink()
+    PICKLED[content](copied / "pytorch_model.bin")
+    for load in (
+        lambda: pretrained_text_model(str(copied), revision=None, label_names=("x", "y"), log=_ignore),
+        lambda: pretrained_vectors(str(copied), revision=None),
+    ):
+        with pytest.raises(ModelError, match=r"'.*copy' cannot be loaded \(.+\); ") as refused:
+            load()
+        if content in ("evil", "old and evil", "code"):
+            assert "pytorch_model.bin holds more than tensors, or is damaged; nothing is unpickled" in str(
+                refused.value
+            )
+            assert str(refused.value).endswith("or choose another checkpoint")
+        assert "will likely succeed" not in "".join(traceback.format_exception(refused.value))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"hidden_size": "x"}, {"num_attention_heads": 0}, {"id2label": 5}, {"dtype": "x"}, {"hidden_act": "x"}],
+    ids=json.dumps,
+)
+def test_values_that_make_no_model_are_refused(copied: Path, values: dict[str, object]) -> None:
+    _edit(copied, **values)
+    with pytest.raises(ModelError, match=r"(?s)checkpoint '.*copy' cannot be loaded \(.+\); it needs config.json"):
+        pretrained_text_model(str(copied), revision=None, label_names=("x", "y"), log=_ignore)
+
+
+def test_a_configuration_without_end_is_refused(copied: Path) -> None:
+    (copied / "config.json").write_text('{"a":' * 5000)
+    with pytest.raises(ModelError, match=r"checkpoint '.*copy' cannot be loaded \(.+\); it needs config.json"):
+        _check(copied)

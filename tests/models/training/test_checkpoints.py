@@ -1,4 +1,6 @@
 import random
+import re
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,6 +152,55 @@ def test_a_file_that_cannot_be_read_is_said_and_left_out(
     _train(settings, examples, tmp_path, lines=lines)
     assert lines[0].startswith(f"the training starts anew: {path} cannot be read")
     assert lines[1].startswith("epoch 1 of 2")
+
+
+class _Evil:
+    """Raises when it is unpickled."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (pytest.fail, ("unpickled",))
+
+
+def _torn(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:300])
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "evil": lambda path: torch.save({"epochs": _Evil()}, path),
+    "old and evil": lambda path: torch.save({"epochs": _Evil()}, path, _use_new_zipfile_serialization=False),
+    "code": lambda path: path.write_bytes(b"\x80\x02cos\nsystem\n."),
+    "empty": lambda path: path.write_bytes(b""),
+    "junk": lambda path: path.write_bytes(b"junk"),
+    "torn": _torn,
+    "list": lambda path: torch.save([1], path),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol")
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_checkpoint_that_is_no_state_is_never_unpickled(tmp_path: Path, damage: str) -> None:
+    lines: list[str] = []
+    store = CheckpointStore(tmp_path / "training", "1", lines.append)
+    path = store.folder / "state.pt"
+    torch.save({"epochs": []}, path)
+    DAMAGE[damage](path)
+    assert store.load() is None
+    assert len(lines) == 1
+    assert lines[0].startswith(f"the training starts anew: {path} cannot be read (")
+    assert lines[0].endswith(")")
+    assert "weights_only" not in lines[0]
+    if "evil" in damage:
+        assert "state.pt holds more than tensors, or is damaged; nothing is unpickled" in lines[0]
+
+    path = store.folder / "best-3.pt"
+    torch.save({"epochs": []}, path)
+    DAMAGE[damage](path)
+    said = re.escape(f"{path} cannot be read (") + ".*; delete the folder .*training, and the training starts anew$"
+    with pytest.raises(ModelError, match=re.compile(said, re.DOTALL)) as refused:
+        store.best(3)
+    assert "will likely succeed" not in "".join(traceback.format_exception(refused.value))
+    with pytest.raises(ModelError, match=r"best-4\.pt cannot be read \(.*No such file"):
+        store.best(4)
 
 
 def test_one_epoch_keeps_no_state(

@@ -69,3 +69,28 @@ def png_that_claims(width: int, height: int) -> bytes:
 def test_unreadable_images_are_none(content: bytes) -> None:
     assert thumbnail_uri(content) is None
     assert square_pixels(content, 8) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n%%EOF\n",
+        encoded(Image.new("1", (9, 9)), "XBM"),
+        b"P6 99999 99999 255\n",
+    ],
+    ids=["PostScript", "a kind that is not read", "a bomb"],
+)
+def test_only_kinds_of_the_allow_list_are_shown(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("subprocess.check_call", lambda *_, **__: pytest.fail("another program is run"))
+    assert thumbnail_uri(content) is None
+    assert square_pixels(content, 8) is None
+
+
+@pytest.mark.parametrize("error", [struct.error("x"), IndexError("x"), TypeError("x"), zlib.error("x")])
+def test_whatever_a_reader_raises_is_no_thumbnail(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    content = encoded(Image.new("RGB", (9, 9)))
+    monkeypatch.setattr("PIL.PngImagePlugin.PngImageFile.load", fail)
+    assert thumbnail_uri(content) is None

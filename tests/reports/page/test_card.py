@@ -10,6 +10,7 @@ import yaml
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.page.card import dataset_card
+from tests.reports.page.test_markdown import GFM_AUTOLINK, LINKS
 
 CONFIGS = [
     ("filtered", {"train": "filtered/train-*.parquet", "test": "filtered/test-*.parquet"}),
@@ -176,3 +177,19 @@ def test_datasets_loads_the_folder(planted: BenchmarkData, tmp_path: Path, monke
 def test_configuration_names_are_plain(planted: BenchmarkData) -> None:
     with pytest.raises(InvalidInputError, match="must consist of a-z, 0-9 and underscores"):
         card(planted, configs=[("a`b", {"train": "x.parquet"})])
+
+
+@pytest.mark.parametrize("text", LINKS)
+def test_names_from_the_dataset_are_no_links(planted: BenchmarkData, text: str) -> None:
+    own = card(planted)
+    shown = card(
+        planted,
+        label_names=(text, "b", "c"),
+        source_columns=(text,),
+        notes=(text,),
+        provenance={text: text},
+        configs=[("filtered", {text.replace("/", ""): "filtered/train-*.parquet"})],
+    )
+    body = shown.partition("# Toy")[2]
+    found = [match[0] for match in GFM_AUTOLINK.finditer(body)]
+    assert found == [match[0] for match in GFM_AUTOLINK.finditer(own.partition("# Toy")[2])] == ["https://a"]

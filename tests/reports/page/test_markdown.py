@@ -1,3 +1,4 @@
+import html
 import re
 from dataclasses import replace
 from typing import Any
@@ -31,6 +32,61 @@ DASH = "\N{EN DASH}"
 )
 def test_dataset_text_is_literal(text: str, escaped: str) -> None:
     assert escape_markdown(text) == escaped
+
+
+LINKS = [
+    "https://evil.example/x",
+    "HTTP://evil.example",
+    "see (https://evil.example).",
+    "ftp://evil.example/x",
+    "www.evil.example",
+    "WWW.Evil.example/x?y=(z)",
+    "*www.evil.example*",
+    "ann@evil.example",
+    "a.b+c_d@evil-site.example.org",
+    "mailto:ann@evil.example",
+    "MailTo:ann@evil.example",
+    "xmpp:ann@evil.example/room",
+    "x_https://evil.example",
+    "https://ann:pw@evil.example",
+    "<https://evil.example>",
+    "[x](https://evil.example)",
+    "![x](//evil.example/x.png)",
+    "http:\n//evil.example www.\nevil.example",
+    "https://https://www.www.evil.example@www.evil.example",
+]
+GFM_AUTOLINK = re.compile(r"(?i)(https?|ftp)://\S|www\.\S|[\w.+-]+@[\w-]+\.[\w-]")
+"""What GFM makes links of in text, after it has taken the backslashes out ("Autolinks (extension)")."""
+
+
+def _as_read(markdown: str) -> str:
+    return html.unescape(re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown))
+
+
+@pytest.mark.parametrize("text", LINKS)
+def test_an_address_in_dataset_text_is_no_link(text: str) -> None:
+    read = _as_read(escape_markdown(text))
+    assert not GFM_AUTOLINK.search(read), read
+    assert read.replace("\u200b", "") == " ".join(text.split()), "the text is shown as it is"
+    assert read.count("\u200b") <= 6
+    renderer = pytest.importorskip("markdown_it", reason="markdown-it-py is not installed")
+    page = renderer.MarkdownIt("commonmark").render(markdown_table(["name"], [[text]]) + "\n" + escape_markdown(text))
+    assert "<a" not in page
+    assert "<img" not in page
+
+
+@pytest.mark.parametrize("text", ["repository@0a1b2c", "a @ b", "a: b // c", "wwwx", "ann@host", "3:4/5"])
+def test_other_text_is_not_broken(text: str) -> None:
+    assert "\u200b" not in escape_markdown(text)
+
+
+@given(
+    st.lists(
+        st.sampled_from(["http", "s", ":", "//", "www", ".", "@", "a", "b.c", "-", "_", "\\", "&", "\n"]), max_size=12
+    )
+)
+def test_no_text_becomes_a_link(parts: list[str]) -> None:
+    assert not GFM_AUTOLINK.search(_as_read(escape_markdown("".join(parts))))
 
 
 @given(st.lists(st.text(), min_size=2, max_size=2))

@@ -40,7 +40,9 @@ def test_bucket_and_prefix(text: str, bucket: str, prefix: str) -> None:
         ("s3://Results/x", r"'Results' cannot be a bucket"),
         ("s3://results//x", r"'/x' cannot be its prefix"),
         ("s3://results/../x", r"'\.\./x' cannot be its prefix"),
-        ("s3://results/a?b", r"'a\?b' cannot be its prefix"),
+        ("s3://results/a b", r"'a b' cannot be its prefix"),
+        ("s3://me:hunter2/x", r"is an address that is not shown, and an address that is not shown cannot be a bucket"),
+        ("minio:hunter2", r"AFLITE_STORE is an address that is not shown, which is no address of an object store"),
     ],
 )
 def test_what_is_no_address_is_named(text: str, message: str) -> None:
@@ -52,11 +54,15 @@ def test_passwords_are_refused_and_not_repeated() -> None:
     with pytest.raises(InvalidInputError, match="AFLITE_STORE has a user; write s3://bucket/prefix") as refused:
         parse_address("s3://me:hunter2@results/x", named="AFLITE_STORE")
     assert "hunter2" not in str(refused.value)
+    for query in ("s3://results/x?secret=hunter2", "s3://results/x#hunter2", "http://h/?secret=hunter2"):
+        with pytest.raises(InvalidInputError, match="AFLITE_STORE has a query or a fragment; write s3://") as refused:
+            parse_address(query, named="AFLITE_STORE")
+        assert "hunter2" not in str(refused.value)
     with pytest.raises(InvalidInputError, match="endpoint_url of the result store has a user") as refused:
         parse_address("s3://results", named="x", endpoint_url="http://me:hunter2@127.0.0.1:9000")
     assert "hunter2" not in str(refused.value)
     with pytest.raises(
-        InvalidInputError, match="endpoint_url of the result store is no address that may be"
+        InvalidInputError, match="endpoint_url of the result store is an address that is not shown"
     ) as refused:
         parse_address("s3://results", named="x", endpoint_url="minio:hunter2@127.0.0.1")
     assert "hunter2" not in str(refused.value)

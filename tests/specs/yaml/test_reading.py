@@ -1,6 +1,8 @@
 import math
 import os
 import re
+import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -315,6 +317,54 @@ def test_merge_from_a_mapping_that_itself_overrides_is_no_repeated_key(path: Pat
 )  # fmt: skip
 def test_small_files_that_are_large_when_read_are_refused(path: Path, text: str, message: str) -> None:
     assert _refusal(path, text).startswith(message)
+
+
+LONG = "x" * 700_000
+ALIASES = ",".join(["*a"] * 5_000)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a: &a '$${LONG}'\nb: [{ALIASES}]",
+        f"a: &a {LONG}\nb: [{ALIASES}]",
+        f"a: &a {{k: '$${LONG[:300_000]}', ? '{LONG[:300_000]}' : 1}}\nb: [{ALIASES}]",
+        f"a: &a {{? '{LONG}' : 1}}\nb: [{','.join(['{<<: *a}'] * 1000)}]",
+        "a: &a '${LARGE}'\nb: [" + ALIASES + "]",
+        "a: [" + ",".join(["'${LARGE}'"] * 5_000) + "]",
+        "a: [" + ",".join(["'${secret:LARGE}'"] * 5_000) + "]",
+        "a: '" + "${LARGE}" * 5_000 + "'",
+    ],
+    ids=[
+        "escaped",
+        "plain",
+        "values and keys",
+        "merged keys",
+        "aliases of a variable",
+        "variables",
+        "secrets",
+        "one value",
+    ],
+)
+def test_long_texts_are_not_repeated_until_memory_runs_out(path: Path, text: str) -> None:
+    path.write_text(text)
+    tracemalloc.start()
+    began = time.monotonic()
+    try:
+        with pytest.raises(
+            SpecError, match=r"tiny\.yaml: line [12]: .*come to over 4194304 characters; no dataset needs"
+        ):
+            read_yaml(path, environment={"LARGE": LONG})
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100_000_000
+    assert time.monotonic() - began < 1
+
+
+def test_a_file_without_repeats_is_never_too_long(path: Path) -> None:
+    text = "é" * 2**18
+    assert _read(path, f"a: &a {text}\nb: [{','.join(['*a'] * 14)}]")["b"] == [text] * 14
 
 
 def test_files_of_many_values_are_refused_while_they_are_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

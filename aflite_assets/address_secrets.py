@@ -1,0 +1,118 @@
+"""The parts of an address that may be shown: never a user, a password or a query. Opens nothing.
+
+An address is shown in parts only if it is understood without doubt. A password with an unescaped `@` or `/` could
+otherwise stand where a host or a path is expected.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
+
+HIDDEN = "an address that is not shown"
+_PLACEHOLDER = "***"
+_SHORT = 6
+"""Shorter secrets are replaced only where they stand alone: `1` is no secret in `127.0.0.1`."""
+
+_ADDRESS = re.compile(
+    r"(?P<scheme>[a-z][a-z0-9+.-]{0,40})://"
+    r"(?:(?P<user>[^:/?#@\s]*)(?::(?P<password>[^/?#@\s]*))?@)?"
+    r"(?P<host>[A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>\d{1,5}))?"
+    r"(?P<path>/[^@?#:;=&%\\\x00-\x1f\x7f]*)?"
+    r"(?P<query>[?#].*)?",
+    re.DOTALL,
+)
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]{0,19})://")
+_WORDS = frozenset({"databricks", "databricks-uc", "uc"})
+"""Addresses of MLflow that are a word alone."""
+
+# Signs that begin a user, a password or a query, and a colon that begins neither `//` nor a port.
+_DOUBTFUL = re.compile(r"[@?#=&;%]|:(?!//|\d{1,5}(?!\w))")
+
+
+@dataclass(frozen=True)
+class ShownAddress:
+    """An address as it may be printed and stored, without user, password, query and fragment.
+
+    `is_understood`: whether the address was read without doubt. `is_whole`: whether `text` is all of it. `has_query`:
+    whether a query or a fragment was left out.
+    """
+
+    text: str
+    is_understood: bool
+    is_whole: bool
+    has_query: bool
+
+
+def read_address(address: str) -> ShownAddress:
+    """Return the parts of an address that may be shown; of one that is not understood at most the scheme."""
+    if address in _WORDS:
+        return ShownAddress(address, is_understood=True, is_whole=True, has_query=False)
+    parts = _parts(address)
+    if parts is None:
+        scheme = _SCHEME.match(address)
+        shown = HIDDEN if scheme is None else f"{scheme[0]}(not shown)"
+        return ShownAddress(shown, is_understood=False, is_whole=False, has_query=False)
+    port = "" if parts["port"] is None else f":{parts['port']}"
+    text = f"{parts['scheme']}://{parts['host']}{port}{parts['path'] or ''}"
+    return ShownAddress(text, is_understood=True, is_whole=text == address, has_query=bool(parts["query"]))
+
+
+def shown_address(address: str) -> str:
+    """Return the text of `read_address`."""
+    return read_address(address).text
+
+
+def shown_value(value: str) -> str:
+    """Return a setting that is no address of the expected kind, in quotes if nothing in it can be a secret."""
+    return HIDDEN if _DOUBTFUL.search(value) else repr(value)
+
+
+def without_secrets(text: str, address: str) -> str | None:
+    """Return a library's text without the address and its secrets, or None if it cannot be told what is secret.
+
+    Secrets are the password (a user alone counts as one) and the values of the query, as they stand, decoded, encoded
+    and as Python's `repr` writes them, in any case.
+    """
+    shown = read_address(address)
+    if shown.is_whole:
+        return text
+    if not shown.is_understood:
+        return None
+    text = text.replace(address, shown.text)
+    for secret in sorted(_secrets(address), key=len, reverse=True):
+        pattern = re.escape(secret) if len(secret) >= _SHORT else rf"(?<![\w.]){re.escape(secret)}(?![\w.])"
+        text = re.sub(pattern, _PLACEHOLDER, text, flags=re.IGNORECASE)
+    return text
+
+
+def _parts(address: str) -> dict[str, str | None] | None:
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
+        return None
+    parts = match.groupdict()
+    # `user:12345` with the host forgotten looks like a host and a port. Databases have a name after them.
+    is_unfinished = parts["port"] is not None and parts["path"] is None and parts["scheme"] not in ("http", "https")
+    # A `?` or `#` in a password begins a query, which then has the `@` that ends the password.
+    is_cut = "@" in (parts["query"] or "") and bool(parts["host"] or parts["user"])
+    return None if is_unfinished or is_cut else parts
+
+
+def _secrets(address: str) -> set[str]:
+    parts = _parts(address) or {}
+    values = {parts.get("password") or parts.get("user") or "", *_values((parts.get("query") or "")[1:])}
+    # A value may itself be a list of settings, such as odbc_connect=Server%3Ddb%3BPWD%3D...
+    values |= {inner for value in values if "=" in unquote_plus(value) for inner in _values(unquote_plus(value))}
+    decoded = {form for value in values for form in (value, unquote(value), unquote_plus(value))}
+    encoded = {form for value in decoded for form in (quote(value), quote(value, safe=""), quote_plus(value))}
+    escaped = {value.replace("\\", "\\\\").replace(sign, f"\\{sign}") for value in decoded for sign in "'\""}
+    return {form for form in (*values, *decoded, *encoded, *escaped) if form.strip()}
+
+
+def _values(query: str) -> Iterator[str]:
+    """Yield the query, and what stands behind the first `=` of each of its parts, whichever sign separates them."""
+    yield query
+    for separators in ("[&#]", "[&;#]"):
+        for part in re.split(separators, query):
+            name, equals, value = part.partition("=")
+            yield value if equals else name

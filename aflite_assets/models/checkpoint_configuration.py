@@ -1,0 +1,41 @@
+"""A checkpoint's config.json, read so that nothing which it names is downloaded and run. Loads no weights."""
+
+from typing import Any
+
+from transformers import PreTrainedConfig
+
+from aflite_assets.errors import ModelError
+
+ATTENTION = None
+"""For every `from_pretrained`: PyTorch's attention (sdpa) where an architecture has it, else the plain one (eager).
+
+It is what transformers takes where nothing is named. A config.json can name a repository of the hub instead, whose
+compiled code is downloaded and run.
+"""
+
+
+def read_configuration(auto_class: Any, checkpoint: str, **options: Any) -> Any:
+    """Return the configuration without the kernels that it names for attention and experts.
+
+    `auto_class` has `from_pretrained`, which gets the `options`; code of the checkpoint's own is never run.
+
+    Raises:
+        ModelError: the weights are quantised, which needs kernels and cannot be trained further.
+        Exception: whatever transformers raises on a file that it does not understand (`weights_files.LOADING_ERRORS`).
+    """
+    configuration = auto_class.from_pretrained(checkpoint, trust_remote_code=False, **options)
+    if getattr(configuration, "quantization_config", None) is not None:
+        raise ModelError(
+            f"checkpoint {checkpoint!r} has quantised weights (quantization_config in its config.json), which cannot "
+            "be trained; choose the checkpoint that they were made from"
+        )
+    _forget_kernels(configuration)
+    return configuration
+
+
+def _forget_kernels(configuration: PreTrainedConfig) -> None:
+    configuration._attn_implementation = ATTENTION
+    configuration._experts_implementation = None
+    for value in list(vars(configuration).values()):
+        if isinstance(value, PreTrainedConfig):
+            _forget_kernels(value)

@@ -1,0 +1,129 @@
+"""A webhook that answers slowly, or never, holds nobody longer than the limit."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+
+import pytest
+
+from aflite_assets.errors import NotificationError
+from aflite_assets.notifying import webhook as module
+from aflite_assets.notifying.webhook import post_message
+from tests.notifying.conftest import Webhook
+
+LIMIT = 0.5
+
+
+class Slow:
+    """A server on loopback that sends one piece of an answer after the other, for ever."""
+
+    def __init__(self, pieces: Iterator[bytes], *, pause: float = 0.02) -> None:
+        self._pieces, self._pause = pieces, pause
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.broken = threading.Event()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    @property
+    def port(self) -> int:
+        port: int = self._listening.getsockname()[1]
+        return port
+
+    def _serve(self) -> None:
+        with suppress(OSError), self._listening.accept()[0] as connection:
+            for piece in self._pieces:
+                if self._stopped.wait(self._pause):
+                    return
+                try:
+                    connection.sendall(piece)
+                except OSError:
+                    self.broken.set()
+                    return
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._listening.close()
+        self._thread.join(5)
+        assert not self._thread.is_alive()
+
+
+def _forever(start: bytes, piece: bytes) -> Callable[[], Iterator[bytes]]:
+    def pieces() -> Iterator[bytes]:
+        yield start
+        while True:
+            yield piece
+
+    return pieces
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        _forever(b"HTTP/1.1 2", b"0"),
+        _forever(b"HTTP/1.1 200 OK\r\nX: ", b"x"),
+        _forever(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        _forever(b"", b""),
+        _forever(b"\x16\x03\x01\x20\x00", b"\x00"),
+    ],
+    ids=["status", "header", "continue", "silence", "handshake"],
+)
+def test_a_server_that_drips_holds_nobody_and_is_cut_off(
+    pieces: Callable[[], Iterator[bytes]], scheme: str, request: pytest.FixtureRequest
+) -> None:
+    server = Slow(pieces())
+    try:
+        began = time.monotonic()
+        with pytest.raises(
+            NotificationError, match=r"the alert webhook (did not answer within 0\.5 s|gave|cannot be re)"
+        ):
+            post_message(f"{scheme}://127.0.0.1:{server.port}/secret", "text", seconds=LIMIT)
+        assert time.monotonic() - began < 3 * LIMIT
+        if "silence" not in request.node.name:
+            assert server.broken.wait(5), "the connection is still open"
+    finally:
+        server.stop()
+
+
+def test_a_search_for_the_host_that_hangs_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, ended = threading.Event(), threading.Event()
+
+    def hang(*_: object, **__: object) -> list[object]:
+        asked.wait(10)
+        ended.set()
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    with pytest.raises(
+        NotificationError, match=r"the alert webhook did not answer within 0\.1 s; correct AFLITE_ALERT"
+    ):
+        post_message("http://webhook.invalid/secret", "text", seconds=0.1)
+    asked.set()
+    assert ended.wait(5)
+
+
+def test_many_addresses_of_a_host_share_the_limit(monkeypatch: pytest.MonkeyPatch, webhook: Webhook) -> None:
+    connect, late = socket.create_connection, threading.Event()
+
+    def slow(*arguments: object, **options: object) -> socket.socket:
+        """As if an earlier address had not answered."""
+        late.wait(10)
+        return connect(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module.socket, "create_connection", slow)
+    with pytest.raises(NotificationError, match=r"did not answer within 0\.1 s") as refused:
+        post_message(webhook.address, "text", seconds=0.1)
+    assert refused.value.__context__ is None
+    late.set()
+    time.sleep(0.2)
+    assert webhook.texts == [], "a message that counts as not delivered was sent later"
+
+
+def test_a_port_where_nobody_listens_is_told_at_once() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as unused:
+        port = unused.getsockname()[1]
+    with pytest.raises(NotificationError, match=r"cannot be reached \(Connection refused\)"):
+        post_message(f"http://127.0.0.1:{port}/secret", "text")

@@ -45,7 +45,8 @@ def plain_address(value: str, *, named: str) -> str:
     """
     try:
         parts = urlsplit(value)
-        usable = parts.scheme in ("http", "https") and parts.hostname and (parts.port or True)
+        named_host = host_name(parts.netloc.rpartition("@")[2])
+        usable = parts.scheme in ("http", "https") and named_host and (parts.port or True)
     except ValueError:  # a port that is no number, brackets without an IPv6 address
         usable = False
     if not usable:
@@ -73,7 +74,7 @@ def host_name(header: str) -> str:
 
     Ports are left out because they differ behind a tunnel.
     """
-    found = _HOST.fullmatch(header.strip())
+    found = _HOST.fullmatch(header.strip(" \t"))
     return (found[1] or found[2]).lower() if found else ""
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from aflite_assets.automation.web.server import WebSettings
 from aflite_assets.command_line.main import main
+from aflite_assets.errors import InvalidInputError
 from tests.running_dagster import running
 
 Found = TypeVar("Found")
@@ -62,9 +63,28 @@ def test_hosts_are_this_machines_and_those_that_were_named(monkeypatch: pytest.M
     assert WebSettings(host="10.0.0.7", allowed_hosts=("Dagster.Lab", "[fe80::1]")).hosts() == own | {
         "10.0.0.7", "dagster.lab", "fe80::1"
     }  # fmt: skip
-    monkeypatch.setenv("AFLITE_DAGSTER_URL", "https://Dagster.example.org/prefix")
-    assert WebSettings().hosts() == own | {"dagster.example.org"}
-    assert WebSettings().origins() == {"https://dagster.example.org"}
+    assert WebSettings().origins() == frozenset()
+    for address in ("https://Dagster.example.org/prefix", "https://dagster.example.org:443"):
+        monkeypatch.setenv("AFLITE_DAGSTER_URL", address)
+        assert WebSettings().hosts() == own | {"dagster.example.org"}
+        assert WebSettings().origins() == {"https://dagster.example.org"}
+    monkeypatch.setenv("AFLITE_DAGSTER_URL", "http://127.0.0.1:3000")  # may be another program's by now
+    assert WebSettings(port=3001).origins() == frozenset()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "[]", "*", "lan.example:3000", "http://lan.example", "b\xfccher.example", " lan.example", "[::1]:3", "a b"],
+)
+def test_hosts_that_no_browser_sends_are_refused(name: str) -> None:
+    with pytest.raises(InvalidInputError, match="is no host name as browsers send it; give it without scheme, port"):
+        WebSettings(allowed_hosts=(name,))
+
+
+@pytest.mark.parametrize("port", [-1, 65536])
+def test_ports_are_those_of_tcp(port: int) -> None:
+    with pytest.raises(InvalidInputError, match=rf"the port is {port}; give one from 0 \(any that is free\) to 65535"):
+        WebSettings(port=port)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from aflite_assets.data.raw_table.columns import input_columns
 from aflite_assets.data.synthetic.circles import circles
 from aflite_assets.data.synthetic.digits import digits
 from aflite_assets.errors import DataError, MissingDataError
-from aflite_assets.specs.dataset import ColumnsSpec
+from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import SourceSpec
 from tests.test_array_files import HOSTILE, npy
 

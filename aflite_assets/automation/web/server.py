@@ -18,7 +18,7 @@ from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster_webserver.app import create_app_from_workspace_process_context
 from starlette.applications import Starlette
 
-from aflite_assets.addresses import DAGSTER, LOOPBACK, base_address
+from aflite_assets.addresses import DAGSTER, LOOPBACK, base_address, host_name
 from aflite_assets.automation.web.guard import BrowserGuard
 from aflite_assets.errors import InvalidInputError, StoreError
 
@@ -29,6 +29,8 @@ _ANY = ("0.0.0.0", "::", "")
 """Addresses to bind that are no names to call."""
 _DATABASE_SECONDS, _RECYCLE_SECONDS, _OVERFLOW = 15, 3600, 20
 """Those of Dagster's own command: a statement's time limit, a connection's age, connections beside the pool's."""
+_HIGHEST_PORT = 65535
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 _GOODBYE_SECONDS = 2
 """Websockets of open pages end only when they are cut."""
 
@@ -42,6 +44,16 @@ class WebSettings:
     allowed_hosts: tuple[str, ...] = ()
     read_only: bool = False
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= _HIGHEST_PORT:
+            raise InvalidInputError(f"the port is {self.port}; give one from 0 (any that is free) to {_HIGHEST_PORT}")
+        for name in self.allowed_hosts:
+            plain = name.lower().strip("[]")
+            if not plain or host_name(f"[{plain}]" if ":" in plain else plain) != plain:
+                raise InvalidInputError(
+                    f"{name!r} is no host name as browsers send it; give it without scheme, port and blanks, in ASCII"
+                )
+
     def hosts(self) -> frozenset[str]:
         """Names that a request's Host may have: this machine's, the address bound, those allowed, AFLITE_DAGSTER_URL's.
 
@@ -54,10 +66,13 @@ class WebSettings:
         return LOOPBACK | {name.lower().strip("[]") for name in (*self.allowed_hosts, *bound, *shown)}
 
     def origins(self) -> frozenset[str]:
-        """Origins of the server's pages beside the ones that Host names: AFLITE_DAGSTER_URL's, in front of a proxy."""
-        named = base_address(DAGSTER)
-        parts = urlsplit(named) if named else None
-        return frozenset({f"{parts.scheme}://{parts.netloc}".lower()} if parts else ())
+        """The origin of a proxy in front, from AFLITE_DAGSTER_URL; on the loopback the Host header alone decides."""
+        parts = urlsplit(base_address(DAGSTER) or "")
+        if not parts.hostname or parts.hostname in LOOPBACK:
+            return frozenset()
+        host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+        port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+        return frozenset({f"{parts.scheme}://{host}{port}"})
 
 
 class WebServer(AbstractContextManager["WebServer"]):
@@ -102,8 +117,15 @@ class WebServer(AbstractContextManager["WebServer"]):
                 )
                 self._server = uvicorn.Server(config)
                 if not self._is_ending.is_set():
-                    log(f"Dagster at {self.address} (Ctrl+C ends)")
+                    for line in self._greeting():
+                        log(line)
                     self._server.run(sockets=[self._socket])
+
+    def _greeting(self) -> Iterator[str]:
+        if self._settings.host not in LOOPBACK:
+            names = ", ".join(sorted(self._settings.hosts()))
+            yield f"Whoever reaches port {self.address.rpartition(':')[2]} can start runs; it answers the names {names}"
+        yield f"Dagster at {self.address} (Ctrl+C ends)"
 
     def end(self) -> None:
         """Stop answering, soon; may be called from another thread."""
@@ -112,11 +134,10 @@ class WebServer(AbstractContextManager["WebServer"]):
             self._server.should_exit = True
 
 
-def guarded_app(context: WorkspaceProcessContext, settings: WebSettings) -> Starlette:
-    """Dagster's webserver as an ASGI application that `BrowserGuard` stands before."""
+def guarded_app(context: WorkspaceProcessContext, settings: WebSettings) -> BrowserGuard:
+    """Dagster's webserver behind the guard, which is outermost: it adds its headers to errors too."""
     app = create_app_from_workspace_process_context(context, live_data_poll_rate=2000, lifespan=_lifespan)
-    app.add_middleware(BrowserGuard, hosts=settings.hosts(), origins=settings.origins(), read_only=settings.read_only)
-    return app
+    return BrowserGuard(app, hosts=settings.hosts(), origins=settings.origins(), read_only=settings.read_only)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -42,10 +43,10 @@ def dev_services(module: str, *, on_loss: Callable[[], None]) -> Iterator[Path]:
         TemporaryDirectory(prefix="aflite-code-") as folder,
         workspace_file(module, socket_path=(socket_path := Path(folder) / "code.sock")) as workspace,
         _running(["dagster", "code-server", "start", f"--socket={socket_path}", f"--module-name={module}",
-                  f"--location-name={LOCATION}", "--log-level=warning"]) as code,
+                  f"--location-name={LOCATION}", "--log-level=warning"], folder) as code,
     ):  # fmt: skip
         _await_answer(code, socket_path)
-        with _running(["dagster-daemon", "run", f"--workspace={workspace}"], on_loss=on_loss) as daemon:
+        with _running(["dagster-daemon", "run", f"--workspace={workspace}"], folder, on_loss=on_loss) as daemon:
             yield workspace
             daemon.check()
 
@@ -53,8 +54,9 @@ def dev_services(module: str, *, on_loss: Callable[[], None]) -> Iterator[Path]:
 class _Service:
     """One of Dagster's commands in a process of its own, which is started again if it is lost and nobody minds."""
 
-    def __init__(self, command: Sequence[str], on_loss: Callable[[], None] | None) -> None:
+    def __init__(self, command: Sequence[str], folder: str, on_loss: Callable[[], None] | None) -> None:
         self._command = list(command)
+        self._folder = folder
         self._on_loss = on_loss
         self._is_ending = Event()
         self.process = self._start()
@@ -62,7 +64,9 @@ class _Service:
         self._watch.start()
 
     def _start(self) -> SpawnProcess:
-        process = get_context("spawn").Process(target=_run_command, args=(self._command,), name=self._command[0])
+        process = get_context("spawn").Process(
+            target=_run_command, args=(self._command, self._folder), name=self._command[0]
+        )
         process.start()
         return process
 
@@ -99,17 +103,21 @@ class _Service:
 
 
 @contextmanager
-def _running(command: Sequence[str], *, on_loss: Callable[[], None] | None = None) -> Iterator[_Service]:
-    service = _Service(command, on_loss)
+def _running(command: Sequence[str], folder: str, *, on_loss: Callable[[], None] | None = None) -> Iterator[_Service]:
+    service = _Service(command, folder, on_loss)
     try:
         yield service
     finally:
         service.end()
 
 
-def _run_command(command: list[str]) -> None:
-    """Run one of Dagster's commands in this process, which ends when the one that started it has ended."""
+def _run_command(command: list[str], folder: str) -> None:
+    """Run one of Dagster's commands in this process, which ends when the one that started it has ended.
+
+    `folder`: a private one, for the sockets of processes that the command starts; whoever reaches those can run code.
+    """
     end_with_parent()
+    tempfile.tempdir = folder  # not TMPDIR, which runs would inherit
     sys.argv = command
     (found,) = entry_points(group="console_scripts", name=command[0])
     sys.exit(found.load()())

@@ -136,7 +136,7 @@ def test_two_hosts_are_refused(guard: BrowserGuard, behind: Behind) -> None:
 )
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_only_queries_come_by_get(guard: BrowserGuard, behind: Behind, method: str, query: str, expected: int) -> None:
-    answer = sent(guard, method, query=query)
+    answer = sent(guard, method, query=query, headers={"sec-fetch-site": "same-origin"})
     assert (status(answer), behind.reached) == (expected, int(expected == 200))
     if expected == 405:
         assert text(answer) == (
@@ -146,7 +146,24 @@ def test_only_queries_come_by_get(guard: BrowserGuard, behind: Behind, method: s
 
 @pytest.mark.parametrize("path", ["/graphql", "/graphql/", "//graphql", "/prefix/graphql", "/GraphQL", "/./graphql"])
 def test_no_spelling_of_the_path_lets_a_mutation_through(guard: BrowserGuard, path: str) -> None:
-    assert status(sent(guard, path=path, query=f"query={MUTATION}")) == 405
+    assert status(sent(guard, path=path, query=f"query={MUTATION}", headers={"origin": f"http://{HOST}"})) == 405
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"origin": f"http://{HOST}"}, 200),
+        ({"sec-fetch-site": "same-origin"}, 200),
+        ({}, 403),
+        ({"sec-fetch-site": "none"}, 403),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+    ],
+)
+def test_queries_by_get_are_of_this_origin(guard: BrowserGuard, headers: dict[str, str], expected: int) -> None:
+    """Under a plain http name browsers do not say which page asks: those that say nothing are refused."""
+    assert status(sent(guard, query="query={a}", headers=headers)) == expected
+    assert status(sent(guard, path="/", headers={"origin": "http://evil.example"})) == 403
 
 
 def test_pages_may_have_a_query_of_their_own(guard: BrowserGuard) -> None:
@@ -160,6 +177,15 @@ def test_pages_may_have_a_query_of_their_own(guard: BrowserGuard) -> None:
         ({"sec-fetch-site": "same-origin", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}, 200),
         ({"sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 200),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}, 200),
+        (
+            {
+                "sec-fetch-site": "none",
+                "sec-fetch-mode": "navigate",
+                "sec-fetch-dest": "document",
+                "sec-purpose": "prefetch",
+            },
+            403,
+        ),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "object"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}, 403),
@@ -168,7 +194,41 @@ def test_pages_may_have_a_query_of_their_own(guard: BrowserGuard) -> None:
     ],
 )
 def test_other_origins_may_link_and_load_nothing(guard: BrowserGuard, headers: dict[str, str], expected: int) -> None:
-    assert status(sent(guard, path="/logs/a/b.out", headers=headers)) == expected
+    assert status(sent(guard, path="/runs", headers=headers)) == expected
+
+
+@pytest.mark.parametrize("path", ["/logs/a/b.out", "/download_debug/a"])
+def test_other_origins_do_not_start_downloads(guard: BrowserGuard, path: str) -> None:
+    link = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    assert status(sent(guard, path=path, headers={**link, "sec-fetch-site": "cross-site"})) == 403
+    assert status(sent(guard, path=path, headers={**link, "sec-fetch-site": "same-origin"})) == 200
+
+
+@pytest.mark.parametrize("path", ["/notebook", "/dagit/notebook"])
+def test_notebooks_are_not_shown(guard: BrowserGuard, path: str) -> None:
+    answer = sent(guard, path=path, query="path=a.ipynb", headers={"sec-fetch-site": "same-origin"})
+    assert status(answer) == 403
+    assert text(answer) == "Notebooks are not shown: their scripts would run as this server's.\n"
+
+
+def test_no_name_is_no_host(behind: Behind) -> None:
+    guard = BrowserGuard(behind, hosts={"", "localhost"})
+    for host in ("", "-x.example", "a+b.example", "a~b.example", "localhost\xa0"):
+        assert status(sent(guard, path="/", host=host)) == 421
+    assert behind.reached == 0
+
+
+def test_under_a_proxys_name_its_scheme_alone_is_this_origin(behind: Behind) -> None:
+    guard = BrowserGuard(behind, hosts={"lan.example"}, origins={"https://lan.example"})
+    for origin, expected in (("https://lan.example", "accept"), ("http://lan.example", "close")):
+        answer = sent(guard, kind="websocket", host="lan.example", headers={"origin": origin})
+        assert answer[0]["type"] == f"websocket.{expected}"
+
+
+def test_a_body_without_a_length_is_bounded_too(guard: BrowserGuard) -> None:
+    """What is behind sees a client that went away."""
+    answer = sent(guard, "POST", headers=OWN, body=b"x" * (LONGEST_BODY + 1))
+    assert answer[1]["body"] == b"x" * 7
 
 
 @pytest.mark.parametrize(
@@ -269,7 +329,7 @@ def test_websockets_are_of_this_origin(
     ("path", "content", "expected"),
     [
         ("/graphql", {"query": "{a}"}, 200),
-        ("/prefix/graphql", {"query": "query A {a}", "variables": {"é": 1}}, 200),
+        ("/graphql", {"query": "query A {a}", "variables": {"é": 1}}, 200),
         ("/graphql", {"query": MUTATION}, 403),
         ("/graphql", {"query": "query A{a} mutation B{b}", "operationName": "A"}, 403),
         ("/graphql", {"query": None}, 403),
@@ -297,6 +357,7 @@ def test_a_read_only_server_refuses_what_it_cannot_read(behind: Behind) -> None:
     assert status(sent(guard, "POST", headers=OWN, body=duplicated)) == 200  # the last one counts, here and behind
     assert status(sent(guard, "POST", headers=OWN, body=b"[" * 100_000)) == 403
     assert status(sent(guard, "POST", headers=OWN, body=b"{}" * LONGEST_BODY)) == 413
+    assert status(sent(guard, "POST", "/report_asset_check/graphql", headers=OWN, body=b'{"query": "{a}"}')) == 403
     assert behind.reached == 1
 
 
@@ -309,10 +370,18 @@ def test_answers_cannot_be_framed_or_loaded_elsewhere(guard: BrowserGuard) -> No
     assert (b"content-security-policy", b"x 'y'") in sent(guard, path="/")[0]["headers"]
 
 
-def test_refusals_are_logged_with_what_was_asked(guard: BrowserGuard, caplog: pytest.LogCaptureFixture) -> None:
-    sent(guard, "POST", "/graphql\x1b[2J", headers={**OWN, "origin": "http://evil.example"})
-    (record,) = caplog.records
-    assert record.levelname == "WARNING"
-    assert record.getMessage().startswith(
+def test_refusals_are_logged_with_what_was_asked_once_a_second(
+    guard: BrowserGuard, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr("aflite_assets.automation.web.guard.time.monotonic", lambda: now[0])
+    for moment in (100.0, 100.5, 100.9, 101.0):
+        now[0] = moment
+        sent(guard, "POST", "/graphql\x1b[2J", headers={**OWN, "origin": "http://evil.example"})
+    first, second = caplog.records
+    assert first.levelname == "WARNING"
+    assert first.getMessage().startswith(
         "refused POST '/graphql\\x1b[2J': Origin is 'http://evil.example' and Sec-Fetch-Site missing"
     )
+    assert "more before" not in first.getMessage()
+    assert second.getMessage().endswith(" (and 2 more before)")

@@ -53,7 +53,7 @@ class _Exchange:
     def _handler(self, kind: type[Any]) -> Any:
         exchange = self
 
-        class Handler(kind):  # type: ignore[misc]
+        class Handler(kind):
             def do_open(self, http_class: Callable[..., Any], req: Request, **options: Any) -> Any:
                 def make(*arguments: Any, **settings: Any) -> Any:
                     connection = http_class(*arguments, **settings)

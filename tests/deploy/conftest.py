@@ -55,14 +55,14 @@ class PostgresServer:
     def attempt(self, program: str, *arguments: str, role: str | None = None) -> subprocess.CompletedProcess[str]:
         """How one of the programs ends, run by a role or by the administrator."""
         environment = self.environment if role is None else self.environment_of(role)
-        command = [self.binaries / program, *arguments]
+        command = [str(self.binaries / program), *arguments]
         return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
 
     def make_roles(self) -> subprocess.CompletedProcess[str]:
         """Run the script that the container runs on an empty volume."""
         passwords = {f"{role.upper()}_PGPASSWORD": PASSWORD + role for role in ROLES}
         script = str(REPOSITORY / "deploy" / "roles.sql")
-        psql = [self.binaries / "psql", "-q", "--no-psqlrc", "-d", "postgres", "-f", script]
+        psql = [str(self.binaries / "psql"), "-q", "--no-psqlrc", "-d", "postgres", "-f", script]
         environment = os.environ | self.environment | passwords
         return subprocess.run(psql, env=environment, capture_output=True, text=True, check=False)
 

@@ -1,5 +1,6 @@
 """Addresses of files that rows of a dataset name: which of them are files of the repository itself."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,7 @@ FOREIGN = [
 
 
 @pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> HubRepository:
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HubRepository]:
     """A repository whose downloads lie in a cache of the test's own, with links in and out of its folder."""
     cache = tmp_path_factory.mktemp("hub")
     repository = HubRepository(RepoRef("dataset", "me/data", "main"), COMMIT)

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ def test_a_damaged_state_of_a_filter_is_named(tmp_path: Path, name: str) -> None
         {"features": np.array(3.0), "own": np.zeros(3, np.float32)},
     ],
 )
-def test_a_shard_of_other_rows_is_named(tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
+def test_a_shard_of_other_rows_is_named(tmp_path: Path, arrays: Any) -> None:
     path = tmp_path / f"{0:012d}-{3:012d}.npz"
     np.savez(path, **arrays)
     said = re.escape(f"{path} holds no encoded rows (") + ".*delete it, and its rows are encoded again"

@@ -359,7 +359,9 @@ def adversary_tables(filtered: Mapping[str, pa.Table], raw: Examples, *, seed: i
     from aflite_assets.diagnostics.evidence.unseen_adversary import unseen_adversary
 
     trains = {name: rows.filter(_in_train(rows)) for name, rows in filtered.items()}
-    pool = raw.select(next(iter(trains.values()))["row_id"].to_numpy())
+    # Each filter quarantines rows of its own, so that no pool holds all that others keep.
+    pooled = pa.chunked_array([chunk for train in trains.values() for chunk in train["row_id"].chunks])
+    pool = raw.select(pc.unique(pooled).to_numpy())
     kept = {name: train.filter(train["kept"])["row_id"].to_numpy() for name, train in trains.items()}
     adversary = unseen_adversary(pool, kept, seed=seed)
     reached = ". ".join(

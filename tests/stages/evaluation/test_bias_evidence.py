@@ -388,3 +388,29 @@ def test_suspects_on_either_side_and_those_taken_out() -> None:
     (few,) = evidence_tables.label_noise_tables("net", filtered_rows(), none)
     assert "rarely are so many labels wrong" not in few.caption
     assert list(evidence_tables.label_noise_tables("net", filtered_rows(), None)) == []
+
+
+def test_filters_whose_pools_differ_are_compared_on_all_their_rows() -> None:
+    """Each filter quarantines other suspected rows, which are then in no pool of its own."""
+    rng = np.random.default_rng(3)
+    labels = np.arange(200) % 2
+    features = rng.normal(size=(200, 3)) + 4 * labels[:, None]
+    table = pa.table(
+        {
+            "row_id": np.arange(200),
+            "split": ["train"] * 200,
+            "label": labels,
+            "features": pa.FixedSizeListArray.from_arrays(pa.array(features.ravel(), pa.float32()), 3),
+        }
+    )
+    raw = Examples(table, ("a", "b"))
+
+    def filtered(row_ids: np.ndarray) -> pa.Table:
+        kept = row_ids % 4 < 2
+        return pa.table({"row_id": row_ids, "split": ["train"] * len(row_ids), "kept": kept})
+
+    filters = {"first": filtered(np.arange(0, 180)), "second": filtered(np.arange(20, 200))}
+    (found,) = evidence_tables.adversary_tables(filters, raw, seed=0)
+    rows = {(row["set"], row["representation"]): row["rows"] for row in found.table.to_pylist()}
+    assert rows["full", None] == 200
+    assert rows["filtered", "first"] == rows["filtered", "second"] == 90

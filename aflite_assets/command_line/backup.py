@@ -11,7 +11,6 @@ perhaps newer ones that nothing restored refers to. In another order a database 
 """
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -30,8 +29,8 @@ from aflite_assets.address_secrets import shown_value
 from aflite_assets.command_line.terminal import escaped
 from aflite_assets.errors import InvalidInputError, StoreError
 from aflite_assets.paths import aflite_home
-from aflite_assets.results.damage import own_damage
-from aflite_assets.results.files import flush_folder, write_json
+from aflite_assets.results.damage import forget, own_damage
+from aflite_assets.results.files import flush_folder, read_json, write_json
 from aflite_assets.results.keys import is_digest
 from aflite_assets.results.opening import open_store
 from aflite_assets.results.records import MANIFEST, PublishedResult
@@ -182,11 +181,9 @@ def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Co
         StoreError: there is no such backup, a place is not empty, or a result is not what was published.
     """
     backup = _chosen(folder, at)
-    facts = json.loads((backup / _DONE).read_text(encoding="utf-8"))
-    if facts["format"] != _FORMAT:
-        raise StoreError(f"{backup} has the format {facts['format']!r}; restore it with the version that made it")
-    _check_empty(places, facts["databases"])
-    copied = Copied(backup, facts["databases"])
+    databases = _databases_of(backup)
+    _check_empty(places, databases)
+    copied = Copied(backup, databases)
     stored, results = folder / "results", places.home / "results"
     for path in list(_published(stored)):
         _check_content(_result_at(path, stored))
@@ -207,6 +204,24 @@ def _chosen(folder: Path, at: str | None) -> Path:
             f"there is {wanted} in {folder} (there: {[path.name for path in finished]}); name another folder"
         )
     return chosen[-1]
+
+
+def _databases_of(backup: Path) -> list[str]:
+    """The databases of a finished backup.
+
+    Raises:
+        StoreError: its record is damaged, or of another format.
+    """
+    try:
+        facts = read_json(backup / _DONE)
+        written, databases = facts["format"], list(facts["databases"])
+        if not all(isinstance(name, str) for name in databases):
+            raise TypeError("a database's name is no text")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{backup / _DONE} cannot be read ({error}); restore another backup by --at") from None
+    if written != _FORMAT:
+        raise StoreError(f"{backup} has the format {written!r}; restore it with the version that made it")
+    return databases
 
 
 def _sqlite_files(places: Places) -> dict[str, Path]:
@@ -313,6 +328,7 @@ def _copy_result(path: Path, target: Path, copied: Copied) -> None:
             return
         # A damaged result was made again under its key, so the older copy is replaced.
         shutil.rmtree(target)
+        forget(PublishedResult(path.parent.parent.name, path.parent.name, target.name, target))
     aside = target.with_name(f".{target.name}.copying")
     shutil.rmtree(aside, ignore_errors=True)
     shutil.copytree(path, aside)

@@ -46,6 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AfliteError as error:
         _write(sys.stderr, [escaped_lines(str(error))])
         return REFUSED
+    except PermissionError as error:
+        remedy = "make it and its folder writable, or run as their owner"
+        _write(sys.stderr, [escaped_lines(f"{error.filename} cannot be used ({error.strerror}); {remedy}")])
+        return REFUSED
     except KeyboardInterrupt:
         _write(sys.stderr, ["stopped; what was finished stays, and the same command goes on"])
         return INTERRUPTED

@@ -45,11 +45,11 @@ def _push(options: argparse.Namespace) -> None:
     result = store.current("published_dataset", options.name)
     store.check_inputs([result], reader=f"the push of {options.name!r}")
     with reading([result]):
-        files = folder_files(result.path)
+        files = folder_files(result.path, result.manifest["files"])
         _write(push_lines(result, options.hub_id, files, public=options.public, dry_run=options.dry_run))
         if not options.dry_run:
             message = f"{options.name}, data version {result.data_version}"
-            pushed = push_folder(result.path, options.hub_id, public=options.public, message=message)
+            pushed = push_folder(result.path, files, options.hub_id, public=options.public, message=message)
             _write(_pushed_lines(pushed, options.hub_id))
 
 

@@ -15,6 +15,7 @@ import logging
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ from aflite_assets.results.manifests import HASH, manifest_hash
 from aflite_assets.results.records import MANIFEST, PublishedResult
 
 _SEEN = ".seen"
+_WRONG = "other content"
+"""Stands at the end of a note of a file that was hashed and is damaged, so that it is not hashed at every look."""
+_READ_SUFFIXES = frozenset({".csv", ".json", ".npy", ".parquet", ".safetensors"})
+"""Kinds of files that stages read; hidden files are none, such as those that other systems put beside each file."""
 _LARGE = 1 << 30
 """Hashing a file of so many bytes takes seconds, so it is logged."""
 _unwritten: dict[Path, dict[str, Any]] = {}
@@ -101,7 +106,8 @@ def forget(result: PublishedResult) -> None:
     """Remove that note of a folder that no longer exists."""
     path = _seen_file(result)
     _unwritten.pop(path, None)
-    path.unlink(missing_ok=True)
+    with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):  # one that is no file counts as none
+        path.unlink()
 
 
 def size_problem(name: str, now: int | None, size: int) -> str | None:
@@ -120,27 +126,30 @@ def _changed_files(result: PublishedResult, *, ignore_cache: bool) -> list[str]:
     reasons = []
     for name, digest in manifest["files"].items():
         mark, reason = _examined(folder, name, digest, sizes.get(name), known.get(name))
-        if reason is None:
+        if mark:
             now[name] = mark
-        else:
+        if reason is not None:
             reasons.append(reason)
     if now != seen:
         _write_seen(result, now)
     return [*reasons, *_unpublished(result.path, manifest["files"])]
 
 
-def _examined(folder: str, name: str, digest: str, size: int | None, known: Any) -> tuple[list[int], str | None]:
-    """How a file looks now, and what is wrong with it; `known` is how it looked when its hash was last right."""
+def _examined(folder: str, name: str, digest: str, size: int | None, known: Any) -> tuple[list[Any], str | None]:
+    """What to note of a file, and what is wrong with it; `known` is what was noted when it was last hashed."""
     path = os.path.join(folder, name)
     try:
         status = os.stat(path)
         mark, regular = _mark(status), stat.S_ISREG(status.st_mode)
         problem = size_problem(name, status.st_size if regular else None, status.st_size if size is None else size)
-        if problem is not None or mark == known:
-            return mark, problem
+        if problem is not None:
+            return [], problem
+        wrong, other_content = [*mark, _WRONG], f"{name} has other content"
+        if known in (mark, wrong):
+            return known, other_content if known == wrong else None
         if status.st_size >= _LARGE:
             _log.info("hashing %s (%.1f GB), which is new here or has another time", path, status.st_size / 1e9)
-        return mark, None if file_sha256(Path(path)) == digest else f"{name} has other content"
+        return (mark, None) if file_sha256(Path(path)) == digest else (wrong, other_content)
     except (FileNotFoundError, NotADirectoryError):
         return [], f"{name} is gone"
     except OSError as error:
@@ -148,18 +157,13 @@ def _examined(folder: str, name: str, digest: str, size: int | None, known: Any)
 
 
 def _unpublished(folder: Path, files: Mapping[str, str]) -> Iterator[str]:
-    """Files beside published ones of their kind that the manifest does not name: who reads all of a kind reads them."""
-    kinds: dict[str, set[str]] = {}
-    for name in files:
-        inner, slash, last = name.rpartition("/")
-        kinds.setdefault(inner + slash, set()).add(os.path.splitext(last)[1])
-    for inner, suffixes in kinds.items():
-        try:
-            there = sorted(os.listdir(folder / inner))
-        except OSError:  # its published files are gone, which is said already
-            continue
-        for name in (inner + each for each in there if os.path.splitext(each)[1] in suffixes - {""}):
-            if name not in files and name != MANIFEST:
+    """Yield files of kinds that stages read and that the manifest does not name; some stages read all there are."""
+    for place, _, names in os.walk(folder):
+        inner = os.path.relpath(place, folder)
+        for last in sorted(names):
+            name = last if inner == "." else f"{inner}/{last}"
+            is_read = os.path.splitext(last)[1] in _READ_SUFFIXES and not last.startswith(".")
+            if is_read and name not in files and name != MANIFEST:
                 yield f"{name} was not published"
 
 

@@ -93,7 +93,8 @@ def alone_now(path: Path) -> Iterator[bool]:
         return
     except OSError as error:
         raise StoreError(
-            f"the lock {path} cannot be taken ({error.strerror}); make it a file that can be written, or delete it"
+            f"the lock {path} cannot be taken ({error.strerror}); make it and its folder writable, or run as their "
+            "owner"
         ) from error
     try:
         yield True

@@ -269,7 +269,7 @@ def test_a_note_of_nonsense_counts_as_none(store: ResultStore, note: bytes) -> N
     assert store.find("raw_dataset", "digits", key(a=1)) is None
 
 
-def test_the_note_of_sound_files_outlives_the_damage_of_another(
+def test_a_damaged_file_is_hashed_once_and_its_note_does_not_cost_that_of_sound_files(
     store: ResultStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = made(store)
@@ -277,13 +277,18 @@ def test_the_note_of_sound_files_outlives_the_damage_of_another(
     hashed = count_hashes(monkeypatch)
     for _ in range(2):
         assert store.find("raw_dataset", "digits", key(a=1)) is None
-    assert hashed == ["rows.txt", "rows.txt"]
+    assert hashed == ["rows.txt"]
+    damage = store.damage("raw_dataset", "digits", key(a=1))
+    assert damage is not None
+    assert damage.reasons == ("rows.txt has other content",)
+    assert hashed == ["rows.txt"]
 
 
-@pytest.mark.parametrize("name", ["rows-00001.txt", "inner/rows.txt", "._rows.txt"])
-def test_a_file_added_beside_published_ones_of_its_kind_is_damage(store: ResultStore, name: str) -> None:
-    """Readers take all shards of a table that they find."""
+@pytest.mark.parametrize("name", ["rows-00001.parquet", "inner/sets.parquet", "scores/000.json", "new/features.npy"])
+def test_a_file_of_a_kind_that_stages_read_is_damage_if_it_was_not_published(store: ResultStore, name: str) -> None:
+    """Readers take all shards of a table that they find, and ask of some files whether they are there."""
     result = made(store)
+    (result.path / name).parent.mkdir(exist_ok=True)
     (result.path / name).write_text("added")
     damage = store.damage("raw_dataset", "digits", key(a=1))
     assert damage is not None
@@ -291,7 +296,7 @@ def test_a_file_added_beside_published_ones_of_its_kind_is_damage(store: ResultS
     assert not store.get_or_create("raw_dataset", "digits", key(a=1), write).cached
 
 
-@pytest.mark.parametrize("name", ["notes.md", ".DS_Store", "other/rows.txt", "README"])
+@pytest.mark.parametrize("name", ["notes.md", ".DS_Store", "._rows.parquet", "other/rows.txt", "README"])
 def test_other_files_in_a_result_are_left_alone(store: ResultStore, name: str) -> None:
     result = made(store)
     (result.path / name).parent.mkdir(exist_ok=True)

@@ -1,7 +1,8 @@
 """A published folder on its way to a dataset repository of the hub: what is checked, what is sent, what is refused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,8 +12,7 @@ from aflite_assets.errors import DataError, MissingDataError
 Answer = TypeVar("Answer")
 
 CARD = "README.md"
-FILES = (CARD, "data/**")
-"""What of a published folder is sent: the card and the tables, not the manifest, which names paths of this machine."""
+_TABLES = "data/"
 
 TAG = "aflite"
 """The tag in the card by which a repository is known to hold a pushed folder, which another push may replace."""
@@ -28,14 +28,19 @@ class Pushed:
     commit: str
 
 
-def folder_files(folder: Path) -> dict[str, int]:
-    """What is sent of a published folder: bytes of each file by its path, the card first."""
-    paths = [folder / CARD, *sorted(path for path in (folder / "data").rglob("*") if path.is_file())]
-    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in paths}
+def folder_files(folder: Path, published: Iterable[str]) -> dict[str, int]:
+    """Bytes of each file that is sent, by its path, the card first: the card and the tables that were `published`.
+
+    The manifest, which names paths of this machine, and files that were put beside them later are not sent.
+    """
+    names = [CARD, *sorted(name for name in published if name.startswith(_TABLES))]
+    return {name: (folder / name).stat().st_size for name in names}
 
 
-def push_folder(folder: Path, hub_id: str, *, public: bool, message: str) -> Pushed:
-    """Make the dataset repository, private unless `public`, or replace what an earlier push left there; one commit.
+def push_folder(folder: Path, files: Iterable[str], hub_id: str, *, public: bool, message: str) -> Pushed:
+    """Send `files` of a folder (`folder_files`) to a dataset repository, by one commit.
+
+    The repository is made, private unless `public`, or what an earlier push left there is replaced.
 
     The token is the one that `huggingface_hub` finds: HF_TOKEN, or that of `hf auth login`.
 
@@ -58,8 +63,8 @@ def push_folder(folder: Path, hub_id: str, *, public: bool, message: str) -> Pus
             repo_id=hub_id,
             repo_type="dataset",
             folder_path=folder,
-            allow_patterns=list(FILES),
-            delete_patterns=["data/**"],
+            allow_patterns=[escape(name) for name in files],
+            delete_patterns=[f"{_TABLES}**"],
             commit_message=message,
         )
         return str(commit.oid)

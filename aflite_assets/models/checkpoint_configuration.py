@@ -23,6 +23,12 @@ def read_configuration(auto_class: Any, checkpoint: str, **options: Any) -> Any:
         ModelError: the weights are quantised, which needs kernels and cannot be trained further.
         Exception: whatever transformers raises on a file that it does not understand (`weights_files.LOADING_ERRORS`).
     """
+    named, _ = PreTrainedConfig.get_config_dict(checkpoint, **options)
+    if named.get("backbone"):
+        raise ModelError(
+            f"checkpoint {checkpoint!r} names another one, {str(named['backbone'])[:200]!r}, as its backbone "
+            "(config.json), which would be downloaded; choose a checkpoint that holds all its weights"
+        )
     configuration = auto_class.from_pretrained(checkpoint, trust_remote_code=False, **options)
     if getattr(configuration, "quantization_config", None) is not None:
         raise ModelError(

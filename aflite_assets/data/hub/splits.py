@@ -11,6 +11,7 @@ import pyarrow as pa
 from aflite_assets.data.hub.columns import ColumnForm, plain_table, rows_at_once
 from aflite_assets.data.hub.files import HubFile, file_tables, form_of
 from aflite_assets.data.hub.repository import HubRepository
+from aflite_assets.data.raw_table.value_limits import LARGEST_IMAGE
 from aflite_assets.errors import DataError
 from aflite_assets.specs.sources import TableFormat
 from aflite_assets.wording import did_you_mean
@@ -167,4 +168,5 @@ class HubSplits:
         from datasets.utils.file_utils import xopen
 
         with xopen(address, "rb", download_config=DownloadConfig(token=self.repository.place.token)) as file:
-            return bytes(file.read())
+            # A member of an archive may be a thousand times as large as the archive; the size is judged later.
+            return bytes(file.read(LARGEST_IMAGE + 1))

@@ -1,5 +1,6 @@
 """Inputs that are the label under another name: feature columns and texts with one value per class and no other."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.data_checks.feature_columns import blocks
 from aflite_assets.diagnostics.record_tables import text_codes
 
+_LOG_MOST_CHANCE = math.log(0.001)
 _FIRST_ROWS = 10_000
 """A text column with more texts than classes in so many rows is no copy, whatever the others hold."""
 
@@ -19,7 +21,7 @@ _FIRST_ROWS = 10_000
 class LabelCopies:
     """Columns that stand one to one with the label in all train rows.
 
-    `agreeing`: by column, the rows outside train whose value is that of their class in train. A feature column is its
+    `agreeing`: by column, the rows outside train, all of which have the value of their class. A feature column is its
     number, from 0; a text column is "text" or "text_pair". `train_rows`, `other_rows`: how many rows there are.
     """
 
@@ -31,11 +33,15 @@ class LabelCopies:
 def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
     """Find the copies of the label among feature columns (finite) or texts; `in_train`: which rows are train, bool.
 
-    One to one: all train rows of a class have one value, and no two classes have the same. So constant columns, and
-    columns with a value per row, are no copies. At least two classes need two train rows or more; with fewer, any
-    column would be a copy.
+    One to one: all train rows of a class have one value, no two classes have the same, and the rows of other splits do
+    not contradict it. So constant columns, and columns with a value per row, are no copies. With few rows, or few of
+    all classes but one, some column among many agrees by chance: nothing is a copy then. Chance is bounded by the
+    columns times the ways in which their values can be named, over the arrangements of the labels.
     """
     labels, agreeing = examples.labels, dict[int | str, int]()
+    columns = examples.features.shape[1] if examples.modality == "features" else 1
+    if _log_chance(labels, columns) > _LOG_MOST_CHANCE:
+        return LabelCopies({}, int(in_train.sum()), int((~in_train).sum()))
     if examples.modality == "features":
         features = examples.features
         for column, values in _one_to_one(features, labels, in_train).items():
@@ -47,7 +53,16 @@ def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
         codes = text_codes(texts)[:, None]
         for values in _one_to_one(codes, labels, in_train).values():
             agreeing[name] = _agreeing(codes[:, 0], values, labels, ~in_train)
-    return LabelCopies(agreeing, int(in_train.sum()), int((~in_train).sum()))
+    others = int((~in_train).sum())
+    whole = {column: rows for column, rows in agreeing.items() if rows == others}
+    return LabelCopies(whole, int(in_train.sum()), others)
+
+
+def _log_chance(labels: np.ndarray, columns: int) -> float:
+    """Logarithm of a bound on how many of so many random columns stand one to one with the labels."""
+    counts = np.unique(labels, return_counts=True)[1]
+    arrangements = math.lgamma(counts.sum() + 1) - sum(math.lgamma(count + 1) for count in counts)
+    return math.log(max(columns, 1)) + math.lgamma(len(counts) + 1) - arrangements
 
 
 def _one_to_one(values: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> dict[int, dict[int, float]]:

@@ -44,7 +44,8 @@ def test_every_check_answers_once_in_order(make_examples: Callable[..., Examples
 
 
 def test_checks_that_block_are_answered_alone(make_examples: Callable[..., Examples]) -> None:
-    examples = make_examples(["train"] * 4, [0, 1, 0, 1], features=[[0.5, 3], [0.1, 7], [0.4, 3], [0.9, 7]])
+    rows = [[0.5, 3], [0.1, 7], [0.4, 3], [0.9, 7]] * 4
+    examples = make_examples(["train"] * 16, [0, 1, 0, 1] * 4, features=rows)
     findings = blocking_findings(examples, source=SourceFacts())
     assert {one.name for one in findings} == BLOCKING
     assert failed(findings) == {"no_label_copies"}

@@ -52,18 +52,29 @@ def test_classes_of_one_row_each_show_nothing(data: Data, labels: list[int]) -> 
     assert _copies(data, [np.array(labels)], np.array(labels)) == {}
 
 
-def test_train_rows_decide_and_others_are_counted(data: Data) -> None:
+def test_rows_outside_train_are_counted_and_may_contradict(data: Data) -> None:
     labels = _labels(60)
     column = labels + 5
-    column[45:50] = 99
-    assert _copies(data, [column], labels, train=40) == {0: 15}
-    column[3] = 99
-    assert _copies(data, [column], labels, train=40) == {}
+    assert _copies(data, [column], labels, train=40) == {0: 20}
+    for row in (45, 3):
+        other = column.copy()
+        other[row] = 99
+        assert _copies(data, [other], labels, train=40) == {}
+
+
+@pytest.mark.parametrize(("rows", "rare", "columns"), [(60, 4, 3_000), (60, 2, 5_000), (200, 2, 5_000), (12, 6, 400)])
+def test_columns_that_agree_by_chance_are_no_copies(data: Data, rows: int, rare: int, columns: int) -> None:
+    """Words that few texts have, beside a class of few rows: some agree with it in all train rows."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        labels = rng.permutation(np.arange(rows) < rare).astype(int)
+        noise = (rng.random((rows, columns)) < rare / rows).astype(float)
+        assert _copies(data, [noise], labels, train=int(0.6 * rows)) == {}
 
 
 def test_negative_zero_is_zero(data: Data) -> None:
-    labels = np.array([0, 1] * 4)
-    assert _copies(data, [np.where(labels == 0, [0.0, -0.0] * 4, 1.0)], labels) == {0: 0}
+    labels = np.array([0, 1] * 8)
+    assert _copies(data, [np.where(labels == 0, [0.0, 0.0, -0.0, -0.0] * 4, 1.0)], labels) == {0: 0}
 
 
 def test_copies_are_found_across_blocks_of_rows(data: Data) -> None:

@@ -153,7 +153,7 @@ def _started(theirs: Connection, environment: Mapping[str, str]) -> Iterator["su
     searched = os.pathsep.join(filter(None, (folder, os.environ.get("PYTHONPATH"))))
     code = f"from aflite_assets.stages.child_process import serve; serve({theirs.fileno()})"
     process = subprocess.Popen(
-        [sys.executable, "-c", code],
+        [sys.executable, "-P", "-c", code],  # -P: no .py file of the folder where the run was started is imported
         stdin=subprocess.DEVNULL,
         pass_fds=[theirs.fileno()],
         env={**os.environ, "PYTHONPATH": searched, **environment},

@@ -242,3 +242,17 @@ def test_a_child_ends_when_its_parent_is_killed(
     parent.kill()
     parent.wait()
     wait_until(lambda: not alive(pid), 15)
+
+
+def test_no_module_of_the_folder_where_it_was_started_is_imported(
+    circles_spec: DatasetSpec, store: ResultStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A delivery of data may hold any file; libraries are imported in the child."""
+    folder = tmp_path / "delivery"
+    folder.mkdir()
+    for name in ("filelock", "pandas", "numpy", "json"):
+        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\nraise ImportError('mine')\n")
+    monkeypatch.chdir(folder)
+    made = make_in_child(StageJob("raw_dataset", circles_spec, store=store), progress=no_progress)
+    assert made.result.summary["modality"] == "features"
+    assert not (tmp_path / "ran").exists()

@@ -183,14 +183,14 @@ def estimate_cost(
 def start_seconds() -> float:
     """Until a process of its own is ready for a stage that computes something."""
     started = time.perf_counter()
-    subprocess.run([sys.executable, "-c", LIBRARIES], stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    subprocess.run([sys.executable, "-P", "-c", LIBRARIES], stdin=subprocess.DEVNULL, capture_output=True, check=True)
     return time.perf_counter() - started
 
 
 def few_rows_seconds() -> float:
     """What all stages take on few rows, once their libraries are loaded; the tracker writes to a folder of its own."""
     code = f"{LIBRARIES}\n{FEW_ROWS}"
-    command = [sys.executable, "-c", code, json.dumps(FEW_ROWS_SPEC)]
+    command = [sys.executable, "-P", "-c", code, json.dumps(FEW_ROWS_SPEC)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True, text=True)
     return float(done.stdout.split()[-1])
 

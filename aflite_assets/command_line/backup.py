@@ -114,7 +114,8 @@ def _backup(options: argparse.Namespace) -> None:
 
 def _restore(options: argparse.Namespace) -> None:
     done = restore_backup(options.folder.absolute(), _places(options), at=options.at)
-    sys.stdout.write(escaped(f"restored {done}; every result has the content it was published with") + "\n")
+    told = f"restored {done}; the files of every result have the content they were published with"
+    sys.stdout.write(escaped(told) + "\n")
 
 
 def _places(options: argparse.Namespace) -> Places:
@@ -185,8 +186,10 @@ def restore_backup(folder: Path, places: Places, *, at: str | None = None) -> Co
     _check_empty(places, databases)
     copied = Copied(backup, databases)
     stored, results = folder / "results", places.home / "results"
-    for path in list(_published(stored)):
+    published = list(_published(stored))
+    for path in published:  # all before the first is copied: what is refused leaves the places empty
         _check_content(_result_at(path, stored))
+    for path in published:
         _copy_result(path, results / path.relative_to(stored), copied)
     _copy_changed(folder / "artifacts", places.artifacts)
     # The state comes last: after a restore that is killed it names no result that is not there.

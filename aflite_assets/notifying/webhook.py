@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPException, HTTPMessage, InvalidURL
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -93,8 +93,11 @@ def post_message(address: str, text: str, *, seconds: float = TIMEOUT_SECONDS) -
 def _trouble(address: str, text: str, seconds: float) -> str | None:
     exchange = _Exchange(seconds)
     try:
-        if urlsplit(address).scheme not in ("http", "https"):
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https"):
             return "has no http or https address"
+        if "@" in parts.netloc:
+            return "has a user in its address, which is not supported"
         body = json.dumps({"text": text}).encode()
         request = Request(address, body, {"Content-Type": "application/json"}, method="POST")
         within(seconds, lambda: exchange.run(request))
@@ -107,6 +110,8 @@ def _trouble(address: str, text: str, seconds: float) -> str | None:
         return f"cannot be reached ({_named(error.reason)})"
     except OSError as error:
         return f"cannot be reached ({_named(error)})"
+    except InvalidURL:
+        return "has an invalid address"
     except HTTPException as error:
         return f"gave an answer that is not HTTP ({type(error).__name__})"
     except ValueError:

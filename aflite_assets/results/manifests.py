@@ -27,6 +27,8 @@ FORMAT, HASH = "manifest_format", "manifest_sha256"
 """Fields of a manifest. One that has a format must have a hash, so that a deleted hash is found."""
 _HASHED = 2
 """The first format with a hash; manifests without the field are of format 1."""
+_HASH_BYTES = 200
+"""At least what the hash and its name add to a manifest."""
 _CONTRADICTION = "contradicts itself"
 _LIBRARIES = (
     "datasets", "mlflow", "numpy", "pyarrow", "scikit-learn", "timm", "torch", "transformers",
@@ -39,8 +41,8 @@ def sealed(fields: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: a number is not finite, or the manifest would be larger than what is read.
     """
-    text = json.dumps({FORMAT: _HASHED, **fields}, allow_nan=False)
-    if len(text) > MOST_JSON // 2:  # indented it is larger
+    text = json.dumps({FORMAT: _HASHED, **fields}, allow_nan=False, indent=2)
+    if len(text) + _HASH_BYTES > MOST_JSON:
         raise ValueError(f"a manifest of {len(text):,} bytes is too large; put tables into files, not into the summary")
     manifest: dict[str, Any] = json.loads(text)
     manifest.pop(HASH, None)

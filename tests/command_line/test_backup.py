@@ -256,6 +256,30 @@ def test_damage_in_the_backup_is_named(machine: Places, tmp_path: Path) -> None:
         restore_backup(tmp_path / "backups", places_of(tmp_path / "x"))
 
 
+def test_a_refused_restore_leaves_the_places_empty_and_can_be_repeated(machine: Places, tmp_path: Path) -> None:
+    store = ResultStore(machine.home / "results")
+    publish(store, "2", "two")
+    last = sorted(result.path for result in store.results("raw_dataset", "digits"))[-1]
+    make_backup(tmp_path / "backups", machine)
+    copy = tmp_path / "backups" / "results" / last.relative_to(store.root)
+    (copy / "rows.txt").write_text("tampered")
+    restored = places_of(tmp_path / "x")
+    for _ in range(2):
+        with pytest.raises(StoreError, match="is damaged in the backup"):
+            restore_backup(tmp_path / "backups", restored)
+        assert not restored.home.exists()
+
+
+@pytest.mark.parametrize(
+    "record", ["{}", "[]", '{"format": 1}', '{"format": 1, "databases": 5}', '{"format": 1, "databases": [5]}', "{"]
+)
+def test_a_broken_record_of_a_backup_is_named(machine: Places, tmp_path: Path, record: str) -> None:
+    copied = make_backup(tmp_path / "backups", machine)
+    (copied.path / "backup.json").write_text(record)
+    with pytest.raises(StoreError, match=r"backup\.json cannot be read \(.*\); restore another backup by --at"):
+        restore_backup(tmp_path / "backups", places_of(tmp_path / "x"))
+
+
 def test_a_database_that_is_none_is_named(machine: Places, tmp_path: Path) -> None:
     assert machine.dagster_home is not None
     machine.dagster_home.mkdir()

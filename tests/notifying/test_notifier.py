@@ -111,8 +111,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: str, messa
         ("file:///etc/top-secret", "has no http or https address"),
         ("top-secret", "has no http or https address"),
         ("http://[top-secret", "has an invalid address"),
-        ("http://127.0.0.1:port-top-secret/", "InvalidURL|invalid address|not HTTP"),
-        ("http://127.0.0.1:1/top secret", "InvalidURL|invalid address|not HTTP"),
+        ("http://127.0.0.1:port-top-secret/", "has an invalid address"),
+        ("http://127.0.0.1:1/top secret", "has an invalid address"),
+        ("http://user:top-secret@127.0.0.1:1/", "has a user in its address, which is not supported"),
     ],
 )
 def test_an_address_stands_in_no_error(address: str, message: str) -> None:

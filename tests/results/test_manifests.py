@@ -271,4 +271,6 @@ def test_numbers_that_json_cannot_hold_are_null_in_a_summary(store: ResultStore,
 
 def test_a_summary_that_is_too_large_to_be_read_again_is_refused_when_it_is_written() -> None:
     with pytest.raises(ValueError, match=r"a manifest of \d\d,\d{3},\d{3} bytes is too large; put tables into files"):
-        sealed({"summary": {"text": "x" * (33 << 20)}})
+        sealed({"summary": {"text": "x" * (64 << 20)}})
+    with pytest.raises(ValueError, match=r"bytes is too large"):
+        sealed({"summary": {"a": {"b": {"c": {"d": [1] * 5_000_000}}}}})  # 15 MB before the lines are indented

@@ -194,6 +194,13 @@ def test_an_architecture_without_fused_attention_has_the_plain_one(copied: Path)
     assert text.model.config._attn_implementation == "eager"
 
 
+def test_a_backbone_of_another_repository_is_never_asked_for(copied: Path) -> None:
+    """Without a network it would be a library's error about the hub."""
+    _edit(copied, model_type="upernet", backbone="evil/x", use_pretrained_backbone=True)
+    with pytest.raises(ModelError, match=r"names another one, 'evil/x', as its backbone \(config\.json\), which"):
+        _check(copied)
+
+
 @pytest.mark.parametrize("method", ["mxfp4", "bitsandbytes", "fp8", "x"])
 def test_quantised_weights_whose_kernels_would_be_loaded_are_refused(copied: Path, method: str) -> None:
     _edit(copied, quantization_config={"quant_method": method})

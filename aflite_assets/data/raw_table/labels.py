@@ -189,7 +189,7 @@ def _refuse_dropped_classes(dropped: set[str | None], claims: dict[str | None, i
 def _refuse_missing(values: Mapping[str, list[str | None]]) -> None:
     split, column = next((split, column) for split, column in values.items() if None in column)
     rows, first = column.count(None), column.index(None)
-    remedy = "add null to unlabelled to drop and count them"
+    remedy = "add null to unlabelled (unlabelled: [null]) to drop and count them"
     if rows == len(column):
         remedy = "correct columns.label, or label the rows in the source"
     raise BadRowError(

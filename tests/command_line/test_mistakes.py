@@ -288,7 +288,10 @@ MISTAKES: dict[str, tuple[Change, str]] = {
         _row("gold", "entailmnet"),
         r"label 'entailmnet' \(1 rows\) is no class of labels .*; did you mean 'entailment'",
     ),
-    "empty label": (_row("gold", None), r"have an empty label \(first: row 5\); add null to unlabelled \(unlabelled: \[null\]\)"),
+    "empty label": (
+        _row("gold", None),
+        r"have an empty label \(first: row 5\); add null to unlabelled \(unlabelled: \[null\]\)",
+    ),
     "one class": (
         _all(_set("labels", ["entailment", "neutral", "contradiction"]), _set("unlabelled", ["neutral"])),
         "value 'neutral' stands for class 'neutral' of labels and is in unlabelled; keep it in one",

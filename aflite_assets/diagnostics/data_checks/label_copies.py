@@ -21,7 +21,7 @@ _FIRST_ROWS = 10_000
 class LabelCopies:
     """Columns that stand one to one with the label in all train rows.
 
-    `agreeing`: by column, the rows outside train, all of which have the value of their class. A feature column is its
+    `agreeing`: by column, the rows outside train whose value is that of their class in train. A feature column is its
     number, from 0; a text column is "text" or "text_pair". `train_rows`, `other_rows`: how many rows there are.
     """
 
@@ -33,14 +33,14 @@ class LabelCopies:
 def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
     """Find the copies of the label among feature columns (finite) or texts; `in_train`: which rows are train, bool.
 
-    One to one: all train rows of a class have one value, no two classes have the same, and the rows of other splits do
-    not contradict it. So constant columns, and columns with a value per row, are no copies. With few rows, or few of
-    all classes but one, some column among many agrees by chance: nothing is a copy then. Chance is bounded by the
-    columns times the ways in which their values can be named, over the arrangements of the labels.
+    One to one: all train rows of a class have one value, and no two classes have the same. So constant columns, and
+    columns with a value per row, are no copies. With few train rows, or few of all classes but one, some column among
+    many agrees by chance: nothing is a copy then. Chance is bounded by the columns times the ways in which their values
+    can be named, over the arrangements of the labels.
     """
     labels, agreeing = examples.labels, dict[int | str, int]()
     columns = examples.features.shape[1] if examples.modality == "features" else 1
-    if _log_chance(labels, columns) > _LOG_MOST_CHANCE:
+    if _log_chance(labels[in_train], columns) > _LOG_MOST_CHANCE:
         return LabelCopies({}, int(in_train.sum()), int((~in_train).sum()))
     if examples.modality == "features":
         features = examples.features
@@ -53,9 +53,7 @@ def label_copies(examples: Examples, in_train: np.ndarray) -> LabelCopies:
         codes = text_codes(texts)[:, None]
         for values in _one_to_one(codes, labels, in_train).values():
             agreeing[name] = _agreeing(codes[:, 0], values, labels, ~in_train)
-    others = int((~in_train).sum())
-    whole = {column: rows for column, rows in agreeing.items() if rows == others}
-    return LabelCopies(whole, int(in_train.sum()), others)
+    return LabelCopies(agreeing, int(in_train.sum()), int((~in_train).sum()))
 
 
 def _log_chance(labels: np.ndarray, columns: int) -> float:

@@ -14,7 +14,9 @@ from urllib.parse import unquote, urlsplit
 
 from aflite_assets.addresses import RESULTS, base_address, host_name
 from aflite_assets.errors import AfliteError, StoreError
+from aflite_assets.results.damage import own_damage
 from aflite_assets.results.opening import open_store
+from aflite_assets.results.records import PublishedResult
 from aflite_assets.results.store import CURRENT, NAME, ResultStore
 
 DEFAULT_PORT = 3333
@@ -121,6 +123,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _send(self, path: Path, *, body: bool) -> None:
         kind = _TYPES.get(path.suffix)
         is_report = path.name == "report.html" and path.relative_to(self.server.root).parts[0] == _REPORTS
+        damage = _damage(path) if is_report else None
+        if damage is not None:
+            self._refuse(HTTPStatus.CONFLICT, f"This report is not what was published: {damage}.\n", body=body)
+            return
         with path.open("rb") as file:
             size = path.stat().st_size
             policy = _REPORT_POLICY if is_report else _FILE_POLICY
@@ -182,7 +188,17 @@ def _index_item(root: Path, dataset: str) -> str:
     address = f"{_REPORTS}/{dataset}/{key}/report.html"
     if key is None or _plain_file(root.resolve() / address) is None:
         return f"{name} is not shown: its current report is missing; materialise {_REPORTS} of it again"
+    damage = _damage(root.resolve() / address)
+    if damage is not None:
+        return f"{name} is not shown: {html.escape(damage)}; materialise {_REPORTS} of it again"
     return f'<a href="/{html.escape(address)}">{name}</a>'
+
+
+def _damage(report: Path) -> str | None:
+    """What is wrong with the result that a report's page belongs to, or None if nothing is."""
+    folder = report.parent
+    wrong = own_damage(PublishedResult(_REPORTS, folder.parent.name, folder.name, folder))
+    return "; ".join(wrong) or None
 
 
 def make_server(root: Path, port: int, *, bring: Callable[[str], None] = lambda asset: None) -> ResultServer:

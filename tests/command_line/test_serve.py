@@ -15,8 +15,10 @@ import pytest
 
 from aflite_assets.command_line.main import main
 from aflite_assets.command_line.serve import ResultServer, index_page, make_server
+from aflite_assets.results import Draft, ResultKey, ResultStore
 
-KEY = "0a1b" * 5
+RESULT = ResultKey("1", {}, {})
+KEY = RESULT.digest
 REPORT = f"benchmark_report/digits/{KEY}/report.html"
 
 
@@ -25,14 +27,18 @@ def root(tmp_path: Path) -> Path:
     """Results with a report and a picture; a secret beside them, and ways to it."""
     root = tmp_path / "results"
     folder = (root / REPORT).parent
-    (folder / "figures").mkdir(parents=True)
-    (root / REPORT).write_text("<h1>report</h1>")
-    (folder / "figures" / "curve of a.png").write_bytes(b"\x89PNG")
-    (folder / "other.html").write_text("<script>1</script>")
-    (folder / "rows.parquet").write_bytes(b"PAR1")
-    (folder.parent / "current.json").write_text(json.dumps({"key": KEY, "data_version": "x"}))
+
+    def write(draft: Draft) -> dict[str, int]:
+        (draft.path / "figures").mkdir()
+        (draft.path / "report.html").write_text("<h1>report</h1>")
+        (draft.path / "figures" / "curve of a.png").write_bytes(b"\x89PNG")
+        (draft.path / "other.html").write_text("<script>1</script>")
+        (draft.path / "rows.parquet").write_bytes(b"PAR1")
+        return {}
+
+    ResultStore(root).get_or_create("benchmark_report", "digits", RESULT, write)
     (root / ".hidden").write_text("hidden")
-    (folder.parent / ".work").mkdir()
+    (folder.parent / ".work").mkdir(exist_ok=True)
     (folder.parent / ".work" / "draft.json").write_text("{}")
     (tmp_path / "secret.json").write_text("secret")
     (root / "link.json").symlink_to(tmp_path / "secret.json")
@@ -263,3 +269,12 @@ def test_the_command_says_where_and_ends_by_interruption(home: Path) -> None:
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+def test_a_report_that_was_edited_is_not_shown(server: ResultServer) -> None:
+    (server.root / REPORT).write_text("<h1>retort</h1>")
+    damage = "report.html has other content"
+    status, _, body = ask(server, f"/{REPORT}")
+    assert (status, body.decode()) == (409, f"This report is not what was published: {damage}.\n")
+    _, _, page = ask(server, "/")
+    assert f"<li>digits is not shown: {damage}; materialise benchmark_report of it again</li>" in page.decode()

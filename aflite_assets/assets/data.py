@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from aflite_assets.analysis.inputs.learning_curve import sample_rows, sample_text
 from aflite_assets.assets.common import OWNERS, check, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.pictures import result_pictures
@@ -9,7 +10,6 @@ from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS, CheckResult
 from aflite_assets.diagnostics.data_checks.context import NOT_APPLICABLE
-from aflite_assets.reports.inputs.learning_curve import sample_rows, sample_text
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.results.damage import find_damage
 from aflite_assets.specs.registry import load_registry

@@ -7,6 +7,7 @@ import dagster as dg
 import pyarrow.parquet as pq
 from pydantic import Field
 
+from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
 from aflite_assets.assets import common
 from aflite_assets.assets.common import check, first_rows, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
@@ -14,7 +15,6 @@ from aflite_assets.assets.display.numbers import grid_numbers
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import NOT_APPLICABLE, asset_with_optional_checks
-from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.weak_model_findings import CHECKS, findings
 from aflite_assets.stages.stage import CellFilter

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from aflite_assets.analysis.inputs.checks import CheckOutcome
+from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.scores.judges import OverLargestClass, over_largest_class, over_largest_class_elsewhere
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.reports.inputs.checks import CheckOutcome
-from aflite_assets.reports.inputs.records import Cell, TestSet
-from aflite_assets.reports.scores.judges import OverLargestClass, over_largest_class, over_largest_class_elsewhere
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.specs.models import EvaluatorSpec, validation_splits

@@ -6,10 +6,10 @@ The report and the checks of the grid are made of the same, so that they say the
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.scores.questions import question_set
+from aflite_assets.analysis.scores.ranks import is_ranked
 from aflite_assets.data.questions import right_class
-from aflite_assets.reports.inputs.records import Cell, TestSet
-from aflite_assets.reports.scores.questions import question_set
-from aflite_assets.reports.scores.ranks import is_ranked
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.specs.sources import MultipleChoiceSource

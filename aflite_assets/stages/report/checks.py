@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from aflite_assets.reports.inputs.checks import CheckOutcome
-from aflite_assets.reports.inputs.forgettables import Forgettables
-from aflite_assets.reports.inputs.records import Cell, FilteredSet, TestSet
-from aflite_assets.reports.scores.judges import (
+from aflite_assets.analysis.inputs.checks import CheckOutcome
+from aflite_assets.analysis.inputs.forgettables import Forgettables
+from aflite_assets.analysis.inputs.records import Cell, FilteredSet, TestSet
+from aflite_assets.analysis.scores.judges import (
     ONE_ANSWER,
     OverLargestClass,
     over_largest_class,
@@ -13,12 +13,12 @@ from aflite_assets.reports.scores.judges import (
 )
 from aflite_assets.reports.sentences.warnings import one_answer_names
 from aflite_assets.reports.sentences.wording import bounds_text
-from aflite_assets.reports.text import listed, percent
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.display import raw_findings
 from aflite_assets.stages.shared.published import read_challenge_sets, read_sample_curve
 from aflite_assets.stages.shared.weak_model_findings import CHECKS, findings
 from aflite_assets.stages.warmup.findings import FITS_ASKED, cut_texts, encoder_fits
+from aflite_assets.text import listed, percent
 
 _MOST_NAMED = 4
 

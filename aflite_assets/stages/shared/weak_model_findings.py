@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from aflite_assets.reports.inputs.forgettables import WeakModelFacts
+from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
 
 MOST_SHARE, LEAST_SHARE = 0.6, 0.01
 """Of the rows; outside of these, forgettable rows are hardly a choice."""

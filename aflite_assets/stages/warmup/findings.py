@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aflite_assets.reports.intervals import Interval, wilson_interval
+from aflite_assets.analysis.intervals import Interval, wilson_interval
 
 LARGEST_CUT_SHARE = 0.01
 """Of the rows; so many may have more tokens than a model reads."""

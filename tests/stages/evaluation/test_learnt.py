@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.reports.inputs.checks import CheckOutcome
-from aflite_assets.reports.inputs.records import Cell, TestSet
-from aflite_assets.reports.scores.judges import over_largest_class, over_largest_class_elsewhere
+from aflite_assets.analysis.inputs.checks import CheckOutcome
+from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.scores.judges import over_largest_class, over_largest_class_elsewhere
 from aflite_assets.results import ResultStore
 from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, SmallTransformerSpec
 from aflite_assets.specs.registry import parse_spec

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aflite_assets.reports.inputs.records import TestSet
-from aflite_assets.reports.scores.questions import question_set
+from aflite_assets.analysis.inputs.records import TestSet
+from aflite_assets.analysis.scores.questions import question_set
 from aflite_assets.stages.report.by_question import choice_sets
 
 NAMES = ("right", "wrong")

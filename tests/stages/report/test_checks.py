@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from aflite_assets.reports.inputs.forgettables import Forgettables, WeakModelFacts
+from aflite_assets.analysis.inputs.forgettables import Forgettables, WeakModelFacts
 from aflite_assets.stages.report.checks import weak_model_outcomes
 from aflite_assets.stages.shared.weak_model_findings import CHECKS
 

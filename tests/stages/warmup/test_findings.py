@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from aflite_assets.reports.inputs.checks import CheckOutcome
+from aflite_assets.analysis.inputs.checks import CheckOutcome
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.report.checks import warmup_outcomes
 from aflite_assets.stages.warmup.findings import EncoderFit, encoder_fits

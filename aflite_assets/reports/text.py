@@ -1,8 +1,8 @@
 """Text of a dataset made safe to show, numbers and lists of names made readable. No markup."""
 
-import re
-import unicodedata
 from collections.abc import Sequence
+
+from aflite_assets.wording import one_line, printable
 
 MAX_SHOWN_CHARACTERS = 300
 """Longer dataset texts are cut in reports."""
@@ -10,36 +10,7 @@ MAX_SHOWN_CHARACTERS = 300
 DASH = "\N{EN DASH}"
 """Stands between the ends of a range, and alone where nothing applies."""
 
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _MINUS = "\N{MINUS SIGN}"
-_NON_CHARACTER = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
-_BIDI_CONTROLS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-def printable(text: str) -> str:
-    """The text with what cannot or must not be shown replaced by visible signs.
-
-    C0 controls but tab and line feed become their pictures (NUL: "␀"); carriage returns line feeds; other
-    controls, direction overrides, lone surrogates and non-characters become U+FFFD.
-    """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if text.isascii() and text.isprintable():
-        return text
-    return _NON_CHARACTER.sub(_REPLACEMENT, "".join(map(_visible, text)))
-
-
-def _visible(character: str) -> str:
-    if character in "\n\t":
-        return character
-    if character < " ":
-        return chr(0x2400 + ord(character))
-    hidden = unicodedata.category(character) in ("Cc", "Cs") or character in _BIDI_CONTROLS
-    return _REPLACEMENT if hidden else character
-
-
-def one_line(text: str) -> str:
-    """The text safe to show, every run of white space one space."""
-    return " ".join(printable(text).split())
 
 
 def percent(share: float) -> str:
@@ -76,3 +47,16 @@ def value_text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}".replace("-", _MINUS, 1) if abs(value) < 1e4 else f"{value:,.0f}"
     return str(value)
+
+
+__all__ = [
+    "DASH",
+    "MAX_SHOWN_CHARACTERS",
+    "count",
+    "listed",
+    "one_line",
+    "percent",
+    "printable",
+    "signed_points",
+    "value_text",
+]

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from aflite_assets.algorithm import ChanceScores
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.checks import CheckOutcome
 from aflite_assets.reports.inputs.cues import Cue
 from aflite_assets.reports.inputs.data_map import DataMap
 from aflite_assets.reports.inputs.forgettables import Forgettables

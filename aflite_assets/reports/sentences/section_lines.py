@@ -56,7 +56,7 @@ def section_lines(data: BenchmarkData) -> dict[str, str]:
 
 def _checks(data: BenchmarkData) -> str:
     made = [check for check in data.checks if check.applies]
-    failed = [one_line(check.name.replace("_", " ")) for check in made if not check.passed]
+    failed = [one_line(check.title.replace("_", " ")) for check in made if not check.passed]
     skipped = len(data.checks) - len(made)
     left_out = f" {count(skipped)} skipped, as they do not apply." if skipped else ""
     if not failed:

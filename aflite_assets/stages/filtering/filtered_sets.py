@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations, product
@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import ChanceScores, FilterResult, FilterState, IterationRecord
 from aflite_assets.array_files import ArrayFileError, read_arrays
+from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.words import DistinctWords
 from aflite_assets.diagnostics.evidence.kept_like_train import kept_shares, unlike_train
@@ -34,7 +35,16 @@ from aflite_assets.stages.shared.published import (
     read_rows,
     report_iterations,
 )
-from aflite_assets.stages.stage import IterationReport, Progress, Stage, StageContext, StageInputs, StageSettings
+from aflite_assets.stages.shared.report_inputs import filtered_set
+from aflite_assets.stages.stage import (
+    IterationReport,
+    Progress,
+    Stage,
+    StageChecks,
+    StageContext,
+    StageInputs,
+    StageSettings,
+)
 from aflite_assets.tracking import TrackedRun
 
 
@@ -396,4 +406,32 @@ def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> 
     }
 
 
-FILTERED_SETS = Stage("filtered_sets", "10", FilteredSetsSettings, FilteredSetsInputs, run)
+@dataclass(frozen=True)
+class FilterCheckInputs(StageInputs):
+    """The results that the checks of the filter read."""
+
+    raw_dataset: PublishedResult
+
+
+NO_CAUTIONS = "no_cautions"
+NO_CAUTIONS_ASKS = "The filter ended without a caution about its own result."
+
+
+def check_filters(
+    result: PublishedResult, settings: StageSettings, inputs: FilterCheckInputs
+) -> Iterator[CheckOutcome]:
+    """Yield whether each filter ended without a caution about its own result."""
+    label_names = inputs.raw_dataset.summary["label_names"]
+    for name, part in result.parts.items():
+        cautions = filtered_set(name, part, label_names).warnings
+        yield CheckOutcome("filter", NO_CAUTIONS, NO_CAUTIONS_ASKS, not cautions, " ".join(cautions), subject=name)
+
+
+FILTERED_SETS = Stage(
+    "filtered_sets",
+    "10",
+    FilteredSetsSettings,
+    FilteredSetsInputs,
+    run,
+    checks=StageChecks({NO_CAUTIONS: NO_CAUTIONS_ASKS}, StageSettings, FilterCheckInputs, check_filters),
+)

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from aflite_assets.wording import one_line, truncate
+from aflite_assets.text import one_line
+from aflite_assets.wording import truncate
 
 Outcome = Literal["passed", "failed", "skipped"]
 Numbers = Mapping[str, int | float | str]

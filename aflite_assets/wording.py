@@ -1,7 +1,6 @@
-"""Phrases that messages of all packages share: did you mean, counts, a long text's beginning, what prints safely."""
+"""Phrases that messages of all packages share: did you mean, counts, a long text's beginning, a list's."""
 
 import difflib
-import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -9,9 +8,6 @@ LONGEST_NAME = 200
 """Characters of a class's name."""
 
 _JOINERS = "\u200c\u200d"  # which scripts such as Persian and Hindi need
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-_NON_CHARACTER = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
-_BIDI_CONTROLS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
@@ -50,29 +46,3 @@ def is_printable_name(name: str) -> bool:
     hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
     unprintable = any(unicodedata.category(letter) in hidden and letter not in _JOINERS for letter in name)
     return bool(name.strip()) and len(name) <= LONGEST_NAME and not unprintable
-
-
-def printable(text: str) -> str:
-    """The text with what cannot or must not be shown replaced by visible signs.
-
-    C0 controls but tab and line feed become their pictures (NUL: "␀"); carriage returns line feeds; other
-    controls, direction overrides, lone surrogates and non-characters become U+FFFD.
-    """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if text.isascii() and text.isprintable():
-        return text
-    return _NON_CHARACTER.sub(_REPLACEMENT, "".join(map(_visible, text)))
-
-
-def _visible(character: str) -> str:
-    if character in "\n\t":
-        return character
-    if character < " ":
-        return chr(0x2400 + ord(character))
-    hidden = unicodedata.category(character) in ("Cc", "Cs") or character in _BIDI_CONTROLS
-    return _REPLACEMENT if hidden else character
-
-
-def one_line(text: str) -> str:
-    """The text safe to show, every run of white space one space."""
-    return " ".join(printable(text).split())

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.template_nli import LABELS, template_nli
 from aflite_assets.models.devices import DeviceSettings
@@ -25,7 +26,6 @@ from aflite_assets.models.evaluators import FineTuning, evaluate, evaluate_saved
 from aflite_assets.models.training.forgetting import epochs_by_rows, forgetting
 from aflite_assets.models.training.predictions import no_log
 from aflite_assets.paths import configure_libraries
-from aflite_assets.reports.intervals import CrossedInterval, crossed_interval
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.models import SiameseBagSpec, SmallTransformerSpec
 from aflite_assets.specs.registry import load_registry

@@ -20,7 +20,7 @@ from time import perf_counter
 import numpy as np
 from scipy.special import stdtrit
 
-from aflite_assets.reports.intervals import crossed_spread, effective_groups, effective_rows, side, wilson_interval
+from aflite_assets.analysis.intervals import crossed_spread, effective_groups, effective_rows, side, wilson_interval
 
 SEEDS, ROWS = (2, 3, 5), (30, 200, 3000)
 GROUPINGS = ("1", "3", "2 to 27")

@@ -36,13 +36,13 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from aflite_assets.algorithm import FilterSettings, filter_dataset, score_permuted
+from aflite_assets.analysis.inputs.cues import Cue, read_cues
+from aflite_assets.analysis.intervals import contrast_interval, crossed_interval, holm, label_mean_interval
+from aflite_assets.analysis.rules.bias_excess import bias_excess
+from aflite_assets.analysis.rules.dataset_verdict import Comparison, VerdictEvidence, dataset_verdict
+from aflite_assets.analysis.rules.verdicts import Claim, judge
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.cues import enrichment, label_ties, removal_cues
-from aflite_assets.reports.inputs.cues import Cue, read_cues
-from aflite_assets.reports.intervals import contrast_interval, crossed_interval, holm, label_mean_interval
-from aflite_assets.reports.scores.bias_excess import bias_excess
-from aflite_assets.reports.scores.dataset_verdict import Comparison, VerdictEvidence, dataset_verdict
-from aflite_assets.reports.scores.verdicts import Claim, judge
 
 TRAIN, TEST, WIDTH, MARKS, SEEDS = 2_000, 1_000, 12, 40, 3
 PARTITIONS, PASSES = 16, 20

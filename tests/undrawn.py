@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from aflite_assets.reports.inputs.records import BenchmarkData
+    from aflite_assets.analysis.inputs.records import BenchmarkData
 
 FIGURES = {
     "all_figures": ("filtering_curves", "learning_curve_picture", "scores_by_iteration", "similarity_map"),

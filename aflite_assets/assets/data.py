@@ -2,12 +2,12 @@
 
 import dagster as dg
 
+from aflite_assets.analysis.inputs.learning_curve import sample_rows, sample_text
 from aflite_assets.assets.common import OWNERS, check, found_checks, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
-from aflite_assets.reports.inputs.learning_curve import sample_rows, sample_text
 from aflite_assets.results import StoredResult
 from aflite_assets.results.damage import find_damage
 from aflite_assets.specs.registry import load_registry

@@ -4,12 +4,12 @@ from typing import Any
 
 import dagster as dg
 
+from aflite_assets.analysis.inputs.learning_curve import choice_text, curve_rows
 from aflite_assets.assets.common import found_checks, materialized, run_asset, stage_options, table
 from aflite_assets.assets.display.columns import column_metadata
 from aflite_assets.assets.display.pictures import result_pictures
 from aflite_assets.assets.steps.attempts import GPU_POOL
 from aflite_assets.assets.steps.optional_checks import asset_with_optional_checks
-from aflite_assets.reports.inputs.learning_curve import choice_text, curve_rows
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import read_learning_curves
 from resources import ComputeDevice, ExperimentTracker, ResultStoreResource

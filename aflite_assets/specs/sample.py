@@ -1,6 +1,6 @@
 """Settings of the sample that is filtered in place of all train rows, as a dataset's YAML writes them.
 
-The coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1; what is chosen is in `reports.inputs`.
+The coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1; what is chosen is in `analysis.inputs`.
 """
 
 from typing import Annotated, Literal, Self

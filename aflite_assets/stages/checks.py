@@ -13,11 +13,9 @@ from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.stages.stage import Stage, StageSettings
 
 _PACKAGE = Path(__file__).parents[1]
-_SOURCES = tuple(
-    _PACKAGE / name
-    for name in ("algorithm", "checks.py", "data", "diagnostics", "reports", "specs", "stages", "wording.py")
-)
-"""What checks are computed by: outcomes of other code are not read."""
+_COMPUTING = ("algorithm", "analysis", "checks.py", "data", "diagnostics", "reports", "specs", "stages", "text.py")
+_SOURCES = tuple(_PACKAGE / name for name in (*_COMPUTING, "wording.py"))
+"""The code that checks are computed by; outcomes that another version kept are not read."""
 
 
 def stage_checks(

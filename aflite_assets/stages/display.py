@@ -38,7 +38,7 @@ def small_pictures(result: PublishedResult) -> "dict[str, Picture]":
     kept = kept_beside(
         result,
         "pictures",
-        version=sources_version((*_HERE, _PACKAGE / "reports")),
+        version=sources_version((*_HERE, _PACKAGE / "analysis", _PACKAGE / "reports")),
         make=lambda: {
             name: {"png": base64.b64encode(picture.png).decode(), "alt": picture.alt}
             for name, picture in _DRAWN[result.asset](result).items()

@@ -8,16 +8,16 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from aflite_assets.analysis.inputs.checks import CheckOutcome
+from aflite_assets.stages.evaluation.learnt import Learnt
 
+from aflite_assets.analysis.intervals import CrossedInterval
+from aflite_assets.analysis.scores.judges import OverLargestClass
 from aflite_assets.assets import common, data, evaluation, warmup
 from aflite_assets.assets.steps.optional_checks import applies
 from aflite_assets.diagnostics.data_checks.all_checks import DATA_CHECKS
-from aflite_assets.reports.inputs.checks import CheckOutcome
-from aflite_assets.reports.intervals import CrossedInterval
-from aflite_assets.reports.scores.judges import OverLargestClass
 from aflite_assets.results import StoredResult
 from aflite_assets.specs.registry import Registry, parse_spec
-from aflite_assets.stages.evaluation.learnt import Learnt
 from aflite_assets.stages.shared.published import ChallengeSets
 from aflite_assets.stages.warmup.findings import EncoderFit, EncoderFits
 from resources import ComputeCluster, ComputeDevice, ExperimentTracker, ResultStoreResource

@@ -88,7 +88,7 @@ def test_the_report_is_rendered_by_the_present_code_though_one_is_stored(
     run_stage("benchmark_report", spec, store=store)
     before = published(store)
     # An interval of another confidence, as a slip in a statistic would give.
-    monkeypatch.setattr("aflite_assets.reports.tables.falls.CONFIDENCE", 0.9)
+    monkeypatch.setattr("aflite_assets.analysis.comparisons.falls.CONFIDENCE", 0.9)
     monkeypatch.setattr(evaluators, "evaluate", lambda *args, **options: pytest.fail("a model was trained"))
     now = collect(spec, store)
     assert now.keys() == leaves.keys()

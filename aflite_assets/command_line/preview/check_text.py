@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from aflite_assets.analysis.intervals import wilson_interval
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.command_line.preview.data_preview import ChallengePreview, ChallengePreviews, DataPreview
 from aflite_assets.command_line.preview.estimate import CostEstimate, Work
@@ -21,14 +22,13 @@ from aflite_assets.data.examples import Examples
 from aflite_assets.data.formats.row_places import line_of_row
 from aflite_assets.data.images import open_encoded
 from aflite_assets.data.questions import right_answers
-from aflite_assets.reports.intervals import wilson_interval
-from aflite_assets.reports.text import count, listed, percent
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.filter import Count
 from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, TableSource, as_tuple
 from aflite_assets.stages.data.raw_dataset import LoadedTable, changes
 from aflite_assets.stages.shared.published import category_columns
 from aflite_assets.stages.shared.sizes import CurveSizes
+from aflite_assets.text import count, listed, percent
 from aflite_assets.wording import counted, quoted
 
 MOST_CLASSES = 20

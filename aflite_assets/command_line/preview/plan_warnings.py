@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from aflite_assets.command_line.preview.data_preview import DataPreview
 from aflite_assets.command_line.preview.run_plan import RunPlan
-from aflite_assets.reports.text import count, listed
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.stages.shared.sizes import sample_misfits
+from aflite_assets.text import count, listed
 
 
 def sample_section(spec: DatasetSpec, data: DataPreview, plan: RunPlan) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Multiple choice: from a table of questions, or of answers, to one row per answer that is right or wrong.
 
-How models are scored by question is in `reports.scores.questions`.
+How models are scored by question is in `analysis.scores.questions`.
 """
 
 import string

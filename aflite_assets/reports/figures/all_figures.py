@@ -2,7 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from aflite_assets.reports.cached_per_record import cached_per_record
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.inputs.score_counts import ScoreCounts
+from aflite_assets.analysis.inputs.similarity import ClassSimilarity, means_text
 from aflite_assets.reports.figures import representation_figures as figures
 from aflite_assets.reports.figures.data_map import data_map_picture
 from aflite_assets.reports.figures.drawing import Picture
@@ -17,11 +21,7 @@ from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.length_figure import length_pictures
 from aflite_assets.reports.figures.representation_figures import similarity_map
 from aflite_assets.reports.figures.scatters import scatter_pictures
-from aflite_assets.reports.inputs.learning_curve import LearningCurve, SampleCurve
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.inputs.score_counts import ScoreCounts
-from aflite_assets.reports.inputs.similarity import ClassSimilarity, means_text
-from aflite_assets.reports.text import listed, one_line
+from aflite_assets.text import listed, one_line
 from aflite_assets.wording import truncate
 
 _GRID_ROWS = 6

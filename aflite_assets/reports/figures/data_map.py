@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from aflite_assets.analysis.inputs.data_map import DataMap
 from aflite_assets.reports.figures.drawing import BLUE, GREY, ORANGE, Picture, literal, new_figure, png
-from aflite_assets.reports.inputs.data_map import DataMap
-from aflite_assets.reports.text import count
+from aflite_assets.text import count
 from aflite_assets.wording import counted
 
 _MOST_POINTS = 3_000

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.analysis.inputs.records import FilteredSet
+from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.thumbnails import thumbnail_uri
-from aflite_assets.reports.inputs.records import FilteredSet
-from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
-from aflite_assets.reports.text import MAX_SHOWN_CHARACTERS, one_line, printable
+from aflite_assets.text import MAX_SHOWN_CHARACTERS, one_line, printable
 from aflite_assets.wording import truncate
 
 DEFAULT_SHOWN = {"text": 8, "features": 8, "image": 24}

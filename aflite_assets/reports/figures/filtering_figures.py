@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from aflite_assets.analysis.filtering import class_shares, filter_table, guessing_deviation, largest_class_by_iteration
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, chosen_rows
+from aflite_assets.analysis.inputs.records import FilteredSet
+from aflite_assets.analysis.inputs.score_counts import ScoreCounts, chosen_iterations
 from aflite_assets.reports.figures.drawing import (
     BLUE,
     GREY,
@@ -20,12 +22,7 @@ from aflite_assets.reports.figures.drawing import (
     thousands,
     whole_ticks,
 )
-from aflite_assets.reports.inputs.learning_curve import LearningCurve, chosen_rows
-from aflite_assets.reports.inputs.records import FilteredSet
-from aflite_assets.reports.inputs.score_counts import ScoreCounts, chosen_iterations
-from aflite_assets.reports.sentences.summary import largest_class_by_iteration
-from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.text import one_line
+from aflite_assets.text import one_line
 from aflite_assets.wording import truncate
 
 if TYPE_CHECKING:
@@ -71,21 +68,6 @@ def filtering_curves(filtered: Sequence[FilteredSet], label_names: Sequence[str]
         lower.legend(*handles, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
     literal(figure)
     return png(figure)
-
-
-def class_shares(filtered: FilteredSet, classes: int) -> np.ndarray:
-    """Each class's share in [0, 1] of the pool rows that entered each iteration, iterations x classes float64."""
-    pool = filtered.rows.filter(pa.array(filtered.pool))
-    labels = pool["label"].to_numpy()
-    removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
-    pools = [labels[removed_in >= row.iteration] for row in filter_table(filtered)]
-    counts = [np.bincount(pool, minlength=classes) / max(len(pool), 1) for pool in pools]
-    return np.array(counts).reshape(len(pools), classes)
-
-
-def guessing_deviation(share: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Standard deviation, in [0, 1], of the share that guesses right with probability `share` get on so many rows."""
-    return np.sqrt(share * (1 - share) / np.maximum(rows, 1))
 
 
 def scores_by_iteration(counts: ScoreCounts, *, threshold: float | None) -> bytes:

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from aflite_assets.analysis.inputs.forgettables import Forgettables, ThresholdCurve
+from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.scores.accuracy import correct_rows
 from aflite_assets.reports.figures.drawing import (
     GREY,
     SERIES_COLOURS,
@@ -13,10 +16,7 @@ from aflite_assets.reports.figures.drawing import (
     new_figure,
     png,
 )
-from aflite_assets.reports.inputs.forgettables import Forgettables, ThresholdCurve
-from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.scores.accuracy import correct_rows
-from aflite_assets.reports.text import listed, percent
+from aflite_assets.text import listed, percent
 from aflite_assets.wording import counted
 
 _MOST_EVENTS = 4

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from aflite_assets.reports.cached_per_record import cached_per_record
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.comparisons.falls import Fall, falls
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.scores.accuracy import AccuracySummary, correct_rows, score
+from aflite_assets.analysis.scores.groups import cell_groups
+from aflite_assets.analysis.train_sets import TRAIN_SETS
 from aflite_assets.reports.figures.drawing import (
     BLUE,
     GREEN,
@@ -21,12 +26,7 @@ from aflite_assets.reports.figures.drawing import (
     new_figure,
     png,
 )
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.inputs.train_sets import TRAIN_SETS
-from aflite_assets.reports.scores.accuracy import AccuracySummary, correct_rows, score
-from aflite_assets.reports.scores.groups import cell_groups
-from aflite_assets.reports.tables.falls import Fall, falls
-from aflite_assets.reports.text import listed, one_line, percent, signed_points
+from aflite_assets.text import listed, one_line, percent, signed_points
 from aflite_assets.wording import truncate
 
 if TYPE_CHECKING:

@@ -3,10 +3,9 @@
 import json
 from functools import cache
 
-from aflite_assets.reports.inputs.records import FilteredSet
-from aflite_assets.reports.json_values import JsonValue, to_json
-from aflite_assets.reports.sentences.summary import largest_class_by_iteration
-from aflite_assets.reports.tables.main_tables import filter_table
+from aflite_assets.analysis.filtering import filter_table, largest_class_by_iteration
+from aflite_assets.analysis.inputs.records import FilteredSet
+from aflite_assets.analysis.json_values import JsonValue, to_json
 
 DRAW_SCRIPT = """
 (function () {

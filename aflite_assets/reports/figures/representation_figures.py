@@ -5,8 +5,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow.compute as pc
 
+from aflite_assets.analysis.filtering import filter_table, largest_class_by_iteration, predictability_counts
+from aflite_assets.analysis.inputs.records import FilteredSet
+from aflite_assets.analysis.inputs.similarity import (
+    ClassSimilarity,
+    SimilarityBlock,
+    lowest_similarity,
+    similarity_text,
+)
 from aflite_assets.reports.figures.drawing import (
     BLUE,
     DPI,
@@ -22,12 +29,7 @@ from aflite_assets.reports.figures.drawing import (
     thousands,
     whole_ticks,
 )
-from aflite_assets.reports.inputs.records import FilteredSet
-from aflite_assets.reports.inputs.score_counts import bin_edges, binned
-from aflite_assets.reports.inputs.similarity import ClassSimilarity, SimilarityBlock, lowest_similarity, similarity_text
-from aflite_assets.reports.sentences.summary import largest_class_by_iteration
-from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.text import one_line
+from aflite_assets.text import one_line
 from aflite_assets.wording import truncate
 
 if TYPE_CHECKING:
@@ -72,15 +74,6 @@ def predictability_histogram(filtered: FilteredSet, *, bins: int = 20) -> bytes:
     axes.yaxis.set_major_formatter(thousands)
     axes.legend(frameon=False, fontsize=9)
     return png(figure)
-
-
-def predictability_counts(filtered: FilteredSet, *, bins: int = 20) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bin edges in [0, 1], and the train rows kept and removed in each bin, int64."""
-    rows = filtered.rows.filter(
-        pc.and_(pc.equal(filtered.rows["split"], "train"), pc.is_finite(filtered.rows["predictability"]))
-    )
-    scores, kept = rows["predictability"].to_numpy(), rows["kept"].to_numpy(zero_copy_only=False)
-    return bin_edges(bins), binned(scores[kept], bins), binned(scores[~kept], bins)
 
 
 def scatter(

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow.compute as pc
 
+from aflite_assets.analysis.comparisons.headlines import Headline, headlines
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.scores.accuracy import Score
 from aflite_assets.reports.figures import representation_figures as figures
 from aflite_assets.reports.figures.drawing import Picture
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.scores.accuracy import Score
-from aflite_assets.reports.sentences.headlines import Headline, headlines
-from aflite_assets.reports.text import count, listed, percent
+from aflite_assets.text import count, listed, percent
 from aflite_assets.wording import counted
 
 _LINE = 62

@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow.compute as pc
 import yaml
 
+from aflite_assets.analysis.filtering import still_predicted
+from aflite_assets.analysis.inputs.records import FilteredSet
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.reports.page.markdown import escape_markdown, markdown_table
-from aflite_assets.reports.sentences.still_predicted import still_predicted, still_predicted_sentence
+from aflite_assets.reports.sentences.still_predicted import still_predicted_sentence
 from aflite_assets.reports.sentences.summary import filtering_sentence
-from aflite_assets.reports.text import count, listed, one_line, percent, value_text
+from aflite_assets.text import count, listed, one_line, percent, value_text
 from aflite_assets.wording import truncate
 
 _HOLDS = {

@@ -9,7 +9,14 @@ from typing import get_args
 from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
-from aflite_assets.reports import text
+from aflite_assets import text
+from aflite_assets.analysis.filtering import filter_table
+from aflite_assets.analysis.inputs.learning_curve import choice_text, sample_text
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.inputs.similarity import SimilarityBlock, means_text
+from aflite_assets.analysis.scores.main_table import main_table
+from aflite_assets.analysis.scores.questions import question_counts
+from aflite_assets.analysis.train_sets import in_order
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import Picture
 from aflite_assets.reports.figures.example_rows import shown_examples, shown_rows
@@ -18,15 +25,10 @@ from aflite_assets.reports.figures.headline_figures import headline_pictures
 from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, curve_figure, plotly_script, script_json
 from aflite_assets.reports.figures.scatters import scatter_caption
 from aflite_assets.reports.figures.thumbnails import png_or_jpeg_uri
-from aflite_assets.reports.inputs.learning_curve import choice_text, sample_text
-from aflite_assets.reports.inputs.papers.published_tables import published_tables
-from aflite_assets.reports.inputs.papers.record import Kind
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.inputs.similarity import SimilarityBlock, means_text
-from aflite_assets.reports.inputs.train_sets import in_order
 from aflite_assets.reports.page.row_browser import row_browser
 from aflite_assets.reports.page.terms import term_id, with_definitions
-from aflite_assets.reports.scores.questions import question_counts
+from aflite_assets.reports.papers.published_tables import published_tables
+from aflite_assets.reports.papers.record import Kind
 from aflite_assets.reports.sentences import wording
 from aflite_assets.reports.sentences.section_lines import section_lines
 from aflite_assets.reports.sentences.summary import cautions, findings
@@ -40,7 +42,6 @@ from aflite_assets.reports.tables.listings import (
     sample_tables,
     settings_table,
 )
-from aflite_assets.reports.tables.main_tables import filter_table, main_table
 from aflite_assets.reports.tables.published import paper_table
 from aflite_assets.wording import counted, truncate
 

@@ -4,18 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aflite_assets.reports.figures.representation_figures import predictability_counts
-from aflite_assets.reports.inputs.class_maps import set_notes
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
-from aflite_assets.reports.inputs.similarity import ClassSimilarity
-from aflite_assets.reports.json_values import JsonValue, to_json
-from aflite_assets.reports.sentences.headlines import headlines
-from aflite_assets.reports.sentences.summary import largest_class_by_iteration, plain_summary
+from aflite_assets.analysis.comparisons.falls import falls
+from aflite_assets.analysis.comparisons.headlines import headlines
+from aflite_assets.analysis.comparisons.paired import primary_comparison
+from aflite_assets.analysis.filtering import filter_table, largest_class_by_iteration, predictability_counts
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FilteredSet, TestSet
+from aflite_assets.analysis.inputs.similarity import ClassSimilarity
+from aflite_assets.analysis.json_values import JsonValue, to_json
+from aflite_assets.reports.class_maps import set_notes
+from aflite_assets.reports.sentences.summary import plain_summary
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text
 from aflite_assets.reports.tables.all_tables import long_forms
-from aflite_assets.reports.tables.falls import falls
-from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.tables.paired import primary_comparison
 
 SCHEMA_VERSION = 3
 

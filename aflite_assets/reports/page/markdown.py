@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from aflite_assets.reports.tables.table import Table
-from aflite_assets.reports.text import one_line
+from aflite_assets.text import one_line
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!])")
 # What GitHub's Markdown makes links of (GFM, "Autolinks (extension)"): addresses, names of hosts, e-mail, mailto, xmpp.

@@ -11,20 +11,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.analysis.filtering import filter_table
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.inputs.row_facts import ROW_FACTS, RowFacts
+from aflite_assets.analysis.inputs.source_rows import place_text
+from aflite_assets.analysis.json_values import to_json
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.words import WORD, character_counts, word_counts
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.example_rows import short_vector
 from aflite_assets.reports.figures.interactive import script_json
 from aflite_assets.reports.figures.thumbnails import thumbnail_uri
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
-from aflite_assets.reports.inputs.source_rows import place_text
-from aflite_assets.reports.json_values import to_json
 from aflite_assets.reports.page.row_learning import Learning
 from aflite_assets.reports.page.row_questions import Questions, places_by_id, short_text
-from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.text import count, printable, signed_points
+from aflite_assets.text import count, printable, signed_points
 from aflite_assets.wording import counted
 
 MOST_ROWS = 2_000

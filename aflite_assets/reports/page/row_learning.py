@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.reports.inputs.forgettables import LearntRow, LearntRows
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.forgettables import LearntRow, LearntRows
+from aflite_assets.analysis.inputs.records import BenchmarkData
 
 
 class Learning:

@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.json_values import to_json
+from aflite_assets.analysis.scores.questions import PICKED
 from aflite_assets.data.rows import rows_at
 from aflite_assets.reports.figures.interactive import script_json
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.json_values import to_json
-from aflite_assets.reports.scores.questions import PICKED
-from aflite_assets.reports.text import printable
+from aflite_assets.text import printable
 from aflite_assets.wording import counted
 
 _MOST_CHARACTERS = 2_000

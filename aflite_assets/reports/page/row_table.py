@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.inputs.row_facts import ROW_FACTS, RowFacts
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.circles import list_column
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.inputs.row_facts import ROW_FACTS, RowFacts
 from aflite_assets.reports.page.row_learning import learning_columns
 
 ROWS_FILE = "rows.parquet"

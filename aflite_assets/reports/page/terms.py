@@ -6,7 +6,7 @@ from functools import cache
 from markupsafe import Markup, escape
 
 from aflite_assets.reports.sentences.wording import GLOSSARY
-from aflite_assets.reports.text import printable
+from aflite_assets.text import printable
 
 _TAG = re.compile(r"(<[^>]*>)")
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from aflite_assets.reports.inputs.rankings import RankingPair
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.analysis.comparisons.rankings import NOT_SHOWN, RankingDifference, ranking_differences
+from aflite_assets.analysis.inputs.rankings import RankingPair
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.sentences.wording import interval_points
-from aflite_assets.reports.tables.small_sample.rankings import NOT_SHOWN, RankingDifference, ranking_differences
-from aflite_assets.reports.text import count, listed, one_line, percent
+from aflite_assets.text import count, listed, one_line, percent
 
 
 def ranking_line(data: BenchmarkData) -> str:

@@ -1,13 +1,13 @@
 """One line about each section of the page, so that a folded one says what it holds."""
 
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.analysis.comparisons.paired import paired_differences
+from aflite_assets.analysis.comparisons.second_phase import phase_differences
+from aflite_assets.analysis.filtering import filter_table
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.sentences.rankings import ranking_line
 from aflite_assets.reports.sentences.warnings import cautions
 from aflite_assets.reports.sentences.wording import GLOSSARY, stop_text
-from aflite_assets.reports.tables.forgetting.two_phase import phase_differences
-from aflite_assets.reports.tables.main_tables import filter_table
-from aflite_assets.reports.tables.paired import paired_differences
-from aflite_assets.reports.text import count, listed, one_line
+from aflite_assets.text import count, listed, one_line
 from aflite_assets.wording import counted
 
 _MOST_NAMED = 4

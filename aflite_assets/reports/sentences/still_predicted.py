@@ -1,57 +1,8 @@
 """Whether the train rows that filtering kept are still predicted, and why: what the folder's card says of them."""
 
-from dataclasses import dataclass
-
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from aflite_assets.reports.inputs.records import FilteredSet
+from aflite_assets.analysis.filtering import StillPredicted
 from aflite_assets.reports.sentences.wording import stop_text
-from aflite_assets.reports.text import count, percent
-
-
-@dataclass(frozen=True)
-class StillPredicted:
-    """Kept train rows by their predictability in the last pass, which scored them and removed nothing.
-
-    `rows`: all of them. `every_time`: those of predictability 1. `over`: those at or over `threshold`. `unscored`:
-    those that were never held out.
-    """
-
-    rows: int
-    every_time: int
-    over: int
-    unscored: int
-    threshold: float
-    selection: str
-    remove: str
-    stop_reason: str
-
-    @property
-    def all_under_threshold(self) -> bool:
-        """Whether every kept row has a predictability, and one under the threshold; False without rows."""
-        return self.rows > 0 and self.over == 0 and self.unscored == 0
-
-
-def still_predicted(filtered: FilteredSet) -> StillPredicted:
-    """Count the kept train rows of a filtered set."""
-    threshold = float(str(filtered.settings["threshold"]))
-    train = filtered.rows.filter(pc.and_(pc.equal(filtered.rows["split"], "train"), filtered.rows["kept"]))
-    score = train["predictability"]
-    return StillPredicted(
-        train.num_rows,
-        _rows(pc.greater_equal(score, 1.0)),
-        _rows(pc.greater_equal(score, pa.scalar(threshold, score.type))),  # both rounded alike
-        score.null_count,
-        threshold,
-        str(filtered.settings.get("selection", "greedy")),
-        str(filtered.settings.get("remove", "rows")),
-        filtered.stop_reason.lower(),
-    )
-
-
-def _rows(where: object) -> int:
-    return int(pc.sum(where).as_py() or 0)
+from aflite_assets.text import count, percent
 
 
 def still_predicted_sentence(still: StillPredicted) -> str:

@@ -2,26 +2,25 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.reports.inputs.planted import planted_sentence
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.scores.groups import control, headline_split
-from aflite_assets.reports.scores.judges import ONE_ANSWER
-from aflite_assets.reports.scores.questions import answers_text
-from aflite_assets.reports.scores.verdicts import NOT_BY_LABEL
-from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
+from aflite_assets.analysis.comparisons.headlines import headlines
+from aflite_assets.analysis.comparisons.paired import PairedDifference, free_sets, paired_differences
+from aflite_assets.analysis.filtering import FilterRow, filter_table, largest_class_by_iteration
+from aflite_assets.analysis.inputs.planted import planted_sentence
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL
+from aflite_assets.analysis.scores.groups import control, headline_split
+from aflite_assets.analysis.scores.judges import ONE_ANSWER
+from aflite_assets.analysis.scores.questions import answers_text
+from aflite_assets.reports.sentences.headlines import headline_sentence
 from aflite_assets.reports.sentences.rankings import ranking_sentences
 from aflite_assets.reports.sentences.sample import sample_cost_sentences
 from aflite_assets.reports.sentences.verdict import no_primary, passed_over_text, verdict_texts
 from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
 from aflite_assets.reports.sentences.wording import interval_points, paired_text, stop_text
 from aflite_assets.reports.tables.cells import verdict_text
-from aflite_assets.reports.tables.main_tables import FilterRow, filter_table
-from aflite_assets.reports.tables.paired import PairedDifference, free_sets, paired_differences
-from aflite_assets.reports.text import count, listed, one_line, percent
+from aflite_assets.text import count, listed, one_line, percent
 from aflite_assets.wording import truncate
 
 
@@ -150,18 +149,6 @@ def _bias_sentence(table: Sequence[FilterRow], largest: Sequence[float]) -> str:
         f"Over {len(table)} passes representation bias {verb} from {percent(first)} % to {percent(last)} %. "
         f"The largest class makes up {percent(largest[-1])} % of the rows left in the pool."
     )
-
-
-def largest_class_by_iteration(filtered: FilteredSet) -> tuple[float, ...]:
-    """Share in [0, 1] of the largest class among the rows of the pool that entered each iteration.
-
-    These are the rows whose mean predictability is the representation bias.
-    """
-    pool = filtered.rows.filter(pa.array(filtered.pool))
-    labels = pool["label"].to_numpy()
-    removed_in = pc.fill_null(pool["removed_in_iteration"], np.iinfo(np.int64).max).to_numpy()
-    pools = [labels[removed_in >= row.iteration] for row in filter_table(filtered)]
-    return tuple(float(np.bincount(pool).max() / len(pool)) if len(pool) else 0.0 for pool in pools)
 
 
 def paired_sentence(differences: Sequence[PairedDifference]) -> str | None:

@@ -6,26 +6,27 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.cues import Cue, class_text, cue_text, marked_text, telling
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.json_values import JsonValue, to_json
-from aflite_assets.reports.scores.bias_excess import Excess
-from aflite_assets.reports.scores.dataset_verdict import LEAST, Code, Comparison, DatasetVerdict, Shortfall
-from aflite_assets.reports.scores.groups import control, headline_split
-from aflite_assets.reports.scores.judges import doubts, judges, over_largest_class_elsewhere
-from aflite_assets.reports.scores.questions import answers_text
-from aflite_assets.reports.scores.verdicts import NOT_BY_LABEL
-from aflite_assets.reports.sentences.which_rows import gains_text, removed_train_rows, use_text
-from aflite_assets.reports.sentences.wording import bounds_text
-from aflite_assets.reports.tables.paired import free_sets, passed_over
-from aflite_assets.reports.tables.verdict_evidence import (
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.comparisons.paired import free_sets, passed_over
+from aflite_assets.analysis.comparisons.verdict_evidence import (
     filtering_verdict,
     strongest_verdict,
     whole_difference,
     whole_lacking,
 )
-from aflite_assets.reports.text import count, listed, one_line, percent, signed_points
+from aflite_assets.analysis.filtering import removed_train_rows
+from aflite_assets.analysis.inputs.cues import Cue, class_text, cue_text, marked_text, telling
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.json_values import JsonValue, to_json
+from aflite_assets.analysis.rules.bias_excess import Excess
+from aflite_assets.analysis.rules.dataset_verdict import LEAST, Code, Comparison, DatasetVerdict, Shortfall
+from aflite_assets.analysis.rules.verdicts import NOT_BY_LABEL
+from aflite_assets.analysis.scores.groups import control, headline_split
+from aflite_assets.analysis.scores.judges import doubts, judges, over_largest_class_elsewhere
+from aflite_assets.analysis.scores.questions import answers_text
+from aflite_assets.reports.sentences.which_rows import gains_text, use_text
+from aflite_assets.reports.sentences.wording import bounds_text
+from aflite_assets.text import count, listed, one_line, percent, signed_points
 from aflite_assets.wording import counted, truncate
 
 _MOST_CUES = 2

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet, units_text
-from aflite_assets.reports.scores.groups import control
-from aflite_assets.reports.scores.judges import ONE_ANSWER, judges, one_answer_cells, over_largest_class, same_kind
-from aflite_assets.reports.scores.subsets import subsets_of
-from aflite_assets.reports.tables.main_tables import TestColumns, main_table
-from aflite_assets.reports.text import count, listed
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet, units_text
+from aflite_assets.analysis.scores.groups import control
+from aflite_assets.analysis.scores.judges import ONE_ANSWER, judges, one_answer_cells, over_largest_class, same_kind
+from aflite_assets.analysis.scores.main_table import TestColumns, main_table
+from aflite_assets.analysis.scores.subsets import subsets_of
+from aflite_assets.text import count, listed
 from aflite_assets.wording import counted
 
 SMALL_TEST_SET = 300

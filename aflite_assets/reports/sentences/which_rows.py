@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 
-import pyarrow.compute as pc
-
-from aflite_assets.reports.inputs.cues import telling
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.scores.dataset_verdict import Comparison, DatasetVerdict
-from aflite_assets.reports.scores.groups import control
-from aflite_assets.reports.tables.paired import free_sets
-from aflite_assets.reports.tables.verdict_evidence import judged_against
-from aflite_assets.reports.text import listed, signed_points
+from aflite_assets.analysis.comparisons.paired import free_sets
+from aflite_assets.analysis.comparisons.verdict_evidence import judged_against
+from aflite_assets.analysis.filtering import removed_train_rows
+from aflite_assets.analysis.inputs.cues import telling
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.rules.dataset_verdict import Comparison, DatasetVerdict
+from aflite_assets.analysis.scores.groups import control
+from aflite_assets.text import listed, signed_points
 
 _MOST_GAINS = 2
 
@@ -72,12 +71,6 @@ def _though(verdict: DatasetVerdict) -> str:
 def gains_text(verdict: DatasetVerdict) -> str:
     """The challenge sets won and by which evaluator."""
     return listed([f"“{one.test_set}” (evaluator “{one.evaluator}”)" for one in verdict.gains], _MOST_GAINS)
-
-
-def removed_train_rows(filtered: FilteredSet) -> int:
-    """How many train rows filtering removed."""
-    train = filtered.rows.filter(pc.equal(filtered.rows["split"], "train"))
-    return int(pc.sum(pc.invert(train["kept"])).as_py() or 0)
 
 
 def _filtered_test_rows(data: BenchmarkData, representation: str) -> bool:

@@ -1,8 +1,8 @@
 """How differences and names of train sets are put into words, and what the words of a report mean."""
 
-from aflite_assets.reports.inputs.train_sets import earlier_name
-from aflite_assets.reports.intervals import CrossedInterval
-from aflite_assets.reports.text import DASH, signed_points
+from aflite_assets.analysis.intervals import CrossedInterval
+from aflite_assets.analysis.train_sets import earlier_name
+from aflite_assets.text import DASH, signed_points
 
 _AT_RANDOM = "drawn at random from full (from sampled where a sample is filtered)"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.tables.challenge_sets import CHALLENGE_SETS, challenge_tables
 from aflite_assets.reports.tables.falls import FALLS, fall_tables
 from aflite_assets.reports.tables.forgetting.forgettable_rows import (

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from aflite_assets.reports.intervals import CrossedInterval
-from aflite_assets.reports.scores.accuracy import Score
-from aflite_assets.reports.scores.score_table import score_record
-from aflite_assets.reports.scores.verdicts import Verdict
+from aflite_assets.analysis.intervals import CrossedInterval
+from aflite_assets.analysis.rules.verdicts import Verdict
+from aflite_assets.analysis.scores.accuracy import Score
+from aflite_assets.analysis.scores.score_table import score_record
 from aflite_assets.reports.tables.table import Heading, TableCell
-from aflite_assets.reports.text import DASH, MAX_SHOWN_CHARACTERS, count, one_line, percent, signed_points, value_text
+from aflite_assets.text import DASH, MAX_SHOWN_CHARACTERS, count, one_line, percent, signed_points, value_text
 from aflite_assets.wording import counted, truncate
 
 NOTHING = TableCell(DASH)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from aflite_assets.reports.inputs.class_maps import set_notes
-from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.scores.score_table import Place, score_records, score_table, trained_sizes
-from aflite_assets.reports.scores.subsets import Subset, subsets_of
+from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.scores.score_table import Place, score_records, score_table, trained_sizes
+from aflite_assets.analysis.scores.subsets import Subset, subsets_of
+from aflite_assets.reports.class_maps import set_notes
 from aflite_assets.reports.tables.cells import part_text, rows_heading, score_cell, short, sizes_cell
 from aflite_assets.reports.tables.long_form import CELL, PART, SCORE, LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot

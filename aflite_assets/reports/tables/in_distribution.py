@@ -3,31 +3,20 @@
 ICML 2020, Tables 3 and 4; ICLR 2020 submission, Tables 1 and 2.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import pyarrow.compute as pc
-
-from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.scores.accuracy import Score
-from aflite_assets.reports.scores.groups import Compared, natural_columns, train_rows
-from aflite_assets.reports.scores.score_table import Place, points, score_table
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.scores.accuracy import Score
+from aflite_assets.analysis.scores.annotators import HumanAgreement, human_agreement
+from aflite_assets.analysis.scores.groups import Compared, natural_columns, train_rows
+from aflite_assets.analysis.scores.score_table import Place, points, score_table
 from aflite_assets.reports.tables.cells import NOTHING, points_cell, rows_heading, score_cell, sizes_cell
 from aflite_assets.reports.tables.long_form import SCORE, TESTED, LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
-from aflite_assets.reports.text import percent
+from aflite_assets.text import percent
 from aflite_assets.wording import counted
-
-
-@dataclass(frozen=True)
-class HumanAgreement:
-    """`share` in [0, 1]: mean over `rows` annotated rows of the share of annotators that gave the row's label."""
-
-    share: float
-    rows: int
 
 
 @cached_per_record
@@ -88,7 +77,7 @@ class ComparedScores:
 def _table(data: BenchmarkData, test_set: TestSet) -> Table:
     compared = ComparedScores(data, test_set, natural_columns(data, test_set))
     keys: list[Compared | str] = [*compared.columns, *data.representations]
-    human = _human(data, test_set, compared.columns)
+    human = human_agreement(data, test_set, compared.columns)
 
     def cell(evaluator: str, key: Compared | str) -> TableCell:
         shaded = not isinstance(key, str) and not key.train_set.startswith("random")
@@ -143,22 +132,6 @@ def _train_rows(data: BenchmarkData, column: Compared) -> tuple[int, ...]:
     return train_rows([cell for cell in data.cells if (cell.train_set, cell.representation) == wanted])
 
 
-def _human(
-    data: BenchmarkData, test_set: TestSet, columns: Sequence[Compared]
-) -> dict[Compared, HumanAgreement | None]:
-    """What single annotators reach on each column's test rows; nothing where no row has annotators."""
-    shares = annotators_right(data, test_set)
-    if shares is None:
-        return {}
-    masks = {
-        one: test_set.kept[one.representation]
-        if one.tested_on == "filtered" and one.representation is not None
-        else np.ones(len(shares), dtype=bool)
-        for one in columns
-    }
-    return {one: _agreement(shares[mask]) for one, mask in masks.items()}
-
-
 def _agreement_cell(agreement: HumanAgreement | None, keys: dict[str, Any]) -> TableCell:
     if agreement is None:
         record = keys | {"status": "no rows", "test_rows": 0}
@@ -169,29 +142,3 @@ def _agreement_cell(agreement: HumanAgreement | None, keys: dict[str, Any]) -> T
 
 
 IN_DISTRIBUTION = LongForm("in_distribution", (*TESTED, *SCORE, "difference"), in_distribution_tables)
-
-
-def annotators_right(data: BenchmarkData, test_set: TestSet) -> np.ndarray | None:
-    """Per row the share of its annotators that gave its label, float64 in [0, 1], NaN without annotators.
-
-    None where no row has any, and of questions, of which annotators saw single answers. Where the label is the
-    majority of the same annotators, as in SNLI, each of them had a say in it, so this is more than a new annotator
-    would reach.
-    """
-    if test_set.unit == "question" or "annotator_labels" not in data.examples.table.column_names:
-        return None
-    examples = data.examples.select(test_set.row_ids)
-    column = examples.table["annotator_labels"]
-    counts = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
-    if not counts.any():
-        return None
-    row = np.repeat(np.arange(len(counts)), counts)
-    right = pc.list_flatten(column).to_numpy() == examples.labels[row]
-    shares = np.full(len(counts), np.nan)
-    np.divide(np.bincount(row, weights=right, minlength=len(counts)), counts, out=shares, where=counts > 0)
-    return shares
-
-
-def _agreement(shares: np.ndarray) -> HumanAgreement | None:
-    annotated = shares[~np.isnan(shares)]
-    return HumanAgreement(float(annotated.mean()), len(annotated)) if len(annotated) else None

@@ -8,14 +8,14 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from aflite_assets.reports.inputs.learning_curve import curve_rows, sample_rows, sample_text
-from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable, FilteredSet
-from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
+from aflite_assets.analysis.filtering import filter_table
+from aflite_assets.analysis.inputs.learning_curve import curve_rows, sample_rows, sample_text
+from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable, FilteredSet
+from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows, brief_place
 from aflite_assets.reports.tables.cells import short, text_cell, value_cell
 from aflite_assets.reports.tables.long_form import LongForm, Record
-from aflite_assets.reports.tables.main_tables import filter_table
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
-from aflite_assets.reports.text import DASH, count, one_line, percent, value_text
+from aflite_assets.text import DASH, count, one_line, percent, value_text
 
 MAX_EVIDENCE_ROWS = 50
 """Longer evidence tables are cut on the page; the JSON has them whole."""

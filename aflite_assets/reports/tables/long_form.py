@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.tables.table import Table
 
 Record = Mapping[str, Any]

@@ -1,11 +1,11 @@
 """The papers' own figures as tables, to stand beside a dataset's."""
 
-from aflite_assets.reports.inputs.papers.published_tables import published_tables
-from aflite_assets.reports.inputs.papers.record import Form, PublishedTable
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.reports.papers.published_tables import published_tables
+from aflite_assets.reports.papers.record import Form, PublishedTable
 from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot
-from aflite_assets.reports.text import DASH, count, signed_points
+from aflite_assets.text import DASH, count, signed_points
 
 
 def paper_tables(data: BenchmarkData) -> tuple[Table, ...]:

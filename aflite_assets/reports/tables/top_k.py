@@ -1,10 +1,10 @@
 """Top-1 and top-5 accuracy of datasets with many classes (ICML 2020, Tables 5 and 6; ICLR 2020 submission, Table 4)."""
 
-from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.scores.groups import Compared, challenge_columns, natural_columns
-from aflite_assets.reports.scores.ranks import TOP
-from aflite_assets.reports.scores.score_table import score_table
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.scores.groups import Compared, challenge_columns, natural_columns
+from aflite_assets.analysis.scores.ranks import TOP
+from aflite_assets.analysis.scores.score_table import score_table
 from aflite_assets.reports.tables.in_distribution import ComparedScores
 from aflite_assets.reports.tables.long_form import SCORE, TESTED, LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Table, pivot, ruled

@@ -3,14 +3,14 @@
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData, TestSet, started_from, starts
-from aflite_assets.reports.inputs.train_sets import compared_pairs
-from aflite_assets.reports.scores.groups import cell_groups, train_rows
-from aflite_assets.reports.scores.score_table import Place, score_table
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.comparisons.paired import paired_cells
+from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet, started_from, starts
+from aflite_assets.analysis.scores.groups import cell_groups, train_rows
+from aflite_assets.analysis.scores.score_table import Place, score_table
+from aflite_assets.analysis.train_sets import compared_pairs
 from aflite_assets.reports.tables.cells import NOTHING, difference_cell, minus, rows_heading, score_cell, sizes_cell
 from aflite_assets.reports.tables.long_form import SCORE, LongForm
-from aflite_assets.reports.tables.paired import paired_cells
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot, ruled
 
 

@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 
-import numpy as np
-
-from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.inputs.train_sets import compared_pairs
-from aflite_assets.reports.scores.score_table import Place, points, score_table, trained_sizes
-from aflite_assets.reports.scores.subsets import Subset, subsets_of
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.scores.score_table import Place, points, score_table, trained_sizes
+from aflite_assets.analysis.scores.subsets import zero_shot_subsets
+from aflite_assets.analysis.train_sets import compared_pairs
 from aflite_assets.reports.tables.cells import (
     NOTHING,
     minus,
@@ -92,19 +90,3 @@ _CAPTION = (
 ZERO_SHOT = LongForm("zero_shot", (*CELL, *PART, *SCORE), zero_shot_tables)
 ZERO_SHOT_DIFFERENCES = LongForm("zero_shot_differences", (*CELL, "against", *PART, "difference"), zero_shot_tables)
 """Trained on `train_set` minus trained on `against`, in points; none where either has no result."""
-
-
-def zero_shot_subsets(test_set: TestSet) -> list[Subset]:
-    """The whole set, then the smaller parts that the table shows: gold labels alone of sets without categories.
-
-    Of a set with several category columns, a column with rows of no value (NLI Diagnostics) is the rows of any value,
-    as in the paper; its values stand apart in the set's own table.
-    """
-    parts = subsets_of(test_set)
-    if test_set.categories:
-        parts = [part for part in parts if part.column is not None]
-    if len(test_set.categories) > 1:
-        summed = {part.column for part in parts if part.category is None}
-        parts = [part for part in parts if part.category is None or part.column not in summed]
-    whole = Subset(None, None, None, np.ones(len(test_set.row_ids), dtype=bool))
-    return [whole, *(part for part in parts if not part.mask.all())]

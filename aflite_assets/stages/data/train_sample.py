@@ -1,7 +1,7 @@
 """The stage of `train_sample`: a random sample of the train rows, grown until a model trained on it gets no better.
 
 The coarse action of Mishra and Sachdeva 2020 (SustaiNLP), Algorithm 1. The rule that stops is in
-`reports.inputs.learning_curve`; warm-up, filter and controls then take the sample in place of all train rows.
+`analysis.inputs.learning_curve`; warm-up, filter and controls then take the sample in place of all train rows.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aflite_assets.analysis.inputs.learning_curve import SampleCurve, sample_text
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.columns import content_digests
@@ -19,7 +20,6 @@ from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.data_checks.all_checks import blocking_findings
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
-from aflite_assets.reports.inputs.learning_curve import SampleCurve, sample_text
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.sample import SampleSpec

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from aflite_assets.analysis.inputs.planted import PlantedRemoval
+from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.reports.inputs.planted import PlantedRemoval
-from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.dataset import PlantedValues

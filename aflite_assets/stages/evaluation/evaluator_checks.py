@@ -3,18 +3,17 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from aflite_assets.checks import CheckOutcome
-from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.reports.inputs.records import Cell, TestSet
-from aflite_assets.reports.scores.judges import (
+from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.scores.judges import (
     ONE_ANSWER,
     OverLargestClass,
     over_largest_class,
     over_largest_class_elsewhere,
 )
+from aflite_assets.checks import CheckOutcome
+from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.sentences.warnings import one_answer_names
 from aflite_assets.reports.sentences.wording import bounds_text
-from aflite_assets.reports.text import listed, percent
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.specs.models import EvaluatorSpec, Name, validation_splits
@@ -28,6 +27,7 @@ from aflite_assets.stages.shared.evaluator_roles import (
 )
 from aflite_assets.stages.shared.report_inputs import test_sets, whole_earlier_sets
 from aflite_assets.stages.stage import StageChecks, StageInputs, StageSettings
+from aflite_assets.text import listed, percent
 
 ASKS = {
     "all_cells_done": "Every evaluator was trained on every train set with every seed.",

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.minorities import attribute_shares, group_means, measure_rows
 from aflite_assets.errors import DataError
-from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import Draft, PublishedResult, ResultKey
 from aflite_assets.specs.dataset import DatasetSpec, Seed
 from aflite_assets.specs.forgettables import ForgettablesSpec, MinoritiesSpec

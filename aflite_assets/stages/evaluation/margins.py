@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 
 import pyarrow as pa
 
+from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.scores.judges import over_largest_class
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.records import Cell, TestSet
-from aflite_assets.reports.scores.judges import over_largest_class
 
 
 def margins_of_training(name: str, predictions: pa.Table, tests: Sequence[TestSet]) -> dict[str, dict[str, float]]:

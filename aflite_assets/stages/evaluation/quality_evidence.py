@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet
 
 _MOST_ROWS = 50
 """Of the table by class, which is left out beyond that; a report shows as many."""

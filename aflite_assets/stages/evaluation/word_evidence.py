@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet
 
 if TYPE_CHECKING:
     from aflite_assets.diagnostics.evidence.word_artifacts import AmongDraws, WordArtifacts

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from aflite_assets.analysis.inputs.records import FilteredSet
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import read_image
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.rows import rows_at
-from aflite_assets.reports.inputs.records import FilteredSet
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.stages.filtering.published_columns import FATE_COLUMNS, PublishedColumns, published_table
@@ -86,8 +86,8 @@ def run(
     settings: PublishedDatasetSettings, inputs: PublishedDatasetInputs, draft: Draft, context: StageContext
 ) -> dict[str, object]:
     """Write every configuration's splits as Parquet with the library's own types, and the card that lists them."""
+    from aflite_assets.analysis.filtering import still_predicted
     from aflite_assets.reports.page.card import dataset_card
-    from aflite_assets.reports.sentences.still_predicted import still_predicted
 
     raw_result = inputs.raw_dataset
     raw, sample = load_examples(raw_result.path), read_train_sample(inputs.train_sample)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from aflite_assets.analysis.inputs.forgettables import Forgettables, SecondPhase
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, FineTuned, TestSet
+from aflite_assets.analysis.inputs.row_information import RowInformation
+from aflite_assets.analysis.inputs.source_rows import SourceRows
 from aflite_assets.checks import CheckOutcome, failed_lines
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.reports.inputs.forgettables import Forgettables, SecondPhase
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet, FineTuned, TestSet
-from aflite_assets.reports.inputs.row_information import RowInformation
-from aflite_assets.reports.inputs.source_rows import SourceRows
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.results.files import write_json
 from aflite_assets.specs.columns import ColumnsSpec
@@ -192,7 +192,7 @@ def write_pictures(data: BenchmarkData, folder: Path) -> None:
 
 def accuracies(data: BenchmarkData) -> dict[str, float]:
     """Mean accuracies in [0, 1] by representation, evaluator, train set and test set, as a tracker's metrics."""
-    from aflite_assets.reports.scores.score_table import score_table
+    from aflite_assets.analysis.scores.score_table import score_table
 
     return {
         ".".join([*place[:4], *([] if place.tested_on == "all" else [place.tested_on])]): found.accuracy.mean

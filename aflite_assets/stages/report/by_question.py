@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from aflite_assets.reports.inputs.records import EvidenceTable, TestSet
-from aflite_assets.reports.text import listed, one_line, percent
+from aflite_assets.analysis.inputs.records import EvidenceTable, TestSet
 from aflite_assets.results import PublishedResult
+from aflite_assets.text import listed, one_line, percent
 from aflite_assets.wording import counted
 
 

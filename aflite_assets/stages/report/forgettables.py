@@ -7,10 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from aflite_assets.data.examples import Examples
-from aflite_assets.diagnostics.evidence.minorities import measure_rows
-from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
-from aflite_assets.reports.inputs.forgettables import (
+from aflite_assets.analysis.inputs.forgettables import (
     Agreement,
     Forgettables,
     LearntRows,
@@ -18,8 +15,11 @@ from aflite_assets.reports.inputs.forgettables import (
     ThresholdCurve,
     WeakModelFacts,
 )
-from aflite_assets.reports.inputs.records import Cell, TestSet
-from aflite_assets.reports.inputs.train_sets import is_forgettable_set
+from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.train_sets import is_forgettable_set
+from aflite_assets.data.examples import Examples
+from aflite_assets.diagnostics.evidence.minorities import measure_rows
+from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.forgettables import MinoritiesSpec
 from aflite_assets.stages.shared.evaluator_roles import is_apart

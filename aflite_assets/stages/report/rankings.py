@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow.compute as pc
 
+from aflite_assets.analysis.inputs.rankings import KeptOverlap, RankingPair
+from aflite_assets.analysis.inputs.records import FilteredSet
+from aflite_assets.analysis.train_sets import is_filtered_set
 from aflite_assets.diagnostics.evidence.removal_overlap import expected_jaccard
-from aflite_assets.reports.inputs.rankings import KeptOverlap, RankingPair
-from aflite_assets.reports.inputs.records import FilteredSet
-from aflite_assets.reports.inputs.train_sets import is_filtered_set
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import ControlSet, read_control_sets, representation_of
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pyarrow.parquet as pq
 
+from aflite_assets.analysis.inputs.row_facts import RowFacts, row_facts
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.row_facts import RowFacts, row_facts
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.published import plausible_label_errors, predicted_instead
 from aflite_assets.stages.shared.report_inputs import read_nearest_kept

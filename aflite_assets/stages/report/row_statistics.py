@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from aflite_assets.analysis.inputs.data_map import DataMap
+from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet, TestSet
+from aflite_assets.analysis.inputs.row_information import RowInformation
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.data_map import DataMap
-from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet, TestSet
-from aflite_assets.reports.inputs.row_information import RowInformation
 from aflite_assets.results import PublishedResult
 
 PVI_FILE = "pvi.parquet"

@@ -3,10 +3,10 @@
 import pyarrow as pa
 from pydantic import TypeAdapter
 
+from aflite_assets.analysis.inputs.source_rows import ANSWER_PLACES, SourceRows
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers, right_class
 from aflite_assets.data.raw_table.standardise import Scale
-from aflite_assets.reports.inputs.source_rows import ANSWER_PLACES, SourceRows
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import MultipleChoiceSource, SourceSpec, as_tuple

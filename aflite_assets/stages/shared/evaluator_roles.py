@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from aflite_assets.reports.inputs.forgettables import SecondPhase
-from aflite_assets.reports.inputs.records import Cell, FineTuned
-from aflite_assets.reports.inputs.train_sets import is_forgettable_set
+from aflite_assets.analysis.inputs.forgettables import SecondPhase
+from aflite_assets.analysis.inputs.records import Cell, FineTuned
+from aflite_assets.analysis.train_sets import is_forgettable_set
 from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, OneStageSpec
 from aflite_assets.specs.recipes import recipes_of
 from aflite_assets.wording import counted

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.array_files import ArrayFileError, open_array
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.questions import right_answers
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.diagnostics.evidence.label_noise import quarantined_ids, whole_suspects
 from aflite_assets.errors import StoreError
-from aflite_assets.reports.inputs.learning_curve import LearningCurve, SampleCurve
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import IterationReport, Progress
 

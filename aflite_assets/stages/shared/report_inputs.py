@@ -13,15 +13,15 @@ import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import ChanceScores
 from aflite_assets.algorithm.warnings import class_moves
+from aflite_assets.analysis.inputs.cues import Cue, read_cues
+from aflite_assets.analysis.inputs.planted import PlantedRemoval
+from aflite_assets.analysis.inputs.records import Cell, EvidenceTable, FilteredSet, FineTuned, TestSet, fine_tuned_note
+from aflite_assets.analysis.inputs.score_counts import ScoreCounts, count_scores
+from aflite_assets.analysis.inputs.similarity import ClassSimilarity, class_similarities
+from aflite_assets.analysis.scores.questions import question_predictions
+from aflite_assets.analysis.scores.ranks import with_ranks
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
-from aflite_assets.reports.inputs.cues import Cue, read_cues
-from aflite_assets.reports.inputs.planted import PlantedRemoval
-from aflite_assets.reports.inputs.records import Cell, EvidenceTable, FilteredSet, FineTuned, TestSet, fine_tuned_note
-from aflite_assets.reports.inputs.score_counts import ScoreCounts, count_scores
-from aflite_assets.reports.inputs.similarity import ClassSimilarity, class_similarities
-from aflite_assets.reports.scores.questions import question_predictions
-from aflite_assets.reports.scores.ranks import with_ranks
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.dataset import ChallengeSpec
 from aflite_assets.stages.shared.label_mapping import class_map

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
+from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, brief_place
 from aflite_assets.diagnostics.data_checks.context import SourceFacts
 from aflite_assets.errors import DataError
-from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, brief_place
-from aflite_assets.reports.text import one_line
 from aflite_assets.results import PublishedResult
 from aflite_assets.specs.columns import ColumnsSpec
 from aflite_assets.specs.sources import FeatureSource, MultipleChoiceSource, SourceSpec, TableSource
+from aflite_assets.text import one_line
 from aflite_assets.wording import truncate
 
 _LONGEST_PLACE, _LONGEST_NAME = 120, 80

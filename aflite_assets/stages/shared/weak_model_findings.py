@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
 from aflite_assets.checks import CheckOutcome
-from aflite_assets.reports.inputs.forgettables import WeakModelFacts
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import StageChecks, StageInputs, StageSettings
 

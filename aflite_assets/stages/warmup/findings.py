@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aflite_assets.analysis.intervals import Interval, wilson_interval
 from aflite_assets.checks import CheckOutcome
-from aflite_assets.reports.intervals import Interval, wilson_interval
-from aflite_assets.reports.text import percent
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.stage import StageChecks, StageInputs, StageSettings
+from aflite_assets.text import percent
 
 LARGEST_CUT_SHARE = 0.01
 """Of the rows; so many may have more tokens than a model reads."""

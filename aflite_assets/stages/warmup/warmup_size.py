@@ -1,6 +1,6 @@
 """`warmup: {size: auto}`: samples of growing size, an encoder trained on each, and where the learning curve flattens.
 
-Which sizes are tried is in `sizes`, where a curve flattens in `reports.inputs.learning_curve`; what a point is, in
+Which sizes are tried is in `sizes`, where a curve flattens in `analysis.inputs.learning_curve`; what a point is, in
 `nested_samples`.
 """
 
@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
-from aflite_assets.reports.inputs.learning_curve import LearningCurve
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.models import EncoderSpec
 from aflite_assets.stages.shared.content_hashes import checkpoint_content

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from aflite_assets.algorithm import FilterSettings
+from aflite_assets.analysis.inputs.learning_curve import choice_text, chosen_rows
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.data.sampling import stratified_sample
 from aflite_assets.errors import DataError, ModelError
 from aflite_assets.models.preflight import check_model
-from aflite_assets.reports.inputs.learning_curve import choice_text, chosen_rows
 from aflite_assets.results import Draft, PublishedResult
 from aflite_assets.specs.dataset import DatasetSpec, WarmupSpec
 from aflite_assets.specs.filter import FilterSpec

@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.inputs.cues import Cue, cue_text, read_cues
+from aflite_assets.analysis.rules.bias_excess import BiasExcess, Excess
+from aflite_assets.analysis.rules.dataset_verdict import VerdictEvidence, dataset_verdict
 from aflite_assets.data.examples import Examples
 from aflite_assets.diagnostics.evidence.cues import removal_cues
 from aflite_assets.diagnostics.evidence.lengths import length_marks
-from aflite_assets.reports.inputs.cues import Cue, cue_text, read_cues
-from aflite_assets.reports.scores.bias_excess import BiasExcess, Excess
-from aflite_assets.reports.scores.dataset_verdict import VerdictEvidence, dataset_verdict
 
 MakeExamples = Callable[..., Examples]
 

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges
+from aflite_assets.analysis.inputs.similarity import class_similarities, lowest_similarity, means_text
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures import filtering_figures as figures_filtering
 from aflite_assets.reports.figures.all_figures import report_pictures
 from aflite_assets.reports.figures.drawing import BLUE, GREEN, MAX_BYTES, ORANGE, VERMILION
 from aflite_assets.reports.figures.example_rows import shown_rows
-from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.inputs.score_counts import ScoreCounts, bin_edges
-from aflite_assets.reports.inputs.similarity import class_similarities, lowest_similarity, means_text
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
 

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
+from aflite_assets.analysis.inputs.data_map import DataMap
 from aflite_assets.errors import InvalidInputError
 from aflite_assets.reports.figures.data_map import data_map_picture
 from aflite_assets.reports.figures.drawing import MAX_BYTES
-from aflite_assets.reports.inputs.data_map import DataMap
 
 
 def table_of(rows: int) -> pa.Table:

@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.images import IMAGE_TYPE
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.example_rows import example_images, shown_examples, shown_rows
-from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
 
 
 def test_both_sides_are_told_apart(planted: BenchmarkData) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.figures import headline_figures
 from aflite_assets.reports.figures.drawing import MAX_BYTES, png
 from aflite_assets.reports.figures.headline_figures import headline_pictures
-from aflite_assets.reports.inputs.records import BenchmarkData
 
 
 def size(png: bytes) -> tuple[int, int]:

@@ -4,8 +4,8 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.figures.interactive import curve_figure, plotly_script, script_json
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 
 
 def test_plotly_knows_every_property_of_the_figure(planted: BenchmarkData) -> None:

@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.analysis.inputs.source_rows import NO_SOURCE
+from aflite_assets.analysis.lengths import DRAWS, length_shares
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
 from aflite_assets.reports.figures.drawing import BLUE, GREY, MAX_BYTES, ORANGE
-from aflite_assets.reports.figures.length_figure import DRAWS, length_pictures, length_shares, lengths_png
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.inputs.source_rows import NO_SOURCE
+from aflite_assets.reports.figures.length_figure import length_pictures, lengths_png
 from tests.reports.figures.test_all_figures import has_colour, pixels
 
 

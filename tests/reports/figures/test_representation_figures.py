@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
 from aflite_assets.reports.figures import representation_figures as figures
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
 
 NAMES = ("entailment", "$neutral_{x", "<b>\x00")
 

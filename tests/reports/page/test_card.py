@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.page.card import dataset_card
 from tests.reports.page.test_markdown import GFM_AUTOLINK, LINKS
 

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet
 from aflite_assets.reports.figures.interactive import DRAW_SCRIPT, plotly_script
-from aflite_assets.reports.inputs.learning_curve import LearningCurve
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, EvidenceTable, FilteredSet
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.sentences.summary import plain_summary
 from tests.undrawn import undrawn_page

@@ -5,12 +5,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
-from aflite_assets.reports.json_values import to_json
+from aflite_assets.analysis.filtering import filter_table
+from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
+from aflite_assets.analysis.json_values import to_json
 from aflite_assets.reports.page.json_report import SCHEMA_VERSION, report_json
 from aflite_assets.reports.sentences.summary import headlines, plain_summary
 from aflite_assets.reports.tables.all_tables import LONG_FORMS
-from aflite_assets.reports.tables.main_tables import filter_table
 
 
 def test_json_equals_the_tables(planted: BenchmarkData) -> None:

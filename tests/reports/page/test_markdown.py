@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.page.markdown import escape_markdown, markdown_table, plain_table, tables_markdown
 from aflite_assets.reports.tables.all_tables import shown_tables
 from aflite_assets.reports.tables.challenge_sets import challenge_tables

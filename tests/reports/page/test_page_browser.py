@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from PIL import Image
 
+from aflite_assets.analysis.inputs.forgettables import Forgettables, SecondPhase
+from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
+from aflite_assets.analysis.inputs.row_facts import RowFacts
+from aflite_assets.analysis.inputs.source_rows import ANSWER_PLACES, SourceRows
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.forgettables import Forgettables, SecondPhase
-from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
-from aflite_assets.reports.inputs.row_facts import RowFacts
-from aflite_assets.reports.inputs.source_rows import ANSWER_PLACES, SourceRows
 from aflite_assets.reports.page.html import render_report
 
 pytestmark = pytest.mark.browser

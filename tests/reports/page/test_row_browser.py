@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.row_facts import RowFacts
+from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import DataError
-from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.inputs.row_facts import RowFacts
-from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.row_browser import MOST_SUSPECTS, row_browser
 from aflite_assets.reports.page.row_table import row_table, write_rows

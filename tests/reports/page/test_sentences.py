@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from aflite_assets.reports.inputs.learning_curve import LearningCurve
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.page.html import render_report
 from tests.page_sentences import long_sentences
 

@@ -4,8 +4,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.sentences.headlines import headline_sentence, headlines
+from aflite_assets.analysis.comparisons.headlines import headlines
+from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.reports.sentences.headlines import headline_sentence
 from aflite_assets.reports.sentences.wording import bounds_text
 
 

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from aflite_assets.reports.inputs.learning_curve import SampleCurve
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.analysis.comparisons.samples import sample_costs
+from aflite_assets.analysis.inputs.learning_curve import SampleCurve
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.page.html import render_report
-from aflite_assets.reports.sentences.sample import sample_cost_sentences, sample_costs
-from tests.reports.conftest import done_cell
+from aflite_assets.reports.sentences.sample import sample_cost_sentences
+from tests.planted_reports import done_cell
 
 SHARES = {"full": (0.9, 0.8, 0.9), "sampled": (0.8, 0.75, 0.7), "random": (0.7, 0.6, 0.6), "filtered": (0.7, 0.6, 0.6)}
 ROWS = {"full": 1_200, "sampled": 600, "random": 400, "filtered": 400}

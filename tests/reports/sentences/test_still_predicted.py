@@ -3,8 +3,9 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from aflite_assets.reports.inputs.records import BenchmarkData, FilteredSet
-from aflite_assets.reports.sentences.still_predicted import still_predicted, still_predicted_sentence
+from aflite_assets.analysis.filtering import still_predicted
+from aflite_assets.analysis.inputs.records import BenchmarkData, FilteredSet
+from aflite_assets.reports.sentences.still_predicted import still_predicted_sentence
 
 
 @pytest.fixture

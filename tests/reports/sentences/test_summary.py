@@ -5,17 +5,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FilteredSet
+from aflite_assets.analysis.comparisons.paired import paired_differences
+from aflite_assets.analysis.filtering import largest_class_by_iteration
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FilteredSet
 from aflite_assets.reports.sentences.summary import (
     cautions,
     comparison_sentence,
     filtering_sentence,
     findings,
-    largest_class_by_iteration,
     plain_summary,
 )
 from aflite_assets.reports.sentences.wording import paired_text
-from aflite_assets.reports.tables.paired import paired_differences
 
 
 def test_the_primary_comparison_is_one_line(planted: BenchmarkData) -> None:

@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 
 from aflite_assets.algorithm import ChanceScores
+from aflite_assets.analysis.comparisons.verdict_evidence import starting_excess, strongest_verdict
+from aflite_assets.analysis.inputs.cues import Cue
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.source_rows import NO_SOURCE, SourceRows
+from aflite_assets.analysis.scores.questions import answers_text, question_counts
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.cues import Cue
-from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.inputs.source_rows import NO_SOURCE, SourceRows
-from aflite_assets.reports.scores.questions import answers_text, question_counts
 from aflite_assets.reports.sentences.summary import comparison_sentence, findings
 from aflite_assets.reports.sentences.verdict import verdict_json, verdict_text, verdict_texts
-from aflite_assets.reports.tables.verdict_evidence import starting_excess, strongest_verdict
-from tests.reports.conftest import ACCURACIES, done_cell, hans
+from tests.planted_reports import ACCURACIES, done_cell, hans
 
 WORD = Cue("word", "text_pair", "not", "contradiction", 0.9, 500, 400, 0.5, 0.3, 1e-9, 1e-8, True)
 HINT = replace(WORD, name="text", counts=False)

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.reports.sentences.warnings import SMALL_TEST_SET, cautions
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
 from aflite_assets.reports.sentences.verdict import verdict_text
-from tests.reports.conftest import done_cell, hans
+from tests.planted_reports import done_cell, hans
 from tests.reports.sentences.test_verdict import WORD, started, with_cues
 
 Shares = Mapping[str, tuple[float, float, float]]

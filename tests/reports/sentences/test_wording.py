@@ -1,6 +1,6 @@
 import pytest
 
-from aflite_assets.reports.intervals import CrossedInterval
+from aflite_assets.analysis.intervals import CrossedInterval
 from aflite_assets.reports.sentences.wording import interval_points, paired_text
 
 

@@ -4,8 +4,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from aflite_assets.reports.inputs.learning_curve import LearningCurve
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.tables.all_tables import LONG_FORMS, shown_tables
 from aflite_assets.reports.tables.long_form import LongForm
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from aflite_assets.reports.intervals import CrossedInterval, Interval
-from aflite_assets.reports.scores.accuracy import AccuracySummary, Score
-from aflite_assets.reports.scores.verdicts import Verdict
+from aflite_assets.analysis.intervals import CrossedInterval, Interval
+from aflite_assets.analysis.rules.verdicts import Verdict
+from aflite_assets.analysis.scores.accuracy import AccuracySummary, Score
 from aflite_assets.reports.tables.cells import (
     difference_cell,
     part_text,

@@ -5,8 +5,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.scores.accuracy import cell_accuracy
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.scores.accuracy import cell_accuracy
 from aflite_assets.reports.tables.challenge_sets import CHALLENGE_SETS, challenge_tables, part_blocks
 
 

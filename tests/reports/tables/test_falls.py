@@ -4,10 +4,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.scores.groups import headline_split
-from aflite_assets.reports.tables.falls import falls
-from aflite_assets.reports.tables.paired import paired_differences
+from aflite_assets.analysis.comparisons.falls import falls
+from aflite_assets.analysis.comparisons.paired import paired_differences
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.scores.groups import headline_split
 
 
 def with_matched(data: BenchmarkData) -> BenchmarkData:

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.reports.tables.in_distribution import IN_DISTRIBUTION, in_distribution_tables
 from aflite_assets.reports.tables.table import Table
 

@@ -4,9 +4,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from aflite_assets.reports.inputs.learning_curve import LearningCurve
-from aflite_assets.reports.inputs.records import BenchmarkData, EvidenceTable
-from aflite_assets.reports.inputs.source_rows import SOURCE_PLACES, SourceRows
+from aflite_assets.analysis.inputs.learning_curve import LearningCurve
+from aflite_assets.analysis.inputs.records import BenchmarkData, EvidenceTable
+from aflite_assets.analysis.inputs.source_rows import SOURCE_PLACES, SourceRows
 from aflite_assets.reports.sentences.section_lines import section_lines
 from aflite_assets.reports.tables.listings import (
     check_table,

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aflite_assets.analysis.filtering import filter_table
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.scores.accuracy import Score, cell_accuracy
+from aflite_assets.analysis.scores.main_table import MainRow, main_table
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.scores.accuracy import Score, cell_accuracy
-from aflite_assets.reports.tables.main_tables import ACCURACY, MainRow, accuracy_tables, filter_table, main_table
+from aflite_assets.reports.tables.main_tables import ACCURACY, accuracy_tables
 
 DASH = "\N{EN DASH}"
 

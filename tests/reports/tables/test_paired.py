@@ -6,15 +6,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell
-from aflite_assets.reports.tables.paired import (
-    PAIRED,
-    PairedDifference,
-    compared_subsets,
-    paired_differences,
-    paired_tables,
-    primary_comparison,
-)
+from aflite_assets.analysis.comparisons.paired import PairedDifference, paired_differences, primary_comparison
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
+from aflite_assets.analysis.scores.subsets import compared_subsets
+from aflite_assets.reports.tables.paired import PAIRED, paired_tables
 
 MINUS = "\N{MINUS SIGN}"
 ROWS: dict[tuple[str, str, str], list[float]] = {

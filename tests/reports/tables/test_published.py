@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from aflite_assets.reports.inputs.papers.published_tables import published_tables
-from aflite_assets.reports.inputs.papers.record import PublishedTable
+from aflite_assets.reports.papers.published_tables import published_tables
+from aflite_assets.reports.papers.record import PublishedTable
 from aflite_assets.reports.tables.published import PUBLISHED, paper_table
 from aflite_assets.reports.tables.table import Table
-from aflite_assets.reports.text import DASH
+from aflite_assets.text import DASH
 
 
 def _table(name: str, source: str) -> Table:

@@ -5,11 +5,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.scores import ranks
+from aflite_assets.analysis.scores.accuracy import MissingScore, correct_rows
+from aflite_assets.analysis.scores.ranks import gold_ranks, is_ranked, with_ranks
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.scores import ranks
-from aflite_assets.reports.scores.accuracy import MissingScore, correct_rows
-from aflite_assets.reports.scores.ranks import gold_ranks, is_ranked, with_ranks
 from aflite_assets.reports.tables.top_k import TOP_5, top_k_tables
 
 NAMES = tuple(f"c{number:02d}" for number in range(13))

@@ -6,15 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, FineTuned, fine_tuned_note
-from aflite_assets.reports.intervals import wilson_interval
+from aflite_assets.analysis.comparisons.headlines import headlines
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, FineTuned, fine_tuned_note
+from aflite_assets.analysis.intervals import wilson_interval
+from aflite_assets.analysis.scores.main_table import main_table
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.page.markdown import tables_markdown
-from aflite_assets.reports.sentences.headlines import headlines
 from aflite_assets.reports.sentences.summary import plain_summary
 from aflite_assets.reports.tables.in_distribution import in_distribution_tables
-from aflite_assets.reports.tables.main_tables import main_table
 from aflite_assets.reports.tables.transfer import TRANSFER, TRANSFER_DIFFERENCES, transfer_tables
 from aflite_assets.reports.tables.zero_shot import zero_shot_tables
 from tests.undrawn import undrawn_page

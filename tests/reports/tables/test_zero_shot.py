@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aflite_assets.reports.inputs.records import BenchmarkData
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.reports.tables.zero_shot import ZERO_SHOT, ZERO_SHOT_DIFFERENCES, zero_shot_tables
 
 DASH = "\N{EN DASH}"

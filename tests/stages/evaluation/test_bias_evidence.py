@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from mlflow import MlflowClient
 
+from aflite_assets.analysis.inputs.records import EvidenceTable
 from aflite_assets.data.examples import Examples
 from aflite_assets.errors import ModelError
-from aflite_assets.reports.inputs.records import EvidenceTable
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.data.examples import Examples
-from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.stages.evaluation.quality_evidence import quality_tables
 
 ROWS, OWN = 300, 60

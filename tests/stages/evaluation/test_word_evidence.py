@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from aflite_assets.analysis.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.synthetic.template_nli import LABELS, template_nli
-from aflite_assets.reports.inputs.records import EvidenceTable, FilteredSet
 from aflite_assets.specs.sources import TemplateNliSource
 from aflite_assets.stages.evaluation.word_evidence import DRAWS, word_tables
 

@@ -114,7 +114,7 @@ def test_top_5_is_of_the_stored_probabilities(walk: dict[str, StoredResult], sai
 
 
 def test_ranks_are_read_in_place_of_probabilities(walk: dict[str, StoredResult], said: np.ndarray) -> None:
-    from aflite_assets.reports.inputs.records import TestSet
+    from aflite_assets.analysis.inputs.records import TestSet
 
     one = TestSet("all", True, np.arange(96), np.arange(96) % 12, CLASSES, {})
     cells = read_cells(walk["evaluator_models"].result, ranked=[one])

@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from aflite_assets.analysis.inputs.data_map import COLUMNS
+from aflite_assets.analysis.inputs.records import BenchmarkData
 from aflite_assets.data.examples import Examples
 from aflite_assets.data.raw_table.storage import load_examples
 from aflite_assets.reports.figures.data_map import data_map_alt
-from aflite_assets.reports.inputs.data_map import COLUMNS
-from aflite_assets.reports.inputs.records import BenchmarkData
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.report import row_statistics

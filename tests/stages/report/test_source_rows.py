@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aflite_assets.analysis.inputs.source_rows import SourceRows, place_text
 from aflite_assets.data.raw_table.storage import load_examples
-from aflite_assets.reports.inputs.source_rows import SourceRows, place_text
 from aflite_assets.results import PublishedResult, ResultStore
 from aflite_assets.specs.dataset import DatasetSpec
 from aflite_assets.specs.registry import parse_spec

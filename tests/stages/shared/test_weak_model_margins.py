@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from aflite_assets.reports.inputs.forgettables import WeakModelFacts
+from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
 from aflite_assets.stages.shared.weak_model_findings import findings
 
 Margins = dict[str, dict[str, float]]

@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from aflite_assets.reports.inputs.forgettables import Forgettables, WeakModelFacts
-from aflite_assets.reports.inputs.records import BenchmarkData
-from aflite_assets.reports.intervals import upper_quantile, wilson_interval
+from aflite_assets.analysis.inputs.forgettables import Forgettables, WeakModelFacts
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.intervals import upper_quantile, wilson_interval
 from aflite_assets.reports.tables.cells import NOTHING, count_cell
 from aflite_assets.reports.tables.long_form import LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Row, Table, TableCell, pivot
-from aflite_assets.reports.text import DASH, percent
+from aflite_assets.text import DASH, percent
 
 _SIZE_COLUMNS = ("rows", "forgettable", "taken", "never_learnt", "largest_class")
 

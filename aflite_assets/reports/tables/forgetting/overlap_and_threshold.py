@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from aflite_assets.reports.inputs.forgettables import Forgettables
-from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.scores.accuracy import correct_rows, score
+from aflite_assets.analysis.inputs.forgettables import Forgettables
+from aflite_assets.analysis.inputs.records import BenchmarkData, TestSet
+from aflite_assets.analysis.scores.accuracy import correct_rows, score
 from aflite_assets.reports.tables.cells import rows_heading, score_cell
 from aflite_assets.reports.tables.long_form import SCORE, LongForm
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot, ruled

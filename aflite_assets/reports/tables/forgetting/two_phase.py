@@ -4,18 +4,15 @@ Yaghoobzadeh et al., EACL 2021, Tables 4 to 9.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
 
-from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.forgettables import Forgettables
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.intervals import CrossedInterval, paired_interval
-from aflite_assets.reports.scores.accuracy import correct_rows, score
-from aflite_assets.reports.scores.subsets import Subset
-from aflite_assets.reports.scores.verdicts import Claim, Family, Verdict, judge
+from aflite_assets.analysis.comparisons.second_phase import phase_differences, right_by_seed
+from aflite_assets.analysis.inputs.forgettables import Forgettables
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
+from aflite_assets.analysis.scores.accuracy import correct_rows, score
+from aflite_assets.analysis.scores.subsets import TestedPart, part_place, tested_parts
 from aflite_assets.reports.tables.cells import (
     NOTHING,
     difference_cell,
@@ -25,11 +22,8 @@ from aflite_assets.reports.tables.cells import (
     sizes_cell,
 )
 from aflite_assets.reports.tables.long_form import PART, SCORE, LongForm
-from aflite_assets.reports.tables.paired import compared_subsets
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot, ruled
-from aflite_assets.reports.text import count, percent
-
-_Column = tuple[TestSet, Subset]
+from aflite_assets.text import count, percent
 
 
 def two_phase_tables(data: BenchmarkData) -> tuple[Table, ...]:
@@ -61,38 +55,23 @@ def alone_tables(data: BenchmarkData) -> tuple[Table, ...]:
     return tuple(_alone(data, forgettables, name) for name in names)
 
 
-def _columns(data: BenchmarkData) -> list[_Column]:
-    """Every test set whole, then the parts of challenge sets that are compared."""
-    return [
-        (one, part)
-        for one in data.test_sets
-        for part in (Subset(None, None, None, np.ones(len(one.row_ids), dtype=bool)), *compared_subsets(one))
-    ]
-
-
-def _shown(column: _Column) -> Column:
+def _shown(column: TestedPart) -> Column:
     test_set, part = column
     heading = rows_heading(part_text(part.column, part.category, part.label), int(part.mask.sum()))
     return Column(heading, Heading(test_set.name))
 
 
-def _keys(column: _Column) -> dict[str, object]:
+def _keys(column: TestedPart) -> dict[str, object]:
     test_set, part = column
     return {"test_set": test_set.name, "column": part.column, "category": part.category, "label": part.label}
 
 
-def _right(cells: Sequence[Cell], test_set: TestSet) -> dict[int, np.ndarray]:
-    """By seed which rows a finished training got right."""
-    answers = {cell.seed: correct_rows(cell, test_set) for cell in cells}
-    return {seed: rows for seed, rows in answers.items() if isinstance(rows, np.ndarray)}
-
-
 def _accuracies(data: BenchmarkData, forgettables: Forgettables, start: str) -> Table:
-    columns = _columns(data)
-    keys: list[_Column | str] = ["rows", "average", *columns]  # what sums up stands where it is seen
+    columns = tested_parts(data)
+    keys: list[TestedPart | str] = ["rows", "average", *columns]  # what sums up stands where it is seen
     phases = forgettables.phases_from(start)
 
-    def cell(name: str, column: _Column | str) -> TableCell:
+    def cell(name: str, column: TestedPart | str) -> TableCell:
         cells = forgettables.cells_of(name)
         if column == "rows":
             return sizes_cell(sorted({each.train_rows for each in cells if each.status == "done"}))
@@ -147,7 +126,7 @@ def _average(data: BenchmarkData, cells: Sequence[Cell]) -> TableCell:
     sides = [[one for one in data.test_sets if one.challenge == challenge] for challenge in (False, True)]
     by_seed = []
     for cell in cells:
-        means = [[rows.mean() for one in side for rows in _right([cell], one).values()] for side in sides]
+        means = [[rows.mean() for one in side for rows in right_by_seed([cell], one).values()] for side in sides]
         if all(means):
             by_seed.append(float(np.mean([np.mean(side) for side in means])))
     if not by_seed:
@@ -157,92 +136,14 @@ def _average(data: BenchmarkData, cells: Sequence[Cell]) -> TableCell:
     return TableCell(percent(mean), deviation, mean)
 
 
-@dataclass(frozen=True)
-class PhaseDifference:
-    """Accuracy of `evaluator`, after its second phase, minus that of `against`, in points, on the same test rows.
-
-    `against` is the evaluator that it starts from, or the one that went on with random rows. `interval`: trainings are
-    paired by their seeds, which share the first phase; None without two finished ones.
-    """
-
-    start: str
-    evaluator: str
-    against: str
-    test_set: str
-    part: Subset
-    test_rows: int
-    interval: CrossedInterval | None
-    verdict: Verdict
-
-
-@cached_per_record
-def phase_differences(data: BenchmarkData) -> tuple[PhaseDifference, ...]:
-    """Every second phase against its start, and against random rows where such a phase was trained.
-
-    Those against random rows are judged (`verdicts.judge`), since a second phase on any rows changes a model. The first
-    phase on forgettable rows is judged by itself on the first challenge set, the others together.
-
-    Raises:
-        DataError: predictions do not fit their test sets.
-    """
-    forgettables = data.forgettables
-    if forgettables is None:
-        return ()
-    primary = _primary(data, forgettables)
-    found: list[tuple[PhaseDifference, Claim]] = []
-    for name, phase in forgettables.phases.items():
-        control = forgettables.control_of(name)
-        for against in dict.fromkeys(filter(None, (phase.start, control))):
-            for test_set, part in _columns(data):
-                interval = _paired(forgettables.cells_of(name), forgettables.cells_of(against), test_set, part)
-                rows = int(part.mask.sum())
-                difference = PhaseDifference(
-                    phase.start, name, against, test_set.name, part, rows, interval, Verdict(None, "not judged")
-                )
-                whole = part.column is None and part.label is None
-                family: Family = "whole sets" if whole else "parts of sets"
-                if whole and against == control and (name, test_set.name) == primary:
-                    family = "primary"
-                found.append(
-                    (difference, Claim(interval, rows, family, None if against == control else "not the control"))
-                )
-    verdicts = judge([claim for _, claim in found], smallest_effect=data.smallest_effect)
-    return tuple(
-        PhaseDifference(**{**vars(difference), "verdict": verdict})
-        for (difference, _), verdict in zip(found, verdicts, strict=True)
-    )
-
-
-def _primary(data: BenchmarkData, forgettables: Forgettables) -> tuple[str, str] | None:
-    """Evaluator and test set of the comparison that is judged by itself; None without a control or a challenge set."""
-    names = [
-        name
-        for name, phase in forgettables.phases.items()
-        if phase.set_name == "forgettable" and forgettables.control_of(name) is not None
-    ]
-    challenge = next((one.name for one in data.test_sets if one.challenge), None)
-    return (names[0], challenge) if names and challenge is not None else None
-
-
-def _paired(cells: Sequence[Cell], others: Sequence[Cell], test_set: TestSet, part: Subset) -> CrossedInterval | None:
-    first, second = _right(cells, test_set), _right(others, test_set)
-    seeds = [seed for seed in first if seed in second]
-    if not seeds or not part.mask.any():
-        return None
-    groups = None if test_set.groups is None else test_set.groups[part.mask]
-    return paired_interval(
-        [first[seed][part.mask] for seed in seeds], [second[seed][part.mask] for seed in seeds], groups
-    )
-
-
 def _differences(data: BenchmarkData, forgettables: Forgettables, start: str) -> Table:
     differences = [one for one in phase_differences(data) if one.start == start]
-    columns = _columns(data)
+    columns = tested_parts(data)
     pairs = list(dict.fromkeys((one.evaluator, one.against) for one in differences))
-    by_place = {(one.evaluator, one.against, _place(one.test_set, one.part)): one for one in differences}
+    by_place = {(one.evaluator, one.against, part_place(one.test_set, one.part)): one for one in differences}
 
-    def cell(pair: tuple[str, str], column: _Column) -> TableCell:
-        one = by_place[*pair, _place(column[0].name, column[1])]
+    def cell(pair: tuple[str, str], column: TestedPart) -> TableCell:
+        one = by_place[*pair, part_place(column[0].name, column[1])]
         judged = None if one.verdict.why == "not the control" else one.verdict
         shown = difference_cell(one.interval, test_rows=one.test_rows, verdict=judged)
         record = {
@@ -268,10 +169,6 @@ def _differences(data: BenchmarkData, forgettables: Forgettables, start: str) ->
     )
 
 
-def _place(test_set: str, part: Subset) -> tuple[str, str | None, str | None, str | None]:
-    return test_set, part.column, part.category, part.label
-
-
 _DIFFERENCES = (
     "Points on the same test rows; in brackets 95 % intervals over test groups and trainings, paired by seed. "
     "Verdicts are on differences to a second phase on as many random rows: what any second phase does is no merit of "
@@ -280,11 +177,11 @@ _DIFFERENCES = (
 
 
 def _alone(data: BenchmarkData, forgettables: Forgettables, evaluator: str) -> Table:
-    columns = [(one, part) for one, part in _columns(data) if part.mask.all()]
+    columns = [(one, part) for one, part in tested_parts(data) if part.mask.all()]
     train_sets = list(dict.fromkeys(cell.train_set for cell in forgettables.cells if cell.evaluator == evaluator))
     train_sets.sort(key=lambda name: (name == "full", name.removeprefix("random_"), name.startswith("random_")))
 
-    def cell(train_set: str, column: _Column | None) -> TableCell:
+    def cell(train_set: str, column: TestedPart | None) -> TableCell:
         cells = forgettables.cells_of(evaluator, train_set)
         if column is None:
             return sizes_cell(sorted({each.train_rows for each in cells if each.status == "done"}))

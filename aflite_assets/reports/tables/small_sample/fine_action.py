@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aflite_assets.reports.cached_per_record import cached_per_record
-from aflite_assets.reports.inputs.records import BenchmarkData, TestSet
-from aflite_assets.reports.inputs.train_sets import control_of, is_filtered_set
-from aflite_assets.reports.scores.score_table import Place, score_table, trained_sizes
-from aflite_assets.reports.scores.subsets import Subset
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.comparisons.paired import PairedDifference, paired_differences
+from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.scores.score_table import Place, score_table, trained_sizes
+from aflite_assets.analysis.scores.subsets import category_parts
+from aflite_assets.analysis.train_sets import control_of, is_filtered_set
 from aflite_assets.reports.tables.cells import (
     NOTHING,
     difference_cell,
@@ -23,9 +24,7 @@ from aflite_assets.reports.tables.cells import (
     sizes_cell,
 )
 from aflite_assets.reports.tables.long_form import CELL, SCORE, LongForm
-from aflite_assets.reports.tables.paired import PairedDifference, paired_differences
 from aflite_assets.reports.tables.table import Column, Heading, Table, TableCell, pivot, ruled
-from aflite_assets.reports.tables.zero_shot import zero_shot_subsets
 
 _ALONE = ("full", "sampled")
 """Train sets that no filter made, in their order; the second is there where a sample is filtered."""
@@ -81,16 +80,6 @@ def _places(data: BenchmarkData, representation: str, evaluator: str) -> list[Pl
             for part in category_parts(test_set)
         ]
     return places
-
-
-def category_parts(test_set: TestSet) -> list[Subset]:
-    """Each category of a challenge set, once; none of a natural test set."""
-    first: dict[tuple[str, str | None], Subset] = {}
-    for part in zero_shot_subsets(test_set) if test_set.challenge else ():
-        if part.column is not None:
-            # the whole category stands before its gold labels; of one label alone there is only that half
-            first.setdefault((part.column, part.category), part)
-    return list(first.values())
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.figures.forgettable_figures import forgettable_pictures
-from aflite_assets.reports.inputs.forgettables import (
+from aflite_assets.analysis.comparisons.second_phase import phase_differences
+from aflite_assets.analysis.inputs.forgettables import (
     Agreement,
     Forgettables,
     SecondPhase,
     ThresholdCurve,
     WeakModelFacts,
 )
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell
-from aflite_assets.reports.intervals import crossed_interval, paired_interval
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
+from aflite_assets.analysis.intervals import crossed_interval, paired_interval
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.figures.forgettable_figures import forgettable_pictures
 from aflite_assets.reports.sentences.section_lines import second_phase_line
 from aflite_assets.reports.tables.forgetting.forgettable_rows import MINORITIES, forgettable_tables
 from aflite_assets.reports.tables.forgetting.overlap_and_threshold import BY_OVERLAP, THRESHOLDS, overlap_tables
@@ -26,7 +27,6 @@ from aflite_assets.reports.tables.forgetting.two_phase import (
     TWO_PHASE,
     TWO_PHASE_DIFFERENCES,
     alone_tables,
-    phase_differences,
     two_phase_tables,
 )
 from tests.undrawn import undrawn_page

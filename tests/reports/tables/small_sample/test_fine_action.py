@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell
-from aflite_assets.reports.tables.paired import paired_differences
+from aflite_assets.analysis.comparisons.paired import paired_differences
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
 from aflite_assets.reports.tables.small_sample.fine_action import FINE_ACTION, fine_action_tables
 from aflite_assets.reports.tables.table import Table
 

@@ -8,23 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aflite_assets.analysis.comparisons.rankings import RankingDifference, ranking_differences
+from aflite_assets.analysis.inputs.rankings import KeptOverlap, RankingPair
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.intervals import crossed_interval
+from aflite_assets.analysis.scores.accuracy import correct_rows
 from aflite_assets.errors import InvalidInputError
-from aflite_assets.reports.inputs.rankings import KeptOverlap, RankingPair
-from aflite_assets.reports.inputs.records import BenchmarkData, Cell, TestSet
-from aflite_assets.reports.intervals import crossed_interval
 from aflite_assets.reports.page.html import render_report
 from aflite_assets.reports.page.json_report import report_json
 from aflite_assets.reports.page.markdown import tables_markdown
-from aflite_assets.reports.scores.accuracy import correct_rows
 from aflite_assets.reports.sentences.rankings import ranking_line, ranking_sentences
 from aflite_assets.reports.tables.all_tables import long_forms, shown_tables
-from aflite_assets.reports.tables.small_sample.rankings import (
-    RANKING_OVERLAP,
-    RANKINGS,
-    RankingDifference,
-    ranking_differences,
-    ranking_tables,
-)
+from aflite_assets.reports.tables.small_sample.rankings import RANKING_OVERLAP, RANKINGS, ranking_tables
 from tests.page_sentences import long_sentences
 
 pytestmark = pytest.mark.usefixtures("undrawn")

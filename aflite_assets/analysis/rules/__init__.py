@@ -1,0 +1,1 @@
+"""Rules on numbers: when a difference is called one, what is enough to tell, and the verdict on a dataset."""

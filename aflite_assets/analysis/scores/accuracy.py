@@ -1,0 +1,160 @@
+"""Accuracies from stored predictions: which rows were right, means over seeds, intervals; no formatting."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.intervals import Interval, effective_rows, wilson_interval
+from aflite_assets.analysis.scores.predictions import MatchedPredictions, MissingScore, match_predictions
+from aflite_assets.analysis.scores.questions import question_credit
+from aflite_assets.analysis.scores.ranks import gold_ranks
+from aflite_assets.errors import DataError, InvalidInputError
+
+
+@dataclass(frozen=True)
+class AccuracySummary:
+    """Accuracy over seeds, with the two kinds of spread kept apart.
+
+    `mean` in [0, 1]; `seeds_deviation`: standard deviation over seeds (divisor seeds - 1), None for one
+    seed: how much training moves the number. `interval`: Wilson interval of the mean: how much the choice of test rows
+    could, at `effective_rows`, which are the `test_rows` unless these belong together in groups.
+    """
+
+    mean: float
+    seeds_deviation: float | None
+    seeds: int
+    test_rows: int
+    interval: Interval
+    effective_rows: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """One place of a table: an accuracy, or why there is none.
+
+    `status` is "done" with an accuracy (of at least one seed), else as in `MissingScore`, or "no rows" when no
+    test row is left. `unfinished_seeds` counts seeds without an accuracy on the test set.
+    """
+
+    status: Literal["done", "failed", "not run", "no probabilities", "no rows"]
+    reason: str | None
+    accuracy: AccuracySummary | None
+    test_rows: int
+    unfinished_seeds: int
+
+
+def summarise(
+    accuracies: Sequence[float],
+    test_rows: int,
+    *,
+    effective: float | None = None,
+    degrees_of_freedom: float = math.inf,
+) -> AccuracySummary:
+    """Mean, deviation over seeds and interval of one accuracy per seed, each in [0, 1].
+
+    `effective`, `degrees_of_freedom`: of rows that belong together, from `intervals.effective_rows`.
+
+    Raises:
+        InvalidInputError: no accuracy, or `test_rows` under 1.
+    """
+    if not accuracies:
+        raise InvalidInputError("no accuracy to summarise; give one per finished seed")
+    mean = min(1.0, math.fsum(accuracies) / len(accuracies))
+    deviation = float(np.std(accuracies, ddof=1)) if len(accuracies) > 1 else None
+    worth = float(test_rows) if effective is None else effective
+    interval = wilson_interval(mean, worth, degrees_of_freedom)
+    return AccuracySummary(mean, deviation, len(accuracies), test_rows, interval, worth)
+
+
+@cached_per_record
+def correct_rows(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
+    """Which rows of the test set the cell predicted right: bool, in the test set's row order; or why unknown.
+
+    Of a set of questions the credit for each, float64 in [0, 1]: 1 where the right answer is found likeliest. Here
+    alone predictions become right or wrong; tables, intervals and verdicts count what this says.
+
+    Predictions are mapped through `test_set.class_map` before they are compared, by label or by probability as
+    `test_set.collapse` says; of equal sums of probabilities the lowest class number wins.
+
+    Raises:
+        DataError: some rows are predicted twice or not at all, a prediction is no class of the dataset, or
+            probabilities are not finite or not of the dataset's classes.
+    """
+    if test_set.unit == "question":
+        return question_credit(cell, test_set)
+    if test_set.adds_probabilities:
+        ranks = gold_ranks(cell, test_set)
+        return ranks if isinstance(ranks, MissingScore) else np.asarray(ranks == 0)
+    matched = match_predictions(cell, test_set)
+    if isinstance(matched, MissingScore):
+        return matched
+    return np.asarray(_by_label(matched, test_set)[matched.positions] == test_set.labels)
+
+
+def cell_accuracy(cell: Cell, test_set: TestSet, mask: np.ndarray | None = None) -> float | None:
+    """Share of right predictions in [0, 1], over the rows that `mask` (bool, one per row) selects.
+
+    None when the cell has no score on the set or no row is selected.
+    """
+    correct = correct_rows(cell, test_set)
+    if isinstance(correct, MissingScore):
+        return None
+    chosen = correct if mask is None else correct[mask]
+    return float(chosen.mean()) if len(chosen) else None
+
+
+def score(correct: Sequence[np.ndarray | MissingScore], mask: np.ndarray, groups: np.ndarray | None) -> Score:
+    """One table entry from the seeds of one evaluator and train set.
+
+    `correct` is what `correct_rows` says of each seed's cell; `mask` selects test rows, bool; `groups` are those of the
+    test set.
+    """
+    finished = [rows for rows in correct if isinstance(rows, np.ndarray)]
+    test_rows, unfinished = int(mask.sum()), len(correct) - len(finished)
+    if not finished:
+        why = min(
+            (each for each in correct if isinstance(each, MissingScore)), key=_urgency, default=MissingScore("not run")
+        )
+        return Score(why.status, why.reason, None, test_rows, unfinished)
+    if not test_rows:
+        return Score("no rows", None, None, 0, unfinished)
+    chosen = [rows[mask] for rows in finished]
+    accuracies = [float(rows.mean()) for rows in chosen]
+    if groups is None:
+        return Score("done", None, summarise(accuracies, test_rows), test_rows, unfinished)
+    effective, degrees = effective_rows(np.mean(chosen, axis=0), groups[mask])
+    summary = summarise(accuracies, test_rows, effective=effective, degrees_of_freedom=degrees)
+    return Score("done", None, summary, test_rows, unfinished)
+
+
+def _urgency(why: MissingScore) -> tuple[bool, bool]:
+    """Failures come first, then whatever has a reason."""
+    return why.status != "failed", why.reason is None
+
+
+def _by_label(matched: MatchedPredictions, test_set: TestSet) -> np.ndarray:
+    """The set's class that each predicted class counts as, -1 for none."""
+    predicted = matched.table["predicted"].to_numpy()
+    classes = len(test_set.label_names if test_set.class_map is None else test_set.class_map)
+    if np.any((predicted < 0) | (predicted >= classes)):
+        raise DataError(
+            f"{matched.where}: predicted classes {sorted(set(predicted.tolist()))[:5]}... "
+            f"are outside the dataset's [0, {classes}); train the evaluator again"
+        )
+    return predicted if test_set.class_map is None else test_set.class_map[predicted]
+
+
+__all__ = [
+    "AccuracySummary",
+    "MissingScore",
+    "Score",
+    "cell_accuracy",
+    "correct_rows",
+    "score",
+    "summarise",
+]

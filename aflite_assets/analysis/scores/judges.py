@@ -1,0 +1,241 @@
+"""Which evaluators can judge a filter: those that learnt something, and have not the make of the filter's own model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.intervals import CrossedInterval, crossed_interval
+from aflite_assets.analysis.rules.dataset_verdict import Shortfall
+from aflite_assets.analysis.rules.enough import lacking
+from aflite_assets.analysis.rules.verdicts import FEWEST_GROUPS, FEWEST_ROWS
+from aflite_assets.analysis.scores.accuracy import correct_rows
+from aflite_assets.analysis.scores.groups import cells_of, control, headline_split
+from aflite_assets.data.questions import is_multiple_choice, right_class
+
+ONE_ANSWER = 0.95
+"""A model that gives one class to this share of a test set is named in the cautions."""
+
+
+@dataclass(frozen=True)
+class OverLargestClass:
+    """How far evaluators trained on full are over always answering the largest class of a test set.
+
+    Of questions, whose labels do not vary, over guessing one of the answers. `largest`: how often that is right, in
+    [0, 1]; `margin`: in points. `lacks`: what there is too little of to tell (`enough.lacking`), None where it tells.
+    """
+
+    evaluator: str
+    test_set: str
+    largest: float
+    margin: CrossedInterval
+    questions: bool = False
+    lacks: Shortfall | None = None
+
+    @property
+    def rival(self) -> str:
+        """What it is compared with, in words."""
+        return "guessing an answer" if self.questions else "the largest class"
+
+    @property
+    def accuracy(self) -> float:
+        """Mean over the trainings, in [0, 1]."""
+        return self.largest + self.margin.difference / 100
+
+    @property
+    def beaten(self) -> bool:
+        """Whether the whole interval lies over it."""
+        return self.margin.low > 0
+
+    @property
+    def at_chance(self) -> bool:
+        """Whether an interval that can tell holds no difference.
+
+        One wholly under it has learnt what misleads there; one that is too wide says nothing (`too_few`).
+        """
+        return self.lacks is None and self.margin.low <= 0 <= self.margin.high
+
+    @property
+    def too_few(self) -> str:
+        """What there is too little of to tell: "rows", "questions", "groups" or "seeds"; empty where it tells."""
+        if self.lacks is None:
+            return ""
+        return "questions" if self.questions and self.lacks.what == "rows" else self.lacks.what
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """What speaks against judging by an evaluator; nothing where all is empty.
+
+    `learnt`: None where it beats the largest class, or where that cannot be asked. `one_answer`: the train sets of the
+    comparison after which it gives one class almost alone. `made_of`: the representations whose model has its make.
+    """
+
+    learnt: OverLargestClass | None
+    one_answer: tuple[str, ...]
+    made_of: tuple[str, ...]
+
+    @property
+    def disqualified(self) -> bool:
+        """Whether nothing can be concluded from it; its make alone is a reservation."""
+        return self.learnt is not None or bool(self.one_answer)
+
+
+def over_largest_class(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> dict[str, OverLargestClass]:
+    """Of every evaluator trained on full how far it is over the largest class of the natural test set of headlines.
+
+    Left out are evaluators without a finished training on full. Empty where there is no natural test set or under
+    20 rows or 10 groups, which cannot tell; and of answers of questions that are not asked by question, where the
+    largest class is no rival.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    natural = [one for one in test_sets if not one.challenge]
+    test_set = next((one for one in natural if one.name == headline_split([each.name for each in natural])), None)
+    return {} if test_set is None else _over(cells, test_set)
+
+
+def over_largest_class_elsewhere(
+    cells: Sequence[Cell], test_sets: Sequence[TestSet]
+) -> dict[str, dict[str, OverLargestClass]]:
+    """The same by challenge set, against the largest class of each; without sets of which it cannot be asked.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    found = {one.name: _over(cells, one) for one in test_sets if one.challenge}
+    return {name: by_evaluator for name, by_evaluator in found.items() if by_evaluator}
+
+
+def _over(cells: Sequence[Cell], test_set: TestSet) -> dict[str, OverLargestClass]:
+    if len(test_set.row_ids) < FEWEST_ROWS or _asks_for_answers(test_set):
+        return {}
+    always = _always_the_largest(test_set)
+    found = {}
+    for name in dict.fromkeys(cell.evaluator for cell in cells):
+        full = [cell for cell in cells if (cell.evaluator, cell.train_set) == (name, "full")]
+        right = [rows for cell in full if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
+        if right:
+            margin = crossed_interval(right, [always] * len(right), test_set.groups)
+            if margin.effective_groups >= FEWEST_GROUPS:
+                asked = test_set.unit == "question"
+                lacks = lacking(right, [always] * len(right), test_set.groups)
+                found[name] = OverLargestClass(name, test_set.name, float(always.mean()), margin, asked, lacks)
+    return found
+
+
+def _always_the_largest(test_set: TestSet) -> np.ndarray:
+    """Which rows that answer gets right; of questions the share of guesses."""
+    if test_set.chance is not None:
+        return np.full(len(test_set.row_ids), test_set.chance)
+    return np.asarray(test_set.labels == np.bincount(test_set.labels).argmax())
+
+
+def _asks_for_answers(test_set: TestSet) -> bool:
+    """Whether rows are answers of questions, of which several may be right, or labels do not vary."""
+    if test_set.unit == "question":
+        return False
+    right = right_class(test_set.label_names)
+    if right is not None and is_multiple_choice(test_set.labels == right, test_set.groups):
+        return True
+    return len(np.unique(test_set.labels)) < 2
+
+
+def one_answer_cells(trained: Sequence[Cell], test_sets: Sequence[TestSet]) -> list[Cell]:
+    """Cells that answer a natural test set with one class almost alone, and are not surely better than that.
+
+    Asked of sets with 20 rows or more in which no class is so frequent. Where one is nearly so frequent a good model
+    may give it to as many rows; it is then better than the largest class by the whole interval of the test rows.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    asked = [
+        one
+        for one in test_sets
+        if not one.challenge and len(one.row_ids) >= FEWEST_ROWS and _largest_share(one.labels) < ONE_ANSWER
+    ]
+    return [cell for cell in trained if any(_gives_one_answer(cell, one) for one in asked)]
+
+
+def _gives_one_answer(cell: Cell, test_set: TestSet) -> bool:
+    if cell.predictions is None:
+        return False
+    answers = cell.predictions.filter(pc.equal(cell.predictions["test_set"], test_set.name))["predicted"].to_numpy()
+    if not len(answers) or np.bincount(answers).max() < ONE_ANSWER * len(answers):
+        return False
+    right = correct_rows(cell, test_set)
+    if not isinstance(right, np.ndarray):
+        return True
+    return crossed_interval([right], [_always_the_largest(test_set)], test_set.groups).low <= 0
+
+
+def _largest_share(labels: np.ndarray) -> float:
+    return float(np.bincount(labels).max() / len(labels)) if len(labels) else 1.0
+
+
+def same_kind(data: BenchmarkData, kinds: Mapping[str, str]) -> dict[str, list[str]]:
+    """Evaluators with the representations that `kinds` (`BenchmarkData.families`, say) has the same text for."""
+    related = {}
+    for name in data.evaluators:
+        kind = kinds.get(f"evaluators.{name}")
+        adversaries = [
+            representation
+            for representation in data.representations
+            if kind and kinds.get(f"representations.{representation}") == kind
+        ]
+        if adversaries:
+            related[name] = adversaries
+    return related
+
+
+@cached_per_record
+def doubts(data: BenchmarkData, evaluator: str) -> Doubts:
+    """What speaks against judging the filters by this evaluator."""
+    behind = over_largest_class(data.cells, data.test_sets).get(evaluator)
+    compared = {"full", "filtered", *(control(data, name) for name in data.representations)}
+    own = [cell for cell in data.cells if cell.evaluator == evaluator and cell.train_set in compared]
+    collapsed = dict.fromkeys(cell.train_set for cell in one_answer_cells(own, data.test_sets))
+    return Doubts(
+        None if behind is None or behind.beaten else behind,
+        tuple(collapsed),
+        tuple(same_kind(data, data.families).get(evaluator, ())),
+    )
+
+
+def masters(data: BenchmarkData, evaluator: str, test_set: TestSet) -> bool:
+    """Whether it is surely better on a test set than its largest class, trained on full or on either compared set.
+
+    True where rows are too few to tell.
+
+    Raises:
+        DataError: predictions do not fit the test set.
+    """
+    always = _always_the_largest(test_set)
+    compared = {"full", "filtered", *(control(data, name) for name in data.representations)}
+    asked = False
+    for train_set, representation in dict.fromkeys((c.train_set, c.representation) for c in data.cells):
+        if train_set not in compared:
+            continue
+        trained = cells_of(data, evaluator, train_set, representation)
+        right = [rows for cell in trained if isinstance(rows := correct_rows(cell, test_set), np.ndarray)]
+        if right and len(always) >= FEWEST_ROWS:
+            margin = crossed_interval(right, [always] * len(right), test_set.groups)
+            asked = True
+            if margin.low > 0:
+                return True
+    return not asked
+
+
+def judges(data: BenchmarkData) -> tuple[str, ...]:
+    """The evaluators to judge by, the best placed first, of those that see whole inputs and learnt something.
+
+    Those of another make than the models that filtered come first, otherwise in their order; none where all are
+    disqualified.
+    """
+    fit = [name for name in data.judging_evaluators if not doubts(data, name).disqualified]
+    return tuple(sorted(fit, key=lambda name: bool(doubts(data, name).made_of)))

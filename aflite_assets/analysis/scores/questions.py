@@ -1,0 +1,177 @@
+"""Multiple choice scored by question: whether the right answer is the one that a model finds likeliest.
+
+Rows are answers, right or wrong. A test set of answers becomes one of questions, and the predictions of its rows become
+predictions of questions; from there on `accuracy` and all tables count these.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.scores.predictions import MissingScore, match_predictions
+from aflite_assets.data.questions import is_multiple_choice, whole_questions
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.wording import counted
+
+CREDIT = "credit"
+"""Column of a predictions table with a row per question: float64 in [0, 1], null without probabilities."""
+
+PICKED = "picked"
+"""The row id of the answer found likeliest, the first of several; null without probabilities."""
+
+
+@dataclass(frozen=True, eq=False)
+class QuestionScores:
+    """A model on the questions of a test set.
+
+    `questions` int64: their group numbers, ascending. `credit` float64 in [0, 1]: 1 where the right answer alone has
+    the highest probability of being right, 1/n where n answers share the highest and the right one is among them, else
+    0; the mean is what drawing among equals gives on average. `chance` float64: 1 over the answers of each question.
+    """
+
+    questions: np.ndarray
+    credit: np.ndarray
+    chance: np.ndarray
+
+    @property
+    def accuracy(self) -> float:
+        """Share of questions answered right."""
+        return float(self.credit.mean())
+
+
+def question_scores(probability: np.ndarray, right: np.ndarray, groups: np.ndarray) -> QuestionScores:
+    """Score answers by question, whatever the number of each question's answers.
+
+    `probability` (rows,): the model's of this answer being right; `right` bool (rows,); `groups` int64 (rows,), one
+    number per question.
+
+    Raises:
+        InvalidInputError: there is no row, a probability is not finite, or a group is no question.
+    """
+    if not len(groups) or not np.isfinite(probability).all():
+        raise InvalidInputError(
+            f"{len(groups)} answers with {int((~np.isfinite(probability)).sum())} probabilities that are not finite; "
+            "give at least one question and finite numbers"
+        )
+    if not is_multiple_choice(right, groups):
+        raise InvalidInputError(
+            "a group has fewer than two answers or not exactly one that is right; choose rows by whole_questions"
+        )
+    questions, question, answers = np.unique(groups, return_inverse=True, return_counts=True)
+    highest = np.full(len(questions), -np.inf)
+    np.maximum.at(highest, question, probability)
+    among_highest = probability == highest[question]
+    sharing = np.bincount(question, weights=among_highest)
+    credit = np.bincount(question, weights=among_highest & right) / sharing
+    return QuestionScores(questions, credit, 1 / answers)
+
+
+def question_set(test_set: TestSet, right: int) -> TestSet:
+    """The same test set with the question as its unit, each as the row of its right answer; `right` is its class.
+
+    A question counts as kept where all its answers are, so that it can be answered as it was asked. Those that are not
+    whole (fewer than two answers, or not one right one) are left out, which the notes say.
+
+    Raises:
+        InvalidInputError: the rows have no groups, or no group is a question.
+    """
+    is_right, groups = test_set.labels == right, test_set.groups
+    if groups is None or not (whole := whole_questions(is_right, groups)).any():
+        raise InvalidInputError(
+            f"test set {test_set.name!r} has no question with two answers or more, one of them right"
+        )
+    left_out = len(np.unique(groups)) - len(np.unique(groups[whole]))
+    chosen = np.flatnonzero(whole & is_right)
+    chosen = chosen[np.argsort(groups[chosen], kind="stable")]
+
+    def all_answers(kept: np.ndarray) -> np.ndarray:
+        return whole_questions(is_right, groups, kept)[chosen]
+
+    _, answers = np.unique(groups[whole], return_counts=True)
+    note = f"Questions without two answers or more, one of them right, are left out: {left_out:,}."
+    return replace(
+        test_set,
+        row_ids=test_set.row_ids[chosen],
+        labels=test_set.labels[chosen],
+        kept={name: all_answers(kept) for name, kept in test_set.kept.items()},
+        own_kept={name: all_answers(kept) for name, kept in test_set.own_kept.items()},
+        categories={name: values[chosen] for name, values in test_set.categories.items()},
+        notes=(*test_set.notes, note) if left_out else test_set.notes,
+        groups=None,
+        class_map=None,  # the right answer is one, by whatever name
+        unit="question",
+        chance=float((1 / answers).mean()),
+    )
+
+
+def question_predictions(cell: Cell, test_set: TestSet, right: int) -> pa.Table:
+    """A cell's predictions of a test set of answers as predictions of its questions.
+
+    `test_set`: by answer; `right`: the class of right answers. Columns test_set, row_id (of the right answer),
+    predicted (the class of the answer that was picked; without probabilities 0), `CREDIT` and `PICKED`.
+
+    Raises:
+        DataError: predictions and rows do not match.
+        InvalidInputError: the cell has no predictions of the set, or no group is a question.
+    """
+    matched = match_predictions(cell, test_set)
+    if isinstance(matched, MissingScore):
+        raise InvalidInputError(f"{cell.evaluator!r} has no predictions of {test_set.name!r}: {matched.status}")
+    asked = question_set(test_set, right)
+    column = matched.table["probabilities"].combine_chunks()
+    count = len(asked.row_ids)
+    names = pa.array([test_set.name] * count, pa.string())
+    if column.null_count:
+        nothing = pa.nulls(count)
+        values = [names, asked.row_ids, np.zeros(count, np.int64), nothing.cast(pa.float64()), nothing.cast(pa.int64())]
+        return pa.table(dict(zip(_COLUMNS, values, strict=True)))
+    probability = column.flatten().to_numpy().reshape(len(column), -1)[matched.positions, right]
+    is_right = test_set.labels == right
+    groups = test_set.groups
+    assert groups is not None  # question_set refuses a set without
+    whole = np.flatnonzero(whole_questions(is_right, groups))
+    scores = question_scores(probability[whole], is_right[whole], groups[whole])
+    # by question, then the likeliest first, then in the set's order
+    order = np.lexsort((whole, -probability[whole], groups[whole]))
+    firsts = whole[order][np.unique(groups[whole][order], return_index=True)[1]]
+    values = [names, asked.row_ids, test_set.labels[firsts], scores.credit, test_set.row_ids[firsts]]
+    return pa.table(dict(zip(_COLUMNS, values, strict=True)))
+
+
+_COLUMNS = ("test_set", "row_id", "predicted", CREDIT, PICKED)
+
+
+def question_counts(data: BenchmarkData) -> dict[str, int]:
+    """By split how many questions its rows are answers of; empty where the rows are no answers."""
+    examples = data.examples
+    if data.source.right is None or examples.groups is None:
+        return {}
+    splits = examples.table["split"].to_numpy()
+    return {split: len(np.unique(examples.groups[splits == split])) for split in dict.fromkeys(splits.tolist())}
+
+
+def answers_text(data: BenchmarkData, row_ids: np.ndarray) -> str:
+    """What these rows (int64 ids) are, "answers of 98 questions"; empty where rows are no answers."""
+    examples = data.examples
+    if data.source.right is None or examples.groups is None:
+        return ""
+    asked = len(np.unique(examples.groups[np.isin(examples.row_ids, row_ids)]))
+    return f"answers of {counted(asked, 'question')}"
+
+
+def question_credit(cell: Cell, test_set: TestSet) -> np.ndarray | MissingScore:
+    """The credit of each question of a set by question, float64 in [0, 1], in its order; or why it is unknown.
+
+    Raises:
+        DataError: predictions and questions do not match.
+    """
+    matched = match_predictions(cell, test_set)
+    if isinstance(matched, MissingScore):
+        return matched
+    if CREDIT not in matched.table.column_names or matched.table[CREDIT].null_count:
+        return MissingScore("no probabilities", f"{cell.evaluator} gives none to choose an answer by")
+    credit = matched.table[CREDIT].to_numpy()[matched.positions]
+    credit.setflags(write=False)
+    return credit

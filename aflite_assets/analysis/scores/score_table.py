@@ -1,0 +1,137 @@
+"""The tidy table of all scores: one per evaluator, train set, test set and part; other tables show them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from aflite_assets.analysis.cached_per_record import cached_per_record
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.analysis.scores.accuracy import Score, correct_rows, score
+from aflite_assets.analysis.scores.groups import cell_groups, train_rows
+from aflite_assets.analysis.scores.predictions import MissingScore
+from aflite_assets.analysis.scores.ranks import TOP, gold_ranks, is_ranked
+from aflite_assets.analysis.scores.subsets import Subset, subsets_of
+
+TestedOn = Literal["full", "filtered", "own", "all"]
+
+
+class Place(NamedTuple):
+    """What a score is of.
+
+    `tested_on`: of a natural test set its "full" or "filtered" rows, or its "own", which the law left that made the
+    train set; "all" of a challenge set or of the part that `column`, `category` and `label` name (`subsets.Subset`).
+    `representation`: which filtering train set and rows belong to; `full` has a score with each. `top`: 1, or
+    `ranks.TOP` of whole sets with many classes.
+    """
+
+    representation: str
+    evaluator: str
+    train_set: str
+    test_set: str
+    tested_on: TestedOn = "all"
+    column: str | None = None
+    category: str | None = None
+    label: str | None = None
+    top: int = 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is about no part of a challenge set."""
+        return self.column is None and self.label is None
+
+
+@cached_per_record
+def score_table(data: BenchmarkData) -> Mapping[Place, Score]:
+    """Every score of a report, by evaluator, train set and test set in the order of the tables.
+
+    Raises:
+        DataError: predictions do not fit their test sets.
+    """
+    ranked = {one.name for one in data.test_sets if is_ranked(data.label_names, one) and _has_ranks(data, one)}
+    scores: dict[Place, Score] = {}
+    for representation in data.representations:
+        for evaluator, train_set, cells in cell_groups(data, representation):
+            for test_set in data.test_sets:
+                place = Place(representation, evaluator, train_set, test_set.name)
+                scores |= _scores(place, cells, test_set, ranked=test_set.name in ranked)
+    return scores
+
+
+def _scores(place: Place, cells: list[Cell], test_set: TestSet, *, ranked: bool) -> dict[Place, Score]:
+    right = [correct_rows(cell, test_set) for cell in cells]
+    found = {
+        place._replace(tested_on=tested_on, column=part.column, category=part.category, label=part.label): score(
+            right, part.mask, test_set.groups
+        )
+        for tested_on, part in tested_subsets(place.representation, place.train_set, test_set)
+    }
+    if not ranked:
+        return found
+    ranks = [gold_ranks(cell, test_set) for cell in cells]
+    right = [rank if isinstance(rank, MissingScore) else rank < TOP for rank in ranks]
+    return found | {
+        place._replace(tested_on=tested_on, top=TOP): score(right, part.mask, test_set.groups)
+        for tested_on, part in tested_subsets(place.representation, place.train_set, test_set)
+        if part.column is part.label is None
+    }
+
+
+def tested_subsets(representation: str, train_set: str, test_set: TestSet) -> Iterator[tuple[TestedOn, Subset]]:
+    """The rows of a test set that a train set of a filtering is scored on, the whole set first."""
+    everything = np.ones(len(test_set.row_ids), dtype=bool)
+    yield ("all" if test_set.challenge else "full"), Subset(None, None, None, everything)
+    if test_set.challenge:
+        yield from (("all", part) for part in subsets_of(test_set))
+        return
+    kept = test_set.kept.get(representation)
+    if kept is not None:
+        yield "filtered", Subset(None, None, None, kept)
+    own = test_set.own_kept.get((representation, train_set), kept if train_set == "filtered" else None)
+    if own is not None:
+        yield "own", Subset(None, None, None, own)
+
+
+def _has_ranks(data: BenchmarkData, test_set: TestSet) -> bool:
+    return any(isinstance(gold_ranks(cell, test_set), np.ndarray) for cell in data.cells)
+
+
+def trained_sizes(data: BenchmarkData, representation: str) -> dict[tuple[str, str], tuple[int, ...]]:
+    """Evaluators and train sets in the tables' order, each with the distinct numbers of train rows over its seeds."""
+    return {(name, train_set): train_rows(cells) for name, train_set, cells in cell_groups(data, representation)}
+
+
+def points(before: Score | None, after: Score | None) -> float | None:
+    """How many points (hundredths of accuracy) `after` lies below `before`; None where either is missing."""
+    if before is None or after is None or before.accuracy is None or after.accuracy is None:
+        return None
+    return 100 * (before.accuracy.mean - after.accuracy.mean)
+
+
+def score_records(data: BenchmarkData, *, challenge: bool) -> Iterator[dict[str, Any]]:
+    """The scores on natural test sets, or on challenge sets, as records: what a score is of, then its numbers."""
+    names = {one.name for one in data.test_sets if one.challenge == challenge}
+    for place, found in score_table(data).items():
+        if place.test_set in names and place.top == 1:
+            yield place._asdict() | score_record(found)
+
+
+def score_record(score: Score) -> dict[str, Any]:
+    """A score as numbers: shares in [0, 1], counts, None for what is missing."""
+    record: dict[str, Any] = {
+        "status": score.status,
+        "reason": score.reason,
+        "test_rows": score.test_rows,
+        "unfinished_seeds": score.unfinished_seeds,
+    }
+    if score.accuracy is None:
+        return record
+    interval = score.accuracy.interval
+    return record | {
+        "accuracy": score.accuracy.mean,
+        "seeds_deviation": score.accuracy.seeds_deviation,
+        "seeds": score.accuracy.seeds,
+        "effective_rows": score.accuracy.effective_rows,
+        "interval_low": interval.low,
+        "interval_high": interval.high,
+    }

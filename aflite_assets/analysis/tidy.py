@@ -1,0 +1,97 @@
+"""Tidy tables: a row per number, described by a record type, as Arrow and back. The tables themselves stand elsewhere.
+
+A table's columns are the fields of its record, in their order and with their types, so that what computes numbers, what
+is published as Parquet and what reads it back cannot drift apart.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from types import NoneType, UnionType
+from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
+
+from aflite_assets.errors import DataError, InvalidInputError
+
+SCHEMA_VERSION = 1
+"""Raised when a column changes its meaning, goes or gets another type; new columns and tables leave it."""
+
+VERSION_KEY = b"aflite.schema_version"
+
+Record_co = TypeVar("Record_co", covariant=True)
+
+_TYPES: Mapping[object, pa.DataType] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+@dataclass(frozen=True)
+class TidyTable(Generic[Record_co]):
+    """One table: its name, which is that of its file below `tables/`, and the dataclass of its rows.
+
+    Fields of a record are str, int, float, bool, a Literal of texts, or tuples of one of these; any of them may be
+    None, which is null in the table.
+    """
+
+    name: str
+    record: type[Record_co]
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns with their types, and the schema version in the metadata.
+
+        Raises:
+            InvalidInputError: a field has another type.
+        """
+        hints = get_type_hints(self.record)
+        names = [field.name for field in fields(self.record)]  # type: ignore[arg-type]
+        columns = [(name, _arrow_type(hints[name], f"{self.name}.{name}")) for name in names]
+        return pa.schema(columns, {VERSION_KEY: str(SCHEMA_VERSION).encode()})
+
+    def to_arrow(self, records: Iterable[object]) -> pa.Table:
+        """The records as rows; the columns are there without any record, too."""
+        return pa.Table.from_pylist(list(map(self.as_row, records)), self.schema)
+
+    def as_row(self, record: object) -> dict[str, Any]:
+        """One record's values by column."""
+        return {name: getattr(record, name) for name in self.schema.names}
+
+    def from_arrow(self, table: pa.Table) -> tuple[Record_co, ...]:
+        """The rows as records; columns of a later version are left out, and those of it that are missing are None.
+
+        Raises:
+            DataError: the table was written with another schema version.
+        """
+        version = int((table.schema.metadata or {}).get(VERSION_KEY, b"0"))
+        if version != SCHEMA_VERSION:
+            raise DataError(
+                f"table {self.name!r} has schema version {version}, and this code reads {SCHEMA_VERSION}; "
+                "materialise analysis again"
+            )
+        names = self.schema.names
+        lists = {name for name in names if pa.types.is_list(self.schema.field(name).type)}
+        columns = {name: table[name].to_pylist() for name in names if name in table.column_names}
+        make: Any = self.record
+        return tuple(
+            make(
+                **{name: None if name not in columns else _value(columns[name][place], name in lists) for name in names}
+            )
+            for place in range(table.num_rows)
+        )
+
+
+def _value(value: Any, is_list: bool) -> Any:
+    return tuple(value) if is_list and value is not None else value
+
+
+def _arrow_type(hint: object, where: str) -> pa.DataType:
+    if get_origin(hint) in (Union, UnionType):
+        kinds = {_arrow_type(one, where) for one in get_args(hint) if one is not NoneType}
+        if len(kinds) == 1:
+            return kinds.pop()
+    if get_origin(hint) is Literal and all(isinstance(one, str) for one in get_args(hint)):
+        return pa.string()
+    if get_origin(hint) is tuple and len(get_args(hint)) == 2 and get_args(hint)[1] is Ellipsis:
+        return pa.list_(_arrow_type(get_args(hint)[0], where))
+    if hint in _TYPES:
+        return _TYPES[hint]
+    raise InvalidInputError(f"{where} is {hint}; a column is str, int, float, bool, or a tuple of one of these")

@@ -1,1 +1,0 @@
-"""From predictions to accuracies, intervals and verdicts: numbers alone. Their arrangement in tables: `tables`."""

@@ -1,0 +1,78 @@
+"""Text of a dataset made safe to show, numbers and lists of names made readable. No markup."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+MAX_SHOWN_CHARACTERS = 300
+"""Longer dataset texts are cut in reports."""
+
+DASH = "\N{EN DASH}"
+"""Stands between the ends of a range, and alone where nothing applies."""
+
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_MINUS = "\N{MINUS SIGN}"
+_NON_CHARACTER = re.compile("[\ufdd0-\ufdef\ufffe\uffff]")
+_BIDI_CONTROLS = frozenset("\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def printable(text: str) -> str:
+    """The text with what cannot or must not be shown replaced by visible signs.
+
+    C0 controls but tab and line feed become their pictures (NUL: "␀"); carriage returns line feeds; other
+    controls, direction overrides, lone surrogates and non-characters become U+FFFD.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if text.isascii() and text.isprintable():
+        return text
+    return _NON_CHARACTER.sub(_REPLACEMENT, "".join(map(_visible, text)))
+
+
+def _visible(character: str) -> str:
+    if character in "\n\t":
+        return character
+    if character < " ":
+        return chr(0x2400 + ord(character))
+    hidden = unicodedata.category(character) in ("Cc", "Cs") or character in _BIDI_CONTROLS
+    return _REPLACEMENT if hidden else character
+
+
+def one_line(text: str) -> str:
+    """The text safe to show, every run of white space one space."""
+    return " ".join(printable(text).split())
+
+
+def percent(share: float) -> str:
+    """A share in [0, 1] in per cent with one decimal and no sign: 0.8125 is "81.2"."""
+    return f"{100 * share:.1f}"
+
+
+def signed_points(points: float, *, decimals: int = 1) -> str:
+    """A difference in points with so many decimals and a true minus sign; what rounds to zero has no sign."""
+    rounded = round(points, decimals)
+    return f"{_MINUS}{-rounded:.{decimals}f}" if rounded < 0 else f"{abs(rounded):.{decimals}f}"
+
+
+def count(number: int) -> str:
+    """A count with thousands separators."""
+    return f"{number:,}"
+
+
+def listed(names: Sequence[str], most: int | None = None) -> str:
+    """The names with commas and a last "and"; beyond `most` a count of the rest."""
+    if most is not None and len(names) > most:
+        names = [*names[:most], f"{count(len(names) - most)} more"]
+    return ", ".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def value_text(value: object) -> str:
+    """Any value of a table cell or setting: counts with separators, four significant digits, "none"."""
+    if value is None or (isinstance(value, float) and value != value):
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return count(value) if abs(value) >= 10_000 else str(value)
+    if isinstance(value, float):
+        return f"{value:.4g}".replace("-", _MINUS, 1) if abs(value) < 1e4 else f"{value:,.0f}"
+    return str(value)

@@ -1,0 +1,137 @@
+"""Which comparisons make a verdict: planted answers that move from one class to another."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from aflite_assets.analysis.comparisons.verdict_evidence import filtering_verdict
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell, TestSet
+from aflite_assets.reports.sentences.summary import comparison_sentence
+from aflite_assets.reports.sentences.verdict import verdict_text
+from tests.planted_reports import done_cell
+from tests.reports.sentences.test_verdict import WORD, started, with_cues
+
+ROWS = 300
+
+
+def uneven_set(ones: int, name: str = "odd") -> TestSet:
+    """Two gold labels, so many rows of the second one first."""
+    labels = (np.arange(ROWS) < ones).astype(np.int64)
+    names = ("entailment", "non-entailment")
+    return TestSet(name, True, np.arange(ROWS), labels, names, {}, {}, np.array([0, 1, 1]))
+
+
+def answering(cell: Cell, test_set: TestSet, first_class: float) -> Cell:
+    """The cell with answers on `test_set` that go with nothing: the first class for this share of the rows."""
+    assert cell.predictions is not None
+    rng = np.random.default_rng([cell.seed, len(cell.train_set)])
+    said = np.where(rng.random(ROWS) < first_class, 0, 1)
+    table = pa.table({"test_set": [test_set.name] * ROWS, "row_id": np.arange(ROWS), "predicted": said})
+    return replace(cell, predictions=pa.concat_tables([cell.predictions, table]))
+
+
+def shifted(
+    planted: BenchmarkData, shares: Mapping[str, float], *, ones: int, seeds: int = 3, evaluator: str = "linear"
+) -> BenchmarkData:
+    """Filtered and random alike on the natural sets; on `odd` so often the first class, whatever the row."""
+    natural = tuple(one for one in planted.test_sets if not one.challenge)
+    odd = uneven_set(ones)
+    cells = tuple(
+        answering(
+            done_cell(natural, (0.9, 0.6, 0), evaluator=evaluator, train_set=name, seed=seed, train_rows=400),
+            odd,
+            share,
+        )
+        for name, share in shares.items()
+        for seed in range(seeds)
+    )
+    return started(replace(planted, test_sets=(*natural, odd), cells=cells))
+
+
+@pytest.mark.parametrize(
+    ("shares", "ones", "seeds"),
+    [
+        ({"full": 0.5, "random": 0.95, "filtered": 0.05}, 180, 3),
+        ({"full": 0.35, "random": 0.8, "filtered": 0.35}, 195, 5),
+    ],
+)
+def test_answers_that_move_to_the_larger_gold_label_are_no_gain(
+    planted: BenchmarkData, shares: Mapping[str, float], ones: int, seeds: int
+) -> None:
+    verdict = filtering_verdict(shifted(planted, shares, ones=ones, seeds=seeds), "roberta")
+    primary = verdict.evidence.primary
+    assert primary is not None
+    assert primary.difference is not None
+    assert primary.difference > 10
+    assert primary.label_mean is not None
+    assert abs(primary.label_mean[0]) < 5
+    assert primary.label_mean[1] < 0
+    assert (primary.verdict.side, primary.verdict.why) == ("open", "not surely in the mean over gold labels")
+    assert primary.beyond_natural is not None
+    assert primary.beyond_natural[1] < 0.05
+    assert (verdict.code, verdict.gains) == ("learnable_no_shortcut_shown", ())
+
+
+def test_the_report_says_that_answers_may_just_have_moved(planted: BenchmarkData) -> None:
+    data = shifted(planted, {"full": 0.5, "random": 0.95, "filtered": 0.05}, ones=180)
+    (gain,) = (one.text for one in verdict_text(data, "roberta").details if one.text.startswith("Against as many"))
+    assert re.search(
+        r"\. Where each gold label weighs the same it is [0-9]\.[0-9] points \(95 % \[.*\]\), so nothing follows\.",
+        gain,
+    )
+    assert verdict_text(with_cues(data, WORD), "roberta").sentence.endswith(
+        "Whether filtering helps is open (linear on odd; answers may just have moved between classes)."
+    )
+    compared = comparison_sentence(data, "roberta")
+    assert "open (not surely in the mean over gold labels) (linear trained on" in compared
+    assert "Answers may just have moved between classes, whose rows are uneven there." in compared
+
+
+def test_answers_that_move_to_the_smaller_gold_label_are_no_harm(planted: BenchmarkData) -> None:
+    data = shifted(planted, {"full": 0.5, "random": 0.05, "filtered": 0.95}, ones=180)
+    verdict = filtering_verdict(with_cues(data, WORD), "roberta")
+    assert verdict.evidence.primary is not None
+    assert verdict.evidence.primary.difference is not None
+    assert verdict.evidence.primary.difference < -10
+    assert verdict.code == "shortcut_found"
+
+
+def test_on_even_gold_labels_their_mean_is_the_same_comparison(planted: BenchmarkData) -> None:
+    primary = filtering_verdict(with_cues(started(planted), WORD), "roberta").evidence.primary
+    assert primary is not None
+    assert primary.label_mean is not None
+    assert primary.label_mean[0] == primary.difference == pytest.approx(11)
+    assert primary.verdict.side == "above"
+
+
+def without_cue(planted: BenchmarkData) -> BenchmarkData:
+    """`linear` is as good after either training; `part` is better on `odd` after filtered, on both gold labels."""
+    alike = shifted(planted, {"full": 0.5, "random": 0.5, "filtered": 0.5}, ones=180)
+    labels = {one.name: one.labels for one in alike.test_sets}
+
+    def better(cell: Cell) -> Cell:
+        """Right on two in three rows of `odd` where it was trained on filtered, else on one in three."""
+        assert cell.predictions is not None
+        table, rows = cell.predictions, np.arange(ROWS)
+        right = (rows % 3 > 0) == (cell.train_set == "filtered")
+        said = np.where(right, labels["odd"], 1 - labels["odd"])
+        natural = table.slice(0, table.num_rows - ROWS)
+        odd = pa.table({"test_set": ["odd"] * ROWS, "row_id": rows, "predicted": said})
+        return replace(cell, evaluator="part", predictions=pa.concat_tables([natural, odd]))
+
+    return replace(alike, cells=(*alike.cells, *map(better, alike.cells)))
+
+
+def test_gains_count_only_of_evaluators_that_may_judge(planted: BenchmarkData) -> None:
+    data = without_cue(planted)
+    both = filtering_verdict(data, "roberta")
+    assert [(one.evaluator, one.test_set) for one in both.gains] == [("part", "odd")]
+    assert both.code.startswith("shortcut_found")
+    alone = filtering_verdict(replace(data, partial_inputs=("part",)), "roberta")
+    assert (alone.code, alone.gains) == ("learnable_no_shortcut_shown", ())
+    barred = next(one for one in alone.evidence.comparisons if (one.evaluator, one.test_set) == ("part", "odd"))
+    assert (barred.verdict.side, barred.may_judge, barred.beyond_natural) == ("above", False, None)

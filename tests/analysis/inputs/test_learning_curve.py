@@ -1,0 +1,252 @@
+"""Where planted learning curves flatten, and what is said of those that do not."""
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from aflite_assets.analysis.inputs.learning_curve import (
+    LearningCurve,
+    SampleCurve,
+    choice_text,
+    chosen_rows,
+    curve_rows,
+    elbow,
+    sample_rows,
+    sample_text,
+)
+from aflite_assets.analysis.intervals import wilson_interval
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.figures.drawing import BLUE, MAX_BYTES, ORANGE
+from aflite_assets.reports.figures.filtering_figures import learning_curve_picture
+from aflite_assets.specs.sample import StopRule
+
+SIZES = (40, 80, 160, 320, 640)
+
+
+def _curve(name: str, *right: int, held_back: int = 500, largest_class: int = 170) -> LearningCurve:
+    return LearningCurve(name, SIZES[: len(right)], right, held_back, largest_class)
+
+
+@pytest.mark.parametrize(
+    ("right", "held_back", "expected"),
+    [
+        pytest.param((170, 180, 420, 425, 428), 500, 160, id="sharp: right after the rise"),
+        pytest.param((430, 430, 430, 430, 430), 500, 40, id="flat: the smallest"),
+        pytest.param((350, 360, 345, 355, 350), 500, 40, id="flat with noise: the smallest"),
+        pytest.param((200, 260, 320, 380, 440), 500, 640, id="rising to the end: the largest"),
+        pytest.param((200, 440, 300, 430, 435), 500, 320, id="a lucky small sample is no elbow"),
+        pytest.param((200, 400, 450, 430, 300), 500, 80, id="a bad last training is no rise"),
+        pytest.param((1600, 1660, 1744, 1780, 1800), 2000, 320, id="slow: within the noise of 2,000 rows"),
+        pytest.param((400, 415, 436, 445, 450), 500, 160, id="slow: 500 rows tell less"),
+        pytest.param((500, 500, 500, 500, 500), 500, 40, id="all right"),
+        pytest.param((0, 0, 0, 0, 0), 500, 40, id="none right"),
+        pytest.param((0, 0, 0, 0, 500), 500, 640, id="at once"),
+    ],
+)
+def test_elbows_of_planted_curves(right: tuple[int, ...], held_back: int, expected: int) -> None:
+    assert elbow(SIZES, right, held_back) == expected
+
+
+def test_the_elbow_is_the_first_size_within_the_interval_of_the_best() -> None:
+    low = wilson_interval(0.8, 500).low
+    assert low == pytest.approx(0.7627, abs=1e-4)
+    assert elbow((10, 20, 30), (381, 390, 400), 500) == 20
+    assert elbow((10, 20, 30), (382, 390, 400), 500) == 10
+
+
+ANSWERS = st.lists(st.integers(0, 200), min_size=1, max_size=5)
+
+
+@given(ANSWERS)
+def test_the_elbow_is_one_of_the_sizes(right: list[int]) -> None:
+    assert elbow(SIZES[: len(right)], right, 200) in SIZES[: len(right)]
+
+
+@given(ANSWERS, st.integers(0, 200))
+def test_a_better_last_point_never_makes_the_choice_smaller(right: list[int], more: int) -> None:
+    sizes = SIZES[: len(right)]
+    better = [*right[:-1], min(right[-1] + more, 200)]
+    assert elbow(sizes, better, 200) >= elbow(sizes, right, 200)
+
+
+@given(ANSWERS, st.integers(2, 20))
+def test_more_held_back_rows_never_make_the_choice_smaller(right: list[int], times: int) -> None:
+    sizes = SIZES[: len(right)]
+    assert elbow(sizes, [times * one for one in right], times * 200) >= elbow(sizes, right, 200)
+
+
+@given(st.lists(st.integers(0, 200), min_size=2, max_size=5))
+def test_a_curve_that_only_falls_has_its_elbow_at_the_smallest_size(right: list[int]) -> None:
+    falling = sorted(right, reverse=True)
+    assert elbow(SIZES[: len(right)], falling, 200) == SIZES[0]
+
+
+def test_the_largest_elbow_serves_all() -> None:
+    curves = [_curve("early", 440, 442, 443, 441, 440), _curve("late", 200, 220, 240, 430, 432)]
+    assert [curve.elbow for curve in curves] == [40, 320]
+    assert chosen_rows(curves) == 320
+    rows = curve_rows(curves)
+    assert [(row["representation"], row["rows"]) for row in rows if row["elbow"]] == [("early", 40), ("late", 320)]
+    assert [(row["representation"], row["rows"]) for row in rows if row["chosen"]] == [("early", 320), ("late", 320)]
+    assert rows[0]["accuracy"] == 0.88
+    assert (rows[0]["interval_low"], rows[0]["interval_high"]) == pytest.approx((0.8486, 0.9056), abs=1e-4)
+    assert {row["most_frequent_class"] for row in rows} == {0.34}
+    assert choice_text(curves) == (
+        "By their learning curves the encoders need a sample of 320 rows; with the 500 held-back rows that tell so, "
+        "820 train rows are spent on warm-up."
+    )
+
+
+def test_a_curve_that_flattens_needs_no_caution() -> None:
+    assert list(_curve("a", 200, 420, 425, 428, 430).cautions()) == []
+    assert list(_curve("a", 430, 431, 432, 433, 434).cautions()) == []
+
+
+def test_a_rise_to_the_end_is_named() -> None:
+    (caution,) = _curve("a", 200, 260, 320, 380, 440).cautions()
+    assert caution == (
+        "a: accuracy still rises at 640 rows, the largest sample; its encoder may learn more from more rows: set "
+        "warmup.size to a number to spend them"
+    )
+
+
+def test_an_encoder_that_learnt_nothing_is_named() -> None:
+    (caution,) = _curve("a", 160, 172, 168, 170, 181).cautions()
+    assert caution.startswith("a: no sample taught its encoder more than the most frequent class gives (34.0 %)")
+
+
+@pytest.mark.parametrize(
+    ("rows", "right"), [((), ()), ((20, 10), (1, 2)), ((10, 10), (1, 2)), ((10, 20), (1,)), ((10,), (101,))]
+)
+def test_curves_that_cannot_be_are_refused(rows: tuple[int, ...], right: tuple[int, ...]) -> None:
+    message = f"the learning curve of 'a' has the sizes {list(rows)} with {list(right)} of 100 held-back rows right"
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        LearningCurve("a", rows, right, 100, 50)
+
+
+def test_the_picture_draws_every_curve() -> None:
+    curves = [_curve("a", 200, 420, 425, 428, 430), _curve("$b_{", 170, 180, 175, 300, 310)]
+    encoded = learning_curve_picture(curves)
+    assert len(encoded) < MAX_BYTES
+    pixels = np.asarray(Image.open(io.BytesIO(encoded)).convert("RGB")).astype(int)
+    for colour in (BLUE, ORANGE):
+        wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+        assert (np.abs(pixels - wanted).sum(axis=2) < 12).any()
+
+
+PRINTED = (3_677, 7_745, 8_169, 8_469, 8_096)
+"""Of 10,000 rows at 5,000 to 25,000 train rows: Mishra and Sachdeva 2020, Table 1."""
+
+
+def _grown(stop: StopRule, *right: int, held_back: int = 10_000, repeats: int = 1) -> SampleCurve:
+    """Samples of 5,000, 10,000, ... rows."""
+    rows = tuple(5_000 * number for number in range(1, len(right) + 1))
+    return SampleCurve(rows, tuple((each,) * repeats for each in right), held_back, held_back // 3, stop)
+
+
+@pytest.mark.parametrize("stop", ["flat", "falls"])
+def test_the_printed_curve_gives_the_papers_sample(stop: StopRule) -> None:
+    curve = _grown(stop, *PRINTED)
+    assert curve.chosen == 20_000
+    assert list(curve.cautions()) == []
+    assert [_grown(stop, *PRINTED[:tried]).chosen for tried in (1, 2, 3, 4)] == [5_000, 10_000, 15_000, 20_000]
+    # One sample that is no better ends the paper's growth, two end that of the elbow.
+    assert curve.ended == (stop == "falls")
+    assert _grown(stop, *PRINTED, 8_300).ended
+    assert _grown(stop, *PRINTED, 8_300).chosen == 20_000
+
+
+@pytest.mark.parametrize(
+    ("right", "flat", "falls"),
+    [
+        ((5_000, 6_000, 7_000, 8_000), (20_000, False), (20_000, False)),  # monotone
+        ((8_000, 8_010, 8_020, 8_030), (5_000, True), (20_000, False)),  # flat, but each a little better
+        ((8_000, 8_000, 8_000), (5_000, True), (5_000, True)),  # flat
+        ((8_000, 7_000, 6_000), (5_000, True), (5_000, True)),  # falling at once
+        ((6_000, 7_000, 6_900, 8_000, 8_400), (25_000, False), (10_000, True)),  # noisy: one bad training
+        ((3_300, 3_350, 7_000, 7_040, 7_020), (15_000, True), (20_000, True)),  # learns late
+        ((10_000, 10_000, 10_000), (5_000, True), (5_000, True)),  # one class
+        ((0, 0, 0), (5_000, True), (5_000, True)),
+    ],
+)
+def test_where_growth_ends(right: tuple[int, ...], flat: tuple[int, bool], falls: tuple[int, bool]) -> None:
+    curves = {stop: _grown(stop, *right) for stop in ("flat", "falls")}
+    assert (curves["flat"].chosen, curves["flat"].ended) == flat
+    assert (curves["falls"].chosen, curves["falls"].ended) == falls
+
+
+def test_repeats_count_by_their_mean() -> None:
+    curve = SampleCurve((10, 20, 30), ((10, 90), (60, 61), (59, 62)), 100, 50, "falls")
+    assert curve.chosen == 20  # 100 < 121 = 121 right in all
+    assert curve.means.right == (50, 60, 60)
+    rows = sample_rows(curve)
+    assert [(row["repeats"], row["lowest"], row["accuracy"], row["highest"]) for row in rows] == [
+        (2, 0.1, 0.5, 0.9), (2, 0.6, 0.605, 0.61), (2, 0.59, 0.605, 0.62),
+    ]  # fmt: skip
+    assert [row["chosen"] for row in rows] == [False, True, False]
+    assert (rows[0]["interval_low"], rows[0]["interval_high"]) == pytest.approx((0.4038, 0.5962), abs=1e-4)
+
+
+def test_the_sentence_says_why_the_sample_is_enough() -> None:
+    told = (
+        "That was asked of 10,000 held-back train rows, which tell accuracies to about ±0.7 points. They are drawn "
+        "like the train rows: where a shortcut gives labels away, fewer rows look enough than the task needs."
+    )
+    assert sample_text(_grown("flat", *PRINTED)) == (
+        f"A sample of 20,000 train rows is filtered: no larger one that was tried is better by more than noise. {told}"
+    )
+    assert sample_text(_grown("falls", *PRINTED)) == (
+        f"A sample of 20,000 train rows is filtered: the next larger one is not better. {told}"
+    )
+    assert "it is the largest that could be tried, and the accuracy still rises" in sample_text(_grown("flat", 1, 9000))
+
+
+def test_samples_that_say_nothing_are_named() -> None:
+    (still,) = _grown("falls", 5_000, 6_000).cautions()
+    assert still == (
+        "accuracy still rises at 10,000 rows, the largest sample, so a larger one may teach more; raise sample.most "
+        "(the trainings so far are found again)"
+    )
+    (guessing,) = _grown("flat", 3_300, 3_320, 3_310).cautions()
+    assert guessing.startswith("no sample taught the model more than the most frequent class gives (33.3 %)")
+    (flat,) = _grown("flat", 6_000, 6_010, 6_005).cautions()
+    assert flat.startswith(
+        "no larger sample that was tried is better by more than noise than 5,000 rows, the smallest: 10,000 held-back "
+        "rows tell accuracies to about ±1.0 points."
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "right", "message"),
+    [
+        ((), (), "give each size as many counts"),
+        ((10, 20), ((1,),), r"samples of \[10, 20\] rows have \[\[1\]\] of 100 held-back rows right"),
+        ((10, 20), ((1,), (1, 2)), "give each size as many counts"),
+        ((10,), ((101,),), "give each size as many counts"),
+        ((10,), ((),), "give each size as many counts"),
+        ((20, 10), ((1,), (2,)), r"the learning curve of 'sample' has the sizes \[20, 10\]"),
+    ],
+)
+def test_samples_that_cannot_be_are_refused(rows: Any, right: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        SampleCurve(rows, right, 100, 50, "flat")
+
+
+def test_a_rule_that_is_not_known_is_refused() -> None:
+    stop: Any = "rises"
+    with pytest.raises(InvalidInputError, match="stop is 'rises'; choose flat or falls"):
+        SampleCurve((10,), ((1,),), 100, 50, stop)
+
+
+def test_the_picture_of_a_sample_draws_its_curve() -> None:
+    encoded = learning_curve_picture([_grown("flat", *PRINTED).means], chosen=20_000)
+    assert len(encoded) < MAX_BYTES
+    pixels = np.asarray(Image.open(io.BytesIO(encoded)).convert("RGB")).astype(int)
+    wanted = [int(BLUE[i : i + 2], 16) for i in (1, 3, 5)]
+    assert (np.abs(pixels - wanted).sum(axis=2) < 12).any()

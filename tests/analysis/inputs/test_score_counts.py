@@ -1,0 +1,67 @@
+"""Counts of scores by bin and iteration, against slow ones."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aflite_assets.analysis.inputs.score_counts import ScoreCounts, bin_edges, binned, chosen_iterations, count_scores
+from aflite_assets.errors import InvalidInputError
+
+
+@given(st.lists(st.integers(0, 64)), st.integers(1, 64), st.sampled_from([1, 4, 20]))
+def test_bins_equal_a_slow_count(hits: list[int], of: int, bins: int) -> None:
+    scores = np.array([min(hit, of) / of for hit in hits], np.float32)
+    edges = bin_edges(bins).astype(np.float32)
+    slow = [0] * bins
+    for score in scores:
+        slow[max(place for place in range(bins) if score >= edges[place])] += 1
+    assert binned(scores, bins).tolist() == slow
+
+
+def test_a_share_at_an_edge_lies_in_the_bin_that_begins_there() -> None:
+    # 0.7 as float32 is under 0.7 as float64
+    assert np.flatnonzero(binned(np.array([0.7, 0.75, 1, 0], np.float32))).tolist() == [0, 14, 15, 19]
+
+
+def planted_rows() -> pa.Table:
+    """Rows 10 to 15 of train, of which 12 goes in iteration 0 and 10 in iteration 1; rows 20 and 21 of test."""
+    removed = [1, None, 0, None, None, None, 0, None]
+    splits = ["train"] * 6 + ["test"] * 2
+    row_ids = pa.array([10, 11, 12, 13, 14, 15, 20, 21], pa.int64())
+    return pa.table({"row_id": row_ids, "split": splits, "removed_in_iteration": pa.array(removed, pa.int64())})
+
+
+def scores(**of: float) -> pa.Table:
+    ids = pa.array([int(name[1:]) for name in of], pa.int64())
+    return pa.table({"row_id": ids, "predictability": pa.array(list(of.values()), pa.float32())})
+
+
+def test_counts_are_of_train_rows_and_name_what_went() -> None:
+    tables = [
+        (0, scores(r12=1.0, r10=0.9, r11=0.1, r13=0.3, r20=1.0)),  # rows 14 and 15 were never held out
+        (1, scores(r10=0.8, r11=0.2, r13=0.6, r14=0.0, r21=0.0)),
+        (2, scores(r11=0.2, r13=0.6, r14=0.0)),
+    ]
+    found = count_scores(iter(tables), planted_rows(), bins=4)
+    assert found.iterations.tolist() == [0, 1, 2]
+    assert found.rows.tolist() == [[1, 1, 0, 2], [2, 0, 1, 1], [2, 0, 1, 0]]
+    assert found.removed.tolist() == [[0, 0, 0, 1], [0, 0, 0, 1], [0, 0, 0, 0]]
+
+
+def test_no_iteration_is_empty() -> None:
+    found = count_scores([], planted_rows())
+    assert found.rows.shape == found.removed.shape == (0, 20)
+    assert chosen_iterations(found).tolist() == []
+
+
+@pytest.mark.parametrize(("iterations", "chosen"), [(1, [0]), (3, [0, 1, 2]), (15, [0, 2, 4, 6, 8, 10, 12, 14])])
+def test_chosen_iterations_are_even_with_both_ends(iterations: int, chosen: list[int]) -> None:
+    zeros = np.zeros((iterations, 4), np.int64)
+    assert chosen_iterations(ScoreCounts(np.arange(iterations), bin_edges(4), zeros, zeros)).tolist() == chosen
+
+
+def test_shapes_must_fit() -> None:
+    with pytest.raises(InvalidInputError, match=r"\(2, 4\) and \(2, 3\); with 2 iterations and 4 bins both must be"):
+        ScoreCounts(np.arange(2), bin_edges(4), np.zeros((2, 4), np.int64), np.zeros((2, 3), np.int64))

@@ -1,0 +1,111 @@
+from typing import Any
+
+import pytest
+
+from aflite_assets.analysis.inputs.records import BenchmarkData, Cell
+from aflite_assets.analysis.scores.main_table import main_table
+from aflite_assets.analysis.train_sets import (
+    TRAIN_SETS,
+    compared_pairs,
+    control_of,
+    earlier_name,
+    in_order,
+    is_train_set,
+)
+from aflite_assets.errors import InvalidInputError
+from aflite_assets.reports.sentences.wording import train_set_meaning
+from aflite_assets.reports.tables.zero_shot import zero_shot_tables
+
+
+@pytest.mark.parametrize(
+    ("name", "earlier", "known"),
+    [
+        ("full", None, True),
+        ("random_matched", None, True),
+        ("single_pass_model", None, True),
+        ("weighted", None, True),
+        ("filtered_92k", "92k", True),
+        ("random_large_2", "large_2", True),
+        ("filtered_matched", None, False),
+        ("filtered_", None, False),
+        ("filtered__x", None, False),
+        ("filtered_A", None, False),
+        ("half_92k", None, False),
+    ],
+)
+def test_names_of_train_sets(name: str, earlier: str | None, known: bool) -> None:
+    assert earlier_name(name) == earlier
+    assert is_train_set(name) is known
+
+
+def test_earlier_sets_stand_after_filtered_in_the_order_of_appearance() -> None:
+    given = [
+        "single_pass_linear",
+        "filtered_z",
+        "full",
+        "random_a",
+        "filtered_a",
+        "random_z",
+        "random_matched",
+        "filtered",
+    ]
+    assert in_order([*given, *given]) == (
+        *(
+            "full",
+            "random_matched",
+            "filtered",
+            "random_z",
+            "filtered_z",
+            "random_a",
+            "filtered_a",
+            "single_pass_linear",
+        ),
+    )
+    assert in_order(reversed(TRAIN_SETS)) == TRAIN_SETS
+
+
+def test_tables_show_earlier_sets_as_rows_of_their_own(by_hand: BenchmarkData, make_by_hand: Any) -> None:
+    extra = tuple(Cell("p", name, "a", 0, 60, "not run") for name in ("filtered_60", "random_60", "single_pass_model"))
+    data = make_by_hand(cells=(*by_hand.cells, *extra))
+    order = ["full", "random", "filtered", "random_60", "filtered_60", "single_pass_model"]
+    assert [row.train_set for row in main_table(data, "a")] == order * 2
+    assert [row.train_set for row in main_table(data, "b")] == order[:3] * 2
+    assert [row.headings[0] for row in zero_shot_tables(data)[0].rows if not row.apart] == order
+
+
+def test_a_name_of_no_train_set_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"train set must be one of .*, or filtered_<name>, random_<name> or"):
+        Cell("p", "filtered_matched", "a", 0, 9, "not run")
+
+
+def test_train_sets_are_explained() -> None:
+    assert train_set_meaning("filtered") == "the rows that filtering kept"
+    assert train_set_meaning("weighted").startswith("the rows of full, each row's loss multiplied by its weight")
+    assert train_set_meaning("random_92k") == (
+        "as many rows as filtered_92k has, drawn at random from full (from sampled where a sample is filtered)"
+    )
+    assert train_set_meaning("filtered_92k").startswith("what the filter had left when it was down to")
+
+
+def test_filtered_sets_are_compared_with_full_and_with_their_random_rows() -> None:
+    assert compared_pairs(["full", "random", "filtered", "random_x", "filtered_x", "single_pass_linear"]) == [
+        ("filtered", "full"), ("filtered", "random"), ("filtered_x", "full"), ("filtered_x", "random_x"),
+    ]  # fmt: skip
+    assert compared_pairs(["random", "filtered", "filtered_x", "random_y", "random_matched"]) == [
+        ("filtered", "random_matched"), ("filtered", "random"),
+    ]  # fmt: skip
+    assert compared_pairs(["weighted", "full", "filtered"]) == [("weighted", "full"), ("filtered", "full")]
+    assert compared_pairs(["weighted", "random"]) == []
+    assert compared_pairs(["filtered", "random_matched"]) == [("filtered", "random_matched")]
+
+
+@pytest.mark.parametrize(
+    ("train_set", "names", "control"),
+    [
+        ("filtered", ["full", "random", "filtered"], "random"),
+        ("filtered", ["full", "random", "filtered", "random_matched"], "random_matched"),
+        ("filtered_x", ["random", "filtered_x", "random_matched", "random_x"], "random_x"),
+    ],
+)
+def test_the_control_has_the_class_sizes_of_filtered(train_set: str, names: list[str], control: str) -> None:
+    assert control_of(train_set, names) == control

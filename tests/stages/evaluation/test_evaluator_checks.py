@@ -1,0 +1,252 @@
+"""Evaluators that learnt something and such that did not, from walks on features with true and with random labels."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from aflite_assets.analysis.inputs.checks import CheckOutcome
+from aflite_assets.stages.evaluation.learnt import Learnt, learnt_on_full, margins_of_training
+from aflite_assets.stages.report.checks import evaluator_outcomes
+
+from aflite_assets.analysis.inputs.records import Cell, TestSet
+from aflite_assets.analysis.scores.judges import over_largest_class, over_largest_class_elsewhere
+from aflite_assets.results import ResultStore
+from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, SmallTransformerSpec
+from aflite_assets.specs.registry import parse_spec
+from aflite_assets.stages.pipeline import STAGES, run_stage
+from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
+
+
+def spec_of(folder: Path, *, clear: bool) -> Any:
+    """Two classes, 60 and 40 %, told by the first feature or by nothing."""
+    rng = np.random.default_rng(3)
+    for name, rows in (("train", 300), ("test", 150), ("coin", 200), ("turned", 200)):
+        labels = (rng.random(rows) < 0.4).astype(int)
+        features = rng.normal(size=(rows, 3))
+        features[:, 0] += 2.0 * {"coin": 0 * labels, "turned": 1 - labels}.get(name, labels) * clear
+        columns = {f"x{place}": features[:, place] for place in range(3)}
+        pq.write_table(pa.table({**columns, "label": labels}), folder / f"{name}.parquet")
+    return parse_spec(
+        {
+            "name": "clear" if clear else "random",
+            "source": {
+                "format": "parquet",
+                "splits": {name: str(folder / f"{name}.parquet") for name in ("train", "test")},
+            },
+            "columns": {"features": ["x0", "x1", "x2"]},
+            "labels": ["no", "yes"],
+            "representations": {"given": {"kind": "identity"}},
+            "filter": {"target_size": 100, "train_size": 50, "n_partitions": 8},
+            "evaluators": {"linear": {"kind": "linear"}, "svm": {"kind": "rbf_svm"}},
+            "seeds": [0, 1],
+            "challenge_sets": {
+                name: {
+                    "source": {"format": "parquet", "splits": {"test": str(folder / f"{name}.parquet")}},
+                    "columns": {"features": ["x0", "x1", "x2"]},
+                    "labels": ["no", "yes"],
+                }
+                for name in ("coin", "turned")
+            },
+        }
+    )
+
+
+@pytest.mark.parametrize("clear", [True, False])
+def test_evaluators_are_held_against_the_largest_class(tmp_path: Path, store: ResultStore, clear: bool) -> None:
+    spec = spec_of(tmp_path, clear=clear)
+    learnt = walked(spec, store, through="evaluator_models")
+    found = learnt.natural
+    assert list(found) == ["linear", "svm"]
+    assert {one.beaten for one in found.values()} == {clear}
+    assert {one.test_set for one in found.values()} == {"test"}
+    labels = pq.read_table(tmp_path / "test.parquet")["label"].to_numpy()
+    assert found["svm"].largest == pytest.approx(1 - labels.mean())
+    assert (learnt.not_asked, learnt.not_asked_elsewhere) == ((), {})
+    elsewhere = learnt.elsewhere
+    assert {name: list(by_evaluator) for name, by_evaluator in elsewhere.items()} == {
+        "coin": ["linear", "svm"], "turned": ["linear", "svm"],
+    }  # fmt: skip
+    assert not any(one.beaten for by_evaluator in elsewhere.values() for one in by_evaluator.values())
+    if clear:  # where the feature goes with the other class, they are not at chance but misled
+        assert not any(one.at_chance for one in elsewhere["turned"].values())
+        assert all(one.margin.high < -20 for one in elsewhere["turned"].values())
+    coin = pq.read_table(tmp_path / "coin.parquet")["label"].to_numpy()
+    assert elsewhere["coin"]["svm"].largest == pytest.approx(1 - coin.mean())
+    for stage in ({"rows": "coin"}, {"forgettables": "bow"}):  # what went on after full need not beat it
+        tuned = FineTunedSpec.model_validate({"kind": "fine_tuned", "start": "net", "stages": [stage]})
+        net = SmallTransformerSpec(kind="small_transformer")
+        others = learnt_by({**spec.evaluators, "net": net, "svm": tuned}, spec, store)
+        assert list(others.natural) == list(others.elsewhere["coin"]) == ["linear"]
+        assert (others.not_asked, others.not_asked_elsewhere) == ((), {})
+
+
+def walked(spec: Any, store: ResultStore, *, through: str) -> Learnt:
+    """What was learnt, once every stage up to this one was made."""
+    for name in list(STAGES)[: list(STAGES).index(through) + 1]:
+        run_stage(name, spec, store=store)
+    return learnt_by(spec.evaluators, spec, store)
+
+
+def learnt_by(evaluators: Mapping[str, EvaluatorSpec], spec: Any, store: ResultStore) -> Learnt:
+    models, raw, challenges = (
+        store.current(name, spec.name) for name in ("evaluator_models", "raw_dataset", "challenge_sets")
+    )
+    return learnt_on_full(models, raw, challenges, spec.challenge_sets, evaluators)
+
+
+def noise(folder: Path, classes: Mapping[str, np.ndarray], **settings: Any) -> Any:
+    """Features that tell nothing, in a file per name, four rows a group; train and test are the dataset's splits."""
+    rng = np.random.default_rng(8)
+    for name, each in classes.items():
+        columns = {f"x{place}": rng.normal(size=len(each)) for place in range(3)}
+        table = pa.table({**columns, "label": each, "question": np.arange(len(each)) // 4})
+        pq.write_table(table, folder / f"{name}.parquet")
+    return parse_spec(
+        {
+            "name": "noise",
+            "source": source_of(folder, train="train", test="test"),
+            "representations": {"given": {"kind": "identity"}},
+            "filter": {"target_size": 100, "train_size": 60, "n_partitions": 8},
+            "evaluators": {"linear": {"kind": "linear"}, "svm": {"kind": "rbf_svm"}},
+            "seeds": [0, 1],
+            **settings,
+        }
+    )
+
+
+def source_of(folder: Path, **splits: str) -> dict[str, Any]:
+    return {"format": "parquet", "splits": {split: str(folder / f"{name}.parquet") for split, name in splits.items()}}
+
+
+FEATURES = {"features": ["x0", "x1", "x2"]}
+
+
+def assert_reported(learnt: Learnt, spec: Any, store: ResultStore) -> None:
+    """That the report asks of the same evaluators and sets, and finds the same margins."""
+    results = {name: store.current(name, spec.name) for name in BenchmarkReportInputs.names()}
+    data = report_data(BenchmarkReportSettings.of(spec), BenchmarkReportInputs.of(results), spec.name)
+    assert learnt.natural == over_largest_class(data.cells, data.test_sets)
+    assert learnt.elsewhere == over_largest_class_elsewhere(data.cells, data.test_sets)
+    outcomes = {one.name: one for one in data.checks if one.about == "evaluators"}
+    del outcomes["all_cells_done"], outcomes["more_than_one_answer"]
+    assert {name: learnt.outcomes[name] for name in outcomes} == outcomes
+    beaten = {f"better_than_largest_class ({name})": one.beaten for name, one in learnt.natural.items()}
+    told = {
+        f"not_at_chance ({name})": not any(one.at_chance for one in each.values())
+        for name, each in learnt.elsewhere.items()
+    }
+    assert {name: one.passed for name, one in outcomes.items()} == beaten | told
+
+
+def test_sums_of_probabilities_are_asked_about_as_the_report_does(tmp_path: Path, store: ResultStore) -> None:
+    """`two` counts b and c as no; an SVM gives no probabilities to add up, so of it nothing can be asked there."""
+    labels = {name: np.arange(rows) % 3 for name, rows in (("train", 300), ("test", 150), ("two", 300))}
+    labels["two"] = labels["two"].clip(max=1)
+    two = {"labels": ["yes", "no"], "map": {"a": "yes", "b": "no", "c": "no"}, "collapse": "probability"}
+    challenges = {"two": {"source": source_of(tmp_path, test="two"), "columns": FEATURES, **two}}
+    spec = noise(tmp_path, labels, columns=FEATURES, labels=["a", "b", "c"], challenge_sets=challenges)
+    learnt = walked(spec, store, through="bias_evidence")
+    assert list(learnt.elsewhere["two"]) == ["linear"]
+    found = learnt.elsewhere["two"]["linear"]
+    assert found.largest == pytest.approx(2 / 3)
+    said = pq.read_table(
+        store.current("evaluator_models", spec.name).part("linear.full.0").file("predictions.parquet"),
+        filters=[("test_set", "=", "two")],
+    )
+    probabilities = np.array(said["probabilities"].to_pylist())
+    right = (probabilities[:, 0] >= probabilities[:, 1:].sum(axis=1)) == (labels["two"] == 0)
+    assert found.accuracy == pytest.approx(right.mean())
+    assert (learnt.not_asked, learnt.not_asked_elsewhere) == ((), {"two": ("svm",)})
+    assert_reported(learnt, spec, store)
+
+
+def test_multiple_choice_is_asked_about_by_question_as_in_the_report(tmp_path: Path, store: ResultStore) -> None:
+    """Always answering wrong is right of three rows in four, and answers one question in four by guessing."""
+    labels = {name: (np.arange(rows) % 4 == 0).astype(int) for name, rows in (("train", 400), ("test", 400))}
+    columns = {**FEATURES, "group": "question"}
+    spec = noise(tmp_path, labels, columns=columns, labels=["wrong", "right"])
+    learnt = walked(spec, store, through="bias_evidence")
+    assert list(learnt.natural) == ["linear"]
+    found = learnt.natural["linear"]
+    assert (found.questions, found.largest, found.beaten) == (True, 0.25, False)
+    assert found.accuracy < 0.4
+    assert (learnt.elsewhere, learnt.not_asked) == ({}, ("svm",))
+    assert_reported(learnt, spec, store)
+
+
+def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: Any) -> None:
+    """Though it is better than the largest class of the natural test set."""
+    cells, natural = planted_cells
+    name = "not_at_chance (odd)"
+
+    def outcome(right: float, n_rows: int = 1_000) -> CheckOutcome:
+        rows = np.arange(n_rows)
+        odd = TestSet("odd", True, rows, rows % 2, ("no", "yes"), {})
+        said = np.where(rows < n_rows * right, rows % 2, 1 - rows % 2)
+        tested = pa.table({"test_set": ["odd"] * n_rows, "row_id": rows, "predicted": said})
+        both = [replace(cell, predictions=pa.concat_tables([cell.predictions, tested])) for cell in cells[:2]]
+        outcomes = {one.name: one for one in evaluator_outcomes(both, [natural, odd])}
+        assert outcomes["better_than_largest_class (good)"].passed
+        left_out = {one.name for one in evaluator_outcomes(both, [natural, odd], left_out=["good"])}
+        assert name not in left_out
+        return outcomes[name]
+
+    few_over = outcome(0.52)
+    assert not few_over.passed
+    assert few_over.said.startswith("At chance: good (52.0 %; the largest class gets 50.0 %, difference 95 % [\u2212")
+    assert few_over.said.endswith("Read its accuracy on odd by gold label, and judge by another evaluator or set")
+    few = outcome(2 / 3, n_rows=24)
+    assert few.outcome == "skipped"
+    assert few.said.startswith("Cannot be told from the largest class (too few rows): good (66.7 %; the largest class")
+    assert "by gold label" not in few.said
+    over, under = outcome(0.6), outcome(0.1)
+    assert over.passed
+    assert over.said.startswith("Better: good (60.0 %; the largest class gets 50.0 %, difference 95 % [5.")
+    assert under.passed
+    assert under.said.startswith(
+        "Worse than that: good (10.0 %; the largest class gets 50.0 %, difference 95 % [\u2212"
+    )
+
+
+def test_margins_of_one_training_are_by_split(planted_cells: Any) -> None:
+    cells, natural = planted_cells
+    margins = margins_of_training("bow", cells[0].predictions, [natural])
+    assert margins["test"]["largest_class"] == pytest.approx(0.6)
+    assert 10 < margins["test"]["low"] < 20 < margins["test"]["high"] < 30
+    assert margins_of_training("bow", cells[2].predictions, [natural]) == {
+        "test": {"largest_class": pytest.approx(0.6), "low": 0, "high": 0}
+    }
+
+
+def test_the_check_says_by_how_much(planted_cells: Any) -> None:
+    cells, test_set = planted_cells
+    passed, failed = ({one.name: one for one in evaluator_outcomes(some, [test_set])} for some in (cells, cells[2:]))
+    good = passed["better_than_largest_class (good)"]
+    assert good.passed
+    assert good.said.startswith("80.0 % of test; the largest class gets 60.0 %, difference 95 % [")
+    flat = failed["better_than_largest_class (flat)"]
+    assert not flat.passed
+    assert flat.said.endswith("Do not judge by it: train it longer, on more seeds or on more rows")
+    assert "better_than_largest_class (good)" not in failed
+    left = {one.name for one in evaluator_outcomes(cells, [test_set], left_out=["flat"])}
+    assert left == {"all_cells_done", "better_than_largest_class (good)", "more_than_one_answer"}
+
+
+@pytest.fixture
+def planted_cells() -> Any:
+    """`good` is right on four in five of 400 rows with two seeds; `flat` gives the largest class, 60 % of them."""
+    labels = (np.arange(400) % 5 < 2).astype(np.int64)
+    test_set = TestSet("test", False, np.arange(400), labels, ("no", "yes"), {})
+
+    def cell(name: str, seed: int, predicted: np.ndarray) -> Cell:
+        said = pa.table({"test_set": ["test"] * 400, "row_id": np.arange(400), "predicted": predicted})
+        return Cell(name, "full", None, seed, 100, "done", None, said)
+
+    wrong = np.arange(400) // 5 % 5 == 0
+    good = [cell("good", seed, np.where(wrong, 1 - labels, labels)) for seed in range(2)]
+    return [*good, cell("flat", 0, np.zeros(400, np.int64))], test_set

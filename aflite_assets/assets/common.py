@@ -181,10 +181,9 @@ def _asset_check(outcomes: Sequence[CheckOutcome]) -> dg.AssetCheckResult:
         name: _number({one.subject: one.numbers[name] for one in outcomes if name in one.numbers})
         for name in dict.fromkeys(name for one in outcomes for name in one.numbers)
     }
+    found = "found" if any(one.applies for one in outcomes) else "result"
     texts = {
-        "found" if any(one.applies for one in outcomes) else "result": {
-            one.subject: one.found for one in outcomes if one.found
-        },
+        found: {one.subject: one.found for one in outcomes if one.found},
         "failed": {"": ", ".join(one.subject for one in failed)},
         "what_to_do": {one.subject: one.what_to_do for one in failed if one.what_to_do},
     }

@@ -20,11 +20,11 @@ _LONGEST = 600
 class CheckOutcome:
     """The outcome of one check.
 
-    `about`: what is checked (data, warm-up, filter, weak models, evaluators). `subject`: the encoder, evaluator, test
-    set or representation that it is about; empty if it is about none. `asks`: what holds if it passes. `applies`: False
-    if there was nothing to look at; such a check is skipped, and `passed` says nothing. `blocking`: whether nothing may
-    be built on a result that failed. `found`, `what_to_do`: a sentence each, empty if there is nothing to say; they may
-    hold text of the dataset. `numbers`: JSON values that it rests on, by name.
+    `about`: data, warm-up, filter, weak models or evaluators. `subject`: the encoder, evaluator, test set or
+    representation that it is about; empty if it is about none. `asks`: what holds if it passes. `found`: a sentence,
+    and `what_to_do` if it failed; both may be empty, and hold text of the dataset. `applies`: False if there was
+    nothing to look at; such a check is skipped, and `passed` says nothing. `blocking`: whether nothing may be built on
+    a result that failed. `numbers`: JSON values that it rests on, by name.
     """
 
     about: str

@@ -40,16 +40,16 @@ def stage_checks(
     checks = stage.checks
     if not checks.asks:
         return ()
-    read, inputs = checks.settings.of(settings), checks.inputs.of(results)
+    read, inputs = checks.settings.of(settings), {name: results[name] for name in checks.inputs}
     depends = {
         "sources": sources_version(_SOURCES),
         "settings": read.model_dump(mode="json"),
-        "inputs": {name: one.data_version for name, one in inputs.results.items()},
+        "inputs": {name: one.data_version for name, one in inputs.items()},
     }
     kept = kept_beside(
         result,
         "findings",
         version=hashlib.sha256(json.dumps(depends).encode()).hexdigest()[:12],
-        make=lambda: [asdict(outcome) for outcome in checks.run(result, read, inputs)],
+        make=lambda: [asdict(outcome) for outcome in checks.run(result, inputs, read)],
     )
     return tuple(CheckOutcome(**fields) for fields in kept)

@@ -55,7 +55,7 @@ def result_checks(result: PublishedResult, spec: DatasetSpec, store: ResultStore
         DataError: a result does not fit the others.
     """
     stage = STAGES[result.asset]
-    results = {name: store.current(name, spec.name) for name in stage.checks.inputs.names()}
+    results = {name: store.current(name, spec.name) for name in stage.checks.inputs}
     return stage_checks(stage, result, spec, results)
 
 

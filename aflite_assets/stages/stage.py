@@ -4,7 +4,7 @@ Each stage is defined in a module of its name; their order is in `pipeline`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Generic, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -154,29 +154,24 @@ Settings_co = TypeVar("Settings_co", bound=StageSettings, default=StageSettings,
 Inputs_co = TypeVar("Inputs_co", bound=StageInputs, default=StageInputs, covariant=True)
 
 
-@dataclass(frozen=True)
-class StageChecks(Generic[Settings_co, Inputs_co]):
-    """Checks of a stage's published result.
-
-    `asks`: by name of a check what holds if it passes; none blocks but those in `blocking`. `run` returns the outcomes
-    of the checks that a result has, from the result and from what it was made from: `settings` and `inputs` are fields
-    of the dataset's file and results, as of a stage. `stages.checks` runs it once for each result.
-    """
-
-    asks: Mapping[str, str]
-    settings: type[Settings_co]
-    inputs: type[Inputs_co]
-    run: Callable[[PublishedResult, Settings_co, Inputs_co], Iterable[CheckOutcome]]
-    blocking: frozenset[str] = frozenset()
-
-
-def _find_nothing(result: PublishedResult, settings: StageSettings, inputs: StageInputs) -> Iterable[CheckOutcome]:
+def _find_nothing(*read: object) -> Iterable[CheckOutcome]:
     """Most stages have no checks."""
     return ()
 
 
-NO_CHECKS = StageChecks({}, StageSettings, StageInputs, _find_nothing)
-"""The checks of a stage that has none."""
+@dataclass(frozen=True)
+class StageChecks(Generic[Settings_co]):
+    """Checks of a stage's published result, which `stages.checks` runs once for each result.
+
+    `asks`: by name of a check what holds if it passes; those in `blocking` block. `run` returns the outcomes from the
+    result, the `inputs` of the stage that the checks read, by name, and the `settings` that they read.
+    """
+
+    asks: Mapping[str, str] = field(default_factory=dict)
+    run: Callable[[PublishedResult, Mapping[str, PublishedResult], Settings_co], Iterable[CheckOutcome]] = _find_nothing
+    inputs: tuple[str, ...] = ()
+    settings: type[Settings_co] = StageSettings  # type: ignore[assignment]  # of a stage that reads none
+    blocking: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -194,7 +189,7 @@ class Stage(Generic[Settings_co, Inputs_co]):
     inputs: type[Inputs_co]
     run: Callable[[Settings_co, Inputs_co, Draft, StageContext], Mapping[str, object]]
     refuse: Callable[[DatasetSpec, Mapping[str, PublishedResult]], None] = _refuse_nothing
-    checks: StageChecks = NO_CHECKS
+    checks: StageChecks = StageChecks()
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Outcomes of checks are computed once for a result, kept beside it, and read by the report."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -14,7 +14,7 @@ from aflite_assets.stages.checks import stage_checks
 from aflite_assets.stages.display import prepare_shown, result_checks
 from aflite_assets.stages.pipeline import STAGES, run_stage
 from aflite_assets.stages.report.benchmark_report import BenchmarkReportInputs, BenchmarkReportSettings, report_data
-from aflite_assets.stages.stage import Stage, StageChecks, StageInputs, StageSettings
+from aflite_assets.stages.stage import Stage, StageChecks, StageSettings
 
 CHECKED = {
     "raw_dataset", "challenge_sets", "train_sample", "warmup_split", "warmup_models", "filtered_sets",
@@ -26,19 +26,17 @@ class _Settings(StageSettings):
     seed: int
 
 
-@dataclass(frozen=True)
-class _Inputs(StageInputs):
-    raw_dataset: PublishedResult
-
-
 class Counting:
     """Counts how often the outcome is computed."""
 
     def __init__(self) -> None:
         self.n = 0
 
-    def __call__(self, result: PublishedResult, settings: _Settings, inputs: _Inputs) -> Iterator[CheckOutcome]:
+    def __call__(
+        self, result: PublishedResult, inputs: Mapping[str, PublishedResult], settings: _Settings
+    ) -> Iterator[CheckOutcome]:
         self.n += 1
+        assert list(inputs) == ["raw_dataset"]
         yield CheckOutcome("data", "counted", "Asked.", False, "found", "do it", "a", numbers={"n": self.n})
 
 
@@ -48,13 +46,15 @@ def raw(circles_spec: DatasetSpec, store: ResultStore) -> PublishedResult:
 
 
 def counted(counting: Counting) -> Stage:
-    return replace(STAGES["raw_dataset"], checks=StageChecks({"counted": "Asked."}, _Settings, _Inputs, counting))
+    return replace(
+        STAGES["raw_dataset"], checks=StageChecks({"counted": "Asked."}, counting, ("raw_dataset",), _Settings)
+    )
 
 
 def test_stages_that_check_their_results() -> None:
     assert {name for name, stage in STAGES.items() if stage.checks.asks} == CHECKED
     for stage in STAGES.values():
-        assert set(stage.checks.inputs.names()) <= set(stage.input_names), stage.name
+        assert set(stage.checks.inputs) <= set(stage.input_names), stage.name
         assert stage.checks.blocking <= set(stage.checks.asks)
 
 

@@ -125,11 +125,8 @@ class CheckContext:
         return feature_columns(self.examples.features, self.in_train)
 
 
-def data_outcome(passed: bool, numbers: Numbers, what_to_do: str = "", found: str = "") -> CheckOutcome:
-    """Return what a check found; `all_checks` adds its name, what it asks and whether it blocks.
-
-    `found` names rows by their places in the source.
-    """
+def outcome(passed: bool, numbers: Numbers, what_to_do: str = "", found: str = "") -> CheckOutcome:
+    """Return what a check found, with rows named by their places in the source; `all_checks` adds the check's name."""
     return CheckOutcome("data", "", "", passed, found, what_to_do, numbers=numbers)
 
 

@@ -8,9 +8,9 @@ from aflite_assets.diagnostics.data_checks.balance import class_shares_moved, sp
 from aflite_assets.diagnostics.data_checks.context import (
     CheckContext,
     by_split_text,
-    data_outcome,
     listed,
     not_applicable,
+    outcome,
     quoted_text,
     rows_of,
     share_text,
@@ -40,7 +40,7 @@ def row_ids_unique(data: CheckContext) -> CheckOutcome:
     passed = unique == len(data.examples)
     advice = "" if passed else "delete the result's folder and materialise raw_dataset again"
     found = f"{counted(len(data.examples))} with {counted(unique, 'id')}"
-    return data_outcome(passed, {"rows": len(data.examples), "ids": unique}, advice, found)
+    return outcome(passed, {"rows": len(data.examples), "ids": unique}, advice, found)
 
 
 def labels_known(data: CheckContext) -> CheckOutcome:
@@ -52,16 +52,16 @@ def labels_known(data: CheckContext) -> CheckOutcome:
     found = f"train has {in_train} of {classes} classes"
     if unknown or in_train < 2:
         advice = "correct labels and the train split in the spec; filtering needs two classes"
-        return data_outcome(False, numbers, advice, f"{found}; {counted(unknown)} with another number")
-    return data_outcome(True, numbers, found=found)
+        return outcome(False, numbers, advice, f"{found}; {counted(unknown)} with another number")
+    return outcome(True, numbers, found=found)
 
 
 def all_rows_labelled(data: CheckContext) -> CheckOutcome:
     """No row was dropped for want of a label."""
     dropped = {f"{split}.dropped": rows for split, rows in data.unlabelled_rows.items()}
     if not any(dropped.values()):
-        return data_outcome(True, {"dropped": 0}, found="no row was dropped")
-    return data_outcome(
+        return outcome(True, {"dropped": 0}, found="no row was dropped")
+    return outcome(
         False,
         {"dropped": sum(dropped.values()), **dropped},
         "label these rows in the source, or know that no result is about them",
@@ -82,11 +82,11 @@ def images_decode(data: CheckContext) -> CheckOutcome:
             f"{split}.source_ids": listed(image.source_ids),
         }
     if not data.undecodable_images:
-        return data_outcome(True, numbers, found="all images decode")
+        return outcome(True, numbers, found="all images decode")
     named = [row_id for image in data.undecodable_images.values() for row_id in image.row_ids]
     rows = sum(image.rows for image in data.undecodable_images.values())
     shares = [f"{rows_of(image.rows, image.share)} of {split}" for split, image in data.undecodable_images.items()]
-    return data_outcome(
+    return outcome(
         False,
         numbers,
         "repair these images or take them out of the source; the rows were dropped",
@@ -102,8 +102,8 @@ def no_repeats_across_splits(data: CheckContext) -> CheckOutcome:
     by_split = {f"{split}.rows": rows for split, rows in across.by_split.items()}
     numbers = {"rows": across.rows, "share": across.share, **by_split}
     if not across.rows:
-        return data_outcome(True, numbers, found=f"none of {counted(int((~data.in_train).sum()))} outside train")
-    return data_outcome(
+        return outcome(True, numbers, found=f"none of {counted(int((~data.in_train).sum()))} outside train")
+    return outcome(
         False,
         {**numbers, "row_ids": listed(across.row_ids)},
         _repeats_advice(data, across),
@@ -143,13 +143,13 @@ def no_groups_across_splits(data: CheckContext) -> CheckOutcome:
     numbers: dict[str, int | float | str] = {"groups": shared.groups, "train_rows": shared.train_rows}
     numbers |= {f"{split}.rows": rows for split, rows in shared.by_split.items()}
     if not shared.groups:
-        return data_outcome(True, numbers, found="no group is in train and in another split")
+        return outcome(True, numbers, found="no group is in train and in another split")
     drop = (
         ""
         if data.source.drop_between_splits
         else ("set between_splits: drop, which drops the train rows of these groups, or ")
     )
-    return data_outcome(
+    return outcome(
         False,
         numbers,
         f"{drop}draw the test split from train with holdout, in whole groups: a model that has seen the rest of a "
@@ -175,9 +175,9 @@ def few_repeats_in_train(data: CheckContext) -> CheckOutcome:
     if repeats.same_label:
         found += f": {data.source.rows_text(repeats.same_label_ids, repeats.same_label)}"
     if share <= LARGEST_REPEATED_SHARE:
-        return data_outcome(True, numbers, found=found)
+        return outcome(True, numbers, found=found)
     drop = "" if data.source.drop_duplicates else "set drop_duplicates: true, which keeps one of each, or "
-    return data_outcome(
+    return outcome(
         False,
         numbers,
         f"{drop}name a column that they share as columns.group: a row that is also trained on looks easier than it is "
@@ -192,9 +192,9 @@ def no_label_conflicts(data: CheckContext) -> CheckOutcome:
     share = repeats.conflicting / max(repeats.train_rows, 1)
     numbers = {"rows": repeats.conflicting, "share": share, "inputs": repeats.conflicting_inputs}
     if not repeats.conflicting:
-        return data_outcome(True, numbers, found="no input of train has two labels")
+        return outcome(True, numbers, found="no input of train has two labels")
     examples = "; ".join(" = ".join(map(str, row_ids)) for row_ids in repeats.conflicts)
-    return data_outcome(
+    return outcome(
         False,
         {**numbers, "row_ids_by_input": examples},
         "correct the labels or drop these rows in the source: no model can be right on all of them, and filtering "
@@ -230,7 +230,7 @@ def classes_balanced(data: CheckContext) -> CheckOutcome:
             "them by class; or draw fewer rows of the large classes in the source"
         )
     shown = f"largest and smallest class of {'; '.join(found[:_MOST_SPLITS])}"
-    return data_outcome(not advice, numbers, "; ".join(advice), shown)
+    return outcome(not advice, numbers, "; ".join(advice), shown)
 
 
 def class_shares_alike(data: CheckContext) -> CheckOutcome:
@@ -251,8 +251,8 @@ def class_shares_alike(data: CheckContext) -> CheckOutcome:
         differing += [split] if abs(moved[most]) > LARGEST_SHARE_DIFFERENCE else []
     text = f"the class that moves most: {', '.join(found[:_MOST_SPLITS])}"
     if not differing:
-        return data_outcome(True, numbers, found=text)
-    return data_outcome(
+        return outcome(True, numbers, found=text)
+    return outcome(
         False,
         numbers,
         f"read accuracies on {', '.join(differing)} by class, or draw the splits from one source: a model that learns "
@@ -281,8 +281,8 @@ def annotators_agree(data: CheckContext) -> CheckOutcome:
         numbers["outvoted_row_ids"] = listed(outvoted.tolist())
         found += f": {data.source.rows_text(outvoted.tolist())}"
     if share <= LARGEST_OUTVOTED_SHARE:
-        return data_outcome(True, numbers, found=found)
-    return data_outcome(
+        return outcome(True, numbers, found=found)
+    return outcome(
         False,
         numbers,
         "check that annotators and labels use the same class names, and look at these rows: their labels may be wrong",

@@ -264,30 +264,17 @@ def _check_inputs(name: str, examples: Examples, raw: Examples) -> None:
         )
 
 
-AVAILABLE = "challenge_sets_available"
-AVAILABLE_ASKS = "Every challenge set that the settings name could be loaded."
+AVAILABLE = {"challenge_sets_available": "Every challenge set that the settings name could be loaded."}
 
 
-def check_available(result: PublishedResult, settings: StageSettings, inputs: StageInputs) -> Iterator[CheckOutcome]:
+def check_available(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
     """Yield whether all challenge sets were there."""
     named = read_challenge_sets(result)
-    missing = named.missing
-    yield CheckOutcome(
-        "data",
-        AVAILABLE,
-        AVAILABLE_ASKS,
-        not missing,
-        "; ".join(f"{name}: {reason}" for name, reason in missing.items()),
-        "get the files that are named and materialise again" if missing else "",
-        applies=bool(missing or named.sets),
-    )
+    found = "; ".join(f"{name}: {reason}" for name, reason in named.missing.items())
+    what_to_do, applies = "get the files that are named and materialise again", bool(named.missing or named.sets)
+    for name, asks in AVAILABLE.items():
+        yield CheckOutcome("data", name, asks, not found, found, what_to_do, applies=applies)
 
 
-CHALLENGE_SETS = Stage(
-    "challenge_sets",
-    "3",
-    ChallengeSetsSettings,
-    ChallengeSetsInputs,
-    run,
-    checks=StageChecks({AVAILABLE: AVAILABLE_ASKS}, StageSettings, StageInputs, check_available),
-)
+CHALLENGE_CHECKS = StageChecks(AVAILABLE, check_available)
+CHALLENGE_SETS = Stage("challenge_sets", "3", ChallengeSetsSettings, ChallengeSetsInputs, run, checks=CHALLENGE_CHECKS)

@@ -190,7 +190,7 @@ def describe(examples: Examples) -> dict[str, object]:
     }
 
 
-def check_rows(result: PublishedResult, settings: StageSettings, inputs: StageInputs) -> Iterable[CheckOutcome]:
+def check_rows(result: PublishedResult, *_: object) -> Iterable[CheckOutcome]:
     """Return what the checks of `diagnostics.data_checks` found in a published raw dataset."""
     undecodable = result.summary["undecodable_images"]
     return data_findings(
@@ -203,9 +203,7 @@ def check_rows(result: PublishedResult, settings: StageSettings, inputs: StageIn
 
 ROW_CHECKS = StageChecks(
     {one.name: one.description for one in DATA_CHECKS},
-    StageSettings,
-    StageInputs,
     check_rows,
-    frozenset(one.name for one in DATA_CHECKS if one.blocking),
+    blocking=frozenset(one.name for one in DATA_CHECKS if one.blocking),
 )
 RAW_DATASET = Stage("raw_dataset", "2", RawDatasetSettings, StageInputs, run, checks=ROW_CHECKS)

@@ -279,24 +279,16 @@ def refuse_misfits(spec: DatasetSpec, results: Mapping[str, PublishedResult]) ->
         )
 
 
-FLATTENS = "sample_curve_flattens"
-FLATTENS_ASKS = "Accuracy by the size of the sample rises, then stops increasing."
+FLATTENS = {"sample_curve_flattens": "Accuracy by the size of the sample rises, then stops increasing."}
 
 
-def check_curve(result: PublishedResult, settings: StageSettings, inputs: StageInputs) -> Iterator[CheckOutcome]:
+def check_curve(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
     """Yield whether the sample's accuracy rose, then stopped; nothing if all train rows are filtered."""
     curve = read_sample_curve(result)
     if curve is not None:
-        cautions = list(curve.cautions())
-        yield CheckOutcome("data", FLATTENS, FLATTENS_ASKS, not cautions, " ".join(cautions))
+        cautions = " ".join(curve.cautions())
+        yield from (CheckOutcome("data", name, asks, not cautions, cautions) for name, asks in FLATTENS.items())
 
 
-TRAIN_SAMPLE = Stage(
-    "train_sample",
-    "1",
-    TrainSampleSettings,
-    TrainSampleInputs,
-    run,
-    refuse,
-    StageChecks({FLATTENS: FLATTENS_ASKS}, StageSettings, StageInputs, check_curve),
-)
+SAMPLE_CHECKS = StageChecks(FLATTENS, check_curve)
+TRAIN_SAMPLE = Stage("train_sample", "1", TrainSampleSettings, TrainSampleInputs, run, refuse, SAMPLE_CHECKS)

@@ -1,7 +1,7 @@
 """Checks of `evaluator_models`: were all evaluators trained, and did they learn something? From stored predictions."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from aflite_assets.analysis.inputs.records import Cell, TestSet
 from aflite_assets.analysis.scores.judges import (
@@ -26,7 +26,7 @@ from aflite_assets.stages.shared.evaluator_roles import (
     second_phases,
 )
 from aflite_assets.stages.shared.report_inputs import test_sets, whole_earlier_sets
-from aflite_assets.stages.stage import StageChecks, StageInputs, StageSettings
+from aflite_assets.stages.stage import StageChecks, StageSettings
 from aflite_assets.text import listed, percent
 
 ASKS = {
@@ -50,17 +50,8 @@ class EvaluatorCheckSettings(StageSettings):
     evaluators: dict[Name, EvaluatorSpec]
 
 
-@dataclass(frozen=True)
-class EvaluatorCheckInputs(StageInputs):
-    """The results that the checks read."""
-
-    raw_dataset: PublishedResult
-    challenge_sets: PublishedResult
-    control_sets: PublishedResult
-
-
 def check_evaluators(
-    models: PublishedResult, settings: EvaluatorCheckSettings, inputs: EvaluatorCheckInputs
+    models: PublishedResult, inputs: Mapping[str, PublishedResult], settings: EvaluatorCheckSettings
 ) -> Iterator[CheckOutcome]:
     """Yield what the grid's checks found; multiple choice is judged by question, sums of probabilities if set.
 
@@ -70,19 +61,16 @@ def check_evaluators(
     Raises:
         DataError: predictions do not fit the rows, or the published challenge sets are not those of the settings.
     """
-    everything = load_examples(inputs.raw_dataset.path)
-    rows, evaluators = without_inputs(everything), settings.evaluators
-    specs, unreported = settings.challenge_sets, validation_splits(evaluators)
-    by_row = test_sets(rows, inputs.challenge_sets, (), specs, unreported, {}, ())
-    sets = asked_sets(by_row, rows.label_names, inputs.raw_dataset, specs)
-    left_out = {*fine_tuned_evaluators(evaluators)}
-    if "text_pair" in everything.table.column_names:
-        left_out.update(partial_inputs(evaluators))
+    everything, evaluators = load_examples(inputs["raw_dataset"].path), settings.evaluators
+    rows, specs = without_inputs(everything), settings.challenge_sets
+    by_row = test_sets(rows, inputs["challenge_sets"], (), specs, validation_splits(evaluators), {}, ())
+    sets = asked_sets(by_row, rows.label_names, inputs["raw_dataset"], specs)
+    partial = partial_inputs(evaluators) if "text_pair" in everything.table.column_names else ()
     cells, phases = sets.cells(models, ranks=False), second_phases(evaluators)
-    apart = whole_earlier_sets(inputs.control_sets)
+    apart = whole_earlier_sets(inputs["control_sets"])
     reported = [c for c in cells if not is_apart(c, phases) and (c.representation, c.train_set) not in apart]
     yield check_all_done(cells)
-    yield from check_learning(reported, sets.asked, left_out=left_out)
+    yield from check_learning(reported, sets.asked, left_out={*partial, *fine_tuned_evaluators(evaluators)})
     yield check_answers(reported, sets.asked)
 
 
@@ -104,12 +92,14 @@ def check_learning(
     judged = [cell for cell in cells if cell.evaluator not in left_out]
     trained = dict.fromkeys(cell.evaluator for cell in judged if (cell.train_set, cell.status) == ("full", "done"))
     natural = over_largest_class(judged, test_sets)
-    unasked = _names(name for name in trained if name not in natural)
+    unasked = _unasked(name for name in trained if name not in natural)
     for one in natural.values():
         yield _better_than_largest_class(one, unasked)
     elsewhere = over_largest_class_elsewhere(judged, test_sets)
     challenges = [one.name for one in test_sets if one.challenge]
-    unasked = _names(f"{name} on {one}" for one in challenges for name in trained if name not in elsewhere.get(one, {}))
+    unasked = _unasked(
+        f"{name} on {one}" for one in challenges for name in trained if name not in elsewhere.get(one, {})
+    )
     for test_set, found in elsewhere.items():
         yield _not_at_chance(test_set, list(found.values()), unasked)
 
@@ -124,14 +114,9 @@ def check_answers(cells: Sequence[Cell], test_sets: Sequence[TestSet]) -> CheckO
 
 
 def _better_than_largest_class(one: OverLargestClass, unasked: Mapping[str, str]) -> CheckOutcome:
-    margin = (
-        f"{percent(one.accuracy)} % of {one.test_set}; {one.rival} gets {percent(one.largest)} %, difference "
-        f"{bounds_text(one.margin)}"
-    )
-    found = margin if one.beaten else f"{margin}. Do not judge by it"
-    what_to_do = "train it longer, on more seeds or on more rows"
-    name = "better_than_largest_class"
-    return _outcome(name, one.beaten, found, what_to_do, subject=one.evaluator, numbers=unasked)
+    advice = "" if one.beaten else ". Do not judge by it: train it longer, on more seeds or on more rows"
+    found = f"{_margin_text(one, f' of {one.test_set}')}{advice}"
+    return _outcome("better_than_largest_class", one.beaten, found, subject=one.evaluator, numbers=unasked)
 
 
 def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Mapping[str, str]) -> CheckOutcome:
@@ -154,41 +139,28 @@ def _not_at_chance(test_set: str, found: Sequence[OverLargestClass], unasked: Ma
         for words, each in groups.items()
         for one in each
     )
-    return _outcome(
-        "not_at_chance",
-        not at_chance,
-        f"{margins}. A train set moves such a model from one class to another" if at_chance else margins,
-        f"read its accuracy on {test_set} by gold label, and judge by another evaluator or set",
-        subject=test_set,
-        applies=not all(one.too_few for one in found),
-        numbers=unasked,
+    advice = (
+        ". A train set moves such a model from one class to another. Read its accuracy on "
+        f"{test_set} by gold label, and judge by another evaluator or set"
     )
+    said = f"{margins}{advice if at_chance else ''}"
+    applies = not all(one.too_few for one in found)
+    return _outcome("not_at_chance", not at_chance, said, subject=test_set, applies=applies, numbers=unasked)
 
 
-def _margin_text(one: OverLargestClass) -> str:
-    return f"{percent(one.accuracy)} %; {one.rival} gets {percent(one.largest)} %, difference {bounds_text(one.margin)}"
+def _margin_text(one: OverLargestClass, of: str = "") -> str:
+    rival = f"{one.rival} gets {percent(one.largest)} %"
+    return f"{percent(one.accuracy)} %{of}; {rival}, difference {bounds_text(one.margin)}"
 
 
-def _names(names: Iterable[str]) -> dict[str, str]:
+def _unasked(names: Iterable[str]) -> dict[str, str]:
     joined = ", ".join(names)
     return {"cannot_be_asked_of": joined} if joined else {}
 
 
-def _outcome(
-    name: str,
-    passed: bool,
-    found: str,
-    what_to_do: str = "",
-    *,
-    subject: str = "",
-    applies: bool = True,
-    numbers: Mapping[str, str] | None = None,
-) -> CheckOutcome:
-    """Return the outcome of one check; what to do is said of those that failed."""
-    advice = "" if passed else what_to_do
-    return CheckOutcome(
-        "evaluators", name, ASKS[name], passed, found, advice, subject=subject, applies=applies, numbers=numbers or {}
-    )
+def _outcome(name: str, passed: bool, found: str, **fields: Any) -> CheckOutcome:
+    return CheckOutcome("evaluators", name, ASKS[name], passed, found, **fields)
 
 
-EVALUATOR_CHECKS = StageChecks(ASKS, EvaluatorCheckSettings, EvaluatorCheckInputs, check_evaluators)
+_READ = ("raw_dataset", "challenge_sets", "control_sets")
+EVALUATOR_CHECKS = StageChecks(ASKS, check_evaluators, _READ, EvaluatorCheckSettings)

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations, product
@@ -406,32 +406,16 @@ def _summary(result: FilterResult, given: FilterInputs, warnings: list[str]) -> 
     }
 
 
-@dataclass(frozen=True)
-class FilterCheckInputs(StageInputs):
-    """The results that the checks of the filter read."""
-
-    raw_dataset: PublishedResult
+NO_CAUTIONS = {"no_cautions": "The filter ended without a caution about its own result."}
 
 
-NO_CAUTIONS = "no_cautions"
-NO_CAUTIONS_ASKS = "The filter ended without a caution about its own result."
-
-
-def check_filters(
-    result: PublishedResult, settings: StageSettings, inputs: FilterCheckInputs
-) -> Iterator[CheckOutcome]:
+def check_filters(result: PublishedResult, inputs: Mapping[str, PublishedResult], *_: object) -> Iterator[CheckOutcome]:
     """Yield whether each filter ended without a caution about its own result."""
-    label_names = inputs.raw_dataset.summary["label_names"]
-    for name, part in result.parts.items():
-        cautions = filtered_set(name, part, label_names).warnings
-        yield CheckOutcome("filter", NO_CAUTIONS, NO_CAUTIONS_ASKS, not cautions, " ".join(cautions), subject=name)
+    label_names = inputs["raw_dataset"].summary["label_names"]
+    for (name, asks), (subject, part) in product(NO_CAUTIONS.items(), result.parts.items()):
+        cautions = " ".join(filtered_set(subject, part, label_names).warnings)
+        yield CheckOutcome("filter", name, asks, not cautions, cautions, subject=subject)
 
 
-FILTERED_SETS = Stage(
-    "filtered_sets",
-    "10",
-    FilteredSetsSettings,
-    FilteredSetsInputs,
-    run,
-    checks=StageChecks({NO_CAUTIONS: NO_CAUTIONS_ASKS}, StageSettings, FilterCheckInputs, check_filters),
-)
+FILTER_CHECKS = StageChecks(NO_CAUTIONS, check_filters, ("raw_dataset",))
+FILTERED_SETS = Stage("filtered_sets", "10", FilteredSetsSettings, FilteredSetsInputs, run, checks=FILTER_CHECKS)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.stage import StageChecks, StageInputs, StageSettings
+from aflite_assets.stages.stage import StageChecks
 
 MOST_SHARE, LEAST_SHARE = 0.6, 0.01
 """Of the rows; outside of these, forgettable rows are hardly a choice."""
@@ -19,7 +19,7 @@ CHECKS: Mapping[str, str] = {
 """The checks by name, and what each asks; none blocks."""
 
 
-def check_weak_models(result: PublishedResult, settings: StageSettings, inputs: StageInputs) -> Iterator[CheckOutcome]:
+def check_weak_models(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
     """Yield what the checks of `forgettable_sets` found; nothing if the dataset's file names no weak model."""
     summary = result.summary
     if summary.get("nothing_asked"):
@@ -87,4 +87,4 @@ def _unbalanced(facts: WeakModelFacts) -> str | None:
     )
 
 
-WEAK_MODEL_CHECKS = StageChecks(CHECKS, StageSettings, StageInputs, check_weak_models)
+WEAK_MODEL_CHECKS = StageChecks(CHECKS, check_weak_models)

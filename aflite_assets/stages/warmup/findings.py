@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from aflite_assets.analysis.intervals import Interval, wilson_interval
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.stage import StageChecks, StageInputs, StageSettings
+from aflite_assets.stages.stage import StageChecks
 from aflite_assets.text import percent
 
 LARGEST_CUT_SHARE = 0.01
@@ -71,64 +72,47 @@ def encoder_fits(models: Mapping[str, Mapping[str, Any]], rows_per_class: Mappin
     )
 
 
-def check_split(result: PublishedResult, settings: StageSettings, inputs: StageInputs) -> Iterator[CheckOutcome]:
+def check_split(result: PublishedResult, *_: object) -> Iterator[CheckOutcome]:
     """Yield whether texts fit, and whether learning curves flatten; only what applies."""
     lengths, curve = result.summary["text_lengths"], result.summary.get("learning_curve")
+    name = "texts_fit_encoders"
     if lengths:
-        advice = cut_texts(lengths)
-        numbers = {name: length_line(facts) for name, facts in lengths.items()}
-        yield _outcome("texts_fit_encoders", SPLIT_ASKS, not advice, what_to_do="; ".join(advice), numbers=numbers)
+        advice = "; ".join(cut_texts(lengths))
+        numbers = {model: length_line(facts) for model, facts in lengths.items()}
+        yield CheckOutcome("warm-up", name, SPLIT_ASKS[name], not advice, what_to_do=advice, numbers=numbers)
+    name = "learning_curves_flatten"
     if curve is not None:
-        yield _outcome("learning_curves_flatten", SPLIT_ASKS, not curve["cautions"], " ".join(curve["cautions"]))
+        cautions = " ".join(curve["cautions"])
+        yield CheckOutcome("warm-up", name, SPLIT_ASKS[name], not cautions, cautions)
 
 
 def length_line(facts: Mapping[str, Any]) -> str:
     """Return in words how many rows have more tokens than one model reads, or why that was not measured."""
     if "not_measured" in facts:
         return f"not measured: {facts['not_measured']}"
-    looked_at = (
-        f"{facts['rows']}"
-        if facts["rows"] == facts["of_rows"]
-        else f"a sample of {facts['rows']} of {facts['of_rows']}"
-    )
+    rows, of_rows = facts["rows"], facts["of_rows"]
+    looked_at = f"{rows}" if rows == of_rows else f"a sample of {rows} of {of_rows}"
     return (
         f"{facts['over']} of {looked_at} rows ({facts['share']:.2%}) have more than {facts['max_length']} tokens and "
         f"are cut; 99 % have at most {facts['fits_99']}, the longest has {facts['longest']}"
     )
 
 
-@dataclass(frozen=True)
-class EncoderCheckInputs(StageInputs):
-    """The results that the checks of encoders read."""
-
-    warmup_split: PublishedResult
-
-
 def check_encoders(
-    result: PublishedResult, settings: StageSettings, inputs: EncoderCheckInputs
+    result: PublishedResult, inputs: Mapping[str, PublishedResult], *_: object
 ) -> Iterator[CheckOutcome]:
     """Yield whether each trained encoder learnt anything from its warm-up rows."""
-    fits = encoder_fits(result.summary, inputs.warmup_split.summary["rows_per_class"])
-    for name, fit in fits.encoders.items():
-        learnt = name not in fits.no_better
+    fits = encoder_fits(result.summary, inputs["warmup_split"].summary["rows_per_class"])
+    numbers = {"largest_class": fits.largest_class}
+    for (name, asks), (subject, fit) in product(ENCODER_ASKS.items(), fits.encoders.items()):
+        learnt, interval = subject not in fits.no_better, fit.interval
         found = (
-            f"{percent(fit.accuracy)} % of its {fit.rows:,} warm-up rows, 95 % [{percent(fit.interval.low)}, "
-            f"{percent(fit.interval.high)}]; the largest class makes up {percent(fits.largest_class)} %"
+            f"{percent(fit.accuracy)} % of its {fit.rows:,} warm-up rows, 95 % [{percent(interval.low)}, "
+            f"{percent(interval.high)}]; the largest class makes up {percent(fits.largest_class)} %"
+            f"{'' if learnt else '. What it filters says little: train it longer, or on more rows'}"
         )
-        yield _outcome(
-            "better_than_largest_class",
-            ENCODER_ASKS,
-            learnt,
-            found if learnt else f"{found}. What it filters says little",
-            "" if learnt else "train it longer, or on more rows",
-            subject=name,
-            numbers={"largest_class": fits.largest_class},
-        )
+        yield CheckOutcome("warm-up", name, asks, learnt, found, subject=subject, numbers=numbers)
 
 
-def _outcome(name: str, asks: Mapping[str, str], passed: bool, *texts: str, **fields: Any) -> CheckOutcome:
-    return CheckOutcome("warm-up", name, asks[name], passed, *texts, **fields)
-
-
-SPLIT_CHECKS = StageChecks(SPLIT_ASKS, StageSettings, StageInputs, check_split)
-ENCODER_CHECKS = StageChecks(ENCODER_ASKS, StageSettings, EncoderCheckInputs, check_encoders)
+SPLIT_CHECKS = StageChecks(SPLIT_ASKS, check_split)
+ENCODER_CHECKS = StageChecks(ENCODER_ASKS, check_encoders, ("warmup_split",))

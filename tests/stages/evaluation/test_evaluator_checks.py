@@ -16,7 +16,6 @@ from aflite_assets.results import ResultStore
 from aflite_assets.specs.models import EvaluatorSpec, FineTunedSpec, SmallTransformerSpec
 from aflite_assets.specs.registry import parse_spec
 from aflite_assets.stages.evaluation.evaluator_checks import (
-    EvaluatorCheckInputs,
     EvaluatorCheckSettings,
     check_all_done,
     check_answers,
@@ -105,8 +104,8 @@ def walked(spec: Any, store: ResultStore, *, through: str) -> dict[str, CheckOut
 
 def outcomes_by(evaluators: Mapping[str, EvaluatorSpec], spec: Any, store: ResultStore) -> dict[str, CheckOutcome]:
     settings = EvaluatorCheckSettings.of(spec).model_copy(update={"evaluators": dict(evaluators)})
-    inputs = EvaluatorCheckInputs.of({name: store.current(name, spec.name) for name in EvaluatorCheckInputs.names()})
-    found = check_evaluators(store.current("evaluator_models", spec.name), settings, inputs)
+    inputs = {name: store.current(name, spec.name) for name in ("raw_dataset", "challenge_sets", "control_sets")}
+    found = check_evaluators(store.current("evaluator_models", spec.name), inputs, settings)
     return {one.title: one for one in found}
 
 
@@ -207,8 +206,7 @@ def test_a_model_at_chance_on_a_challenge_set_is_said_to_be_so(planted_cells: An
     few_over = outcome(0.52)
     assert not few_over.passed
     assert few_over.said.startswith("At chance: good (52.0 %; the largest class gets 50.0 %, difference 95 % [\u2212")
-    assert few_over.found.endswith("]). A train set moves such a model from one class to another")
-    assert few_over.what_to_do == "read its accuracy on odd by gold label, and judge by another evaluator or set"
+    assert few_over.said.endswith("Read its accuracy on odd by gold label, and judge by another evaluator or set")
     few = outcome(2 / 3, n_rows=24)
     assert few.outcome == "skipped"
     assert few.said.startswith("Cannot be told from the largest class (too few rows): good (66.7 %; the largest class")
@@ -240,9 +238,7 @@ def test_the_check_says_by_how_much(planted_cells: Any) -> None:
     assert good.said.startswith("80.0 % of test; the largest class gets 60.0 %, difference 95 % [")
     flat = failed["better_than_largest_class (flat)"]
     assert not flat.passed
-    assert flat.found.endswith("]. Do not judge by it")
-    assert flat.what_to_do == "train it longer, on more seeds or on more rows"
-    assert good.what_to_do == ""
+    assert flat.said.endswith("Do not judge by it: train it longer, on more seeds or on more rows")
     assert "better_than_largest_class (good)" not in failed
     left = [one.title for one in check_learning(cells, [test_set], left_out=["flat"])]
     assert left == ["better_than_largest_class (good)"]

@@ -9,7 +9,6 @@ from aflite_assets.analysis.inputs.forgettables import WeakModelFacts
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import PublishedResult
 from aflite_assets.stages.shared.weak_model_findings import CHECKS, check_weak_models, findings
-from aflite_assets.stages.stage import StageInputs, StageSettings
 
 FACTS: dict[str, Any] = {
     "rows": 1_000, "forgettable": 200, "taken": 150, "never_learnt": 20, "events": {}, "largest_class": 0.5,
@@ -38,8 +37,7 @@ def test_findings_say_what_is_wrong_and_what_to_do(changes: dict[str, Any], chec
 
 
 def outcomes(**summary: Any) -> list[CheckOutcome]:
-    result = cast(PublishedResult, SimpleNamespace(summary=summary))
-    return list(check_weak_models(result, StageSettings(), StageInputs()))
+    return list(check_weak_models(cast(PublishedResult, SimpleNamespace(summary=summary))))
 
 
 def test_what_weak_models_were_checked_for_has_each_ones_numbers() -> None:

@@ -7,9 +7,7 @@ import pytest
 
 from aflite_assets.checks import CheckOutcome
 from aflite_assets.results import PublishedResult
-from aflite_assets.stages.stage import StageInputs, StageSettings
 from aflite_assets.stages.warmup.findings import (
-    EncoderCheckInputs,
     EncoderFit,
     check_encoders,
     check_split,
@@ -41,8 +39,8 @@ def test_the_same_accuracy_of_more_rows_is_surely_better(rows: int, no_better: t
 
 
 def outcome(accuracy: float) -> CheckOutcome:
-    inputs = EncoderCheckInputs(published(rows_per_class=HALVES))
-    (found,) = check_encoders(published(given=GIVEN, bert=facts(accuracy)), StageSettings(), inputs)
+    inputs = {"warmup_split": published(rows_per_class=HALVES)}
+    (found,) = check_encoders(published(given=GIVEN, bert=facts(accuracy)), inputs)
     return found
 
 
@@ -55,7 +53,7 @@ def test_the_report_says_the_interval_and_that_the_rows_were_trained_on() -> Non
     assert (failed.title, failed.passed, passed.passed) == ("better_than_largest_class (bert)", False, True)
     assert failed.said == (
         "50.5 % of its 200 warm-up rows, 95 % [43.6, 57.4]; the largest class makes up 50.0 %. What it filters says "
-        "little. To do: train it longer, or on more rows"
+        "little: train it longer, or on more rows"
     )
     assert passed.said == "90.0 % of its 200 warm-up rows, 95 % [85.1, 93.4]; the largest class makes up 50.0 %"
     assert failed.asks == passed.asks
@@ -78,7 +76,7 @@ def test_over_one_percent_of_cut_rows_is_reported_with_the_length_to_set(over: i
         "evaluators.bert": lengths(0, of_rows=999),
         "evaluators.small": {"not_measured": "its tokenizer is made when it is trained"},
     }
-    (found,) = check_split(published(text_lengths=models), StageSettings(), StageInputs())
+    (found,) = check_split(published(text_lengths=models))
     assert (found.title, found.passed, found.found) == ("texts_fit_encoders", passed, "")
     assert found.numbers == {
         "representations.bert": f"{over} of 200 rows ({over / 2:.2f}%) have more than 64 tokens and are cut; 99 % have "
@@ -97,11 +95,10 @@ def test_over_one_percent_of_cut_rows_is_reported_with_the_length_to_set(over: i
 @pytest.mark.parametrize("cautions", [[], ["It still rises.", "It is noisy."]])
 def test_cautions_about_learning_curves_fail_their_check(cautions: list[str]) -> None:
     split = published(text_lengths={}, learning_curve={"cautions": cautions})
-    (found,) = check_split(split, StageSettings(), StageInputs())
+    (found,) = check_split(split)
     assert (found.title, found.passed, found.said) == ("learning_curves_flatten", not cautions, " ".join(cautions))
 
 
 def test_datasets_without_text_models_and_curves_have_no_outcome() -> None:
-    assert list(check_split(published(text_lengths={}), StageSettings(), StageInputs())) == []
-    models, split = published(given=GIVEN), EncoderCheckInputs(published(rows_per_class={}))
-    assert list(check_encoders(models, StageSettings(), split)) == []
+    assert list(check_split(published(text_lengths={}))) == []
+    assert list(check_encoders(published(given=GIVEN), {"warmup_split": published(rows_per_class={})})) == []

@@ -11,7 +11,9 @@ from aflite_assets.analysis.cached_per_record import cached_per_record
 from aflite_assets.analysis.comparisons.differences import DIFFERENCES, differences
 from aflite_assets.analysis.comparisons.falls import FALLS, fall_terms
 from aflite_assets.analysis.facts import DatasetFacts, dataset_facts
+from aflite_assets.analysis.inputs.cues import Cue
 from aflite_assets.analysis.inputs.records import BenchmarkData
+from aflite_assets.analysis.rows.measured import ANSWER_PICKS, DATA_MAPS, answer_picks, data_map_means
 from aflite_assets.analysis.scores.accuracies import ACCURACIES, SCORES, accuracies, seed_scores
 from aflite_assets.analysis.tidy import TidyTable
 
@@ -22,6 +24,8 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
     (ACCURACIES, accuracies),
     (DIFFERENCES, differences),
     (FALLS, fall_terms),
+    (DATA_MAPS, data_map_means),
+    (ANSWER_PICKS, answer_picks),
 )
 """Every tidy table, in the order in which they are published, and what makes its records."""
 
@@ -30,11 +34,13 @@ TABLES: tuple[tuple[TidyTable[object], Callable[[BenchmarkData], Iterable[object
 class Analysis:
     """The numbers of one report.
 
-    `tables`: the records of each tidy table by its name.
+    `tables`: the records of each tidy table by its name. `cues`: by representation, what marks the rows that filtering
+    removed.
     """
 
     facts: DatasetFacts
     tables: Mapping[str, tuple[object, ...]]
+    cues: Mapping[str, tuple[Cue, ...]]
 
     def of(self, table: TidyTable[_Record]) -> tuple[_Record, ...]:
         """The records of a table, in its order; none where nothing was computed."""
@@ -48,4 +54,4 @@ def analyse(data: BenchmarkData) -> Analysis:
     Raises:
         DataError: predictions do not fit their test sets.
     """
-    return Analysis(dataset_facts(data), {table.name: tuple(make(data)) for table, make in TABLES})
+    return Analysis(dataset_facts(data), {table.name: tuple(make(data)) for table, make in TABLES}, data.cues)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
+from aflite_assets.analysis.filtering import filter_table
+from aflite_assets.analysis.inputs.forgettables import LearntRows
 from aflite_assets.analysis.inputs.records import BenchmarkData, Collapse, FilteredSet, FineTuned, TestSet, Unit
 from aflite_assets.analysis.scores.groups import control
 
@@ -42,7 +44,8 @@ class FilteringFacts:
     """One filtering: its settings, why it stopped, its warnings, and `control`, what filtered is judged against.
 
     `train_rows` entered it and `kept_rows` of them stayed. `kept_jaccard`: of several `runs`, how alike they are (mean,
-    least, by_chance, in [0, 1]).
+    least, by_chance, in [0, 1]). `cutoffs`: the cut-off score of each iteration, None if nothing was removed by one.
+    `splits` of all its rows, `rows_left_alone` of splits that did not take part, and rows with a `suspected_labels`.
     """
 
     representation: str
@@ -54,6 +57,10 @@ class FilteringFacts:
     kept_rows: int
     runs: int
     kept_jaccard: Mapping[str, float] | None
+    cutoffs: tuple[float | None, ...]
+    splits: tuple[str, ...]
+    rows_left_alone: int
+    suspected_labels: int
 
 
 @dataclass(frozen=True)
@@ -73,16 +80,33 @@ class EvaluatorFacts:
 
 
 @dataclass(frozen=True)
+class WeakTrainingFacts:
+    """One training of a weak model: its name in tables and on the page, and the `sets` of rows drawn from it.
+
+    `sets` is None for trainings of other seeds, whose rows are not used.
+    """
+
+    name: str
+    weak_model: str
+    seed: int
+    sets: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
 class DatasetFacts:
     """What a report says of a dataset, its test sets, filterings and evaluators; fields as in `BenchmarkData`.
 
-    `sample_rows`: of the sample that was filtered, None where all train rows were.
+    `text_columns`: by the raw table's name (text, text_pair) the source's. `right_label`: the class of right answers,
+    None if rows are no answers of questions. `sample_rows`: of the sample that was filtered, None where all train rows
+    were.
     """
 
     name: str
     title: str
     description: str
     label_names: tuple[str, ...]
+    text_columns: Mapping[str, str]
+    right_label: str | None
     split_rows: Mapping[str, int]
     warmup_rows: int
     sample_rows: int | None
@@ -92,6 +116,7 @@ class DatasetFacts:
     missing_sets: Mapping[str, str]
     filterings: tuple[FilteringFacts, ...]
     evaluators: tuple[EvaluatorFacts, ...]
+    weak_trainings: tuple[WeakTrainingFacts, ...]
     fine_tuned: Mapping[str, FineTuned]
     families: Mapping[str, str]
     architectures: Mapping[str, str]
@@ -125,6 +150,10 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         title=data.title,
         description=data.description,
         label_names=data.label_names,
+        text_columns={
+            name: data.source.named(name) for name in ("text", "text_pair") if name in data.examples.table.column_names
+        },
+        right_label=None if data.source.right is None else data.label_names[data.source.right],
         split_rows=data.split_rows,
         warmup_rows=data.warmup_rows,
         sample_rows=None if data.sample_curve is None else data.sample_curve.chosen,
@@ -134,6 +163,7 @@ def dataset_facts(data: BenchmarkData) -> DatasetFacts:
         missing_sets=data.missing_sets,
         filterings=tuple(_filtering(data, one) for one in data.filtered),
         evaluators=tuple(_evaluator(data, name) for name in data.evaluators),
+        weak_trainings=() if data.forgettables is None else _weak_trainings(data.forgettables.learnt),
         fine_tuned=data.fine_tuned,
         families=data.families,
         architectures=data.architectures,
@@ -170,6 +200,7 @@ def _test_set(one: TestSet, label_names: tuple[str, ...]) -> TestSetFacts:
 
 def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
     train = one.rows.filter(pc.equal(one.rows["split"], "train"))
+    facts = data.row_facts.get(one.representation)
     return FilteringFacts(
         representation=one.representation,
         settings=one.settings,
@@ -180,6 +211,10 @@ def _filtering(data: BenchmarkData, one: FilteredSet) -> FilteringFacts:
         kept_rows=int(pc.sum(train["kept"]).as_py() or 0),
         runs=one.runs,
         kept_jaccard=one.kept_jaccard,
+        cutoffs=tuple(row.cutoff for row in filter_table(one)),
+        splits=tuple(one.rows["split"].unique().to_pylist()),
+        rows_left_alone=int((~one.entered).sum()),
+        suspected_labels=0 if facts is None else len(facts) - facts["suggested_label"].null_count,
     )
 
 
@@ -192,4 +227,18 @@ def _evaluator(data: BenchmarkData, name: str) -> EvaluatorFacts:
         judging=name in data.judging_evaluators,
         held_back=data.held_back.get(name),
         meaning=None if tuned is None else tuned.meaning,
+    )
+
+
+def _weak_trainings(learnt: tuple[LearntRows, ...]) -> tuple[WeakTrainingFacts, ...]:
+    """The trainings, called by their weak model, with the seed if it has several."""
+    models = [one.weak_model for one in learnt]
+    return tuple(
+        WeakTrainingFacts(
+            name=one.weak_model if models.count(one.weak_model) == 1 else f"{one.weak_model}, seed {one.seed}",
+            weak_model=one.weak_model,
+            seed=one.seed,
+            sets=None if one.sets is None else tuple(one.sets),
+        )
+        for one in learnt
     )
